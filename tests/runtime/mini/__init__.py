@@ -1,0 +1,1 @@
+"""A small revision, written by hand in the form of generated code."""

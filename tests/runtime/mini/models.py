@@ -1,0 +1,262 @@
+"""Message models of a small revision."""
+
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias
+
+from mcp_protogen.runtime.wire import (
+    Integer,
+    Nullable,
+    Number,
+    OpenUnion,
+    UnknownContent,
+    WireModel,
+)
+from pydantic import Field
+
+ProgressToken: TypeAlias = str | Integer
+
+
+class RequestParamsMeta(WireModel):
+    """Metadata of a request."""
+
+    progress_token: Annotated[ProgressToken | None, Field(alias="progressToken")] = None
+    """Opts in to progress notifications."""
+
+
+class RequestParams(WireModel):
+    """What every request may carry."""
+
+    meta: Annotated[RequestParamsMeta | None, Field(alias="_meta")] = None
+
+
+class NotificationParams(WireModel):
+    """What every notification may carry."""
+
+    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
+
+
+class PaginatedRequestParams(RequestParams):
+    """Where to go on in a list."""
+
+    cursor: str | None = None
+
+
+class EmptyResult(WireModel):
+    """A result that says nothing but that it is there."""
+
+    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
+
+
+class Annotations(WireModel):
+    """Hints on audience and priority."""
+
+    audience: list[Literal["user", "assistant"]] | None = None
+    priority: Annotated[Number | None, Field(ge=0, le=1)] = None
+
+
+class TextContent(WireModel):
+    """A block of plain text."""
+
+    annotations: Annotations | None = None
+    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
+    text: str
+    type: Literal["text"] = "text"
+
+
+class ImageContent(WireModel):
+    """A picture."""
+
+    annotations: Annotations | None = None
+    data: str
+    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
+    mime_type: Annotated[str, Field(alias="mimeType")]
+    type: Literal["image"] = "image"
+
+
+class ResourceLink(WireModel):
+    """A pointer to a resource."""
+
+    name: str
+    size: Integer | None = None
+    type: Literal["resource_link"] = "resource_link"
+    uri: str
+
+
+ContentBlock: TypeAlias = Annotated[
+    TextContent | ImageContent | ResourceLink | UnknownContent, OpenUnion("type")
+]
+
+
+class PromptReference(WireModel):
+    """Names a prompt."""
+
+    name: str
+    type: Literal["ref/prompt"] = "ref/prompt"
+
+
+class ResourceReference(WireModel):
+    """Names a resource."""
+
+    type: Literal["ref/resource"] = "ref/resource"
+    uri: str
+
+
+Reference: TypeAlias = Annotated[PromptReference | ResourceReference, Field(discriminator="type")]
+
+
+class CompleteRequestParams(RequestParams):
+    """What to complete."""
+
+    ref: Reference
+
+
+class TaskMetadata(WireModel):
+    """Asks for a task."""
+
+    ttl: Integer | None = None
+
+
+class Task(WireModel):
+    """Work that goes on after its request was answered."""
+
+    poll_interval: Annotated[Integer | None, Field(alias="pollInterval", ge=0)] = None
+    status: Literal["working", "completed"]
+    status_message: Annotated[str | None, Field(alias="statusMessage")] = None
+    task_id: Annotated[str, Field(alias="taskId")]
+    ttl: Integer | None
+
+
+class CreateTaskResult(WireModel):
+    """A task was created."""
+
+    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
+    task: Task
+
+
+class CallToolRequestParams(RequestParams):
+    """Which tool to run."""
+
+    arguments: dict[str, Any] | None = None
+    name: str
+    task: TaskMetadata | None = None
+
+
+class CallToolResult(WireModel):
+    """What a tool returned."""
+
+    content: list[ContentBlock]
+    is_error: Annotated[bool | None, Field(alias="isError")] = None
+    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
+    structured_content: Annotated[dict[str, Any] | None, Field(alias="structuredContent")] = None
+
+
+class InputRequiredResult(WireModel):
+    """The server needs something before it can answer."""
+
+    ANY_OF_REQUIRED: ClassVar = ("inputRequests", "requestState")
+
+    input_requests: Annotated[dict[str, Any] | None, Field(alias="inputRequests")] = None
+    request_state: Annotated[str | None, Field(alias="requestState")] = None
+    result_type: Annotated[Literal["input_required"], Field(alias="resultType")] = "input_required"
+
+
+class ReadResourceRequestParams(RequestParams):
+    """Which resource to read."""
+
+    uri: str
+
+
+class ReadResourceResult(WireModel):
+    """The resource."""
+
+    contents: list[dict[str, Any]]
+    expires: Annotated[Integer | None, Nullable] = None
+    """Null: never; absent: not known."""
+    extra: Any = None
+    result_type: Annotated[str, Field(alias="resultType")]
+
+
+class Tool(WireModel):
+    """A tool."""
+
+    annotations: Annotations | None = None
+    description: str | None = None
+    input_schema: Annotated[dict[str, Any], Field(alias="inputSchema")]
+    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
+    name: str
+    output_schema: Annotated[dict[str, Any] | None, Field(alias="outputSchema")] = None
+    title: str | None = None
+
+
+class ListToolsResult(WireModel):
+    """The tools."""
+
+    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
+    next_cursor: Annotated[str | None, Field(alias="nextCursor")] = None
+    tools: list[Tool]
+
+
+class SamplingMessage(WireModel):
+    """A message to or from a model."""
+
+    content: ContentBlock | list[ContentBlock]
+    role: Literal["user", "assistant"]
+
+
+class CreateMessageRequestParams(RequestParams):
+    """What to complete."""
+
+    include_context: Annotated[str | None, Field(alias="includeContext")] = None
+    max_tokens: Annotated[Integer, Field(alias="maxTokens")]
+    messages: list[SamplingMessage]
+    tool_choice: Annotated[dict[str, Any] | None, Field(alias="toolChoice")] = None
+    tools: list[Tool] | None = None
+
+
+class CreateMessageResult(WireModel):
+    """A completion."""
+
+    content: ContentBlock | list[ContentBlock]
+    model: str
+    role: Literal["user", "assistant"]
+
+
+class ElicitRequestFormParams(RequestParams):
+    """Asks the user to fill in a form."""
+
+    message: str
+    mode: Literal["form"] | None = None
+    requested_schema: Annotated[dict[str, Any], Field(alias="requestedSchema")]
+
+
+class ElicitRequestURLParams(RequestParams):
+    """Asks the user to visit a page."""
+
+    message: str
+    mode: Literal["url"] = "url"
+    url: str
+
+
+ElicitRequestParams: TypeAlias = ElicitRequestFormParams | ElicitRequestURLParams
+
+
+class ElicitResult(WireModel):
+    """What the user did."""
+
+    action: Literal["accept", "decline", "cancel"]
+    content: dict[str, str | Number | bool | list[str]] | None = None
+
+
+class ProgressNotificationParams(NotificationParams):
+    """How far a request is."""
+
+    message: str | None = None
+    progress: Number
+    progress_token: Annotated[ProgressToken, Field(alias="progressToken")]
+    total: Number | None = None
+
+
+class LoggingMessageNotificationParams(NotificationParams):
+    """A line of log."""
+
+    data: Any
+    level: Literal["debug", "error"]

@@ -1,0 +1,167 @@
+"""Capabilities: when one is declared, which one a message needs, and what to declare."""
+
+from typing import Any
+
+import pytest
+from mcp_protogen.runtime import gate
+from mcp_protogen.runtime.errors import LocalError, MissingCapability
+from mcp_protogen.runtime.spec import (
+    Capability,
+    Condition,
+    NotificationSpec,
+    Requirement,
+    Role,
+)
+from mini import capabilities as c
+from mini import methods
+from mini import models as m
+
+NOTHING: dict[Role, dict[str, Any]] = {"client": {}, "server": {}}
+MESSAGE = m.CreateMessageRequestParams(max_tokens=1, messages=[])
+WITH_TOOLS = m.CreateMessageRequestParams(max_tokens=1, messages=[], tools=[])
+FORM = m.ElicitRequestFormParams(message="m", requested_schema={})
+URL = m.ElicitRequestURLParams(message="m", url="u")
+
+
+def client(**capabilities: Any) -> dict[Role, dict[str, Any]]:
+    return {"client": capabilities, "server": {}}
+
+
+def missing(spec: Any, sender: Role, params: Any, declared: Any) -> str | None:
+    try:
+        gate.check(spec, sender, params, declared)
+    except MissingCapability as error:
+        return error.path
+    return None
+
+
+class TestDeclared:
+    @pytest.mark.parametrize("value", [{}, {"listChanged": False}, True])
+    def test_presence_counts_even_if_empty(self, value: Any) -> None:
+        assert c.SERVER_TOOLS.declared_in({"tools": value})
+
+    @pytest.mark.parametrize("capabilities", [{}, {"tools": None}, {"tools": False}, {"x": {}}])
+    def test_absence_does_not(self, capabilities: dict[str, Any]) -> None:
+        assert not c.SERVER_TOOLS.declared_in(capabilities)
+
+    @pytest.mark.parametrize("value", [None, False, 1, "true", {}])
+    def test_a_flag_counts_only_when_true(self, value: Any) -> None:
+        assert c.SERVER_TOOLS_LIST_CHANGED.declared_in({"tools": {"listChanged": True}})
+        assert not c.SERVER_TOOLS_LIST_CHANGED.declared_in({"tools": {"listChanged": value}})
+        assert not c.SERVER_TOOLS_LIST_CHANGED.declared_in({"tools": {}})
+
+    @pytest.mark.parametrize("value", [None, True, [], "x"])
+    def test_a_path_leads_through_objects_only(self, value: Any) -> None:
+        assert not c.CLIENT_SAMPLING_TOOLS.declared_in({"sampling": value})
+
+    def test_an_empty_elicitation_object_means_form(self) -> None:
+        assert c.CLIENT_ELICITATION_FORM.declared_in({"elicitation": {}})
+        assert c.CLIENT_ELICITATION_FORM.declared_in({"elicitation": {"form": {}}})
+        assert not c.CLIENT_ELICITATION_FORM.declared_in({"elicitation": {"url": {}}})
+        assert not c.CLIENT_ELICITATION_FORM.declared_in({})
+        assert not c.CLIENT_ELICITATION_URL.declared_in({"elicitation": {}})
+
+    def test_names_say_who_declares(self) -> None:
+        assert c.SERVER_TOOLS_LIST_CHANGED.name == "server.tools.listChanged"
+
+
+class TestConditions:
+    def test_presence(self) -> None:
+        assert Condition("tools").holds({"tools": []})
+        assert not Condition("tools").holds({})
+
+    def test_one_of_some_values(self) -> None:
+        condition = Condition("mode", one_of=("form", "x"))
+        assert condition.holds({"mode": "form"})
+        assert not condition.holds({"mode": "url"})
+        assert not condition.holds({})
+
+    def test_or_absent(self) -> None:
+        condition = Condition("mode", one_of=("form",), or_absent=True)
+        assert condition.holds({})
+        assert not condition.holds({"mode": "url"})
+
+    def test_say_what_they_mean(self) -> None:
+        assert str(Condition("tools")) == "params.tools is present"
+        assert str(Condition("mode", ("a", "b"), True)) == "params.mode is a or b or absent"
+
+
+class TestCheck:
+    def test_a_request_needs_what_its_receiver_declares(self) -> None:
+        params = m.CallToolRequestParams(name="x")
+        assert missing(methods.CALL_TOOL, "client", params, NOTHING) == "server.tools"
+        declared: Any = {"client": {}, "server": {"tools": {}}}
+        assert missing(methods.CALL_TOOL, "client", params, declared) is None
+
+    def test_a_notification_needs_what_its_sender_declares(self) -> None:
+        spec, params = methods.TOOL_LIST_CHANGED, m.NotificationParams()
+        assert missing(spec, "server", params, NOTHING) == "server.tools.listChanged"
+        declared: Any = {"client": {}, "server": {"tools": {"listChanged": True}}}
+        assert missing(spec, "server", params, declared) is None
+
+    def test_a_method_of_both_sides_is_judged_by_its_sender(self) -> None:
+        spec: NotificationSpec[Any] = NotificationSpec(
+            "notifications/both",
+            senders=frozenset({"client", "server"}),
+            params=m.NotificationParams,
+            requires=(Requirement(Capability("client", ("both",)), "MUST", "client"),),
+        )
+        assert missing(spec, "client", m.NotificationParams(), NOTHING) == "client.both"
+        assert missing(spec, "server", m.NotificationParams(), NOTHING) is None
+
+    def test_conditions_decide(self) -> None:
+        spec = methods.CREATE_MESSAGE
+        sampling = client(sampling={})
+        assert missing(spec, "server", MESSAGE, sampling) is None
+        assert missing(spec, "server", WITH_TOOLS, sampling) == "client.sampling.tools"
+        assert missing(spec, "server", WITH_TOOLS, client(sampling={"tools": {}})) is None
+
+    def test_a_member_that_will_not_be_written_is_not_there(self) -> None:
+        params = WITH_TOOLS.model_copy(update={"tools": None})
+        assert missing(methods.CREATE_MESSAGE, "server", params, client(sampling={})) is None
+
+    def test_modes_of_elicitation(self) -> None:
+        spec = methods.ELICIT
+        assert missing(spec, "server", FORM, NOTHING) == "client.elicitation"
+        assert missing(spec, "server", FORM, client(elicitation={})) is None
+        assert missing(spec, "server", URL, client(elicitation={})) == "client.elicitation.url"
+        only_url = client(elicitation={"url": {}})
+        assert missing(spec, "server", URL, only_url) is None
+        assert missing(spec, "server", FORM, only_url) == "client.elicitation.form"
+
+    def test_advice_is_not_enforced(self) -> None:
+        params = MESSAGE.model_copy(update={"include_context": "thisServer"})
+        assert missing(methods.CREATE_MESSAGE, "server", params, client(sampling={})) is None
+
+    def test_the_error_names_capability_and_condition(self) -> None:
+        with pytest.raises(MissingCapability) as caught:
+            gate.check(methods.CREATE_MESSAGE, "server", WITH_TOOLS, client(sampling={}))
+        assert caught.value.path == "client.sampling.tools"
+        assert caught.value.condition == "params.tools is present or params.toolChoice is present"
+        assert "sampling/createMessage needs the capability client.sampling.tools" in str(
+            caught.value
+        )
+        assert isinstance(caught.value, LocalError)
+
+    def test_a_side_does_not_send_what_is_the_others(self) -> None:
+        with pytest.raises(LocalError, match="a server does not send tools/call"):
+            gate.check(methods.CALL_TOOL, "server", m.CallToolRequestParams(name="x"), NOTHING)
+
+
+class TestDeclare:
+    def test_builds_nested_objects(self) -> None:
+        assert gate.declare(
+            [c.SERVER_TOOLS_LIST_CHANGED, c.SERVER_TOOLS, c.SERVER_LOGGING, c.SERVER_TOOLS]
+        ) == {"logging": {}, "tools": {"listChanged": True}}
+
+    def test_what_it_declares_is_declared(self) -> None:
+        for capability in (c.CLIENT_SAMPLING_TOOLS, c.CLIENT_ELICITATION_FORM, c.SERVER_TOOLS):
+            assert capability.declared_in(gate.declare([capability]))
+
+    def test_nothing_is_an_empty_object(self) -> None:
+        assert gate.declare([]) == {}
+
+    def test_needs_are_those_without_condition(self) -> None:
+        needs = [*methods.CREATE_MESSAGE.requires, *methods.CALL_TOOL.requires]
+        assert list(gate.needed(needs, "client")) == [c.CLIENT_SAMPLING]
+        assert list(gate.needed(needs, "server")) == [c.SERVER_TOOLS]

@@ -1,0 +1,156 @@
+"""Envelopes: what is a message at all, and how one is written."""
+
+import json
+from typing import Any
+
+import pytest
+from mcp_protogen.runtime import jsonrpc
+from mcp_protogen.runtime.errors import InvalidAnswer, InvalidRequest, ParseError
+
+CALL: dict[str, Any] = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+RESULT: dict[str, Any] = {"jsonrpc": "2.0", "id": 1, "result": {}}
+ERROR: dict[str, Any] = {"jsonrpc": "2.0", "id": 1, "error": {"code": -1, "message": "m"}}
+
+
+def without(message: dict[str, Any], member: str) -> dict[str, Any]:
+    return {name: value for name, value in message.items() if name != member}
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"{",
+        b"{} {}",
+        b'{"a": NaN}',
+        b"-Infinity",
+        b'{"a": "\xff"}',
+        b'{"a": "\\ud800"}',
+        b"\xef\xbb\xbf{}",
+        b"[" * 1000 + b"]" * 1000,
+        b"1" * 5000,
+        "{'a': 1}",
+        '"\ud800"',
+    ],
+)
+def test_what_is_not_json_is_a_parse_error(data: bytes | str) -> None:
+    with pytest.raises(ParseError) as caught:
+        jsonrpc.parse(data)
+    assert caught.value.code == -32700
+    assert caught.value.id is None
+
+
+def test_a_wrong_type_is_a_programming_error() -> None:
+    with pytest.raises(TypeError):
+        jsonrpc.parse(None)  # type: ignore[arg-type]
+
+
+def test_of_a_member_given_twice_the_last_counts() -> None:
+    assert jsonrpc.parse(b'{"a": 1, "a": 2}') == {"a": 2}
+
+
+@pytest.mark.parametrize("id", [0, -1, 1, 10**30, "", "0", "x"])
+def test_ids_are_integers_and_strings(id: Any) -> None:
+    assert jsonrpc.kind_of({**CALL, "id": id}) == "request"
+    assert jsonrpc.kind_of({**RESULT, "id": id}) == "result"
+    assert jsonrpc.kind_of({**ERROR, "id": id}) == "error"
+
+
+def test_an_integer_id_may_be_written_with_a_fraction_of_zero() -> None:
+    for message, kind in ((CALL, "request"), (RESULT, "result"), (ERROR, "error")):
+        message = {**message, "id": 2.0}
+        assert jsonrpc.kind_of(message) == kind
+        assert type(message["id"]) is int
+
+
+@pytest.mark.parametrize("id", [None, True, False, 1.5, [], {}])
+def test_nothing_else_is_an_id(id: Any) -> None:
+    with pytest.raises(InvalidRequest):
+        jsonrpc.kind_of({**CALL, "id": id})
+    with pytest.raises(InvalidAnswer):
+        jsonrpc.kind_of({**RESULT, "id": id})
+    if id is not None:
+        with pytest.raises(InvalidAnswer):
+            jsonrpc.kind_of({**ERROR, "id": id})
+
+
+def test_a_call_without_id_is_a_notification() -> None:
+    assert jsonrpc.kind_of(without(CALL, "id")) == "notification"
+
+
+def test_an_error_may_lack_its_id_or_have_null() -> None:
+    assert jsonrpc.kind_of(without(ERROR, "id")) == "error"
+    assert jsonrpc.kind_of({**ERROR, "id": None}) == "error"
+
+
+@pytest.mark.parametrize("version", [None, 2.0, "1.0", "2", 2])
+def test_the_version_has_to_be_right(version: Any) -> None:
+    for message in ({**CALL, "jsonrpc": version}, without(CALL, "jsonrpc")):
+        with pytest.raises(InvalidRequest) as caught:
+            jsonrpc.kind_of(message)
+        assert caught.value.id == 1
+    for message in ({**RESULT, "jsonrpc": version}, without(ERROR, "jsonrpc")):
+        with pytest.raises(InvalidAnswer):
+            jsonrpc.kind_of(message)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {},
+        without(CALL, "method"),
+        {**CALL, "method": 1},
+        {**CALL, "method": None},
+        {**CALL, "result": {}},
+        {**CALL, "error": {}},
+        [],
+        "text",
+        None,
+        7,
+    ],
+)
+def test_what_is_no_message_is_an_invalid_request(message: Any) -> None:
+    with pytest.raises(InvalidRequest) as caught:
+        jsonrpc.kind_of(message)
+    assert caught.value.code == -32600
+    assert caught.value.id == (1 if message and type(message) is dict else None)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {**RESULT, "error": ERROR["error"]},
+        without(RESULT, "id"),
+        {**ERROR, "error": None},
+        {**ERROR, "error": []},
+        {**ERROR, "error": {"message": "m"}},
+        {**ERROR, "error": {"code": "1", "message": "m"}},
+        {**ERROR, "error": {"code": True, "message": "m"}},
+        {**ERROR, "error": {"code": 1.5, "message": "m"}},
+        {**ERROR, "error": {"code": 1}},
+        {**ERROR, "error": {"code": 1, "message": None}},
+    ],
+)
+def test_an_ill_formed_answer_is_not_mistaken_for_a_request(message: Any) -> None:
+    with pytest.raises(InvalidAnswer):
+        jsonrpc.kind_of(message)
+
+
+def test_unknown_members_of_an_envelope_do_no_harm() -> None:
+    assert jsonrpc.kind_of({**CALL, "extra": None}) == "request"
+
+
+@pytest.mark.parametrize("id", [0, 7, 'a\u2028"é'])
+def test_what_is_written_can_be_read(id: Any) -> None:
+    assert json.loads(jsonrpc.write_call(id, b'"ping"', None)) == {**CALL, "id": id}
+    assert json.loads(jsonrpc.write_call(None, b'"ping"', b"{}")) == {
+        **without(CALL, "id"),
+        "params": {},
+    }
+    assert json.loads(jsonrpc.write_result(id, b"{}")) == {**RESULT, "id": id}
+    assert json.loads(jsonrpc.write_error(id, -1, "m")) == {**ERROR, "id": id}
+    assert json.loads(jsonrpc.write_error(None, -1, "m", [1])) == {
+        "jsonrpc": "2.0",
+        "error": {"code": -1, "message": "m", "data": [1]},
+    }
+    assert b"\n" not in jsonrpc.write_error(id, -1, "two\nlines")

@@ -1,0 +1,327 @@
+"""Messages of a revision as bytes: every outcome of reading, and writing."""
+
+import json
+from typing import Any
+
+import pytest
+from mcp_protogen.runtime.codec import MethodTable
+from mcp_protogen.runtime.dispatch import (
+    Error,
+    Notification,
+    NotInRevision,
+    Request,
+    Result,
+    Unfit,
+)
+from mcp_protogen.runtime.errors import (
+    InvalidAnswer,
+    InvalidParams,
+    InvalidRequest,
+    LocalError,
+    MethodNotFound,
+    ParseError,
+    RequestId,
+)
+from mcp_protogen.runtime.spec import RequestSpec
+from mini import methods
+from mini import models as m
+
+TABLE = methods.TABLE
+TEXT = {"type": "text", "text": "a"}
+
+
+def request(method: str, params: Any = None, id: Any = 1) -> bytes:
+    message = {"jsonrpc": "2.0", "id": id, "method": method}
+    return json.dumps(message if params is None else {**message, "params": params}).encode()
+
+
+def result(value: Any, id: Any = 1) -> bytes:
+    return json.dumps({"jsonrpc": "2.0", "id": id, "result": value}).encode()
+
+
+def pending(id: RequestId) -> RequestSpec[Any, Any] | None:
+    open_requests: dict[RequestId, RequestSpec[Any, Any]] = {
+        1: methods.CALL_TOOL,
+        2: methods.READ_RESOURCE,
+        "1": methods.LIST_TOOLS,
+    }
+    return open_requests.get(id)
+
+
+class TestReadingCalls:
+    def test_a_request_is_typed_by_its_method(self) -> None:
+        found = TABLE.parse_request(request("tools/call", {"name": "x"}), sender="client")
+        assert found == Request(1, methods.CALL_TOOL, m.CallToolRequestParams(name="x"))
+
+    def test_text_is_read_like_bytes(self) -> None:
+        found = TABLE.parse_request(request("ping").decode(), sender="server")
+        assert found.spec is methods.PING
+
+    def test_absent_params_read_as_empty_ones_where_they_are_optional(self) -> None:
+        found = TABLE.parse_request(request("tools/list"), sender="client")
+        assert found.params == m.PaginatedRequestParams()
+        assert found.params.to_json() == b"{}"
+
+    def test_absent_params_are_refused_where_they_are_required(self) -> None:
+        with pytest.raises(InvalidParams) as caught:
+            TABLE.parse_request(request("tools/call"), sender="client")
+        assert caught.value.problems == (("/params", "Field required"),)
+
+    @pytest.mark.parametrize("params", ["null", "[]", '"x"', "1"])
+    def test_params_have_to_be_an_object(self, params: str) -> None:
+        data = f'{{"jsonrpc":"2.0","id":1,"method":"ping","params":{params}}}'
+        with pytest.raises(InvalidParams) as caught:
+            TABLE.parse_request(data, sender="client")
+        assert caught.value.problems == (("/params", "Input should be an object"),)
+
+    def test_wrong_params_come_with_pointers_into_the_message(self) -> None:
+        params = {"messages": [{"role": "user", "content": {"type": "text"}}], "maxTokens": "9"}
+        with pytest.raises(InvalidParams) as caught:
+            TABLE.parse_request(request("sampling/createMessage", params, "s"), sender="server")
+        assert caught.value.code == -32602
+        assert caught.value.id == "s"
+        assert caught.value.data == {
+            "problems": [
+                {"pointer": "/params/maxTokens", "message": "Input should be a valid integer"},
+                {"pointer": "/params/messages/0/content/text", "message": "Field required"},
+            ]
+        }
+        assert "/params/maxTokens: Input should be a valid integer" in str(caught.value)
+
+    @pytest.mark.parametrize(
+        ("method", "sender"),
+        [("tools/nothing", "client"), ("tools/call", "server"), ("elicitation/create", "client")],
+    )
+    def test_an_unknown_method_and_a_wrong_direction_are_the_same(
+        self, method: str, sender: Any
+    ) -> None:
+        with pytest.raises(MethodNotFound) as caught:
+            TABLE.parse_request(request(method, {}), sender=sender)
+        assert (caught.value.code, caught.value.id) == (-32601, 1)
+
+    def test_a_notification_is_typed_by_its_method(self) -> None:
+        data = b'{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'
+        found = TABLE.parse_notification(data, sender="server")
+        assert found == Notification(methods.TOOL_LIST_CHANGED, m.NotificationParams())
+        with pytest.raises(MethodNotFound):
+            TABLE.parse_notification(data, sender="client")
+
+    def test_one_kind_is_not_taken_for_another(self) -> None:
+        notification = b'{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'
+        for data in (notification, result({})):
+            with pytest.raises(InvalidRequest, match="not a request"):
+                TABLE.parse_request(data, sender="server")
+        for data in (request("ping"), result({})):
+            with pytest.raises(InvalidRequest, match="not a notification"):
+                TABLE.parse_notification(data, sender="server")
+        with pytest.raises(InvalidAnswer, match="not an answer"):
+            TABLE.parse_answer(request("ping"), spec=methods.PING)
+
+    def test_a_method_of_the_other_kind_is_not_in_the_revision(self) -> None:
+        with pytest.raises(MethodNotFound):
+            TABLE.parse_request(request("notifications/progress", {}), sender="client")
+
+    def test_what_is_not_json_is_a_parse_error(self) -> None:
+        with pytest.raises(ParseError):
+            TABLE.parse_request(b"{", sender="client")
+
+
+class TestReadingAnswers:
+    def test_a_result_is_typed_by_the_request_it_answers(self) -> None:
+        found = TABLE.parse(result({"tools": []}, "1"), sender="server", pending=pending)
+        assert found == Result("1", m.ListToolsResult(tools=[]))
+
+    def test_an_alternative_is_known_by_a_member_only_it_requires(self) -> None:
+        task = {"taskId": "t", "status": "working", "ttl": None}
+        found = TABLE.parse(result({"task": task}), sender="server", pending=pending)
+        assert isinstance(found, Result)
+        assert type(found.value) is m.CreateTaskResult
+
+    def test_an_alternative_is_known_by_a_constant_only_it_requires(self) -> None:
+        wire = {"resultType": "input_required", "requestState": "s"}
+        found = TABLE.parse(result(wire, 2), sender="server", pending=pending)
+        assert isinstance(found, Result)
+        assert type(found.value) is m.InputRequiredResult
+        wire = {"resultType": "complete", "requestState": "s"}
+        with pytest.raises(InvalidAnswer) as caught:
+            TABLE.parse(result(wire, 2), sender="server", pending=pending)
+        assert caught.value.problems == (("/result/contents", "Field required"),)
+
+    def test_the_plain_answer_takes_what_is_no_alternative(self) -> None:
+        found = TABLE.parse(result({"content": [TEXT]}), sender="server", pending=pending)
+        assert isinstance(found, Result)
+        assert type(found.value) is m.CallToolResult
+
+    def test_a_chosen_alternative_is_held_to_its_own_rules(self) -> None:
+        with pytest.raises(InvalidAnswer) as caught:
+            TABLE.parse_answer(result({"task": {"taskId": "t"}}), spec=methods.CALL_TOOL)
+        assert [pointer for pointer, _ in caught.value.problems] == [
+            "/result/task/status",
+            "/result/task/ttl",
+        ]
+
+    @pytest.mark.parametrize("value", [None, [], "x", 1])
+    def test_a_result_has_to_be_an_object(self, value: Any) -> None:
+        with pytest.raises(InvalidAnswer) as caught:
+            TABLE.parse_answer(result(value), spec=methods.CALL_TOOL)
+        assert caught.value.problems == (("/result", "Input should be an object"),)
+
+    def test_results_that_nothing_tells_apart_are_left_to_the_best_fit(self) -> None:
+        spec: RequestSpec[Any, Any] = RequestSpec(
+            "x",
+            senders=frozenset({"client"}),
+            params=m.RequestParams,
+            result=m.ListToolsResult | m.ReadResourceRequestParams | m.PaginatedRequestParams,
+            results=(m.ListToolsResult, m.ReadResourceRequestParams, m.PaginatedRequestParams),
+        )
+        found = TABLE.parse_answer(result({"uri": "u"}), spec=spec)
+        assert isinstance(found, Result)
+        assert type(found.value) is m.ReadResourceRequestParams
+
+    def test_an_error_is_an_answer_too(self) -> None:
+        data = b'{"jsonrpc":"2.0","id":1,"error":{"code":-1.0,"message":"m","data":null}}'
+        assert TABLE.parse_answer(data, spec=methods.PING) == Error(1, -1, "m")
+        for tail in (b"}", b',"id":null}'):
+            data = b'{"jsonrpc":"2.0","error":{"code":-1,"message":"m","data":[1]}' + tail
+            found = TABLE.parse(data, sender="server", pending=pending)
+            assert found == Error(None, -1, "m", [1])
+
+    def test_a_result_nobody_waits_for_is_invalid(self) -> None:
+        with pytest.raises(InvalidAnswer, match="not pending"):
+            TABLE.parse(result({}, 99), sender="server", pending=pending)
+
+
+class TestOutcomes:
+    """What reading comes to, as values."""
+
+    def test_understood_unknown_and_unfit_are_three_things(self) -> None:
+        def outcome(method: str, params: Any) -> object:
+            message = json.loads(request(method, params))
+            return TABLE.interpret(message, "client", pending)
+
+        assert type(outcome("tools/call", {"name": "x"})) is Request
+        assert outcome("tools/nothing", {}) == NotInRevision(1, "tools/nothing")
+        unfit = outcome("tools/call", {})
+        assert isinstance(unfit, Unfit)
+        assert (unfit.kind, unfit.id, unfit.method) == ("request", 1, "tools/call")
+        assert unfit.problems == [("/params/name", "Field required")]
+
+    def test_an_unfit_notification_has_no_id(self) -> None:
+        message = {"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progress": 1}}
+        unfit = TABLE.interpret(message, "client", pending)
+        assert isinstance(unfit, Unfit)
+        assert (unfit.kind, unfit.id) == ("notification", None)
+
+    def test_lookups_know_the_sender(self) -> None:
+        assert TABLE.request("tools/call", "client") is methods.CALL_TOOL
+        assert TABLE.request("tools/call", "server") is None
+        assert TABLE.notification("notifications/message", "server") is methods.LOGGING_MESSAGE
+        assert TABLE.notification("notifications/message", "client") is None
+
+
+class TestBatches:
+    BATCHING = MethodTable(
+        "2025-03-26", methods.REQUESTS, methods.NOTIFICATIONS, methods.ERRORS, batching=True
+    )
+
+    def test_are_refused_where_the_revision_has_none(self) -> None:
+        with pytest.raises(InvalidRequest, match="has no batches"):
+            TABLE.members([1])
+
+    def test_are_taken_apart_where_it_has(self) -> None:
+        assert self.BATCHING.members([1, "x"]) == [1, "x"]
+        assert self.BATCHING.members({"id": 1}) is None
+        with pytest.raises(InvalidRequest, match="empty"):
+            self.BATCHING.members([])
+
+    def test_are_not_single_messages_anywhere(self) -> None:
+        for table in (TABLE, self.BATCHING):
+            with pytest.raises(InvalidRequest):
+                table.parse(b"[]", sender="client", pending=pending)
+
+
+class TestWriting:
+    def test_a_request(self) -> None:
+        params = m.CallToolRequestParams(name="x", arguments={"a": None}, task=None)
+        data = TABLE.serialise_request(methods.CALL_TOOL, 7, params)
+        assert json.loads(data) == json.loads(
+            request("tools/call", {"name": "x", "arguments": {"a": None}}, 7)
+        )
+
+    def test_params_of_none_are_left_out_where_they_are_optional(self) -> None:
+        none: Any = None
+        assert TABLE.serialise_request(methods.PING, "p", none) == (
+            b'{"jsonrpc":"2.0","id":"p","method":"ping"}'
+        )
+        with pytest.raises(LocalError):
+            TABLE.serialise_request(methods.CALL_TOOL, 1, none)
+
+    def test_a_notification(self) -> None:
+        params = m.ProgressNotificationParams(progress=1, progress_token="t", total=2.5)
+        data = TABLE.serialise_notification(methods.PROGRESS, params)
+        assert json.loads(data) == {
+            "jsonrpc": "2.0",
+            "method": "notifications/progress",
+            "params": {"progress": 1, "progressToken": "t", "total": 2.5},
+        }
+
+    def test_a_result(self) -> None:
+        value = m.CallToolResult(content=[m.TextContent(text="a")])
+        data = TABLE.serialise_result(methods.CALL_TOOL, "7", value)
+        assert json.loads(data) == {"jsonrpc": "2.0", "id": "7", "result": {"content": [TEXT]}}
+
+    def test_an_error(self) -> None:
+        assert json.loads(TABLE.serialise_error(1, -1, "m", {"a": 1})) == {
+            "jsonrpc": "2.0",
+            "id": 1,
+            "error": {"code": -1, "message": "m", "data": {"a": 1}},
+        }
+        with pytest.raises(LocalError):
+            TABLE.serialise_error(1, -1, "m", object())
+
+    def test_an_error_without_id_only_where_the_revision_has_one(self) -> None:
+        assert b'"id"' not in TABLE.serialise_error(None, -1, "m")
+        strict = MethodTable("x", {}, {}, {}, error_id_optional=False)
+        with pytest.raises(LocalError):
+            strict.serialise_error(None, -1, "m")
+
+    def test_only_what_the_method_carries(self) -> None:
+        wrong: Any = m.RequestParams()
+        with pytest.raises(LocalError, match="RequestParams is not what tools/call carries"):
+            TABLE.serialise_request(methods.CALL_TOOL, 1, wrong)
+        with pytest.raises(LocalError, match="RequestParams is not a result of tools/call"):
+            TABLE.serialise_result(methods.CALL_TOOL, 1, wrong)
+
+    def test_any_arm_of_union_params(self) -> None:
+        for params in (
+            m.ElicitRequestFormParams(message="m", requested_schema={}),
+            m.ElicitRequestURLParams(message="m", url="u"),
+        ):
+            data = TABLE.serialise_request(methods.ELICIT, 1, params)
+            read = TABLE.parse_request(data, sender="server")
+            assert read.params == params
+            assert type(read.params) is type(params)
+
+    def test_subclasses_with_their_own_members(self) -> None:
+        class Params(m.CallToolRequestParams):
+            trace: str
+
+        data = TABLE.serialise_request(methods.CALL_TOOL, 1, Params(name="x", trace="t"))
+        assert json.loads(data)["params"] == {"name": "x", "trace": "t"}
+
+    def test_only_methods_of_the_revision(self) -> None:
+        foreign: RequestSpec[m.RequestParams, m.EmptyResult] = RequestSpec(
+            "ping",
+            senders=frozenset({"client"}),
+            params=m.RequestParams,
+            result=m.EmptyResult,
+            results=(m.EmptyResult,),
+        )
+        with pytest.raises(LocalError, match="not a request of 2025-11-25"):
+            TABLE.serialise_request(foreign, 1, m.RequestParams())
+
+    def test_what_has_no_json_form_is_a_local_error(self) -> None:
+        for arguments in ({"a": object()}, {"a": "\ud800"}):
+            params = m.CallToolRequestParams(name="x", arguments=arguments)
+            with pytest.raises(LocalError, match="tools/call cannot be written"):
+                TABLE.serialise_request(methods.CALL_TOOL, 1, params)

@@ -1,0 +1,140 @@
+"""Validation errors as pointers into the JSON that was refused."""
+
+from typing import Any
+
+import pytest
+from mcp_protogen.runtime.wire import WireModel, problems, validator_of
+from mini import models as m
+from pydantic import ValidationError
+
+
+def found(expression: Any, value: Any, prefix: str = "") -> list[tuple[str, str]]:
+    with pytest.raises(ValidationError) as caught:
+        validator_of(expression)(value)
+    return [(problem.pointer, problem.message) for problem in problems(caught.value, value, prefix)]
+
+
+def test_members_and_indexes_lead_to_the_value() -> None:
+    tools: list[Any] = [{"name": "a", "inputSchema": {}}, {"name": 1, "inputSchema": {}}]
+    assert found(m.ListToolsResult, {"tools": tools}) == [
+        ("/tools/1/name", "Input should be a valid string")
+    ]
+
+
+def test_wire_names_are_used_and_missing_members_named() -> None:
+    assert found(m.ListToolsResult, {"tools": [{"name": "a"}]}) == [
+        ("/tools/0/inputSchema", "Field required")
+    ]
+
+
+def test_the_whole_value_is_the_empty_pointer() -> None:
+    assert found(m.ListToolsResult, [], "/result") == [("/result", "Input should be an object")]
+    assert found(m.ListToolsResult, []) == [("", "Input should be an object")]
+
+
+@pytest.mark.parametrize(
+    ("block", "expected"),
+    [
+        ({"type": "text", "text": 5}, ("/text", "Input should be a valid string")),
+        ({"type": "text"}, ("/text", "Field required")),
+        ({"text": "text"}, ("/type", "Field required")),
+        ({"type": 5}, ("/type", "Input should be one of 'text', 'image', 'resource_link'")),
+        (5, ("", "Input should be an object")),
+        (
+            {"type": "text", "text": "text", "annotations": {"priority": 2}},
+            ("/annotations/priority", "Input should be less than or equal to 1"),
+        ),
+    ],
+)
+def test_tags_of_an_open_union_are_no_part_of_the_pointer(
+    block: Any, expected: tuple[str, str]
+) -> None:
+    assert found(m.CallToolResult, {"content": [block]}) == [
+        ("/content/0" + expected[0], expected[1])
+    ]
+
+
+@pytest.mark.parametrize(
+    ("ref", "expected"),
+    [
+        ({"type": "ref/prompt"}, ("/ref/name", "Field required")),
+        ({"type": "ref/resource", "uri": 1}, ("/ref/uri", "Input should be a valid string")),
+        ({"type": "x"}, ("/ref/type", "Input should be one of 'ref/prompt', 'ref/resource'")),
+        ({}, ("/ref/type", "Field required")),
+    ],
+)
+def test_tags_of_a_closed_union_are_no_part_of_the_pointer(
+    ref: Any, expected: tuple[str, str]
+) -> None:
+    assert found(m.CompleteRequestParams, {"ref": ref}) == [expected]
+
+
+def test_arms_of_another_json_type_are_not_heard() -> None:
+    assert found(m.SamplingMessage, {"role": "user", "content": [{"type": "text"}]}) == [
+        ("/content/0/text", "Field required")
+    ]
+    assert found(m.SamplingMessage, {"role": "user", "content": {"type": "text"}}) == [
+        ("/content/text", "Field required")
+    ]
+
+
+def test_what_all_arms_say_is_said_once() -> None:
+    assert found(m.ElicitRequestParams, {"mode": "form", "requestedSchema": {}}) == [
+        ("/message", "Field required"),
+        ("/mode", "Input should be 'url'"),
+        ("/url", "Field required"),
+    ]
+
+
+def test_a_tag_that_is_also_a_member_is_told_apart_by_the_value() -> None:
+    class Inner(WireModel):
+        resource: int | None = None
+        uri: str
+
+    class Outer(WireModel):
+        resource: Inner | dict[str, int]
+
+    assert ("/resource/uri", "Input should be a valid string") in found(
+        Outer, {"resource": {"resource": 1, "uri": 5.5}}
+    )
+
+
+def test_names_are_escaped() -> None:
+    class Map(WireModel):
+        values: dict[str, int]
+
+    assert found(Map, {"values": {"a/b~c": "x"}}) == [
+        ("/values/a~1b~0c", "Input should be a valid integer")
+    ]
+
+
+def test_a_rule_about_the_whole_object_points_at_the_object() -> None:
+    assert found(m.InputRequiredResult, {"resultType": "input_required"}, "/result") == [
+        ("/result", "At least one of inputRequests, requestState is required")
+    ]
+
+
+def test_neither_values_nor_links_are_repeated() -> None:
+    secret = "hunter2"
+    value: dict[str, Any] = {"content": [{"type": "text", "text": [secret]}], "isError": secret}
+    assert secret not in str(found(m.CallToolResult, value))
+    assert "http" not in str(found(m.CallToolResult, value))
+    assert secret not in str(found(m.CompleteRequestParams, {"ref": {"type": secret}}))
+
+
+def test_a_search_that_finds_nothing_ends_soon() -> None:
+    class Leaf(WireModel):
+        leaf: int
+
+    class Branch(WireModel):
+        branch: "Branch | Leaf | None" = None
+
+    def nested(innermost: int, *names: str) -> dict[str, Any]:
+        value: dict[str, Any] = {"branch": innermost}
+        for _ in range(60):
+            value = dict.fromkeys(names, value)
+        return value
+
+    with pytest.raises(ValidationError) as caught:
+        Branch.from_wire(nested(5, "branch"))
+    assert problems(caught.value, nested(6, "branch", "Branch", "Leaf"))

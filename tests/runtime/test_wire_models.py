@@ -1,0 +1,369 @@
+"""What models accept from the wire, what they take from Python, and what they write."""
+
+import json
+import pickle
+from copy import deepcopy
+from typing import Annotated, Any, Literal, Self
+
+import pytest
+from mcp_protogen.runtime.wire import OpenUnion, UnknownContent, WireModel, validator_of
+from mini import models as m
+from pydantic import BaseModel, Field, ValidationError, model_validator
+
+TEXT = {"type": "text", "text": "a"}
+
+
+def written(model: WireModel) -> Any:
+    """What travels, and the proof that both ways of writing agree."""
+    wire = json.loads(model.to_json())
+    assert model.to_wire() == wire
+    assert json.loads(model.model_dump_json()) == wire
+    assert model.model_dump() == wire
+    return wire
+
+
+class TestConstants:
+    def test_are_filled_in_for_python_callers_and_written(self) -> None:
+        assert written(m.TextContent(text="a")) == TEXT
+
+    def test_are_required_from_the_wire(self) -> None:
+        with pytest.raises(ValidationError, match="type\n  Field required"):
+            m.TextContent.from_wire({"text": "a"})
+        with pytest.raises(ValidationError):
+            m.TextContent.from_json(b'{"text": "a"}')
+
+    def test_have_one_value(self) -> None:
+        with pytest.raises(ValidationError):
+            m.TextContent.from_wire({"text": "a", "type": "image"})
+
+    def test_may_be_given_by_either_name_without_leaving_a_second_member(self) -> None:
+        for name in ("result_type", "resultType"):
+            members: dict[str, Any] = {name: "input_required", "request_state": "s"}
+            result = m.InputRequiredResult(**members)
+            assert written(result) == {"resultType": "input_required", "requestState": "s"}
+
+    def test_survive_unchecked_construction(self) -> None:
+        assert written(m.TextContent.model_construct(text="a")) == TEXT
+        assert written(m.TextContent.model_construct({"text"}, text="a")) == TEXT
+
+    def test_an_optional_literal_is_not_a_constant(self) -> None:
+        params: dict[str, Any] = {"message": "m", "requestedSchema": {}}
+        assert written(m.ElicitRequestFormParams.from_wire(params)) == params
+
+
+class TestNullAndAbsent:
+    """Three kinds of optional member: not nullable, nullable, and of any type."""
+
+    @pytest.mark.parametrize("member", ["isError", "structuredContent", "_meta"])
+    def test_null_is_refused_where_the_schema_has_no_null(self, member: str) -> None:
+        with pytest.raises(ValidationError, match=member):
+            m.CallToolResult.from_wire({"content": [], member: None})
+
+    def test_none_from_python_means_absent_there(self) -> None:
+        assert written(m.CallToolResult(content=[], is_error=None)) == {"content": []}
+        by_wire_name: dict[str, Any] = {"isError": None}
+        assert written(m.CallToolResult(content=[], **by_wire_name)) == {"content": []}
+        assert written(m.CallToolResult.model_construct(content=[], is_error=None)) == {
+            "content": []
+        }
+
+    def test_none_assigned_later_removes_the_member(self) -> None:
+        result = m.CallToolResult(content=[], is_error=True)
+        result.is_error = None
+        assert written(result) == {"content": []}
+        assert result.is_error is None
+        assert "is_error" not in result.model_fields_set
+
+    def test_none_from_a_copy_removes_the_member(self) -> None:
+        result = m.CallToolResult(content=[], is_error=True)
+        assert written(result.model_copy(update={"is_error": None})) == {"content": []}
+
+    @pytest.mark.parametrize("member", ["expires", "extra"])
+    def test_null_and_absent_stay_apart_where_null_is_allowed(self, member: str) -> None:
+        absent: dict[str, Any] = {"contents": [], "resultType": "complete"}
+        null = {**absent, member: None}
+        assert written(m.ReadResourceResult.from_wire(absent)) == absent
+        assert written(m.ReadResourceResult.from_wire(null)) == null
+        assert written(m.ReadResourceResult(contents=[], result_type="complete")) == absent
+        by_name: dict[str, Any] = {member: None}
+        given = m.ReadResourceResult(contents=[], result_type="complete", **by_name)
+        assert written(given) == null
+
+    def test_a_required_member_may_be_nullable(self) -> None:
+        task = {"taskId": "1", "status": "working", "ttl": None}
+        assert written(m.Task.from_wire(task)) == task
+        with pytest.raises(ValidationError, match="ttl"):
+            m.Task.from_wire({"taskId": "1", "status": "working"})
+
+    def test_undeclared_members_keep_null(self) -> None:
+        wire: dict[str, Any] = {"content": [], "later": None, "deep": {"a": [None]}}
+        assert written(m.CallToolResult.from_wire(wire)) == wire
+
+    def test_members_inside_a_foreign_model_are_left_out_too(self) -> None:
+        class Record(BaseModel):
+            result: m.CallToolResult
+
+        record = Record(result=m.CallToolResult(content=[m.TextContent(text="a")]))
+        assert json.loads(record.model_dump_json()) == {"result": {"content": [TEXT]}}
+
+    def test_a_dump_may_ask_for_unset_members(self) -> None:
+        assert m.Task(task_id="1", status="working", ttl=None).model_dump(
+            exclude_unset=False, by_alias=False
+        ) == {"task_id": "1", "status": "working", "ttl": None}
+
+
+class TestNames:
+    def test_python_may_use_both(self) -> None:
+        assert m.CallToolResult(content=[], is_error=True).is_error is True
+        by_wire_name: dict[str, Any] = {"isError": True}
+        assert m.CallToolResult(content=[], **by_wire_name).is_error is True
+
+    def test_the_wire_knows_wire_names_only(self) -> None:
+        wire: dict[str, Any] = {"content": [], "is_error": True}
+        for result in (
+            m.CallToolResult.from_wire(wire),
+            m.CallToolResult.model_validate(wire),
+            m.CallToolResult.from_json(json.dumps(wire)),
+        ):
+            assert result.is_error is None
+            assert written(result) == wire
+
+    def test_members_that_shadow_methods_are_only_data(self) -> None:
+        wire: dict[str, Any] = {
+            "content": [],
+            "to_wire": 1,
+            "self": 2,
+            "__class__": 3,
+            "model_config": 4,
+        }
+        assert written(m.CallToolResult.from_wire(wire)) == wire
+
+
+class TestStrictness:
+    @pytest.mark.parametrize("value", ["true", 1, 0])
+    def test_a_boolean_is_a_boolean(self, value: Any) -> None:
+        with pytest.raises(ValidationError):
+            m.CallToolResult.from_wire({"content": [], "isError": value})
+
+    @pytest.mark.parametrize("value", [1, True, b"x", ["x"]])
+    def test_a_string_is_a_string(self, value: Any) -> None:
+        with pytest.raises(ValidationError):
+            m.CallToolRequestParams.from_wire({"name": value})
+
+    def test_objects_are_taken_as_dictionaries_and_as_instances(self) -> None:
+        for block in (TEXT, m.TextContent(text="a")):
+            assert written(m.CallToolResult(content=[block])) == {  # type: ignore[list-item]
+                "content": [TEXT]
+            }
+
+    def test_assignment_is_checked(self) -> None:
+        result = m.CallToolResult(content=[])
+        with pytest.raises(ValidationError):
+            result.is_error = "yes"  # type: ignore[assignment]
+        result.is_error = False
+        assert written(result) == {"content": [], "isError": False}
+
+    def test_bounds_hold(self) -> None:
+        assert m.Annotations.from_wire({"priority": 1}).priority == 1
+        with pytest.raises(ValidationError, match="less than or equal to 1"):
+            m.Annotations.from_wire({"priority": 1.5})
+
+
+class TestIntegerAndNumber:
+    @pytest.mark.parametrize("value", [0, -1, 10**30])
+    def test_an_integer_stays_what_it_is(self, value: int) -> None:
+        assert m.TaskMetadata.from_wire({"ttl": value}).ttl == value
+
+    @pytest.mark.parametrize("text", [b"1.0", b"1e0", b"10.0e-1"])
+    def test_an_integer_may_be_written_with_a_fraction_of_zero(self, text: bytes) -> None:
+        metadata = m.TaskMetadata.from_json(b'{"ttl": %b}' % text)
+        assert metadata.ttl == 1
+        assert type(metadata.ttl) is int
+        assert metadata.to_json() == b'{"ttl":1}'
+
+    @pytest.mark.parametrize("value", [1.5, True, False, "1", float("inf"), float("nan"), [1]])
+    def test_nothing_else_is_an_integer(self, value: Any) -> None:
+        with pytest.raises(ValidationError) as caught:
+            m.TaskMetadata.from_wire({"ttl": value})
+        assert [line["msg"] for line in caught.value.errors()] == [
+            "Input should be a valid integer"
+        ]
+
+    @pytest.mark.parametrize("value", [3, 2.5, -0.25, 3.0, 10**30])
+    def test_a_number_keeps_its_form(self, value: float) -> None:
+        params = m.ProgressNotificationParams.from_wire({"progress": value, "progressToken": "t"})
+        assert params.progress == value
+        assert type(params.progress) is type(value)
+        assert json.loads(params.to_json())["progress"] == value
+
+    @pytest.mark.parametrize("value", [True, "1", float("inf"), float("-inf"), float("nan")])
+    def test_nothing_else_is_a_number(self, value: Any) -> None:
+        with pytest.raises(ValidationError) as caught:
+            m.ProgressNotificationParams.from_wire({"progress": value, "progressToken": "t"})
+        assert [line["msg"] for line in caught.value.errors()] == ["Input should be a valid number"]
+
+    def test_bounds_apply_to_both(self) -> None:
+        task = {"taskId": "1", "status": "working", "ttl": 1}
+        assert m.Task.from_wire({**task, "pollInterval": 0.0}).poll_interval == 0
+        with pytest.raises(ValidationError, match="greater than or equal to 0"):
+            m.Task.from_wire({**task, "pollInterval": -1})
+
+    def test_arms_of_a_union_of_scalars_are_kept_apart(self) -> None:
+        content: dict[str, Any] = {"i": 3, "f": 2.5, "b": True, "s": "x", "l": ["x"]}
+        result = m.ElicitResult.from_wire({"action": "accept", "content": content})
+        assert written(result)["content"] == content
+        assert written(result)["content"]["b"] is True
+
+
+class TestOpenUnion:
+    def test_a_known_tag_gives_its_arm(self) -> None:
+        link = {"type": "resource_link", "name": "n", "uri": "u", "size": 1}
+        result = m.CallToolResult.from_wire({"content": [TEXT, link]})
+        assert [type(block) for block in result.content] == [m.TextContent, m.ResourceLink]
+        assert written(result) == {"content": [TEXT, link]}
+
+    def test_an_unknown_tag_survives_whole(self) -> None:
+        block = {"type": "hologram", "depth": 3, "parts": [{"a": None}], "text": 1}
+        result = m.CallToolResult.from_wire({"content": [block]})
+        assert type(result.content[0]) is UnknownContent
+        assert written(result) == {"content": [block]}
+
+    def test_a_wrong_known_block_is_blamed_on_its_arm_alone(self) -> None:
+        with pytest.raises(ValidationError) as caught:
+            m.CallToolResult.from_wire({"content": [{"type": "image", "data": 1}]})
+        assert [(line["loc"][-1], line["type"]) for line in caught.value.errors()] == [
+            ("data", "string_type"),
+            ("mimeType", "missing"),
+        ]
+
+    @pytest.mark.parametrize("block", [{}, {"text": "a"}, {"type": 3}, {"type": None}, 3, None, []])
+    def test_a_block_without_a_tag_is_one_error(self, block: Any) -> None:
+        with pytest.raises(ValidationError) as caught:
+            m.CallToolResult.from_wire({"content": [block]})
+        assert caught.value.error_count() == 1
+
+    def test_takes_instances_and_writes_them_as_what_they_are(self) -> None:
+        class Signed(m.TextContent):
+            signature: str
+
+        content: list[m.ContentBlock] = [
+            m.TextContent(text="a"),
+            UnknownContent.from_wire({"type": "hologram", "depth": None}),
+            Signed(text="b", signature="s"),
+        ]
+        assert written(m.CallToolResult(content=content)) == {
+            "content": [
+                TEXT,
+                {"type": "hologram", "depth": None},
+                {"type": "text", "text": "b", "signature": "s"},
+            ]
+        }
+
+    def test_an_instance_of_a_class_never_used_alone_can_be_written(self) -> None:
+        class Caption(m.TextContent):
+            language: str
+
+        class Captions(WireModel):
+            captions: list[Caption]
+
+        captions = Captions.from_wire({"captions": [{**TEXT, "language": "fr"}]}).captions
+        assert written(m.CallToolResult(content=list(captions))) == {
+            "content": [{**TEXT, "language": "fr"}]
+        }
+
+    def test_works_in_a_union_with_a_list(self) -> None:
+        for content in (TEXT, [TEXT, {"type": "hologram"}]):
+            wire = {"content": content, "role": "user"}
+            assert written(m.SamplingMessage.from_wire(wire)) == wire
+
+    def test_can_be_read_on_its_own(self) -> None:
+        assert type(validator_of(m.ContentBlock)({"type": "hologram"})) is UnknownContent
+
+    def test_needs_a_fallback(self) -> None:
+        class Closed(WireModel):
+            block: Annotated[m.TextContent | m.ImageContent, OpenUnion("type")]
+
+        with pytest.raises(TypeError, match="open union"):
+            Closed.from_wire({})
+
+    def test_a_closed_union_stays_closed(self) -> None:
+        ref = {"type": "ref/prompt", "name": "n"}
+        assert written(m.CompleteRequestParams.from_wire({"ref": ref})) == {"ref": ref}
+        with pytest.raises(ValidationError):
+            m.CompleteRequestParams.from_wire({"ref": {**ref, "type": "ref/other"}})
+
+
+class TestAnyOfRequired:
+    def test_refuses_an_object_without_any(self) -> None:
+        with pytest.raises(ValidationError, match="inputRequests, requestState"):
+            m.InputRequiredResult.from_wire({"resultType": "input_required"})
+        with pytest.raises(ValidationError, match="inputRequests, requestState"):
+            m.InputRequiredResult()
+        with pytest.raises(ValidationError, match="inputRequests, requestState"):
+            m.InputRequiredResult(request_state=None)
+
+    @pytest.mark.parametrize("member", [{"inputRequests": {}}, {"requestState": ""}])
+    def test_takes_an_object_with_one(self, member: dict[str, Any]) -> None:
+        wire = {"resultType": "input_required", **member}
+        assert written(m.InputRequiredResult.from_wire(wire)) == wire
+
+    def test_holds_on_assignment(self) -> None:
+        result = m.InputRequiredResult(request_state="a")
+        result.request_state = "b"
+        assert written(result) == {"resultType": "input_required", "requestState": "b"}
+
+
+class TestInstances:
+    def test_read_and_built_are_equal(self) -> None:
+        assert m.TextContent(text="a") == m.TextContent.from_wire(TEXT)
+
+    def test_can_be_copied_and_pickled(self) -> None:
+        result = m.CallToolResult.from_wire({"content": [TEXT], "later": None})
+        for copy in (deepcopy(result), pickle.loads(pickle.dumps(result))):
+            assert copy == result
+            assert written(copy) == written(result)
+
+    def test_a_subclass_has_rules_of_its_own(self) -> None:
+        class Sized(m.TextContent):
+            size: int | None = None
+            unit: Literal["byte"] = "byte"
+
+        m.TextContent(text="a")
+        assert written(Sized(text="a", size=None)) == {**TEXT, "unit": "byte"}
+
+    def test_classes_may_refer_to_themselves(self) -> None:
+        tree: dict[str, Any] = {"children": [{"children": []}]}
+        assert written(Tree.from_wire(tree)) == tree
+        with pytest.raises(ValidationError):
+            Tree.from_wire({"children": [{"children": None}]})
+        assert written(Tree(children=[Tree(children=None)])) == {"children": [{}]}
+
+    def test_validators_of_a_subclass_leave_the_rules_in_force(self) -> None:
+        class Checked(m.CallToolResult):
+            kind: Literal["checked"] = "checked"
+
+            @model_validator(mode="before")
+            @classmethod
+            def before(cls, value: Any) -> Any:
+                return value
+
+            @model_validator(mode="after")
+            def after(self) -> Self:
+                return self
+
+        assert written(Checked(content=[], is_error=None)) == {"content": [], "kind": "checked"}
+        for member in ("kind", "isError"):
+            wire: dict[str, Any] = {"content": [], "kind": "checked", "isError": True}
+            wire[member] = None
+            with pytest.raises(ValidationError):
+                Checked.from_wire(wire)
+
+    def test_a_wire_name_is_no_attribute(self) -> None:
+        result = m.CallToolResult(content=[], is_error=True)
+        result.isError = None  # type: ignore[attr-defined] # pyright: ignore[reportAttributeAccessIssue]
+        assert result.is_error is True
+
+
+class Tree(WireModel):
+    children: list["Tree"] | None = None
+    size: Annotated[int | None, Field(ge=0)] = None
