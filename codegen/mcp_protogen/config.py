@@ -1,0 +1,163 @@
+"""What a run is asked to do: flags merged over `[tool.mcp-gen]` of the nearest pyproject.toml.
+
+Nothing is generated, fetched or written here. Paths in pyproject.toml are relative to that file,
+paths on the command line to the working directory.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, cast
+
+from mcp_protogen.jsonvalue import is_array, is_object
+from mcp_protogen.output.package import RevisionInputs
+from mcp_protogen.problems import Problem, ProblemError
+from mcp_protogen.suggest import did_you_mean
+
+_TABLE = "[tool.mcp-gen]"
+
+
+@dataclass(frozen=True, slots=True)
+class GivenSchema:
+    """A published schema handed over in place of a pinned one: the name of its file, or its URL."""
+
+    name: str
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Everything the generator is told.
+
+    `revisions` are generated, sorted; each from its pin unless `schemas` has a file for it.
+    `kept` are the further revisions of the package whose files stay as they are: they are listed,
+    not generated. `templates` is a folder whose templates go before the built-in ones.
+    """
+
+    revisions: tuple[str, ...]
+    schemas: Mapping[str, GivenSchema] = field(default_factory=dict[str, GivenSchema])
+    templates: Path | None = None
+    kept: Mapping[str, RevisionInputs] = field(default_factory=dict[str, RevisionInputs])
+
+
+class Format(StrEnum):
+    """How a report is written."""
+
+    TEXT = "text"
+    JSON = "json"
+    GITHUB = "github"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a user may set for a run, in pyproject.toml or by flags; None where nobody did.
+
+    `own` are patterns of files in the output folder that are the user's own, so that `--check`
+    does not report them.
+    """
+
+    revisions: tuple[str, ...] | None = None
+    out: Path | None = None
+    schema: str | None = None
+    templates: Path | None = None
+    format: Format | None = None
+    own: tuple[str, ...] | None = None
+
+    def over(self, other: "Settings") -> "Settings":
+        """These settings, and those of `other` where these say nothing.
+
+        A schema belongs to the revision it was set with: naming other revisions drops it.
+        """
+        if self.revisions is not None:
+            other = replace(other, schema=None)
+        said = {name: getattr(self, name) for name in Settings.__slots__}
+        return replace(other, **{name: value for name, value in said.items() if value is not None})
+
+
+def load_settings(start: Path) -> Settings:
+    """The `[tool.mcp-gen]` table of the pyproject.toml nearest to `start`, searching upwards.
+
+    Raises `ProblemError` (`bad-config`) with every entry that cannot be used.
+    """
+    file = next((f for p in (start, *start.parents) if (f := p / "pyproject.toml").is_file()), None)
+    if file is None:
+        return Settings()
+    try:
+        content = file.read_bytes()
+        if b"mcp-gen" not in content:  # spares most runs the TOML parser
+            return Settings()
+        import tomllib
+
+        table = tomllib.loads(content.decode()).get("tool", {}).get("mcp-gen", {})
+    except (OSError, ValueError, AttributeError) as error:
+        raise ProblemError(Problem("bad-config", str(error), str(_seen(file)))) from error
+    return _settings(table, file)
+
+
+def _settings(table: Any, file: Path) -> Settings:
+    if not is_object(table):
+        raise ProblemError(Problem("bad-config", f"{_TABLE} is not a table", str(_seen(file))))
+    values: dict[str, Any] = {}
+    problems: list[Problem] = []
+    for key, value in table.items():
+        try:
+            name, read = _READERS[key]
+            values[name] = read(value, file.parent)
+        except KeyError:
+            hint = did_you_mean(key, _READERS)
+            problems.append(_bad(f"{_TABLE} has no setting {key!r}", file, hint))
+        except ValueError as error:
+            problems.append(_bad(f"{key} in {_TABLE} {error}", file))
+    if problems:
+        raise ProblemError(*problems)
+    return Settings(**values)
+
+
+def _bad(message: str, file: Path, hint: str = "") -> Problem:
+    return Problem("bad-config", message, str(_seen(file)), hint=hint)
+
+
+def _text(value: Any, _: Path) -> str:
+    if not isinstance(value, str) or not value:
+        raise ValueError("must be a text that is not empty")
+    return value
+
+
+def _texts(value: Any, base: Path) -> tuple[str, ...]:
+    if not is_array(value):
+        return (_text(value, base),)
+    return tuple(_text(item, base) for item in cast("list[object]", value))
+
+
+def _path(value: Any, base: Path) -> Path:
+    return _seen(base / _text(value, base))
+
+
+def _seen(path: Path) -> Path:
+    """`path` from the working directory, if it is below: what people recognise in messages."""
+    here = Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path
+
+
+def _source(value: Any, base: Path) -> str:
+    text = _text(value, base)
+    return text if "://" in text else str(_seen(base / text))
+
+
+def _format(value: Any, base: Path) -> Format:
+    try:
+        return Format(_text(value, base))
+    except ValueError as error:
+        raise ValueError(f"must be one of {', '.join(Format)}") from error
+
+
+_READERS: Mapping[str, tuple[str, Callable[[Any, Path], Any]]] = {
+    "format": ("format", _format),
+    "out": ("out", _path),
+    "own": ("own", _texts),
+    "revision": ("revisions", _texts),
+    "revisions": ("revisions", _texts),
+    "schema": ("schema", _source),
+    "templates": ("templates", _path),
+}

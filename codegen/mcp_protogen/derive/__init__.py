@@ -1,0 +1,1 @@
+"""From a normalised schema and facts to the intermediate representation, cross-checked."""

@@ -1,0 +1,149 @@
+"""Facts against schema: what can be derived is derived, and must agree.
+
+For a revision with facts of its own a disagreement is an error. For one that lives on inherited
+facts it is news, reported as a warning so that somebody decides.
+"""
+
+from collections.abc import Container, Iterator
+from typing import Any
+
+from mcp_protogen import jsonpointer
+from mcp_protogen.derive import skeleton
+from mcp_protogen.normalise.references import PREFIX
+from mcp_protogen.problems import Level, Problem
+from mcp_protogen.store.facts import Facts
+
+Json = dict[str, Any]
+
+
+def compare(definitions: Json, facts: Facts, place: str) -> tuple[Problem, ...]:
+    """Every way in which the facts and a normalised schema contradict or miss each other."""
+    level = Level.WARNING if facts.inherited else Level.ERROR
+    return tuple(
+        Problem(code, message, place, pointer, hint, level)
+        for code, message, pointer, hint in _findings(definitions, facts)
+    )
+
+
+_Finding = tuple[str, str, str, str]
+
+
+def _findings(definitions: Json, facts: Facts) -> Iterator[_Finding]:
+    yield from _methods(definitions, facts)
+    yield from _capabilities(definitions, facts)
+    yield from _types(definitions, facts)
+    yield from _stray_messages(definitions)
+
+
+def _methods(definitions: Json, facts: Facts) -> Iterator[_Finding]:
+    found = skeleton.methods(definitions)
+    for method in sorted(facts.methods.keys() - found.keys()):
+        pointer = jsonpointer.join("methods", method)
+        message = f"the schema has no method {method}"
+        yield "facts-disagree", message, pointer, "remove the entry with null"
+    for method, schema in sorted(found.items()):
+        pointer = jsonpointer.join("methods", method)
+        fact = facts.methods.get(method)
+        if fact is None:
+            hint = "direction, params and result are taken from the schema; add gates and traits"
+            yield "derived-facts", f"{method} has no facts", pointer, hint
+            continue
+        yield from _method(schema, fact, pointer, facts)
+
+
+def _method(
+    schema: skeleton.DerivedMethod, fact: Json, pointer: str, facts: Facts
+) -> Iterator[_Finding]:
+    stated = {
+        "message": schema.message,
+        "kind": schema.kind,
+        "senders": sorted(schema.senders),
+        "params": schema.params or fact["params"],
+        "params_required": schema.params_required,
+    }
+    for key, seen in stated.items():
+        said = sorted(fact[key]) if key == "senders" else fact[key]
+        if said != seen:
+            message = f"{key} is {seen!r} in the schema, {said!r} in the facts"
+            yield "facts-disagree", message, f"{pointer}/{key}", "one of the two is wrong"
+    for result in schema.results:
+        if result not in fact.get("results", ()):
+            message = f"the schema pairs {schema.method} with {result}, the facts do not"
+            yield "facts-disagree", message, f"{pointer}/results", "add it to results"
+    for gate in fact.get("requires", {}):
+        party, _, path = gate.partition(".")
+        roles = ("client", "server") if party in ("sender", "receiver") else (party,)
+        if any(path not in facts.document["capabilities"].get(role, {}) for role in roles):
+            here = f"{pointer}{jsonpointer.join('requires', gate)}"
+            yield "facts-disagree", f"{gate} is no capability", here, "see capabilities"
+
+
+def _capabilities(definitions: Json, facts: Facts) -> Iterator[_Finding]:
+    for role in ("client", "server"):
+        seen = {
+            ".".join(path): flag for path, flag in skeleton.capabilities(definitions, role).items()
+        }
+        said: Json = facts.document["capabilities"].get(role, {})
+        for path in sorted(seen.keys() | said.keys()):
+            pointer = jsonpointer.join("capabilities", role, path)
+            if path not in said:
+                yield "derived-facts", f"capability {role}.{path} has no facts", pointer, "add it"
+            elif path not in seen:
+                message = f"no capability {role}.{path} in the schema"
+                yield "facts-disagree", message, pointer, "remove it"
+            elif (said[path]["kind"] == "flag") != seen[path]:
+                message = f"{role}.{path} is {'a flag' if seen[path] else 'no flag'} in the schema"
+                yield "facts-disagree", message, pointer, "presence is an object, a flag a boolean"
+
+
+def _types(definitions: Json, facts: Facts) -> Iterator[_Finding]:
+    for pointer, name in _named(facts.document, skeleton.methods(definitions)):
+        if name not in definitions:
+            yield "unknown-type", f"there is no type {name}", pointer, "see $defs of the snapshot"
+    for kind in ("json_schemas", "deprecated"):
+        for path in facts.document.get("types", {}).get(kind, {}):
+            yield from _member(definitions, path, jsonpointer.join("types", kind, path))
+    for section in ("enums", "open_strings"):
+        for path in facts.document.get(section, {}):
+            yield from _member(definitions, path, jsonpointer.join(section, path))
+
+
+def _named(document: Json, methods: Container[str]) -> Iterator[tuple[str, str]]:
+    """Every type that the facts name, with where they do, but for methods the schema lacks."""
+    for method, fact in document.get("methods", {}).items():
+        if method not in methods:
+            continue
+        here = jsonpointer.join("methods", method)
+        yield f"{here}/message", fact["message"]
+        yield f"{here}/params", fact["params"]
+        for index, name in enumerate(fact.get("results", ())):
+            yield f"{here}/results/{index}", name
+    for name in document.get("types", {}).get("open", {}):
+        yield jsonpointer.join("types", "open", name), name
+    for name, union in document.get("unions", {}).items():
+        for index, arm in enumerate(union["arms"]):
+            yield jsonpointer.join("unions", name, "arms", index), arm
+    for index, name in enumerate(document.get("content_blocks", {}).get("types", ())):
+        yield jsonpointer.join("content_blocks", "types", index), name
+    for code, fact in document.get("errors", {}).items():
+        if "data" in fact:
+            yield jsonpointer.join("errors", code, "data"), fact["data"]
+
+
+def _member(definitions: Json, path: str, pointer: str) -> Iterator[_Finding]:
+    owner, _, member = path.partition(".")
+    schema: Json = definitions.get(owner, {})
+    if owner not in definitions or (member and member not in schema.get("properties", {})):
+        yield "unknown-type", f"there is no {path}", pointer, "see $defs of the snapshot"
+
+
+def _stray_messages(definitions: Json) -> Iterator[_Finding]:
+    """Message types that stand in no union: nobody would be known to send them."""
+    sent = {method.message for method in skeleton.methods(definitions).values()}
+    for name, schema in definitions.items():
+        method = skeleton.method_constant(schema)
+        if method is not None and name not in sent:
+            hint = f"add {PREFIX}{name} to a message union with a patch"
+            yield "facts-disagree", f"{name} is in no message union", jsonpointer.join(
+                "methods", method
+            ), hint

@@ -1,0 +1,203 @@
+"""Normalised schema and facts to IR: methods, capabilities, errors, rules.
+
+What the schema says is derived and compared with the facts; a method that has no facts yet is
+taken from the schema alone and reported.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from mcp_protogen import jsonpointer, names
+from mcp_protogen.derive import skeleton
+from mcp_protogen.derive.types import Context, documented
+from mcp_protogen.ir import (
+    CapabilityIR,
+    Condition,
+    ErrorIR,
+    MetaKeyIR,
+    MethodIR,
+    Requirement,
+    Role,
+    Rules,
+)
+from mcp_protogen.problems import Problem, ProblemError
+
+Json = dict[str, Any]
+
+ROLES: tuple[Role, ...] = ("client", "server")
+_OTHER: Mapping[Role, Role] = {"client": "server", "server": "client"}
+
+
+def rules(context: Context) -> Rules:
+    """How messages of the revision travel."""
+    stated: Json = context.facts.document["rules"]
+    result_type: Json = stated.get("result_type", {})
+    return Rules(
+        receive_batches=stated["batching"]["receive"],
+        send_batches=stated["batching"]["send"],
+        error_id_optional=stated["error_id_optional"]["value"],
+        server_requests=stated["server_requests"]["value"],
+        result_type_values=tuple(result_type.get("values", ())),
+        result_type_absent=result_type.get("absent"),
+    )
+
+
+def capabilities(definitions: Json, context: Context) -> tuple[CapabilityIR, ...]:
+    """Every capability path of both roles, in path order."""
+    return tuple(
+        _capability(role, path, flag, context)
+        for role in ROLES
+        for path, flag in sorted(skeleton.capabilities(definitions, role).items())
+    )
+
+
+def _capability(role: Role, path: tuple[str, ...], flag: bool, context: Context) -> CapabilityIR:
+    fact: Json = context.facts.document["capabilities"][role].get(".".join(path), {})
+    return CapabilityIR(
+        constant=names.constant(role, *path),
+        role=role,
+        path=path,
+        flag=flag,
+        implied="implied_by" in fact,
+        source=fact.get("source", ""),
+        doc=context.descriptions.capability(role, path),
+    )
+
+
+def errors(definitions: Json, context: Context) -> tuple[ErrorIR, ...]:
+    """The error codes, largest (the oldest, JSON-RPC's own nearest to zero) first."""
+    stated: Json = context.facts.document["errors"]
+    return tuple(
+        ErrorIR(
+            code=int(code),
+            name=names.constant(fact["name"]),
+            data=names.class_name(fact["data"]) if fact.get("data") in definitions else None,
+            emit=fact["emit"],
+            source=fact["source"],
+            doc=context.descriptions.error(fact["name"]),
+        )
+        for code, fact in sorted(stated.items(), key=lambda item: -int(item[0]))
+    )
+
+
+def meta_keys(context: Context) -> tuple[MetaKeyIR, ...]:
+    """Keys of `_meta` with a meaning, by name."""
+    stated: Json = context.facts.document["meta_keys"]
+    return tuple(
+        MetaKeyIR(
+            key=key,
+            constant=names.constant("meta", key.rsplit("/", 1)[-1]),
+            on=tuple(fact["on"]),
+            type=fact["type"],
+            required=fact["required"],
+            source=fact["source"],
+        )
+        for key, fact in sorted(stated.items())
+    )
+
+
+def methods(definitions: Json, context: Context) -> tuple[MethodIR, ...]:
+    """Every method of the schema, by wire name."""
+    found = skeleton.methods(definitions)
+    return tuple(
+        _method(found[method], context.facts.methods.get(method), definitions, context)
+        for method in sorted(found)
+    )
+
+
+def _method(
+    schema: skeleton.DerivedMethod, fact: Json | None, definitions: Json, context: Context
+) -> MethodIR:
+    fact = fact or {}
+    stem = names.stem(schema.message)
+    deprecated = fact.get("deprecated")
+    results = [name for name in fact.get("results", schema.results) if name in definitions]
+    return MethodIR(
+        method=schema.method,
+        kind=schema.kind,
+        stem=stem,
+        constant=names.Constant(stem.rstrip("_").upper()),
+        message=names.class_name(schema.message),
+        senders=schema.senders,
+        params=_params(schema, fact, definitions, context),
+        params_required=schema.params_required,
+        results=tuple(names.class_name(name) for name in results or schema.results),
+        requires=tuple(_requirements(schema, fact, definitions)),
+        phase=fact.get("phase", "any"),
+        traits=tuple(fact.get("traits", _traits(schema, definitions))),
+        since=fact.get("since", context.facts.revision),
+        removed=fact.get("removed"),
+        deprecated=deprecated,
+        source=fact.get("source", ""),
+        doc=documented(context.descriptions.method(schema.method), deprecated is not None),
+    )
+
+
+def _params(
+    schema: skeleton.DerivedMethod, fact: Json, definitions: Json, context: Context
+) -> names.ClassName:
+    plain = "NotificationParams" if schema.kind == "notification" else "RequestParams"
+    for name in (schema.params, fact.get("params"), plain):
+        if name in definitions:
+            return names.class_name(name)
+    message = f"{schema.message} has no params, and there is no {plain} for those of any message"
+    hint = f"give it params, or define {plain}"
+    pointer = jsonpointer.join("$defs", schema.message)
+    raise ProblemError(Problem("bad-message", message, context.place, pointer, hint))
+
+
+def _traits(schema: skeleton.DerivedMethod, definitions: Json) -> Iterator[str]:
+    """What a method without facts shows of itself in its params and result."""
+    params = definitions.get(schema.params or "", {}).get("properties", {})
+    results = [definitions.get(name, {}).get("properties", {}) for name in schema.results]
+    if any("ttlMs" in result for result in results):
+        yield "cacheable"
+    if "inputResponses" in params:
+        yield "may_require_input"
+    if any("nextCursor" in result for result in results):
+        yield "paginated"
+    if "task" in params:
+        yield "task_augmentable"
+
+
+def _requirements(
+    schema: skeleton.DerivedMethod, fact: Json, definitions: Json
+) -> Iterator[Requirement]:
+    for key, gate in fact.get("requires", {}).items():
+        party, _, dotted = key.partition(".")
+        path = tuple(dotted.split("."))
+        for sender in schema.senders:
+            role = _role(party, sender)
+            # Inherited facts may name one that the schema has dropped.
+            if path not in skeleton.capabilities(definitions, role):
+                continue
+            yield Requirement(
+                capability=names.constant(role, *path),
+                role=role,
+                path=path,
+                level=gate["level"],
+                sender=sender,
+                when=tuple(_condition(entry) for entry in gate.get("when", ())),
+                source=gate["source"],
+            )
+
+
+def _role(party: str, sender: Role) -> Role:
+    match party:
+        case "sender":
+            return sender
+        case "receiver":
+            return _OTHER[sender]
+        case "client":
+            return "client"
+        case _:
+            return "server"
+
+
+def _condition(entry: Json) -> Condition:
+    one_of = entry.get("one_of")
+    return Condition(
+        member=entry["member"],
+        one_of=None if one_of is None else tuple(one_of),
+        or_absent=entry.get("or_absent", False),
+    )

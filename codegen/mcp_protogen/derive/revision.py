@@ -1,0 +1,87 @@
+"""One revision from its inputs to its IR: meta-check, patch, normalise, derive."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from mcp_protogen import names
+from mcp_protogen.derive import collisions, crosscheck, messages, skeleton
+from mcp_protogen.derive import methods as method_tables
+from mcp_protogen.derive import types as type_system
+from mcp_protogen.derive.types import Context
+from mcp_protogen.ir import RevisionIR
+from mcp_protogen.normalise import dialect, normalise
+from mcp_protogen.problems import Problem, ProblemError, raise_errors
+from mcp_protogen.store import patches
+from mcp_protogen.store.descriptions import Descriptions
+from mcp_protogen.store.facts import Facts
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What one revision is generated from; `place` names the schema in problems."""
+
+    schema: Json
+    ledger: tuple[Json, ...]
+    facts: Facts
+    descriptions: Descriptions
+    place: str
+    ledger_place: str
+    facts_place: str
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """A revision's IR, the normalised schema it was derived from, and warnings."""
+
+    ir: RevisionIR
+    schema: Json
+    warnings: tuple[Problem, ...]
+
+
+def derive_revision(source: Source) -> Derived:
+    """The IR of one revision; raises `ProblemError` with everything that is wrong."""
+    patched = patches.apply(source.schema, source.ledger, source.ledger_place)
+    _require_messages(patched, source.place)
+    plain, loosened = dialect.plain(patched, source.facts.json_schemas, source.place)
+    normalised = normalise(plain, source.facts, source.place)
+    definitions: Json = normalised["$defs"]
+    raise_errors(tuple(messages.problems(definitions, source.place)))
+    found = crosscheck.compare(definitions, source.facts, source.facts_place)
+    raise_errors(found)
+    context = Context(source.facts, source.descriptions, source.place)
+    types = type_system.types(definitions, context)
+    methods = method_tables.methods(definitions, context)
+    revision = source.facts.revision
+    ir = RevisionIR(
+        id=revision,
+        module=names.module_name(revision),
+        era=source.facts.document["lifecycle"]["era"],
+        rules=method_tables.rules(context),
+        types=types,
+        methods=methods,
+        capabilities=method_tables.capabilities(definitions, context),
+        errors=method_tables.errors(definitions, context),
+        meta_keys=method_tables.meta_keys(context),
+    )
+    raise_errors(tuple(collisions.problems(ir, source.place)))
+    return Derived(ir, normalised, (*loosened, *found))
+
+
+def _require_messages(schema: Json, place: str) -> None:
+    """A schema without the message unions is some other protocol's."""
+    definitions: Json = schema.get("$defs", {})
+    wanted = [union for union, _, kind in skeleton.MESSAGE_UNIONS if kind != "embedded"]
+    missing = [union for union in wanted if union not in definitions]
+    # A revision may have no requests from servers, but never none from clients.
+    if "ClientRequest" in missing or len(missing) > 1:
+        raise ProblemError(
+            Problem(
+                "no-message-unions",
+                f"the schema defines no {', '.join(missing)}",
+                place,
+                "/$defs",
+                "is this the schema.json of an MCP revision?",
+            )
+        )

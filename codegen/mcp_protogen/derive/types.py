@@ -1,0 +1,196 @@
+"""Normalised schema and facts to IR: the types."""
+
+from collections.abc import Container, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from mcp_protogen import jsonpointer, names
+from mcp_protogen.ir import (
+    AliasIR,
+    Anything,
+    FieldIR,
+    ListOf,
+    LiteralOf,
+    MapOf,
+    ObjectIR,
+    OneOf,
+    Ref,
+    Scalar,
+    TypeExpr,
+    TypeIR,
+    UnionIR,
+)
+from mcp_protogen.ir import Json as JsonScalar
+from mcp_protogen.jsonvalue import is_array, is_object
+from mcp_protogen.normalise.references import target
+from mcp_protogen.problems import Problem, raise_errors
+from mcp_protogen.store.descriptions import Descriptions
+from mcp_protogen.store.facts import Facts
+
+Json = dict[str, Any]
+
+_CONSTRAINTS = ("minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems")
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What deriving one revision consults besides the schema."""
+
+    facts: Facts
+    descriptions: Descriptions
+    place: str
+
+
+def types(definitions: Json, context: Context) -> tuple[TypeIR, ...]:
+    """The types of a normalised schema, in name order.
+
+    Raises `ProblemError` for names that cannot be Python's, or that meet.
+    """
+    raise_errors(tuple(_name_problems(definitions, context.place)))
+    nulls = _nullable_names(definitions)
+    return tuple(
+        _type(name, schema, context, nulls) for name, schema in sorted(definitions.items())
+    )
+
+
+def _name_problems(definitions: Json, place: str) -> Iterator[Problem]:
+    for name, schema in definitions.items():
+        pointer = jsonpointer.join("$defs", name)
+        try:
+            names.class_name(name)
+        except names.UnsafeName:
+            yield _unsafe(name, "type", place, pointer)
+        taken: dict[str, str] = {}
+        for member in schema.get("properties", {}):
+            try:
+                field = names.field_name(member)
+            except names.UnsafeName:
+                yield _unsafe(
+                    member, "member", place, pointer + jsonpointer.join("properties", member)
+                )
+                continue
+            if field in taken:
+                message = (
+                    f"members {taken[field]!r:.80} and {member!r:.80} would both be called {field}"
+                )
+                hint = "rename one of them in the schema"
+                yield Problem("name-collision", message, place, f"{pointer}/properties", hint)
+            taken[field] = member
+
+
+def _unsafe(name: str, what: str, place: str, pointer: str) -> Problem:
+    hint = "use ASCII letters, digits and underscores, and no Python keyword or builtin"
+    return Problem("unsafe-name", f"{name!r:.80} cannot name a Python {what}", place, pointer, hint)
+
+
+def _type(name: str, schema: Json, context: Context, nulls: Container[str]) -> TypeIR:
+    class_name = names.class_name(name)
+    origin = jsonpointer.join("$defs", name)
+    deprecated = name in context.facts.deprecated
+    doc = documented(context.descriptions.type(name), deprecated)
+    if "properties" in schema:
+        return ObjectIR(
+            name=class_name,
+            fields=tuple(_fields(name, schema, context, nulls)),
+            any_of_required=tuple(schema.get("x-any-of-required", ())),
+            open=name in context.facts.open_types,
+            origin=origin,
+            doc=doc,
+            deprecated=deprecated,
+        )
+    if "anyOf" in schema and all("$ref" in arm for arm in schema["anyOf"]):
+        return UnionIR(
+            name=class_name,
+            arms=tuple(expression(arm) for arm in schema["anyOf"]),
+            tag=schema.get("discriminator", {}).get("propertyName"),
+            open=schema.get("x-open", False),
+            origin=origin,
+            doc=doc,
+            deprecated=deprecated,
+        )
+    return AliasIR(class_name, expression(schema), origin, doc, deprecated)
+
+
+def documented(text: str, deprecated: bool) -> str:
+    """A description that says when its subject is deprecated."""
+    if not deprecated or "eprecated" in text:
+        return text
+    return f"{text} Deprecated.".strip()
+
+
+def _fields(owner: str, schema: Json, context: Context, nulls: Container[str]) -> Iterator[FieldIR]:
+    required = frozenset(schema.get("required", ()))
+    for wire, value in schema["properties"].items():
+        expr = expression(value)
+        deprecated = f"{owner}.{wire}" in context.facts.deprecated
+        yield FieldIR(
+            wire=wire,
+            name=names.field_name(wire),
+            type=expr,
+            required=wire in required,
+            default=_default(wire, value, context) if wire in required else None,
+            nullable=_nullable(expr, nulls),
+            constraints=tuple((key, value[key]) for key in _CONSTRAINTS if key in value),
+            known_values=context.facts.open_strings.get(f"{owner}.{wire}", ()),
+            doc=documented(context.descriptions.member(owner, wire), deprecated),
+            deprecated=deprecated,
+        )
+
+
+def _default(wire: str, schema: Json, context: Context) -> JsonScalar:
+    """What a required member holds when Python code does not say: its only or its usual value."""
+    result_type: Json = context.facts.document["rules"].get("result_type", {})
+    usual: JsonScalar = result_type["absent"] if wire == result_type.get("member") else None
+    constant: JsonScalar = schema.get("const", usual)
+    return constant
+
+
+def _nullable_names(definitions: Json) -> frozenset[str]:
+    """The definitions that null satisfies, directly or through others."""
+    aliases = {
+        name: expression(schema)
+        for name, schema in definitions.items()
+        if "properties" not in schema
+    }
+    found: frozenset[str] = frozenset()
+    while (
+        more := frozenset(name for name, expr in aliases.items() if _nullable(expr, found)) - found
+    ):
+        found |= more
+    return found
+
+
+def _nullable(expr: TypeExpr, nulls: Container[str]) -> bool:
+    match expr:
+        case Anything() | Scalar("null"):
+            return True
+        case Ref(name):
+            return name in nulls
+        case OneOf(arms):
+            return any(_nullable(arm, nulls) for arm in arms)
+        case _:
+            return False
+
+
+def expression(schema: Json) -> TypeExpr:
+    """The type of a schema that stands inside a definition."""
+    match schema:
+        case {"$ref": str(ref)}:
+            return Ref(names.class_name(target(ref)))
+        case {"anyOf": arms}:
+            return OneOf(tuple(expression(arm) for arm in arms))
+        case {"const": value}:
+            return LiteralOf((value,))
+        case {"enum": values}:
+            return LiteralOf(tuple(values))
+        case {"type": kinds} if is_array(kinds):
+            return OneOf(tuple(expression({**schema, "type": kind}) for kind in kinds))
+        case {"type": "array"}:
+            return ListOf(expression(schema.get("items", {})))
+        case {"type": "object"}:
+            value = schema.get("additionalProperties", {})
+            return MapOf(expression(value) if is_object(value) else Anything())
+        case {"type": "string" | "boolean" | "integer" | "number" | "null" as kind}:
+            return Scalar(kind)
+        case _:
+            return Anything()

@@ -1,0 +1,1 @@
+"""From the intermediate representation to the text of modules, verified and formatted."""

@@ -1,0 +1,97 @@
+"""IR to modules: which files a package has, and which template makes each."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mcp_protogen import names
+from mcp_protogen.emit import formatting, verify, views
+from mcp_protogen.emit.models import ModelsSource
+from mcp_protogen.emit.render import Renderer
+from mcp_protogen.ir import Era, RevisionIR
+from mcp_protogen.output.package import GeneratedFile
+from mcp_protogen.problems import raise_errors
+
+# Module of a revision's folder → template; the models are not among them.
+MODULES: Mapping[str, str] = {
+    "__init__": "revision.py.jinja",
+    "capabilities": "capabilities.py.jinja",
+    "client": "client.py.jinja",
+    "methods": "methods.py.jinja",
+    "server": "server.py.jinja",
+}
+# What a package offers of its runtime, by module.
+RUNTIME_EXPORTS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    (
+        "errors",
+        (
+            *("InvalidParams", "LocalError", "McpError", "MethodNotFound", "MissingCapability"),
+            *("ProtocolError", "RemoteError"),
+        ),
+    ),
+    ("memory", ("connect_in_memory",)),
+)
+
+MODELS_TEMPLATE = "models.py.jinja"
+PACKAGE_TEMPLATE = "package.py.jinja"
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """A rendered and verified module that is yet to be formatted."""
+
+    path: str
+    origin: str
+    pieces: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ListedRevision:
+    """A revision as the package's `__init__` lists it."""
+
+    id: str
+    era: Era
+    module: names.ModuleName
+
+
+def models_module(ir: RevisionIR, models: ModelsSource, renderer: Renderer) -> Module:
+    """The models module of a revision, proven against its IR."""
+    path = f"{ir.module}/models.py"
+    source = renderer.render(MODELS_TEMPLATE, {**views.revision_context(ir), "models": models})
+    module = _module(path, MODELS_TEMPLATE, source)
+    raise_errors(verify.models(source, ir, path))
+    return module
+
+
+def revision_modules(ir: RevisionIR, renderer: Renderer) -> Iterator[Module]:
+    """The other modules of a revision."""
+    context = views.revision_context(ir)
+    for module, template in MODULES.items():
+        yield _module(f"{ir.module}/{module}.py", template, renderer.render(template, context))
+
+
+def package_module(revisions: tuple[ListedRevision, ...], renderer: Renderer) -> Module:
+    """The `__init__` of the package, which lists its revisions."""
+    modules = [str(revision.module) for revision in revisions]
+    exports = [name for _, names in RUNTIME_EXPORTS for name in names]
+    context: Mapping[str, Any] = {
+        "revisions": revisions,
+        "runtime_exports": RUNTIME_EXPORTS,
+        "package_exported": sorted(["REVISIONS", "load", *exports]) + modules,
+    }
+    return _module("__init__.py", PACKAGE_TEMPLATE, renderer.render(PACKAGE_TEMPLATE, context))
+
+
+def fixed_files(runtime: Path) -> Iterator[GeneratedFile]:
+    """What is the same in every package: the runtime, byte for byte, and the typing marker."""
+    yield GeneratedFile("py.typed", b"", "mcp-gen")
+    for path in sorted(runtime.rglob("*.py")):
+        relative = path.relative_to(runtime).as_posix()
+        yield GeneratedFile(f"_runtime/{relative}", path.read_bytes(), "runtime")
+
+
+def _module(path: str, template: str, source: str) -> Module:
+    formatting.check_syntax(source, path, template)
+    raise_errors(verify.module(source, path))
+    return Module(path, f"template {template}", formatting.pieces(source))

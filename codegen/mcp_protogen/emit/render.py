@@ -1,0 +1,59 @@
+"""Templates to text. A template prints what it is given and decides nothing."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from mcp_protogen.emit import text, views
+from mcp_protogen.problems import Problem, ProblemError
+
+
+class Renderer:
+    """Renders package templates; those of the user's folder go before ours."""
+
+    def __init__(self, templates: Path, override: Path | None = None) -> None:
+        from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+        folders = [str(templates / "package")]
+        self._environment = Environment(
+            loader=FileSystemLoader(folders if override is None else [str(override), *folders]),
+            undefined=StrictUndefined,
+            autoescape=False,  # the output is Python, and every schema text goes through a filter
+            keep_trailing_newline=True,
+        )
+        filters: dict[str, Any] = self._environment.filters
+        filters |= views.FILTERS
+        filters |= {
+            "literal": text.literal,
+            "docstring": text.docstring,
+            "tuple_of": text.tuple_of,
+            "set_of": text.set_of,
+        }
+
+    def render(self, template: str, context: Mapping[str, Any]) -> str:
+        """The text of `template`; raises `ProblemError` with its name and line."""
+        try:
+            return self._environment.get_template(template).render(context)
+        except Exception as error:
+            # A template computes, so it can fail in any way; none of them is a fault of this code.
+            raise ProblemError(_problem(template, error)) from error
+
+
+def _problem(template: str, error: Exception) -> Problem:
+    name, line = _place(error)
+    hint = "templates may use what the built-in one of the same name uses"
+    message = f"{type(error).__name__}: {error}"
+    return Problem("template-error", message, f"{name or template}:{line}", hint=hint)
+
+
+def _place(error: Exception) -> tuple[str, int]:
+    """Template and line: those of a syntax error, or of the innermost frame inside a template."""
+    line: int | None = getattr(error, "lineno", None)
+    place = ("", 1) if line is None else (getattr(error, "name", None) or "", line)
+    trace = error.__traceback__
+    while trace is not None:
+        path = Path(trace.tb_frame.f_code.co_filename)
+        if path.suffix == ".jinja":
+            place = (path.name, trace.tb_lineno)
+        trace = trace.tb_next
+    return place

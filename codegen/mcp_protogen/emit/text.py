@@ -1,0 +1,75 @@
+"""Text that becomes Python: literals and docstrings, the only two ways schema text is printed."""
+
+import re
+import textwrap
+from collections.abc import Iterable
+from typing import Any, TypeGuard
+
+from mcp_protogen.jsonvalue import is_array
+
+WIDTH = 100
+
+# What would end a docstring early, or would join with the quotes that do end it.
+_CLOSING = re.compile(r'\\|"""|"\Z')
+
+# Controls, and what makes a line read otherwise than it runs: zero-width characters, line and
+# paragraph separators, marks of direction, surrogates, tags.
+_INVISIBLE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f"
+    "\ud800-\udfff\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+)
+
+
+def literal(value: Any) -> str:
+    """A Python expression for a JSON-like value, in the quotes that black prefers."""
+    if isinstance(value, str):
+        text = repr(str(value))
+        return text if '"' in text else f'"{text[1:-1]}"'
+    if _is_tuple(value):
+        return tuple_of(map(literal, value))
+    if is_array(value):
+        return f"[{', '.join(map(literal, value))}]"
+    return repr(value)
+
+
+def _is_tuple(value: object) -> TypeGuard[tuple[Any, ...]]:
+    return isinstance(value, tuple)
+
+
+def tuple_of(expressions: Iterable[str]) -> str:
+    """A tuple of Python expressions.
+
+    Only one of a single element has a trailing comma: black reads any other as "explode this".
+    """
+    items = list(expressions)
+    return f"({items[0]},)" if len(items) == 1 else f"({', '.join(items)})"
+
+
+def set_of(values: Iterable[str]) -> str:
+    """A set of strings, in the order given."""
+    items = ", ".join(literal(value) for value in values)
+    return f"{{{items}}}" if items else "()"
+
+
+def docstring(text: str, indent: int) -> str:
+    """`text` as a docstring literal whose later lines start `indent` columns in.
+
+    Whatever the text holds stays inside the quotes: backslashes and triple quotes are escaped, and
+    characters that nobody sees are dropped.
+    """
+    clean = re.sub(r"[^\S\n]+", " ", _INVISIBLE.sub("", text)).strip()
+    safe = _CLOSING.sub(lambda part: "".join("\\" + char for char in part[0]), clean)
+    margin = " " * indent
+    if "\n" not in safe and len(safe) + indent + 6 <= WIDTH:
+        return f'"""{safe}"""'
+    lines = [
+        line
+        for paragraph in safe.split("\n")
+        for line in textwrap.wrap(paragraph, WIDTH - indent, break_long_words=False) or [""]
+    ]
+    if len(lines[0]) + indent + 3 > WIDTH:
+        lines = textwrap.wrap(lines[0], WIDTH - indent - 3, break_long_words=False) + lines[1:]
+    body = "\n".join(
+        (margin + line).rstrip() if number else line for number, line in enumerate(lines)
+    )
+    return f'"""{body}\n{margin}"""'

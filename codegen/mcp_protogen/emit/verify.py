@@ -1,0 +1,182 @@
+"""Proof that generated modules say what the IR says: read with `ast`, never executed."""
+
+import ast
+from collections.abc import Iterator
+
+from mcp_protogen import names
+from mcp_protogen.emit.annotations import annotation, field_annotation, same
+from mcp_protogen.emit.text import literal
+from mcp_protogen.ir import AliasIR, FieldIR, ObjectIR, RevisionIR, TypeIR, UnionIR
+from mcp_protogen.problems import Problem
+
+
+def module(source: str, path: str) -> tuple[Problem, ...]:
+    """What keeps `source` from being a module: syntax, a name defined twice, a stale `__all__`."""
+    try:
+        tree = ast.parse(source)
+        compile(tree, path, "exec")
+    except (SyntaxError, ValueError) as error:
+        return (Problem("bad-output", f"is no Python: {error}", path, hint="report this"),)
+    return tuple(_defects(tree, path))
+
+
+def _defects(tree: ast.Module, path: str) -> Iterator[Problem]:
+    defined = list(_defined(tree))
+    for name in names.duplicates(defined):
+        yield Problem("bad-output", f"{name} is defined twice", path, hint="report this")
+    bound = {*defined, *_imported(tree)}
+    for name in _listed(tree):
+        if name not in bound:
+            yield Problem(
+                "bad-output", f"__all__ lists {name}, which is not there", path, hint="report this"
+            )
+
+
+def _defined(tree: ast.Module) -> Iterator[str]:
+    for node in tree.body:
+        match node:
+            case (
+                ast.ClassDef(name=name)
+                | ast.FunctionDef(name=name)
+                | ast.AsyncFunctionDef(name=name)
+            ):
+                yield name
+            case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
+                yield name
+            case _:
+                pass
+
+
+def _imported(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            yield from (alias.asname or alias.name.split(".")[0] for alias in node.names)
+
+
+def _listed(tree: ast.Module) -> list[str]:
+    for node in tree.body:
+        match node:
+            case ast.Assign(targets=[ast.Name(id="__all__")], value=value):
+                listed: list[str] = ast.literal_eval(value)
+                return listed
+            case _:
+                pass
+    return []
+
+
+def models(source: str, ir: RevisionIR, path: str) -> tuple[Problem, ...]:
+    """What of `ir` is missing, added or different in `source`, and whatever there is no type."""
+    tree = ast.parse(source)
+    written = dict(_types(tree))
+    expected = {str(type_.name): type_ for type_ in ir.types}
+    return tuple(
+        Problem("bad-output", message, path, hint="report this with the schema that led to it")
+        for message in (
+            *(f"{ast.unparse(node):.80} is out of place" for node in _strangers(tree)),
+            *(f"type {name} is missing" for name in expected.keys() - written.keys()),
+            *(f"type {name} is in no schema" for name in written.keys() - expected.keys()),
+            *(
+                message
+                for name in expected.keys() & written.keys()
+                for message in _differences(expected[name], written[name])
+            ),
+        )
+    )
+
+
+def _types(tree: ast.Module) -> Iterator[tuple[str, ast.ClassDef | ast.expr]]:
+    for node in tree.body:
+        match node:
+            case ast.ClassDef(name=name):
+                yield name, node
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(args=[_, value])):
+                yield name, value
+            case _:
+                pass
+
+
+def _strangers(tree: ast.Module) -> Iterator[ast.stmt]:
+    """Statements that a models module has no use for; whatever they do, importing it would do."""
+    for node in tree.body:
+        match node:
+            case ast.ImportFrom() | ast.Expr(value=ast.Constant(value=str())):
+                pass
+            case ast.Assign(targets=[ast.Name(id="__all__")], value=ast.List(elts=elements)):
+                if not all(isinstance(element, ast.Constant) for element in elements):
+                    yield node
+            case ast.Assign(
+                targets=[ast.Name(id=name)],
+                value=ast.Call(
+                    func=ast.Name(id="TypeAliasType"),
+                    args=[ast.Constant(value=called), _],
+                    keywords=[],
+                ),
+            ) if (
+                name == called
+            ):
+                pass
+            case ast.ClassDef(bases=[ast.Name(id="WireModel")], keywords=[], decorator_list=[]):
+                yield from (statement for statement in node.body if not _is_member(statement))
+            case _:
+                yield node
+
+
+def _is_member(statement: ast.stmt) -> bool:
+    match statement:
+        case ast.AnnAssign(target=ast.Name()) | ast.Expr(value=ast.Constant(value=str())):
+            return True
+        case _:
+            return isinstance(statement, ast.Pass)
+
+
+def _differences(type_: TypeIR, node: ast.ClassDef | ast.expr) -> Iterator[str]:
+    match type_, node:
+        case ObjectIR(), ast.ClassDef():
+            yield from _members(type_, node)
+        case (UnionIR() | AliasIR()), ast.expr():
+            wanted = _alias(type_)
+            if not same(wanted, ast.unparse(node)):
+                yield f"{type_.name} is {ast.unparse(node)}, not {wanted}"
+        case _:
+            yield f"{type_.name} is a class where an alias is wanted, or the reverse"
+
+
+def _alias(type_: UnionIR | AliasIR) -> str:
+    if isinstance(type_, AliasIR):
+        return annotation(type_.type)
+    arms = [annotation(arm) for arm in type_.arms]
+    if type_.tag is None:
+        return " | ".join(arms)
+    if type_.open:
+        return (
+            f"Annotated[{' | '.join([*arms, 'UnknownContent'])}, OpenUnion({literal(type_.tag)})]"
+        )
+    attribute = literal(names.field_name(type_.tag))  # Pydantic finds the wire name by itself
+    return f"Annotated[{' | '.join(arms)}, Field(discriminator={attribute})]"
+
+
+def _members(type_: ObjectIR, node: ast.ClassDef) -> Iterator[str]:
+    written: dict[str, tuple[str, str | None]] = {}
+    for statement in node.body:
+        match statement:
+            case ast.AnnAssign(target=ast.Name(id=name), annotation=noted, value=given):
+                written[name] = (ast.unparse(noted), ast.unparse(given) if given else None)
+            case _:
+                pass
+    rule = ("ClassVar", repr(type_.any_of_required)) if type_.any_of_required else None
+    if written.pop("ANY_OF_REQUIRED", None) != rule:
+        yield f"{type_.name}.ANY_OF_REQUIRED is not {type_.any_of_required}"
+    expected: dict[str, FieldIR] = {str(field.name): field for field in type_.fields}
+    for name in sorted(expected.keys() ^ written.keys()):
+        yield f"{type_.name}.{name} is {'missing' if name in expected else 'in no schema'}"
+    for name in expected.keys() & written.keys():
+        hint, value = written[name]
+        field = expected[name]
+        if not same(field_annotation(field), hint) or _default(field) != value:
+            yield f"{type_.name}.{name} is {hint} = {value}, not {field_annotation(field)}"
+
+
+def _default(field: FieldIR) -> str | None:
+    if field.default is not None:
+        return ast.unparse(ast.parse(literal(field.default), mode="eval"))
+    return None if field.required else "None"

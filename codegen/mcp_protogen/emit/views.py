@@ -1,0 +1,132 @@
+"""What templates print: the IR, and filters for the phrases that take more than printing."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from mcp_protogen.emit.text import literal
+from mcp_protogen.ir import Condition, MethodIR, Requirement, RevisionIR
+
+
+def result_types(method: MethodIR) -> tuple[str, ...]:
+    """The types of what may come back, the plain one first."""
+    return tuple(f"m.{name}" for name in method.results)
+
+
+def result(method: MethodIR) -> str:
+    """The annotation of what comes back."""
+    return " | ".join(result_types(method))
+
+
+def params_argument(method: MethodIR) -> str:
+    """The annotation, and default, of what a sender passes."""
+    return f"m.{method.params}" if method.params_required else f"m.{method.params} | None = None"
+
+
+def spec_class(method: MethodIR) -> str:
+    """The class of a method's entry in the table."""
+    return "NotificationSpec" if method.kind == "notification" else "RequestSpec"
+
+
+def spec_type(method: MethodIR) -> str:
+    """The type of a method's entry in the table."""
+    results = "" if method.kind == "notification" else f", {result(method)}"
+    return f"{spec_class(method)}[m.{method.params}{results}]"
+
+
+def documentation(method: MethodIR) -> str:
+    """What a method does and what it needs, for tables and stubs."""
+    return "\n\n".join(_documentation(method))
+
+
+def _documentation(method: MethodIR) -> Iterator[str]:
+    yield f"`{method.method}`: {method.doc}" if method.doc else f"`{method.method}`."
+    needs = [_need(requirement) for requirement in _once(method.requires)]
+    if needs:
+        yield "\n".join(needs)
+
+
+def _once(requires: tuple[Requirement, ...]) -> Iterator[Requirement]:
+    """One of the requirements that differ only in who sends."""
+    seen: set[tuple[tuple[str, ...], tuple[Condition, ...]]] = set()
+    for requirement in requires:
+        key = (requirement.path, requirement.when)
+        if key not in seen:
+            seen.add(key)
+            yield requirement
+
+
+def _need(requirement: Requirement) -> str:
+    verb = "Needs" if requirement.level == "MUST" else "Should have"
+    whose = "" if requirement.sender != requirement.role else " of its sender"
+    when = " or ".join(_when(condition) for condition in requirement.when)
+    path = ".".join(requirement.path)
+    return f"{verb} the capability `{path}`{whose}{f' if {when}' if when else ''}."
+
+
+def _when(condition: Condition) -> str:
+    if condition.one_of is None:
+        return f"`{condition.member}` is given"
+    values = " or ".join(f"`{value}`" for value in condition.one_of)
+    absent = " or absent" if condition.or_absent else ""
+    return f"`{condition.member}` is {values}{absent}"
+
+
+def condition(condition: Condition) -> str:
+    """The expression that constructs a condition."""
+    arguments = [literal(condition.member)]
+    if condition.one_of is not None:
+        arguments.append(f"one_of={literal(condition.one_of)}")
+    if condition.or_absent:
+        arguments.append("or_absent=True")
+    return f"Condition({', '.join(arguments)})"
+
+
+def revision_context(ir: RevisionIR) -> dict[str, Any]:
+    """Everything that the templates of one revision may name."""
+    methods = ir.methods
+    server_sends = [method for method in methods if "server" in method.senders]
+    return {
+        "ir": ir,
+        "methods": methods,
+        "client_sends": [method for method in methods if "client" in method.senders],
+        "server_sends": server_sends,
+        "server_asks_in_results": any(method.kind == "embedded" for method in server_sends),
+        "has_conditions": any(need.when for method in methods for need in method.requires),
+        "server_asks": any(method.kind != "notification" for method in server_sends),
+        "exported": sorted(str(type_.name) for type_ in ir.types),
+        "capabilities_exported": sorted(
+            {str(capability.constant) for capability in ir.capabilities}
+            | {
+                "CAPABILITIES",
+                "REQUIREMENTS",
+                "check",
+                "client_capabilities",
+                "server_capabilities",
+            }
+        ),
+        "methods_exported": sorted(
+            {str(method.constant) for method in methods}
+            | {str(error.name) for error in ir.errors}
+            | {str(key.constant) for key in ir.meta_keys}
+            | METHODS_MODULE
+        ),
+    }
+
+
+METHODS_MODULE = frozenset(
+    {"ERRORS", "INPUT_REQUESTS", "NOTIFICATIONS", "REQUESTS", "REVISION", "TABLE", "parse"}
+    | {"parse_request", "parse_notification", "parse_answer"}
+    | {f"serialise_{part}" for part in ("request", "notification", "result", "error")}
+)
+
+
+FILTERS: Mapping[str, Callable[..., Any]] = {
+    "condition": condition,
+    "documentation": documentation,
+    "params_argument": params_argument,
+    "result": result,
+    "result_types": result_types,
+    "spec_class": spec_class,
+    "spec_type": spec_type,
+}
+"""What templates may ask of a method or a condition."""

@@ -1,0 +1,120 @@
+"""The generator: a pure function from options to files.
+
+Nothing outside `schema/` and `templates/` is read, nothing is written, and the result depends on
+neither clock nor environment nor platform. Writing, checking and diffing consume it.
+"""
+
+from collections.abc import Iterable, Iterator
+from concurrent.futures import as_completed
+from dataclasses import dataclass
+from typing import Literal
+
+from mcp_protogen.config import Options
+from mcp_protogen.derive.revision import derive_revision
+from mcp_protogen.emit import layout, models
+from mcp_protogen.emit.formatting import Formatter
+from mcp_protogen.emit.layout import Module
+from mcp_protogen.emit.parallel import executor
+from mcp_protogen.emit.render import Renderer
+from mcp_protogen.names import UnsafeName, module_name
+from mcp_protogen.output.package import GeneratedFile, Package
+from mcp_protogen.problems import Level, Problem, ProblemError, raise_errors
+from mcp_protogen.resources import runtime_folder, templates_folder
+from mcp_protogen.store import sources
+from mcp_protogen.store.inputs import read_inputs
+
+
+def generate(options: Options) -> Package:
+    """A whole package for `options.revisions`; raises `ProblemError` with all that is wrong."""
+    raise_errors(tuple(_unsafe_names(options)))
+    inputs = read_inputs(options)
+    jobs = [_Job(revision, part, options) for part in _PARTS for revision in options.revisions]
+    with executor() as pool:
+        formatter = Formatter(pool)
+        running = [pool.submit(_run, job) for job in jobs]
+        for done in as_completed(running):
+            for module in done.result().modules:
+                formatter.add(module.pieces)
+        outcomes = [done.result() for done in running]
+        problems = _once(problem for outcome in outcomes for problem in outcome.problems)
+        raise_errors(problems)
+        package = _package_module(options)
+        formatter.add(package.pieces)
+        modules = [package, *(module for outcome in outcomes for module in outcome.modules)]
+        files = [_file(module, formatter) for module in modules]
+    files += layout.fixed_files(runtime_folder())
+    return Package(tuple(sorted(files, key=lambda file: file.path)), inputs, problems)
+
+
+def _unsafe_names(options: Options) -> Iterator[Problem]:
+    folders: dict[str, str] = {}
+    for revision in sorted({*options.revisions, *options.kept}):
+        try:
+            folder = module_name(revision)
+        except UnsafeName:
+            hint = "use letters and digits, with single hyphens or dots between"
+            message = f"{revision!r:.80} cannot be the name of a revision"
+            yield Problem("unsafe-name", message, hint=hint)
+            continue
+        if folder in folders:
+            message = f"revisions {folders[folder]} and {revision} would share the folder {folder}"
+            yield Problem("name-collision", message, hint="name one of them differently")
+        folders[folder] = revision
+
+
+_Part = Literal["models", "modules"]
+# The models take longest, so they are started first.
+_PARTS: tuple[_Part, ...] = ("models", "modules")
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    revision: str
+    part: _Part
+    options: Options
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    modules: tuple[Module, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+
+def _run(job: _Job) -> _Outcome:
+    try:
+        return _outcome(job)
+    except ProblemError as error:
+        return _Outcome(problems=error.problems)
+
+
+def _outcome(job: _Job) -> _Outcome:
+    source = sources.load(job.revision, job.options)
+    if job.part == "modules" or job.options.schemas:
+        sources.check(source)
+    derived = derive_revision(source)
+    renderer = Renderer(templates_folder(), job.options.templates)
+    if job.part == "models":
+        emitted = models.emit(derived.ir, derived.schema, templates_folder())
+        return _Outcome((layout.models_module(derived.ir, emitted, renderer),))
+    notice = sources.inherited_notice(source)
+    warnings = (*((notice,) if notice else ()), *derived.warnings)
+    return _Outcome(tuple(layout.revision_modules(derived.ir, renderer)), warnings)
+
+
+def _package_module(options: Options) -> Module:
+    listed = tuple(
+        layout.ListedRevision(revision, sources.era(revision), module_name(revision))
+        for revision in sorted({*options.revisions, *options.kept})
+    )
+    return layout.package_module(listed, Renderer(templates_folder(), options.templates))
+
+
+def _file(module: Module, formatter: Formatter) -> GeneratedFile:
+    return GeneratedFile(module.path, formatter.joined(module.pieces).encode(), module.origin)
+
+
+def _once(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    """Errors first, each problem once: both parts of a revision meet the same ones."""
+    return tuple(
+        sorted(dict.fromkeys(problems), key=lambda problem: problem.level is not Level.ERROR)
+    )

@@ -1,0 +1,240 @@
+"""The intermediate representation: what one revision means, as frozen values.
+
+Everything that templates print and that comparisons read is decided here once. No object knows
+its parent, nothing computes: cross references are names.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from mcp_protogen.names import ClassName, Constant, FieldName, ModuleName, Stem
+
+Role = Literal["client", "server"]
+Kind = Literal["request", "notification", "embedded"]
+Level = Literal["MUST", "SHOULD"]
+Phase = Literal["any", "before_ready", "ready"]
+Era = Literal["handshake", "stateless"]
+
+Json = None | bool | int | float | str
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """Another type of the same revision."""
+
+    name: ClassName
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """A JSON string, boolean, integer, number or null."""
+
+    kind: Literal["string", "boolean", "integer", "number", "null"]
+
+
+@dataclass(frozen=True, slots=True)
+class LiteralOf:
+    """One of some constants."""
+
+    values: tuple[Json, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ListOf:
+    """A JSON array of one item type."""
+
+    item: "TypeExpr"
+
+
+@dataclass(frozen=True, slots=True)
+class MapOf:
+    """A JSON object with free keys."""
+
+    value: "TypeExpr"
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """Any of some alternatives, in the order a reader should try them."""
+
+    arms: tuple["TypeExpr", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Anything:
+    """Any JSON value, null included."""
+
+
+TypeExpr = Ref | Scalar | LiteralOf | ListOf | MapOf | OneOf | Anything
+
+
+@dataclass(frozen=True, slots=True)
+class FieldIR:
+    """One member of an object.
+
+    `default` is what a required member is filled with when Python code leaves it out; on the wire
+    it is as required as any other. `known_values` belong to a string that may have others.
+    """
+
+    wire: str
+    name: FieldName
+    type: TypeExpr
+    required: bool
+    default: Json
+    nullable: bool
+    constraints: tuple[tuple[str, Json], ...]
+    known_values: tuple[str, ...]
+    doc: str
+    deprecated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectIR:
+    """A type with members; undeclared ones are always kept, `open` says that they are intended."""
+
+    name: ClassName
+    fields: tuple[FieldIR, ...]
+    any_of_required: tuple[str, ...]
+    open: bool
+    origin: str
+    doc: str
+    deprecated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class UnionIR:
+    """A choice between named types; `tag` is the member whose constant tells the arms apart."""
+
+    name: ClassName
+    arms: tuple[TypeExpr, ...]
+    tag: str | None
+    open: bool
+    origin: str
+    doc: str
+    deprecated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AliasIR:
+    """Another name for a type expression, enumerations included."""
+
+    name: ClassName
+    type: TypeExpr
+    origin: str
+    doc: str
+    deprecated: bool
+
+
+TypeIR = ObjectIR | UnionIR | AliasIR
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A member of the params that brings a capability into play."""
+
+    member: str
+    one_of: tuple[str, ...] | None
+    or_absent: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """A capability that must be declared before `sender` may send; `when` is any-of."""
+
+    capability: Constant
+    role: Role
+    path: tuple[str, ...]
+    level: Level
+    sender: Role
+    when: tuple[Condition, ...]
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class MethodIR:
+    """A request or notification: who sends it, with what, and what comes back."""
+
+    method: str
+    kind: Kind
+    stem: Stem
+    constant: Constant
+    message: ClassName
+    senders: tuple[Role, ...]
+    params: ClassName
+    params_required: bool
+    results: tuple[ClassName, ...]
+    requires: tuple[Requirement, ...]
+    phase: Phase
+    traits: tuple[str, ...]
+    since: str
+    removed: str | None
+    deprecated: str | None
+    source: str
+    doc: str
+
+
+@dataclass(frozen=True, slots=True)
+class CapabilityIR:
+    """Something a role may declare: by presence of a key, or by a flag that is true.
+
+    An `implied` one also counts where the object around it is declared and empty.
+    """
+
+    constant: Constant
+    role: Role
+    path: tuple[str, ...]
+    flag: bool
+    implied: bool
+    source: str
+    doc: str
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorIR:
+    """An error code and who may send it."""
+
+    code: int
+    name: Constant
+    data: ClassName | None
+    emit: Literal["client", "server", "both", "never"]
+    source: str
+    doc: str
+
+
+@dataclass(frozen=True, slots=True)
+class MetaKeyIR:
+    """A key of `_meta` that the specification gives a meaning."""
+
+    key: str
+    constant: Constant
+    on: tuple[str, ...]
+    type: str
+    required: bool
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What differs between revisions in how messages travel."""
+
+    receive_batches: bool
+    send_batches: bool
+    error_id_optional: bool
+    server_requests: bool
+    result_type_values: tuple[str, ...]
+    result_type_absent: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class RevisionIR:
+    """One revision, whole."""
+
+    id: str
+    module: ModuleName
+    era: Era
+    rules: Rules
+    types: tuple[TypeIR, ...]
+    methods: tuple[MethodIR, ...]
+    capabilities: tuple[CapabilityIR, ...]
+    errors: tuple[ErrorIR, ...]
+    meta_keys: tuple[MetaKeyIR, ...]

@@ -1,0 +1,142 @@
+"""Names that are safe to print: a value of these types cannot be anything but an identifier.
+
+Schemas are input, so a name in one may be a keyword, a builtin or an attempt to smuggle code.
+Every name goes through one of the functions below, which either return a safe one or say no.
+"""
+
+import builtins
+import keyword
+import re
+from collections import Counter
+from collections.abc import Iterable
+
+
+class ClassName(str):
+    """A class or type alias of a generated module."""
+
+    __slots__ = ()
+
+
+class FieldName(str):
+    """An attribute of a generated class."""
+
+    __slots__ = ()
+
+
+class Stem(str):
+    """What a method is called in stubs: `call_tool`, `on_call_tool`, `notify_cancelled`."""
+
+    __slots__ = ()
+
+
+class Constant(str):
+    """A module-level constant."""
+
+    __slots__ = ()
+
+
+class ModuleName(str):
+    """A generated package folder such as `v2025_11_25`."""
+
+    __slots__ = ()
+
+
+class UnsafeName(ValueError):
+    """A name that cannot become a Python identifier of the wanted kind."""
+
+
+# What the bases of generated stubs define; a method of that name would replace it.
+_RESERVED_STEMS = frozenset(
+    {"accept", "answer", "capabilities", "close", "connect", "declaration", "handled", "notify"}
+    | {"open", "receive", "request"}
+)
+
+# ASCII only: Python folds other letters (NFKC), so two different wire names could meet.
+_IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z0-9]+|[A-Z]+|[0-9]+")
+
+# Names that generated modules import or that typing gives a meaning in annotations.
+RESERVED_TYPES = frozenset(
+    {"Annotated", "Any", "ClassVar", "Field", "Final", "Integer", "Literal", "Number", "Nullable"}
+    | {"OpenUnion", "TypeAliasType", "UnknownContent", "WireModel"}
+    | set(dir(builtins))
+)
+
+# A field with such a name would hide the builtin from the annotations after it, or an attribute of
+# Pydantic's BaseModel; `type` and `id` appear in no annotation and read better unchanged.
+_RESERVED_FIELDS = frozenset(
+    {"bool", "dict", "float", "int", "list", "str"}
+    | {"construct", "copy", "from_orm", "json", "parse_file", "parse_obj", "parse_raw"}
+    | {"schema", "schema_json", "update_forward_refs", "validate"}
+    | {"from_json", "from_wire", "to_json", "to_wire"}
+)
+# In `self.list`, `match` and the like are fine, true keywords are not.
+_KEYWORDS = frozenset(keyword.kwlist)
+
+
+def words(text: str) -> list[str]:
+    """The words of a camelCase, PascalCase, snake_case, dotted or slashed name."""
+    return _WORD.findall(text)
+
+
+def snake(text: str) -> str:
+    """`listChanged` → `list_changed`, `URLElicitation` → `url_elicitation`."""
+    return "_".join(words(text)).lower()
+
+
+def pascal(text: str) -> str:
+    """`inputSchema` → `InputSchema`, `_meta` → `Meta`, `sampling/createMessage` → …"""
+    return "".join(word[0].upper() + word[1:] for word in words(text))
+
+
+def class_name(text: str) -> ClassName:
+    """A type name as it stands in the schema; raises `UnsafeName`.
+
+    It starts with a capital, as no attribute does: inside a class, an attribute hides a type.
+    """
+    if not _IDENTIFIER.fullmatch(text) or text[0].islower():
+        raise UnsafeName(text)
+    if text in _KEYWORDS or text in RESERVED_TYPES:
+        raise UnsafeName(text)
+    return ClassName(text)
+
+
+def field_name(wire: str) -> FieldName:
+    """The attribute for a wire member: snake case, without `_`, `$` or a vendor prefix."""
+    local = wire.rsplit("/", 1)[-1].lstrip("_$")
+    name = snake(local)
+    if not _IDENTIFIER.fullmatch(name) or re.search(r"[^A-Za-z0-9_.$-]", local):
+        raise UnsafeName(wire)
+    reserved = name in _KEYWORDS or name in _RESERVED_FIELDS or name.startswith("model_")
+    return FieldName(f"{name}_" if reserved else name)
+
+
+def stem(message: str) -> Stem:
+    """The stub name of a method, from its message type: `CallToolRequest` → `call_tool`.
+
+    Raises `UnsafeName` for a type called just `Request`.
+    """
+    name = snake(re.sub(r"(Request|Notification)$", "", class_name(message)))
+    if not _IDENTIFIER.fullmatch(name):
+        raise UnsafeName(message)
+    return Stem(f"{name}_" if name in _KEYWORDS | _RESERVED_STEMS else name)
+
+
+def constant(*parts: str) -> Constant:
+    """`("server", "tools", "listChanged")` → `SERVER_TOOLS_LIST_CHANGED`; raises `UnsafeName`."""
+    name = "_".join(snake(part) for part in parts).upper()
+    if not _IDENTIFIER.fullmatch(name):
+        raise UnsafeName("/".join(parts))
+    return Constant(name)
+
+
+def module_name(revision: str) -> ModuleName:
+    """`2025-11-25` → `v2025_11_25`, `draft` → `vdraft`; raises `UnsafeName`."""
+    if not re.fullmatch(r"[A-Za-z0-9]+([.-][A-Za-z0-9]+)*", revision):
+        raise UnsafeName(revision)
+    return ModuleName("v" + re.sub(r"[.-]", "_", revision).lower())
+
+
+def duplicates(names: Iterable[str]) -> list[str]:
+    """The names that occur more than once, sorted."""
+    return sorted(name for name, times in Counter(names).items() if times > 1)

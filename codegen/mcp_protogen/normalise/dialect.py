@@ -1,0 +1,211 @@
+"""JSON Schema to the part of it that models can say.
+
+Definitions come out as plain objects: no boolean schemas, no `oneOf`, nothing beside a `$ref`, and
+only keywords that the later stages read. A keyword that restricts values but has no place in a type
+is left out with a warning: the models then accept more than the schema does. What cannot be read
+as a type at all is refused. This module knows JSON Schema and nothing of MCP.
+"""
+
+import math
+from collections.abc import Container
+from typing import Any
+
+from mcp_protogen.jsonpointer import escape
+from mcp_protogen.jsonvalue import is_array, is_object
+from mcp_protogen.names import pascal
+from mcp_protogen.problems import Level, Problem, raise_errors
+
+Json = dict[str, Any]
+
+_PLAIN = frozenset({"$ref", "format", "required"})
+_LISTS = frozenset({"allOf", "anyOf", "oneOf"})
+# Types → bounds that become part of the annotation of a member.
+_BOUNDS = {
+    "integer": frozenset({"minimum", "maximum"}),
+    "number": frozenset({"minimum", "maximum"}),
+    "string": frozenset({"minLength", "maxLength"}),
+    "array": frozenset({"minItems", "maxItems"}),
+}
+_ALL_BOUNDS = frozenset[str]().union(*_BOUNDS.values())
+_UNCHECKED = frozenset(
+    {"contains", "dependencies", "dependentRequired", "dependentSchemas", "else", "if", "then"}
+    | {"exclusiveMaximum", "exclusiveMinimum", "maxContains", "maxProperties", "minContains"}
+    | {"minProperties", "multipleOf", "not", "pattern", "patternProperties", "prefixItems"}
+    | {
+        "propertyNames",
+        "unevaluatedItems",
+        "unevaluatedProperties",
+        "uniqueItems",
+        "additionalItems",
+    }
+)
+_REFUSED = frozenset({"$dynamicRef", "$recursiveRef"})
+_OBJECT: Json = {"type": "object", "additionalProperties": {}}
+
+
+def plain(
+    schema: Json, json_schemas: Container[str], place: str
+) -> tuple[Json, tuple[Problem, ...]]:
+    """`schema` in plain definitions, with a warning for everything it says that is left out.
+
+    Members listed in `json_schemas` (as `Type.member`) hold a JSON Schema of someone else's and are
+    not read. `place` names the schema's file. Raises `ProblemError` with all that is refused.
+    """
+    reading = _Reading(json_schemas, place)
+    definitions = {
+        name: reading.schema(value, f"/$defs/{escape(name)}", name)
+        for name, value in schema.get("$defs", {}).items()
+    }
+    raise_errors(reading.problems)
+    return {**schema, "$defs": definitions}, tuple(reading.problems)
+
+
+class _Reading:
+    """One pass over all definitions; `pointer` is where it is, `name` what it is called."""
+
+    def __init__(self, json_schemas: Container[str], place: str) -> None:
+        self.json_schemas = json_schemas
+        self.place = place
+        self.problems: list[Problem] = []
+
+    def schema(self, value: Any, pointer: str, name: str, *, member: bool = False) -> Json:
+        """One schema in plain form; only that of a `member` may have bounds."""
+        if not is_object(value):
+            if value is not True:
+                self._refuse("nothing is valid here", pointer, "leave the definition or member out")
+            return {}
+        done: Json = {key: value[key] for key in value if key in _PLAIN}
+        self._report_unread(value, pointer)
+        self._alternatives(value, done, pointer, name)
+        self._containers(value, done, pointer, name)
+        self._values(value, done, pointer)
+        if member:
+            bounds = (
+                _BOUNDS.get(done["type"], frozenset()) if _is_single(done) else frozenset[str]()
+            )
+            done |= {key: value[key] for key in value if key in bounds}
+        self._leave_out(value, (key for key in value if key in _ALL_BOUNDS - done.keys()), pointer)
+        return _reference(done)
+
+    def _report_unread(self, value: Json, pointer: str) -> None:
+        for keyword in sorted(value.keys() & _REFUSED):
+            self._refuse(f"{keyword} is not supported", f"{pointer}/{keyword}", "refer by $ref")
+        self._leave_out(value, sorted(value.keys() & _UNCHECKED), pointer)
+
+    def _alternatives(self, value: Json, done: Json, pointer: str, name: str) -> None:
+        for keyword in sorted(value.keys() & _LISTS):
+            done[keyword] = [
+                self.schema(arm, f"{pointer}/{keyword}/{index}", name)
+                for index, arm in enumerate(value[keyword])
+            ]
+        if "oneOf" in done and "anyOf" in done:
+            self._refuse("anyOf and oneOf stand side by side", pointer, "use one of the two")
+        if "oneOf" in done:
+            done["anyOf"] = done.pop("oneOf")
+            message = "oneOf is read as anyOf: more than one alternative may hold"
+            self._warn(message, f"{pointer}/oneOf")
+        kind = value.get("type")
+        if "anyOf" in done and kind is not None and not value.get("properties"):
+            done["anyOf"] = [_of_type(arm, kind) for arm in done["anyOf"]]
+
+    def _containers(self, value: Json, done: Json, pointer: str, name: str) -> None:
+        if "properties" in value:
+            done["properties"] = {
+                member: self._member(schema, f"{pointer}/properties/{escape(member)}", name, member)
+                for member, schema in value["properties"].items()
+            }
+        items = value.get("items")
+        if is_array(items):
+            self._leave_out(value, ["items"], pointer)
+        elif items is not None and "prefixItems" not in value:
+            done["items"] = self.schema(items, f"{pointer}/items", name)
+        extra = value.get("additionalProperties")
+        if extra is False or (extra not in (None, True, {}) and value.get("properties")):
+            self._leave_out(value, ["additionalProperties"], pointer)
+        elif extra is not None:
+            done["additionalProperties"] = self.schema(
+                extra, f"{pointer}/additionalProperties", name
+            )
+
+    def _member(self, value: Any, pointer: str, owner: str, member: str) -> Json:
+        if f"{owner}.{member}" in self.json_schemas:
+            return dict(_OBJECT)
+        return self.schema(value, pointer, owner + pascal(member), member=True)
+
+    def _values(self, value: Json, done: Json, pointer: str) -> None:
+        """Types, constants and enumerations; `Literal` takes strings and whole numbers."""
+        if "type" in value and "anyOf" not in done:
+            kinds = value["type"]
+            done["type"] = kinds[0] if is_array(kinds) and len(kinds) == 1 else kinds
+        keyword = "const" if "const" in value else "enum"
+        if keyword not in value:
+            return
+        allowed: list[Any] = [value["const"]] if keyword == "const" else value["enum"]
+        if not allowed:
+            self._refuse("an enumeration of nothing", f"{pointer}/enum", "list its values")
+        elif "anyOf" in done or not all(map(_is_literal, allowed)):
+            self._leave_out(value, [keyword], pointer)
+        else:
+            _allow(_distinct(allowed), keyword, done)
+
+    def _leave_out(self, value: Json, keywords: Any, pointer: str) -> None:
+        for keyword in keywords:
+            self._warn(f"{keyword} is not checked by the models", f"{pointer}/{keyword}")
+
+    def _warn(self, message: str, pointer: str) -> None:
+        hint = "they accept more than the schema does"
+        self.problems.append(
+            Problem("loosened-schema", message, self.place, pointer, hint, Level.WARNING)
+        )
+
+    def _refuse(self, message: str, pointer: str, hint: str) -> None:
+        self.problems.append(Problem("unsupported-schema", message, self.place, pointer, hint))
+
+
+def _reference(schema: Json) -> Json:
+    """A `$ref` with something beside it is an intersection."""
+    if "$ref" not in schema or len(schema) == 1:
+        return schema
+    rest = {key: value for key, value in schema.items() if key not in ("$ref", "allOf")}
+    return {"allOf": [{"$ref": schema["$ref"]}, *schema.get("allOf", ()), rest]}
+
+
+def _of_type(arm: Json, kind: Any) -> Json:
+    """An alternative that says itself which type its values have."""
+    says = {"$ref", "allOf", "anyOf", "const", "enum", "required", "type"} & arm.keys()
+    return arm if says else {**arm, "type": kind}
+
+
+def _is_single(schema: Json) -> bool:
+    return isinstance(schema.get("type"), str) and not {"$ref", "const", "enum"} & schema.keys()
+
+
+def _allow(values: list[Any], keyword: str, done: Json) -> None:
+    """Restrict a schema to `values`; null is a type of its own."""
+    literals = [value for value in values if value is not None]
+    if not literals:
+        done["type"] = "null"
+    elif len(literals) < len(values):
+        done.pop("type", None)
+        done["anyOf"] = [{"enum": literals}, {"type": "null"}]
+    else:
+        done[keyword] = values[0] if keyword == "const" else values
+
+
+def _is_literal(value: object) -> bool:
+    if isinstance(value, float):
+        return math.isfinite(value) and value.is_integer()
+    return value is None or isinstance(value, bool | int | str)
+
+
+def _distinct(values: list[Any]) -> list[Any]:
+    """`values` without repetitions; true is not 1 here."""
+    plain: dict[tuple[str, Any], Any] = {}
+    for value in map(_plain_number, values):
+        plain[type(value).__name__, value] = value
+    return list(plain.values())
+
+
+def _plain_number(value: Any) -> Any:
+    """1 for 1.0, which JSON Schema holds to be the same."""
+    return int(value) if isinstance(value, float) else value

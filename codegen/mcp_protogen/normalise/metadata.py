@@ -1,0 +1,31 @@
+"""One class for the `_meta` of all requests, where a schema repeats the same object in each.
+
+The specification's own source inherits `_meta` from the base params; its schemas write it out at
+every place. `CallToolRequestParams` is a `RequestParams`, so its `_meta` is a `RequestParamsMeta`.
+"""
+
+from collections.abc import Container
+from typing import Any
+
+from mcp_protogen.normalise import references
+
+Json = dict[str, Any]
+
+_SUFFIX = "Meta"
+
+
+def shared(definitions: Json, named: Container[str]) -> Json:
+    """`definitions` in which a lifted `_meta` that equals that of a base type is that one.
+
+    Types in `named` have their names from the schema and keep them.
+    """
+    lifted = (name for name in definitions if name.endswith(_SUFFIX) and name not in named)
+    metadata = sorted(lifted, key=len)
+    same: dict[str, str] = {}
+    for number, name in enumerate(metadata):
+        bases = (base for base in metadata[:number] if base not in same and name.endswith(base))
+        base = next((base for base in bases if definitions[base] == definitions[name]), None)
+        if base is not None:
+            same[name] = base
+    kept = {name: schema for name, schema in definitions.items() if name not in same}
+    return references.renamed(kept, same)

@@ -1,0 +1,217 @@
+"""Unions: their names, the order of their arms, and the constant that tells the arms apart."""
+
+from collections.abc import Callable, Container, Sequence
+from typing import Any
+
+from mcp_protogen.jsonvalue import is_object
+from mcp_protogen.names import pascal
+from mcp_protogen.normalise.references import target, to
+from mcp_protogen.store.facts import Facts
+
+Json = dict[str, Any]
+
+
+def ordered(definitions: Json, facts: Facts) -> Json:
+    """Arms and enumeration members in the order of the specification's own source.
+
+    A union that the facts name and the schema wrote out at each use becomes a definition again.
+    Which arms a union of the schema has is the schema's business: one that the facts do not know
+    goes last, and one that the schema no longer has is dropped.
+    """
+    done = _with_arms(definitions, facts)
+    while missing := [name for name in facts.unions if _is_complete(name, done, facts)]:
+        done |= {name: {"anyOf": [to(arm) for arm in facts.unions[name]]} for name in missing}
+    stated = {
+        name: _in_order(name, arms, done)
+        for name, arms in facts.unions.items()
+        if name in definitions and _is_union(done[name])
+    }
+    done |= stated
+    named = {
+        frozenset(_leaves(name, done)): name
+        for name in facts.unions
+        if name in done and _tag(list(_leaves(name, done)), definitions)
+    }
+    for name, schema in done.items():
+        if name not in facts.unions:
+            done[name] = _rewrite(schema, name, _Renaming(named, facts))
+    return done
+
+
+def _with_arms(definitions: Json, facts: Facts) -> Json:
+    """Unions of a single arm as such: published files write the arm in place of its name."""
+    done = dict(definitions)
+    for name, stated in facts.unions.items():
+        content = definitions.get(name, {})
+        if "properties" not in content:
+            continue
+        for arm in (*stated, *definitions):
+            if arm != name and definitions.get(arm) == content:
+                done[name] = {"anyOf": [to(arm)]}
+                break
+    return done
+
+
+def _is_complete(name: str, definitions: Json, facts: Facts) -> bool:
+    """Whether a union that is not in the schema can be made of what is."""
+    return name not in definitions and all(arm in definitions for arm in facts.unions[name])
+
+
+def _in_order(name: str, stated: Sequence[str], definitions: Json) -> Json:
+    """The union `name` with its arms in the `stated` order.
+
+    Arms are told by name, else by content: the published file writes some aliases out.
+    """
+    arms: list[Json] = definitions[name].get("anyOf", [definitions[name]])
+    inline = [arm for arm in arms if "$ref" not in arm]
+    seen = frozenset(_leaves(name, definitions))
+    known = [arm for arm in stated if arm in definitions]
+    wanted = frozenset(leaf for arm in known for leaf in _leaves(arm, definitions))
+
+    def same(leaf: str, others: frozenset[str], own: frozenset[str]) -> bool:
+        content = definitions[leaf]
+        return leaf in others or any(content == definitions[other] for other in others - own)
+
+    def is_kept(leaf: str) -> bool:
+        return same(leaf, seen, wanted) or definitions[leaf] in inline
+
+    kept = [arm for arm in known if any(map(is_kept, _leaves(arm, definitions)))]
+    covered = frozenset(leaf for arm in kept for leaf in _leaves(arm, definitions))
+
+    def is_new(arm: Json) -> bool:
+        if "$ref" not in arm:
+            return all(arm != definitions[leaf] for leaf in covered)
+        leaves = _leaves(target(arm["$ref"]), definitions)
+        return not all(same(leaf, covered, seen) for leaf in leaves)
+
+    return {"anyOf": [*map(to, kept), *filter(is_new, arms)]}
+
+
+def _is_union(schema: Json) -> bool:
+    return "anyOf" in schema or set(schema) == {"$ref"}
+
+
+def _leaves(name: str, definitions: Json) -> list[str]:
+    """The objects behind a union, through the unions among its arms."""
+    schema = definitions.get(name, {})
+    if not _is_union(schema):
+        return [name]
+    arms = schema.get("anyOf", [schema])
+    return [
+        leaf for arm in arms if "$ref" in arm for leaf in _leaves(target(arm["$ref"]), definitions)
+    ]
+
+
+class _Renaming:
+    """What to call a set of arms, and in which order an enumeration goes."""
+
+    def __init__(self, named: dict[frozenset[str], str], facts: Facts) -> None:
+        self.named = named
+        self.enums = facts.enums
+
+
+def _rewrite(schema: Any, path: str, renaming: _Renaming) -> Any:
+    if not is_object(schema):
+        return schema
+    done: Json = {}
+    for key, value in schema.items():
+        if key == "properties":
+            done[key] = {
+                name: _rewrite(item, f"{path}.{name}", renaming) for name, item in value.items()
+            }
+        elif key == "anyOf":
+            done[key] = _collapsed([_rewrite(arm, path, renaming) for arm in value], renaming)
+        elif key in ("items", "additionalProperties"):
+            done[key] = _rewrite(value, path, renaming)
+        else:
+            done[key] = value
+    order = renaming.enums.get(path)
+    if order is not None and "enum" in done:
+        done["enum"] = sorted(done["enum"], key=_position(order))
+    return done["anyOf"][0] if set(done) == {"anyOf"} and len(done["anyOf"]) == 1 else done
+
+
+def _position(order: Sequence[str]) -> Callable[[str], int]:
+    return lambda value: order.index(value) if value in order else len(order)
+
+
+def _collapsed(arms: list[Json], renaming: _Renaming) -> list[Json]:
+    """Arms that together are a named union, replaced by its name."""
+    refs = [target(arm["$ref"]) for arm in arms if "$ref" in arm]
+    name = renaming.named.get(frozenset(refs))
+    if name is None:
+        return arms
+    return [to(name), *(arm for arm in arms if "$ref" not in arm)]
+
+
+def tagged(definitions: Json, content_kinds: Container[str]) -> Json:
+    """Discriminators wherever every arm requires the constant, on definitions of their own.
+
+    A union of content blocks stays open: newer revisions add kinds, and a reader keeps one it does
+    not know.
+    """
+    tagging = _Tagging(definitions, content_kinds)
+    for name, schema in definitions.items():
+        tagging.done[name] = tagging.definition(name, schema)
+    return tagging.done
+
+
+class _Tagging:
+    def __init__(self, definitions: Json, content_kinds: Container[str]) -> None:
+        self.definitions = definitions
+        self.content_kinds = content_kinds
+        self.done: Json = {}
+
+    def definition(self, name: str, schema: Json) -> Json:
+        """The definition `name`, with the tagged unions inside it given names."""
+        if "properties" in schema:
+            members = {
+                member: self._inline(name + pascal(member), value)
+                for member, value in schema["properties"].items()
+            }
+            return {**schema, "properties": members}
+        return self._with_tag(schema)
+
+    def _with_tag(self, schema: Json) -> Json:
+        arms = schema.get("anyOf", [])
+        if not arms or not all("$ref" in arm for arm in arms):
+            return schema
+        kinds = [target(arm["$ref"]) for arm in arms]
+        tag = _tag(kinds, self.definitions)
+        if tag is None:
+            return schema
+        marked = {**schema, "discriminator": {"propertyName": tag}}
+        return (
+            {**marked, "x-open": True}
+            if all(kind in self.content_kinds for kind in kinds)
+            else marked
+        )
+
+    def _inline(self, name: str, schema: Json) -> Json:
+        """A tagged union inside a member becomes the definition `name`."""
+        inner = dict(schema)
+        for keyword in ("items", "additionalProperties"):
+            if is_object(inner.get(keyword)):
+                inner[keyword] = self._inline(name, inner[keyword])
+        marked = self._with_tag(inner)
+        if "discriminator" not in marked:
+            return inner
+        self.done[name] = marked
+        return to(name)
+
+
+def _tag(arms: list[str], definitions: Json) -> str | None:
+    """The member whose constants, required by every arm, are all different."""
+    if len(arms) < 2:
+        return None
+    first = definitions.get(arms[0], {}).get("properties", {})
+    for member in first:
+        values = [_required_constant(definitions.get(arm, {}), member) for arm in arms]
+        if None not in values and len(set(values)) == len(values):
+            return str(member)
+    return None
+
+
+def _required_constant(schema: Json, member: str) -> str | None:
+    value = schema.get("properties", {}).get(member, {}).get("const")
+    return value if member in schema.get("required", ()) and isinstance(value, str) else None

@@ -1,0 +1,66 @@
+"""What one generation produces, and what it was made from: plain values and nothing else.
+
+The generator returns a `Package`; publishing, the lock and drift consume it. This module knows
+neither how files are made nor where they go.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mcp_protogen.problems import Problem
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratedFile:
+    """One file of a generated package.
+
+    `path` is a POSIX path relative to the output folder; `origin` names what made the file, such
+    as "template methods.py.jinja", "datamodel-code-generator" or "runtime".
+    """
+
+    path: str
+    content: bytes
+    origin: str
+
+
+@dataclass(frozen=True, slots=True)
+class RevisionInputs:
+    """Digests of what one revision was generated from.
+
+    `source` is "pinned", or the file name or URL given in its place; `published` is the sha256 of
+    the published bytes. The others are sha256 digests in hexadecimal of canonical contents, empty
+    where there is none.
+    """
+
+    source: str
+    published: str
+    spec_commit: str | None
+    schema: str
+    patches: str
+    facts: str
+    descriptions: str
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """Everything a generation depends on, for all its revisions.
+
+    `options` holds only those that change the output, as JSON values.
+    """
+
+    generator: str
+    generator_digest: str
+    runtime_digest: str
+    templates_digest: str
+    options: Mapping[str, Any]
+    revisions: Mapping[str, RevisionInputs]
+
+
+@dataclass(frozen=True, slots=True)
+class Package:
+    """A generated package: its files sorted by path (the lock is not among them)."""
+
+    files: tuple[GeneratedFile, ...]
+    inputs: Inputs
+    warnings: tuple[Problem, ...] = ()

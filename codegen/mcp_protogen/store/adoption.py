@@ -1,0 +1,195 @@
+"""Pinning a published schema, and proving afterwards that a snapshot still stands for it.
+
+Takes bytes somebody else has read. Adding updates the schema folder through `pins`; verifying
+changes nothing.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from mcp_protogen.canonical import parse_json, pretty, sha256
+from mcp_protogen.cli.report import Report, Status
+from mcp_protogen.names import UnsafeName, module_name
+from mcp_protogen.problems import Problem, ProblemError, raise_errors
+from mcp_protogen.store.pins import (
+    Pin,
+    Publication,
+    load_pins,
+    pin_of,
+    pins_file,
+    read_snapshot,
+    save,
+    snapshot_file,
+)
+from mcp_protogen.store.snapshot import dialect_of, differences, snapshot_of
+
+REPOSITORY = "https://github.com/modelcontextprotocol/modelcontextprotocol"
+_SHOWN = 20
+_COMMIT = re.compile(r"[0-9a-f]{7,40}")
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where published bytes come from, as far as the user said; `date` is written YYYY-MM-DD."""
+
+    spec_path: str | None = None
+    spec_commit: str | None = None
+    date: str | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a verification of one revision found; `problems` is empty when all is well."""
+
+    revision: str
+    message: str
+    problems: tuple[Problem, ...] = ()
+
+
+def add(
+    revision: str, content: bytes, origin: Origin, place: str, folder: Path | None = None
+) -> Pin:
+    """Pin `revision` to published bytes and store their snapshot; returns the new pin.
+
+    The publication pinned so far, if it is another one, becomes history. Raises `ProblemError`
+    when the bytes are no schema or the name cannot be that of a revision.
+    """
+    raise_errors((*_unsafe(revision), *_unreadable_origin(origin)))
+    published = parse_json(content, place)
+    structure = snapshot_of(published, place)
+    snapshot = pretty(structure)
+    before = load_pins(folder).get(revision) if pins_file(folder).exists() else None
+    if before is None:
+        publication = Publication(sha256(content), origin.spec_commit, origin.date, (), origin.note)
+        pin = Pin(
+            repository=REPOSITORY,
+            spec_path=origin.spec_path or f"schema/{revision}/schema.json",
+            dialect=dialect_of(published),
+            snapshot_sha256=sha256(snapshot),
+            published=publication,
+        )
+    else:
+        publication = _next(before, sha256(content), origin, _changed(revision, structure, folder))
+        pin = before.superseded_by(publication, sha256(snapshot), dialect_of(published))
+        pin = replace(pin, spec_path=origin.spec_path or pin.spec_path)
+    save(revision, pin, snapshot, folder)
+    return pin
+
+
+def verification(
+    revision: str | None, against: tuple[str, bytes] | None, folder: Path | None = None
+) -> Report:
+    """A report on the snapshot of one revision, or of all of them.
+
+    With `against`, the name and the bytes of a published file, that one revision is proven to be
+    it. Raises `ProblemError` for wrong use, an unknown revision, or bytes that are no schema.
+    """
+    if against and revision is None:
+        message = "a published schema stands for exactly one revision"
+        raise ProblemError(Problem("ambiguous-schema", message, against[0], hint="name it"))
+    names = load_pins(folder) if revision is None else (revision,)
+    verdicts = [verify(name, against, folder) for name in names]
+    problems = tuple(problem for verdict in verdicts for problem in verdict.problems)
+    return Report(
+        "schema verify",
+        Status.DIFFERS if problems else Status.FINE,
+        "\n".join(f"{verdict.revision}: {verdict.message}" for verdict in verdicts),
+        revisions=tuple({"revision": v.revision, "genuine": not v.problems} for v in verdicts),
+        problems=problems,
+    )
+
+
+def verify(revision: str, against: tuple[str, bytes] | None, folder: Path | None = None) -> Verdict:
+    """Prove the snapshot of `revision`: by its pin alone, or against a published file as well.
+
+    Raises `ProblemError` for a revision that is not pinned and for bytes that are no schema.
+    """
+    pins = load_pins(folder)
+    pin = pin_of(revision, pins)
+    try:
+        snapshot = read_snapshot(revision, folder)
+    except ProblemError as error:
+        return Verdict(revision, "the snapshot is not the pinned one", error.problems)
+    if against is None:
+        return Verdict(revision, f"the snapshot is the pinned one, {pin.snapshot_sha256[:12]}")
+    place, content = against
+    structure = snapshot_of(parse_json(content, place), place)
+    pointers = tuple(differences(parse_json(snapshot, revision), structure))
+    publication = pin.known(sha256(content))
+    if publication is pin.published and not pointers:
+        return Verdict(revision, f"the snapshot is {place} without its prose")
+    problem = _mismatch(pin, publication, pointers, place)
+    others = [name for name in pins if name != revision and pins[name].known(sha256(content))]
+    if others:
+        problem = replace(problem, hint=f"this is a publication of {others[0]}")
+    return Verdict(revision, f"the snapshot does not stand for {place}", (problem,))
+
+
+def _mismatch(
+    pin: Pin, publication: Publication | None, pointers: tuple[str, ...], place: str
+) -> Problem:
+    where = _listing(pointers) if pointers else "only in prose"
+    if publication is pin.published:
+        message = f"this is the pinned file, yet its snapshot differs from it: {where}"
+        return Problem("snapshot-differs", message, place)
+    if publication is not None:
+        note = f" ({publication.note})" if publication.note else ""
+        date = publication.date or "an unknown date"
+        message = f"this is the publication of {date}{note}; the pinned one differs: {where}"
+        hint = f"the pinned one is of {pin.published.date or 'an unknown date'}"
+        return Problem("earlier-publication", message, place, hint=hint)
+    message = f"this publication is not known; it differs from the pinned one: {where}"
+    hint = "to move to it: mcp-gen schema add REVISION --from FILE"
+    return Problem("unknown-publication", message, place, hint=hint)
+
+
+def _next(before: Pin, digest: str, origin: Origin, changed: tuple[str, ...]) -> Publication:
+    """The publication to pin: a new one, or the one in use with what is now known about it."""
+    known = before.published
+    if digest != known.sha256:
+        return Publication(digest, origin.spec_commit, origin.date, changed, origin.note)
+    return replace(
+        known,
+        spec_commit=origin.spec_commit or known.spec_commit,
+        date=origin.date or known.date,
+        note=origin.note or known.note,
+    )
+
+
+def _changed(revision: str, structure: Any, folder: Path | None) -> tuple[str, ...]:
+    before = snapshot_file(revision, folder)
+    return tuple(differences(parse_json(before.read_bytes(), str(before)), structure))
+
+
+def _listing(pointers: Sequence[str]) -> str:
+    more = f" and {len(pointers) - _SHOWN} more" if len(pointers) > _SHOWN else ""
+    return ", ".join(pointers[:_SHOWN]) + more
+
+
+def _unsafe(revision: str) -> Iterator[Problem]:
+    try:
+        module_name(revision)
+    except UnsafeName:
+        hint = "letters and digits, with single hyphens or dots between them"
+        message = f"{revision!r} cannot be the name of a revision"
+        yield Problem("unsafe-name", message, hint=hint)
+
+
+def _unreadable_origin(origin: Origin) -> Iterator[Problem]:
+    if origin.date is not None and not _is_day(origin.date):
+        yield Problem("bad-origin", f"{origin.date!r} is not a date", hint="write YYYY-MM-DD")
+    if origin.spec_commit is not None and not _COMMIT.fullmatch(origin.spec_commit):
+        hint = "write 7 to 40 hexadecimal digits"
+        yield Problem("bad-origin", f"{origin.spec_commit!r} is not a commit", hint=hint)
+
+
+def _is_day(text: str) -> bool:
+    try:
+        return date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False

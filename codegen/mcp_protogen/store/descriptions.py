@@ -1,0 +1,99 @@
+"""One-line texts for types, members, methods, capabilities and error codes.
+
+Ours come from `schema/descriptions.json`. A schema that the user passes brings its own for types
+and members, which then go first.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mcp_protogen.jsonvalue import is_object
+from mcp_protogen.names import pascal
+
+Json = dict[str, Any]
+_LINK = re.compile(r"\{@link\s+([^}]*)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Descriptions:
+    """Texts by kind and key; a missing one is empty."""
+
+    texts: Mapping[str, Mapping[str, str]]
+    own: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    def type(self, name: str) -> str:
+        """What a type is."""
+        return self.own.get(name) or self._text("types", name)
+
+    def member(self, owner: str, name: str) -> str:
+        """What a member holds; `*.name` serves every type without an entry of its own."""
+        key = f"{owner}.{name}"
+        return self.own.get(key) or self._text("fields", key) or self._text("fields", f"*.{name}")
+
+    def method(self, name: str) -> str:
+        """What a method asks for or tells."""
+        return self._text("methods", name)
+
+    def capability(self, role: str, path: tuple[str, ...]) -> str:
+        """What a capability promises."""
+        return self._text("capabilities", ".".join((role, *path)))
+
+    def error(self, name: str) -> str:
+        """When an error code is sent."""
+        return self._text("errors", name)
+
+    def _text(self, kind: str, key: str) -> str:
+        return self.texts.get(kind, {}).get(key, "")
+
+
+def load(path: Path, revision: str, own: Mapping[str, str] | None = None) -> Descriptions:
+    """The texts for one revision: those of every revision with its overrides on top."""
+    document: Json = json.loads(path.read_bytes())
+    overrides: Json = document.pop("overrides", {}).get(revision, {})
+    texts = {kind: {**entries, **overrides.get(kind, {})} for kind, entries in document.items()}
+    return Descriptions(texts, own or {})
+
+
+def extract(schema: Json) -> dict[str, str]:
+    """The descriptions that a published schema carries, by `Type` and `Type.member`.
+
+    Inline objects are called as in the generated code: parent and property.
+    """
+    definitions: Json = schema.get("$defs") or schema.get("definitions") or {}
+    found: dict[str, str] = {}
+    for name, definition in definitions.items():
+        if is_object(definition):
+            found.update(_extract(name, definition))
+    return {key: _plain(text, definitions) for key, text in found.items()}
+
+
+def _extract(name: str, schema: Json) -> Iterator[tuple[str, str]]:
+    if isinstance(schema.get("description"), str):
+        yield name, schema["description"]
+    members = schema.get("properties")
+    for member, value in members.items() if is_object(members) else ():
+        if not is_object(value):
+            continue
+        if isinstance(value.get("description"), str):
+            yield f"{name}.{member}", value["description"]
+        inner = value
+        while is_object(inner.get("items")):
+            inner = inner["items"]
+        yield from _extract(name + pascal(member), inner)
+
+
+def _plain(text: str, definitions: Json) -> str:
+    """Without `{@link …}` marks; a label glued to its target is cut at the longest type name."""
+
+    def shown(link: re.Match[str]) -> str:
+        target, bar, label = link[1].partition("|")
+        if bar:
+            return label.strip()
+        prefix = max((name for name in definitions if target.startswith(name)), key=len, default="")
+        return target[len(prefix) :].strip() or target.strip()
+
+    return _LINK.sub(shown, text)

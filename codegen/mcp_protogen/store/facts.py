@@ -1,0 +1,135 @@
+"""What no schema says: direction, gates, codes, traits, order. Each fact names its source page.
+
+A revision's `facts.json` is a JSON Merge Patch (RFC 7396) over that of the revision it inherits,
+so that what holds in several revisions is written once.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from mcp_protogen.jsonvalue import is_object
+from mcp_protogen.problems import Problem, ProblemError
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Facts:
+    """The merged facts of one revision; `document` has the form of `formats/facts.schema.json`."""
+
+    revision: str
+    document: Json
+    basis: str
+    """The revision whose facts these are: itself, or the nearest known one for lack of its own."""
+
+    @property
+    def inherited(self) -> bool:
+        """Whether the revision has no facts of its own."""
+        return self.basis != self.revision
+
+    @cached_property
+    def methods(self) -> Mapping[str, Json]:
+        """Facts by method."""
+        methods: Mapping[str, Json] = self.document.get("methods", {})
+        return methods
+
+    @cached_property
+    def unions(self) -> Mapping[str, tuple[str, ...]]:
+        """Arms of named unions, in source order."""
+        unions = self.document.get("unions", {})
+        return {name: tuple(union["arms"]) for name, union in unions.items()}
+
+    @cached_property
+    def enums(self) -> Mapping[str, tuple[str, ...]]:
+        """Members of enumerations in source order, by `Type` or `Type.member`."""
+        return {
+            path: tuple(enum["values"]) for path, enum in self.document.get("enums", {}).items()
+        }
+
+    @cached_property
+    def open_strings(self) -> Mapping[str, tuple[str, ...]]:
+        """Known values of strings that may have others, by `Type.member`."""
+        strings = self.document.get("open_strings", {})
+        return {path: tuple(string["values"]) for path, string in strings.items()}
+
+    @cached_property
+    def content_kinds(self) -> frozenset[str]:
+        """Types that are content blocks: a union of them welcomes kinds it does not know."""
+        return frozenset(self.document.get("content_blocks", {}).get("types", ()))
+
+    @cached_property
+    def open_types(self) -> frozenset[str]:
+        """Types that may carry undeclared members by intent."""
+        return frozenset(self._types("open"))
+
+    @cached_property
+    def json_schemas(self) -> frozenset[str]:
+        """Members (`Type.member`) that hold a JSON Schema of someone else's."""
+        return frozenset(self._types("json_schemas"))
+
+    @cached_property
+    def deprecated(self) -> frozenset[str]:
+        """Deprecated types and members (`Type`, `Type.member`)."""
+        return frozenset(self._types("deprecated"))
+
+    @cached_property
+    def renamed(self) -> Mapping[str, str]:
+        """Type names that Python reserves, with what they are called instead."""
+        return {name: entry["python"] for name, entry in self._types("reserved").items()}
+
+    def _types(self, kind: str) -> Json:
+        entries: Json = self.document.get("types", {}).get(kind, {})
+        return entries
+
+
+def merge_patch(target: Any, patch: Any) -> Any:
+    """`target` after the JSON Merge Patch `patch` (RFC 7396, section 2)."""
+    if not is_object(patch):
+        return patch
+    merged = dict(target) if is_object(target) else {}
+    for key, value in patch.items():
+        if value is None:
+            merged.pop(key, None)
+        else:
+            merged[key] = merge_patch(merged.get(key), value)
+    return merged
+
+
+def chain(folder: Path, revision: str) -> list[Path]:
+    """The facts files behind `revision`, oldest first; raises `ProblemError` on a broken chain."""
+    paths: list[Path] = []
+    following: str | None = revision
+    while following is not None:
+        path = folder / following / "facts.json"
+        if path in paths or not path.is_file():
+            raise ProblemError(
+                Problem("missing-facts", f"{following} has no facts that end a chain", str(path))
+            )
+        paths.append(path)
+        following = _read(path).get("inherits")
+    return paths[::-1]
+
+
+def load(folder: Path, revision: str) -> Facts:
+    """The facts of a known revision from the `schema` folder."""
+    document: Json = {}
+    for path in chain(folder, revision):
+        document = merge_patch(document, _read(path))
+    return Facts(revision, document, revision)
+
+
+def inherit(folder: Path, revision: str, nearest: str) -> Facts:
+    """Facts for a revision that has none: those of the `nearest` known one."""
+    return Facts(revision, load(folder, nearest).document, nearest)
+
+
+def _read(path: Path) -> Json:
+    try:
+        document = json.loads(path.read_bytes())
+    except ValueError as error:
+        raise ProblemError(Problem("not-json", str(error), str(path))) from None
+    return document if is_object(document) else {}

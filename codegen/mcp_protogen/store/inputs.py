@@ -1,0 +1,120 @@
+"""What a generation would be made from, as digests, without generating anything.
+
+Hashing only: nothing heavy is imported, so that checking a package that is up to date costs
+little more than reading it. Nothing is judged here except that pinned snapshots are genuine.
+"""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from mcp_protogen import __version__
+from mcp_protogen.canonical import digest, digest_files, parse_json, pretty, sha256
+from mcp_protogen.config import GivenSchema, Options
+from mcp_protogen.output.package import Inputs, RevisionInputs
+from mcp_protogen.resources import runtime_folder, schema_folder, templates_folder
+from mcp_protogen.store.facts import merge_patch
+from mcp_protogen.store.pins import load_pins, nearest_revision, pin_of, read_snapshot
+from mcp_protogen.store.snapshot import snapshot_of
+
+_CODE = Path(__file__).resolve().parents[1]
+# The parts whose code decides on the output; the command line and publishing only carry it.
+_GENERATING = ("*.py", "derive/*.py", "emit/*.py", "normalise/*.py", "store/*.py")
+_TEMPLATES = ("models", "package")
+
+
+def read_inputs(options: Options, folder: Path | None = None) -> Inputs:
+    """The digests of everything that `options` would be generated from.
+
+    `folder` is another schema folder than the installed one. Raises `ProblemError` for an unknown
+    revision, a snapshot that does not match its pin, or a file that is not JSON.
+    """
+    reader = _SchemaFolder(folder or schema_folder())
+    generated = {revision: reader.inputs(revision, options) for revision in options.revisions}
+    return Inputs(
+        generator=f"mcp-gen {__version__}",
+        generator_digest=_code_digest(),
+        runtime_digest=digest_files(runtime_folder(), _below(runtime_folder(), "*.py")),
+        templates_digest=_templates_digest(options.templates),
+        options={},
+        revisions=dict(sorted({**options.kept, **generated}.items())),
+    )
+
+
+class _SchemaFolder:
+    """Reads each file of a schema folder once, however many revisions rest on it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._pins = load_pins(folder)
+        self._facts: dict[str, Any] = {}
+        self._descriptions: dict[str, Any] = self._json("descriptions.json") or {}
+
+    def inputs(self, revision: str, options: Options) -> RevisionInputs:
+        """The digests of one revision that is generated."""
+        given = options.schemas.get(revision)
+        has_facts = (self._folder / revision / "facts.json").is_file()
+        basis = revision if has_facts else nearest_revision(revision, self._pins)
+        ledger = self._json(revision, "patches.json")
+        source, published, commit, schema = _given(given) if given else self._pinned(revision)
+        return RevisionInputs(
+            source=source,
+            published=published,
+            spec_commit=commit,
+            schema=schema,
+            patches=digest(ledger) if ledger is not None else "",
+            facts=digest(facts) if (facts := self._merged_facts(basis)) is not None else "",
+            descriptions=self._descriptions_digest(revision),
+        )
+
+    def _pinned(self, revision: str) -> tuple[str, str, str | None, str]:
+        pin = pin_of(revision, self._pins)
+        read_snapshot(revision, self._folder)
+        return "pinned", pin.published.sha256, pin.published.spec_commit, pin.snapshot_sha256
+
+    def _merged_facts(self, revision: str | None) -> Any:
+        if revision is None:
+            return None
+        if revision not in self._facts:
+            self._facts[revision] = None  # ends a chain that bites its own tail
+            own = self._json(revision, "facts.json")
+            if own is not None:
+                self._facts[revision] = merge_patch(self._merged_facts(own.get("inherits")), own)
+        return self._facts[revision]
+
+    def _descriptions_digest(self, revision: str) -> str:
+        if not self._descriptions:
+            return ""
+        overrides: Mapping[str, Any] = self._descriptions.get("overrides", {})
+        return digest({**self._descriptions, "overrides": overrides.get(revision)})
+
+    def _json(self, *path: str) -> Any:
+        file = self._folder.joinpath(*path)
+        try:
+            content = file.read_bytes()
+        except FileNotFoundError:
+            return None
+        return parse_json(content, str(file))
+
+
+def _given(given: GivenSchema) -> tuple[str, str, str | None, str]:
+    structure = snapshot_of(parse_json(given.content, given.name), given.name)
+    return given.name, sha256(given.content), None, sha256(pretty(structure))
+
+
+def _code_digest() -> str:
+    return digest_files(_CODE, (file for part in _GENERATING for file in _CODE.glob(part)))
+
+
+def _templates_digest(override: Path | None) -> str:
+    built_in = templates_folder()
+    files = (file for part in _TEMPLATES for file in _below(built_in / part, "*"))
+    digests = [digest_files(built_in, files)]
+    if override is not None:
+        digests.append(digest_files(override, _below(override, "*")))
+    return digests[0] if len(digests) == 1 else digest(digests)
+
+
+def _below(folder: Path, pattern: str) -> Iterable[Path]:
+    found = (path for path in folder.rglob(pattern) if "__pycache__" not in path.parts)
+    return sorted(path for path in found if path.is_file())

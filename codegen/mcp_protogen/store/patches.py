@@ -1,0 +1,76 @@
+"""Mend a schema before anything reads it: a ledger of replacements that assert what they replace.
+
+A patch whose old value no longer holds stops the run: the schema has moved on, and the entry is
+either done upstream (drop it) or wrong now (write it anew).
+"""
+
+import copy
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from mcp_protogen import jsonpointer
+from mcp_protogen.canonical import canonical
+from mcp_protogen.jsonvalue import is_array
+from mcp_protogen.problems import Problem, raise_errors
+
+Json = dict[str, Any]
+_ABSENT = object()
+
+
+def apply(schema: Json, ledger: Sequence[Mapping[str, Any]], place: str) -> Json:
+    """`schema` with every entry of `ledger` applied, in order; `place` names the ledger's file.
+
+    Raises `ProblemError` with all entries that do not fit.
+    """
+    patched = copy.deepcopy(schema)
+    raise_errors(tuple(_apply(patched, ledger, place)))
+    return patched
+
+
+def _apply(schema: Json, ledger: Sequence[Mapping[str, Any]], place: str) -> Iterator[Problem]:
+    for number, entry in enumerate(ledger):
+        pointer: str = entry["pointer"]
+        was = entry.get("was", _ABSENT)
+        try:
+            found = jsonpointer.get(schema, pointer)
+        except jsonpointer.Absent:
+            found = _ABSENT
+        if not _same(found, was):
+            yield _stale(f"{place}#/patches/{number}", pointer, found, entry)
+            continue
+        try:
+            _write(schema, pointer, entry)
+        except jsonpointer.Absent:
+            yield _stale(f"{place}#/patches/{number}", pointer, found, entry)
+
+
+def _write(schema: Json, pointer: str, entry: Mapping[str, Any]) -> None:
+    """Put there what the entry says; raises `Absent` where nothing can be."""
+    *parents, last = jsonpointer.split(pointer)
+    holder = jsonpointer.get(schema, jsonpointer.join(*parents))
+    try:
+        key: Any = int(last) if is_array(holder) else last
+        if "now" in entry:
+            holder[key] = copy.deepcopy(entry["now"])
+        else:
+            del holder[key]
+    except (IndexError, TypeError, ValueError):
+        raise jsonpointer.Absent(pointer) from None
+
+
+def _same(left: object, right: object) -> bool:
+    """Equal as JSON, where true is not 1."""
+    if left is _ABSENT or right is _ABSENT:
+        return left is right
+    return canonical(left) == canonical(right)
+
+
+def _stale(place: str, pointer: str, found: object, entry: Mapping[str, Any]) -> Problem:
+    if _same(found, entry.get("now", _ABSENT)):
+        hint = "the schema already says so: drop this entry"
+    else:
+        hint = "look at the schema and write the entry anew, or drop it"
+    seen = "nothing is there" if found is _ABSENT else f"found {found!r:.120}"
+    return Problem(
+        "stale-patch", f"{pointer} is not what the patch replaces; {seen}", place, hint=hint
+    )

@@ -1,0 +1,166 @@
+"""Which published schema each revision stands for, and the committed snapshot of it.
+
+A pin ties a revision to the bytes of one published file through digests and remembers earlier
+publications of the same revision, because released files do get corrected. This module reads
+and updates the schema folder; it does not fetch anything and does not know what a schema says.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from mcp_protogen.canonical import parse_json, pretty, sha256
+from mcp_protogen.output.files import replace_files, writing
+from mcp_protogen.problems import Problem, ProblemError
+from mcp_protogen.resources import schema_folder
+from mcp_protogen.suggest import did_you_mean
+
+FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Publication:
+    """One version of a revision's published file.
+
+    `changed` lists the pointers into the snapshot at which it differed from the publication
+    before it; `note` says the same in words. `date` is ISO 8601, or null when nobody recorded it.
+    """
+
+    sha256: str
+    spec_commit: str | None = None
+    date: str | None = None
+    changed: tuple[str, ...] = ()
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """What one revision is pinned to.
+
+    `published` is the version in use and `history` holds the earlier ones, oldest first;
+    `snapshot_sha256` is the digest of the committed snapshot file.
+    """
+
+    repository: str
+    spec_path: str
+    dialect: str
+    snapshot_sha256: str
+    published: Publication
+    history: tuple[Publication, ...] = ()
+
+    def known(self, digest: str) -> Publication | None:
+        """The publication with this digest, the one in use or an earlier one."""
+        return next((p for p in (*self.history, self.published) if p.sha256 == digest), None)
+
+    def superseded_by(self, published: Publication, snapshot: str, dialect: str) -> "Pin":
+        """This pin moved to another publication; the one in use so far joins the history."""
+        history = tuple(p for p in (*self.history, self.published) if p.sha256 != published.sha256)
+        return replace(
+            self, published=published, history=history, snapshot_sha256=snapshot, dialect=dialect
+        )
+
+
+Pins = Mapping[str, Pin]
+
+
+def load_pins(folder: Path | None = None) -> Pins:
+    """The pins of every revision in the schema folder, sorted by revision.
+
+    Raises `ProblemError` (`bad-pins`) when the file is absent or not of a known format.
+    """
+    path = pins_file(folder)
+    try:
+        data = parse_json(path.read_bytes(), path.name)
+        if data["format"] != FORMAT:
+            raise ValueError(f"format {data['format']} is not {FORMAT}")
+        return {revision: _pin(pin) for revision, pin in sorted(data["revisions"].items())}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise ProblemError(Problem("bad-pins", f"unusable pins: {reason}", str(path))) from error
+
+
+def pins_file(folder: Path | None = None) -> Path:
+    """Where the pins are kept."""
+    return (folder or schema_folder()) / "pins.json"
+
+
+def snapshot_file(revision: str, folder: Path | None = None) -> Path:
+    """Where the snapshot of `revision` is kept."""
+    return (folder or schema_folder()) / revision / "schema.json"
+
+
+def pin_of(revision: str, pins: Pins) -> Pin:
+    """The pin of `revision`; raises `ProblemError` (`unknown-revision`) with a suggestion."""
+    if revision in pins:
+        return pins[revision]
+    hint = did_you_mean(revision, pins)
+    raise ProblemError(
+        Problem("unknown-revision", f"no schema is pinned for revision {revision!r}", hint=hint)
+    )
+
+
+def nearest_revision(revision: str, pins: Pins) -> str | None:
+    """The pinned revision an unpinned one takes after: the newest that is not later than it.
+
+    A name that is no date, such as "draft", sorts after every date and so takes after the newest.
+    """
+    return max((known for known in pins if known <= revision), default=min(pins, default=None))
+
+
+def read_snapshot(revision: str, folder: Path | None = None) -> bytes:
+    """The committed snapshot of a pinned revision, proven against its pin.
+
+    Raises `ProblemError`: `unknown-revision`, `missing-snapshot` or `digest-mismatch`.
+    """
+    pin = pin_of(revision, load_pins(folder))
+    path = snapshot_file(revision, folder)
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        message = f"the snapshot of {revision} cannot be read: {error.strerror}"
+        raise ProblemError(Problem("missing-snapshot", message, str(path))) from error
+    if (found := sha256(content)) != pin.snapshot_sha256:
+        message = (
+            f"the snapshot of {revision} is {found[:12]}, its pin says {pin.snapshot_sha256[:12]}"
+        )
+        hint = f"restore it, or make it again: mcp-gen schema add {revision} --from FILE"
+        raise ProblemError(Problem("digest-mismatch", message, str(path), hint=hint))
+    return content
+
+
+def save(revision: str, pin: Pin, snapshot: bytes, folder: Path | None = None) -> None:
+    """Store a snapshot and its pin.
+
+    Each file is replaced atomically, the pins last. Should the process be killed between the two,
+    the digest in the pin no longer matches and every reader refuses until this is done again.
+    """
+    target = folder or schema_folder()
+    pins: dict[str, Pin] = dict(load_pins(target)) if pins_file(target).exists() else {}
+    pins[revision] = pin
+    revisions = {name: _plain(kept) for name, kept in pins.items()}
+    data = pretty({"format": FORMAT, "revisions": revisions})
+    with writing(target):
+        replace_files({snapshot_file(revision, target): snapshot, pins_file(target): data})
+
+
+def _pin(data: Mapping[str, Any]) -> Pin:
+    own = dict(data)
+    history = tuple(_publication(earlier) for earlier in own.pop("history"))
+    published = _publication({name: own.pop(name) for name in tuple(_members(own))})
+    return Pin(published=published, history=history, **own)
+
+
+def _members(data: Mapping[str, Any]) -> Iterator[str]:
+    return (name for name in Publication.__slots__ if name in data)
+
+
+def _publication(data: Mapping[str, Any]) -> Publication:
+    members: dict[str, Any] = {**data, "changed": tuple(data["changed"])}
+    return Publication(**members)
+
+
+def _plain(pin: Pin) -> dict[str, Any]:
+    plain = asdict(pin)
+    published = plain.pop("published")
+    return {**plain, **published}

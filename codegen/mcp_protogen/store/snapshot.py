@@ -1,0 +1,117 @@
+"""The structural snapshot of a published schema: what it says, without the prose around it.
+
+The same JSON Schema with `definitions` called `$defs` and without descriptions, titles, comments
+and examples. It knows which members of a schema hold schemas, so a property that happens to be
+named `title` stays. It knows no revision and no file.
+
+A draft-07 schema is labelled 2020-12 in its snapshot, because `$defs` is a keyword only there.
+That is done only where both drafts read the schema alike; a schema using one of the few keywords
+that changed keeps the dialect it was published in.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, cast
+
+from mcp_protogen.canonical import canonical
+from mcp_protogen.jsonpointer import escape
+from mcp_protogen.jsonvalue import is_array, is_object
+from mcp_protogen.problems import Problem, ProblemError
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_DRAFT_07 = "http://json-schema.org/draft-07/schema"
+
+_PROSE = frozenset({"$comment", "description", "examples", "title"})
+_MAPS = frozenset({"$defs", "definitions", "dependentSchemas", "patternProperties", "properties"})
+_LISTS = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
+_SINGLE = frozenset(
+    {"additionalProperties", "contains", "contentSchema", "else", "if", "items", "not"}
+    | {"propertyNames", "then", "unevaluatedItems", "unevaluatedProperties"}
+)
+# https://json-schema.org/draft/2020-12/release-notes and 2019-09/release-notes: what moved.
+_CHANGED = frozenset({"$id", "$recursiveRef", "additionalItems", "dependencies", "id"})
+_OLD_REFERENCE = "#/definitions/"
+
+_ABSENT = object()
+
+
+def snapshot_of(published: Any, place: str = "") -> dict[str, Any]:
+    """The snapshot of a published schema; raises `ProblemError` (`not-a-schema`) if it is none."""
+    schema: dict[str, Any] = published if is_object(published) else {}
+    if not {"$defs", "definitions"} & schema.keys():
+        message = "this is not a schema with definitions: it has neither $defs nor definitions"
+        raise ProblemError(Problem("not-a-schema", message, place))
+    try:
+        dialect = dialect_of(schema)
+        snapshot = _members(schema)
+    except (AttributeError, TypeError, RecursionError) as error:
+        message = f"a keyword holds something that is no schema: {error}"
+        raise ProblemError(Problem("not-a-schema", message, place)) from error
+    if dialect.startswith(_DRAFT_07) and not _uses_changed_keywords(snapshot):
+        snapshot["$schema"] = DIALECT
+    return snapshot
+
+
+def dialect_of(published: Mapping[str, Any]) -> str:
+    """The dialect a schema names, 2020-12 when it names none; raises `TypeError` for no text."""
+    dialect = published.get("$schema", DIALECT)
+    if not isinstance(dialect, str):
+        raise TypeError("$schema is not a text")
+    return dialect
+
+
+def differences(before: Any, after: Any, pointer: str = "") -> Iterator[str]:
+    """JSON Pointers to the smallest values that differ between two JSON values, in order."""
+    if is_object(before) and is_object(after):
+        for name in sorted(before.keys() | after.keys()):
+            yield from differences(
+                before.get(name, _ABSENT), after.get(name, _ABSENT), f"{pointer}/{escape(name)}"
+            )
+    elif before is _ABSENT or after is _ABSENT or canonical(before) != canonical(after):
+        yield pointer  # canonical, because in Python 1 == True and 1 == 1.0
+
+
+def _structure(schema: Any) -> Any:
+    return schema if isinstance(schema, bool) else _members(schema)
+
+
+def _members(schema: Mapping[str, Any]) -> dict[str, Any]:
+    if {"$defs", "definitions"} <= schema.keys():
+        raise TypeError("$defs and definitions side by side")
+    structure: dict[str, Any] = {}
+    for keyword, value in schema.items():
+        if keyword not in _PROSE:
+            structure["$defs" if keyword == "definitions" else keyword] = _value(keyword, value)
+    return structure
+
+
+def _value(keyword: str, value: Any) -> Any:
+    if keyword in _MAPS:
+        return {name: _structure(schema) for name, schema in value.items()}
+    if keyword in _LISTS or (keyword == "items" and is_array(value)):
+        return [_structure(schema) for schema in cast("list[Any]", value)]
+    if keyword in _SINGLE:
+        return _structure(value)
+    if keyword == "$ref" and value.startswith(_OLD_REFERENCE):
+        return "#/$defs/" + value.removeprefix(_OLD_REFERENCE)
+    return value
+
+
+def _uses_changed_keywords(schema: Any) -> bool:
+    if isinstance(schema, bool):
+        return False
+    return (
+        bool(_CHANGED & schema.keys())
+        or ("$ref" in schema and len(schema) > 1)  # siblings were ignored up to draft-07
+        or is_array(schema.get("items"))
+        or any(map(_uses_changed_keywords, _inner(schema)))
+    )
+
+
+def _inner(schema: Mapping[str, Any]) -> Iterator[Any]:
+    for keyword, value in schema.items():
+        if keyword in _MAPS:
+            yield from value.values()
+        elif keyword in _LISTS:
+            yield from value
+        elif keyword in _SINGLE:
+            yield value

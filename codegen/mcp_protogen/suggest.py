@@ -1,0 +1,13 @@
+"""Finding the name that was probably meant."""
+
+from collections.abc import Iterable
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """A hint naming the known names nearest to `name`, or all of them when none is near."""
+    from difflib import get_close_matches  # only needed on the way to an error
+
+    names = sorted(known)
+    if near := get_close_matches(name, names, n=2, cutoff=0.5):
+        return f"did you mean {' or '.join(near)}?"
+    return f"known: {', '.join(names)}" if names else ""
