@@ -1,0 +1,40 @@
+"""The command line: turns arguments into calls, and results into output and exit codes.
+
+This module and its `cli_*` neighbours are the only ones that print. Reports go to stdout, problems
+to stderr; with `--format json` or `github` both go to stdout, in one document. Exit codes: 0 fine,
+1 something differs, 2 wrong use or bad input, 3 a fault of the tool itself, 130 interrupted, 141
+the reader of stdout went away.
+"""
+
+import sys
+
+from mcp_protogen.cli.console import crash, show_problems, tolerate_narrow_encodings
+from mcp_protogen.cli.run import plain_check, run
+from mcp_protogen.problems import ProblemError
+
+_INTERRUPTED = 130  # 128 + SIGINT
+
+
+def main() -> None:
+    """Run the command line; ends the process."""
+    tolerate_narrow_encodings()
+    try:
+        _dispatch(sys.argv[1:])
+    except ProblemError as error:
+        show_problems(error.problems)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        sys.exit(_INTERRUPTED)
+    except Exception as error:
+        crash(error, debug="--debug" in sys.argv)
+        sys.exit(3)
+
+
+def _dispatch(arguments: list[str]) -> None:
+    # Hooks and CI run little else than a plain check. It takes 50 ms, and importing the library
+    # behind all other commands takes as long again, so that this one form is read without it.
+    if (check := plain_check(arguments)) is not None:
+        run("check", check)
+    from mcp_protogen.cli.app import app
+
+    app(prog_name="mcp-gen")

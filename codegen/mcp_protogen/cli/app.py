@@ -1,0 +1,129 @@
+"""The command line proper: options, subcommands, help and completion, declared with Typer.
+
+Commands import what they need when they run: `--help` must not pay for generating.
+"""
+
+# The parameters of a command function are its command line; there is no other way to declare one,
+# so the bound on the number of parameters does not hold here.
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mcp_protogen import __version__
+from mcp_protogen.cli.console import finish, say
+from mcp_protogen.cli.run import run
+from mcp_protogen.cli.schema import schema_app
+from mcp_protogen.config import Format, Settings
+from mcp_protogen.problems import Problem, ProblemError
+
+_MODES = ("check", "diff", "dry-run")
+
+app = typer.Typer(
+    name="mcp-gen",
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.add_typer(schema_app, name="schema")
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        say(f"mcp-gen {__version__}\n")
+        raise typer.Exit
+
+
+def _complete_revision(incomplete: str) -> list[str]:
+    from mcp_protogen.store.pins import load_pins
+
+    return [name for name in (*load_pins(), "all") if name.startswith(incomplete)]
+
+
+@app.callback(invoke_without_command=True)
+def generate(
+    context: typer.Context,
+    revision: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="REVISION",
+            help="Revision to generate, or all. Repeat it, or separate names by commas.",
+            autocompletion=_complete_revision,
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Folder of the generated package.")
+    ] = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Write nothing; say why the package is out of date.")
+    ] = False,
+    diff: Annotated[
+        bool, typer.Option("--diff", help="Write nothing; show what would change, line by line.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Write nothing; name the files that would change.")
+    ] = False,
+    schema: Annotated[
+        str | None,
+        typer.Option(metavar="FILE|URL", help="A published schema to use in place of the pin."),
+    ] = None,
+    templates: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Folder of templates that replace built-in ones."),
+    ] = None,
+    format: Annotated[Format | None, typer.Option(help="Form of the report.")] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Overwrite files that were edited by hand.")
+    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Leave out the summary.")] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show the traceback of an internal fault.")
+    ] = False,
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    """Generate a typed Python package from published schemas of the Model Context Protocol.
+
+    A second run with another revision adds it to the package. Options may also be set in
+    [tool.mcp-gen] of pyproject.toml; the command line wins.
+    """
+    flags = Settings(
+        revisions=tuple(revision) if revision else None,
+        out=out,
+        schema=schema,
+        templates=templates,
+        format=format,
+    )
+    modes = [name for name, on in zip(_MODES, (check, diff, dry_run), strict=True) if on]
+    if context.invoked_subcommand is not None:
+        if flags != Settings() or modes or force or quiet:
+            raise _conflict(f"{context.invoked_subcommand} takes none of the options before it")
+    elif len(modes) > 1:
+        raise _conflict(f"--{' and --'.join(modes)} exclude each other")
+    else:
+        run(modes[0] if modes else "generate", flags, force=force, quiet=quiet)
+
+
+@app.command()
+def revisions(
+    format: Annotated[Format, typer.Option(help="Form of the report.")] = Format.TEXT,
+) -> None:
+    """List the revisions that can be generated, and what each is pinned to."""
+    from mcp_protogen.cli.catalogue import catalogue
+
+    finish(catalogue, "revisions", format)
+
+
+@app.command()
+def explain(code: Annotated[str, typer.Argument(help="Problem code or cause of drift.")]) -> None:
+    """Explain a problem: what it means, why it matters and what to do."""
+    from mcp_protogen.cli.explain import explain as text_for
+
+    say(text_for(code) + "\n")
+
+
+def _conflict(message: str) -> ProblemError:
+    return ProblemError(Problem("conflicting-options", message))

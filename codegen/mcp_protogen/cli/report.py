@@ -1,0 +1,138 @@
+"""What a run found or did, and how that looks: as text, as JSON, as annotations of GitHub Actions.
+
+Renders values to strings. The JSON form is public; `schema/formats/report.schema.json` describes
+it. Nothing is printed here, and whether there is a terminal is for the caller to know.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Any
+
+from mcp_protogen.config import Format
+from mcp_protogen.output.drift import Cause, Kind
+from mcp_protogen.problems import Problem
+
+FORMAT = 1
+_FILE_KINDS = frozenset({Kind.EDITED, Kind.MISSING, Kind.FOREIGN})
+_RED, _GREEN, _CYAN, _BOLD, _PLAIN = "\x1b[31m", "\x1b[32m", "\x1b[36m", "\x1b[1m", "\x1b[0m"
+_COLOURS = {"---": _BOLD, "+++": _BOLD, "@@ ": _CYAN}
+
+
+class Status(StrEnum):
+    """How a run ended; the exit codes are 0, 1 and 2."""
+
+    FINE = "fine"
+    DIFFERS = "differs"
+    FAILED = "failed"
+
+    @property
+    def exit_code(self) -> int:
+        """The exit code of a process that ends so."""
+        return {Status.FINE: 0, Status.DIFFERS: 1, Status.FAILED: 2}[self]
+
+
+class Action(StrEnum):
+    """What happens to a file."""
+
+    CREATE = "create"
+    CHANGE = "change"
+    REMOVE = "remove"
+
+
+@dataclass(frozen=True, slots=True)
+class FileChange:
+    """One file that is written or removed, relative to the output folder; `diff` is unified."""
+
+    path: str
+    action: Action
+    diff: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The result of one command.
+
+    `summary` is one line; `folder` is the output folder as the user named it; `revisions` holds
+    one JSON object for each revision, in commands about revisions.
+    """
+
+    command: str
+    status: Status
+    summary: str = ""
+    folder: str = ""
+    drift: tuple[Cause, ...] = ()
+    files: tuple[FileChange, ...] = ()
+    revisions: tuple[Mapping[str, Any], ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+
+def failure(command: str, problems: tuple[Problem, ...], folder: str = "") -> Report:
+    """The report of a run that was stopped by its input."""
+    return Report(command, Status.FAILED, folder=folder, problems=problems)
+
+
+def render(report: Report, form: Format, *, colour: bool = False, quiet: bool = False) -> str:
+    """The report as one text to print, with a newline at the end unless it is empty.
+
+    In text form problems are left out: they belong on the other stream. `quiet` leaves out the
+    summary.
+    """
+    if form is Format.JSON:
+        return json.dumps(as_json(report), indent=2) + "\n"
+    lines = list(_github(report) if form is Format.GITHUB else _text(report, colour))
+    if report.summary and not quiet:
+        lines.append(report.summary)
+    return "".join(f"{line}\n" for line in lines)
+
+
+def as_json(report: Report) -> dict[str, Any]:
+    """The report as the JSON value that is published."""
+    data = asdict(report)
+    data["revisions"] = [dict(revision) for revision in report.revisions]
+    return {"format": FORMAT, **data}
+
+
+def _text(report: Report, colour: bool) -> Iterator[str]:
+    for cause in report.drift:
+        digests = f" ({cause.was} -> {cause.now})" if cause.was and cause.now else ""
+        yield f"{cause.kind}: {cause.subject}: {cause.message}{digests}"
+    for file in report.files:
+        if file.diff:
+            yield from (_coloured(line) if colour else line for line in file.diff.splitlines())
+        else:
+            yield f"{file.action}: {file.path}"
+
+
+def _coloured(line: str) -> str:
+    start = _COLOURS.get(line[:3]) or {"-": _RED, "+": _GREEN}.get(line[:1])
+    return f"{start}{line}{_PLAIN}" if start else line
+
+
+def _github(report: Report) -> Iterator[str]:
+    for cause in report.drift:
+        file = f"{report.folder}/{cause.subject}" if cause.kind in _FILE_KINDS else ""
+        message = cause.message if file else f"{cause.subject}: {cause.message}"
+        yield _annotation("error", file, cause.kind, message)
+    for change in report.files:
+        yield f"{change.action}: {change.path}"
+    for problem in report.problems:
+        where = f" at {problem.pointer}" if problem.pointer else ""
+        hint = f" ({problem.hint})" if problem.hint else ""
+        yield _annotation(
+            problem.level, problem.place, problem.code, f"{problem.message}{where}{hint}"
+        )
+
+
+def _annotation(level: str, file: str, title: str, message: str) -> str:
+    place = f"file={_property(file)}," if file else ""
+    return f"::{level} {place}title={_property(title)}::{_data(message)}"
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

@@ -1,0 +1,56 @@
+"""Running the generating form of the command line, from settings to exit code."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from mcp_protogen.cli.console import emit, progress
+from mcp_protogen.cli.report import Report, failure
+from mcp_protogen.config import Format, Settings, load_settings
+from mcp_protogen.problems import ProblemError
+
+
+def run(mode: str, flags: Settings, *, force: bool = False, quiet: bool = False) -> NoReturn:
+    """Do what `mode` says with flags over settings, show the report, and end the process."""
+    settings = flags
+    try:
+        settings = flags.over(load_settings(Path.cwd()))
+        with progress(mode, shown=not quiet):
+            report = _perform(mode, settings, force=force)
+    except ProblemError as error:
+        report = failure(mode, error.problems, str(settings.out or ""))
+    emit(report, settings.format or Format.TEXT, quiet=quiet)
+    raise SystemExit(report.status.exit_code)
+
+
+def plain_check(arguments: Sequence[str]) -> Settings | None:
+    """The flags of `--check [--out DIR] [--revision NAME]...` in any order.
+
+    None for every other command line, also for one that only resembles it.
+    """
+    if "--check" not in arguments:
+        return None
+    values: dict[str, list[str]] = {"--out": [], "--revision": []}
+    rest = iter(arguments)
+    for argument in rest:
+        if argument in values:
+            values[argument].append(next(rest, "-"))
+        elif argument != "--check":
+            return None
+    said = [value for given in values.values() for value in given]
+    if any(value.startswith("-") for value in said) or len(values["--out"]) > 1:
+        return None
+    out = Path(values["--out"][0]) if values["--out"] else None
+    return Settings(revisions=tuple(values["--revision"]) or None, out=out)
+
+
+def _perform(mode: str, settings: Settings, *, force: bool) -> Report:
+    from mcp_protogen.cli import commands
+
+    if mode == "check":
+        return commands.check(settings)
+    if mode == "diff":
+        return commands.diff(settings)
+    if mode == "dry-run":
+        return commands.dry_run(settings, force=force)
+    return commands.write(settings, force=force)

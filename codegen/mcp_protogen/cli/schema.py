@@ -1,0 +1,81 @@
+"""`mcp-gen schema`: pinning published schemas and proving the snapshots of them."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mcp_protogen.cli.console import finish
+from mcp_protogen.cli.report import Report, Status
+from mcp_protogen.config import Format
+
+schema_app = typer.Typer(
+    help="Pin published schemas, and prove their snapshots.",
+    rich_markup_mode=None,
+    no_args_is_help=True,
+)
+
+_Folder = Annotated[
+    Path | None,
+    typer.Option("--schema-folder", help="Folder of pins and snapshots, if not the installed one."),
+]
+_Form = Annotated[Format, typer.Option("--format", help="Form of the report.")]
+
+
+@schema_app.command()
+def add(
+    revision: Annotated[str, typer.Argument(help="Name of the revision, such as 2025-11-25.")],
+    source: Annotated[str, typer.Option("--from", metavar="FILE|URL", help="Published schema.")],
+    commit: Annotated[
+        str | None, typer.Option(help="Commit of the specification it was published in.")
+    ] = None,
+    spec_path: Annotated[
+        str | None, typer.Option(help="Where it is in the specification's repository.")
+    ] = None,
+    date: Annotated[
+        str | None, typer.Option(metavar="YYYY-MM-DD", help="Day of its publication.")
+    ] = None,
+    note: Annotated[str, typer.Option(help="What this publication changed, in a sentence.")] = "",
+    folder: _Folder = None,
+    form: _Form = Format.TEXT,
+) -> None:
+    """Pin a revision to a published schema and store its structural snapshot.
+
+    Another publication of a revision that is pinned already takes its place; the one before is
+    remembered.
+    """
+    from mcp_protogen.store.adoption import Origin, add
+    from mcp_protogen.store.upstream import read_source, source_name
+
+    def work() -> Report:
+        origin = Origin(spec_path=spec_path, spec_commit=commit, date=date, note=note)
+        pin = add(revision, read_source(source), origin, source_name(source), folder)
+        digest = pin.published.sha256
+        row = {"revision": revision, "sha256": digest, "changed": list(pin.published.changed)}
+        summary = f"{revision} is pinned to {digest[:12]}"
+        return Report("schema add", Status.FINE, summary, revisions=(row,))
+
+    finish(work, "schema add", form)
+
+
+@schema_app.command()
+def verify(
+    revision: Annotated[
+        str | None, typer.Argument(help="The revision to verify; all of them if left out.")
+    ] = None,
+    against: Annotated[
+        str | None,
+        typer.Option(metavar="FILE|URL", help="Published schema the snapshot should stand for."),
+    ] = None,
+    folder: _Folder = None,
+    form: _Form = Format.TEXT,
+) -> None:
+    """Prove that a snapshot is the pinned one, and that it is a published schema without prose."""
+    from mcp_protogen.store.adoption import verification
+    from mcp_protogen.store.upstream import read_source, source_name
+
+    def work() -> Report:
+        given = (source_name(against), read_source(against)) if against else None
+        return verification(revision, given, folder)
+
+    finish(work, "schema verify", form)

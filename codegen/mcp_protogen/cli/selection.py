@@ -1,0 +1,111 @@
+"""Which revisions a run makes, and what each of them is made from.
+
+A package only grows: revisions it already has stay in it. Those that are pinned are made anew;
+one that came from a file of the user's is kept as it is, because its schema is not at hand.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from mcp_protogen.config import GivenSchema, Options
+from mcp_protogen.names import UnsafeName, module_name
+from mcp_protogen.output.lock import Lock
+from mcp_protogen.output.package import Inputs, RevisionInputs
+from mcp_protogen.problems import Problem, raise_errors
+from mcp_protogen.store.pins import Pins
+from mcp_protogen.suggest import did_you_mean
+
+ALL = "all"
+PINNED = "pinned"
+_WITH_SCHEMA = "or name a published schema: --revision NAME --schema FILE"
+
+
+def revision_names(asked: Iterable[str], pins: Pins) -> tuple[str, ...]:
+    """The revisions named by flags or settings: comma lists split, "all" spelt out, sorted."""
+    names = {name.strip() for text in asked for name in text.split(",")} - {""}
+    if ALL in names:
+        names = (names - {ALL}) | set(pins)
+    return tuple(sorted(names))
+
+
+def select(
+    asked: tuple[str, ...],
+    pins: Pins,
+    lock: Lock | None,
+    schema: GivenSchema | None = None,
+    templates: Path | None = None,
+) -> Options:
+    """The options of a run that asks for revisions in a folder whose lock is `lock`.
+
+    `schema` replaces the pinned schema of the one revision asked for. Raises `ProblemError`:
+    `no-revision`, `ambiguous-schema`, `unsafe-name`, `unknown-revision`.
+    """
+    locked: Mapping[str, RevisionInputs] = lock.inputs.revisions if lock else {}
+    raise_errors(_misuse(asked, pins, locked, schema))
+    schemas = {asked[0]: schema} if schema else {}
+    pinned = {name for name, inputs in locked.items() if inputs.source == PINNED}
+    made = {name for name in (*asked, *pinned) if name in pins} | schemas.keys()
+    kept = {
+        name: inputs
+        for name, inputs in locked.items()
+        if name not in made and inputs.source != PINNED
+    }
+    return Options(tuple(sorted(made)), schemas, templates, kept)
+
+
+def refuse_unmakeable(options: Options, lock: Lock | None, inputs: Inputs) -> None:
+    """Raise `ProblemError` for revisions of the package that can be neither made nor kept.
+
+    `needs-schema`: one from a file of the user's, when the rest of the package would no longer fit
+    it. `unknown-revision`: one that an earlier version of the tool had pinned.
+    """
+    if lock is None:
+        return
+    problems = [] if _same_tool(lock.inputs, inputs) else [*_outdated(options)]
+    for name in lock.inputs.revisions.keys() - inputs.revisions.keys():
+        message = f"revision {name!r} of the package is no longer pinned"
+        problems.append(Problem("unknown-revision", message, hint=_WITH_SCHEMA))
+    raise_errors(problems)
+
+
+def _misuse(
+    asked: tuple[str, ...],
+    pins: Pins,
+    locked: Iterable[str],
+    schema: GivenSchema | None,
+) -> Iterator[Problem]:
+    known = {*pins, *locked}
+    if not asked and not known & set(locked):
+        yield Problem("no-revision", "no revision is asked for", hint="--revision NAME, or all")
+    if schema and len(asked) != 1:
+        message = "a schema stands for exactly one revision"
+        yield Problem("ambiguous-schema", message, schema.name, hint="--revision NAME")
+    for name in asked:
+        if not _is_safe(name):
+            yield Problem("unsafe-name", f"{name!r} cannot be the name of a revision")
+        elif name not in known and not schema:
+            hint = f"{did_you_mean(name, known)} {_WITH_SCHEMA}"
+            yield Problem("unknown-revision", f"no schema is pinned for {name!r}", hint=hint)
+
+
+def _is_safe(name: str) -> bool:
+    try:
+        module_name(name)
+    except UnsafeName:
+        return False
+    return True
+
+
+def _same_tool(was: Inputs, now: Inputs) -> bool:
+    return (was.generator_digest, was.runtime_digest, was.templates_digest) == (
+        now.generator_digest,
+        now.runtime_digest,
+        now.templates_digest,
+    )
+
+
+def _outdated(options: Options) -> Iterator[Problem]:
+    for name, inputs in options.kept.items():
+        message = f"revision {name!r} was made from {inputs.source} by another state of the tool"
+        hint = f"make it anew: --revision {name} --schema {inputs.source}"
+        yield Problem("needs-schema", message, hint=hint)

@@ -1,0 +1,42 @@
+"""Exchanging two folders in one step, where the system can do that.
+
+Linux (`renameat2`) and macOS (`renamex_np`) swap two names atomically; Python offers neither, so
+they are called through the C library. Everywhere else the answer is "cannot", and it is up to the
+caller to do without.
+"""
+
+import errno
+import os
+import sys
+from pathlib import Path
+
+_CANNOT = frozenset({errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP})
+_HERE = -100  # AT_FDCWD of <fcntl.h>
+_SWAP = 2  # RENAME_EXCHANGE of <linux/fs.h>, and RENAME_SWAP of <sys/stdio.h>
+
+
+def exchange(one: Path, other: Path) -> bool:
+    """Swap two existing folders of one file system atomically.
+
+    Returns False, with nothing done, where the system or the file system cannot. Raises `OSError`
+    when it could but did not: no permission, a mount point, no such folder.
+    """
+    if sys.platform not in {"linux", "darwin"}:
+        return False
+    import ctypes  # not needed by runs that write nothing
+
+    library = ctypes.CDLL(None, use_errno=True)
+    names = os.fsencode(one), os.fsencode(other)
+    try:
+        if sys.platform == "darwin":
+            failed = library.renamex_np(*names, _SWAP)
+        else:
+            failed = library.renameat2(_HERE, names[0], _HERE, names[1], _SWAP)
+    except AttributeError:  # a C library older than the call
+        return False
+    if not failed:
+        return True
+    code = ctypes.get_errno()
+    if code in _CANNOT:
+        return False
+    raise OSError(code, os.strerror(code), str(other))

@@ -1,0 +1,110 @@
+"""What publishing a package into a folder would do, and what stands in its way.
+
+Three kinds of file are told apart. Generated ones are listed in the folder's lock with the digest
+they were written with. Kept ones belong to a revision that this run does not generate. Everything
+else is the user's own and is carried along untouched. This module decides and touches nothing.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from mcp_protogen.canonical import sha256
+from mcp_protogen.names import module_name
+from mcp_protogen.output.lock import LOCK_NAME, Lock, LockedFile, lock_file, lock_of
+from mcp_protogen.output.package import GeneratedFile, Package
+from mcp_protogen.output.tree import Tree, parents
+from mcp_protogen.problems import Problem
+
+_NAMED = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The work of one publication; all paths are relative to the folder.
+
+    `written` maps each path that is new or differs to its bytes, the lock among them; `unchanged`
+    are generated files already as they should be; `removed` are those no longer generated;
+    `carried` are files of the user's own and of kept revisions.
+    """
+
+    written: Mapping[str, bytes]
+    unchanged: tuple[str, ...]
+    removed: tuple[str, ...]
+    carried: tuple[str, ...]
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def changes(self) -> bool:
+        """Whether there is anything to do."""
+        return bool(self.written or self.removed)
+
+
+def plan(package: Package, before: Lock | None, tree: Tree, *, force: bool = False) -> Plan:
+    """How to get from `tree`, whose lock is `before`, to `package`.
+
+    With `force`, edited files and files in the way are overwritten instead of being reported.
+    """
+    locked: Mapping[str, LockedFile] = before.files if before else {}
+    kept = kept_files(package, locked)
+    files = {file.path: file for file in (*package.files, lock_file(lock_of(package, kept)))}
+    written = {p: f.content for p, f in files.items() if tree.files.get(p) != sha256(f.content)}
+    unchanged = tuple(p for p in files if p not in written)
+    stale = [p for p in locked if p not in files and p not in kept and p in tree.files]
+    removed = tuple(p for p in stale if tree.files[p] == locked[p].sha256)
+    problems = [*_kept_missing(kept, tree), *_blocked(files, tree, removed)]
+    if not force:
+        problems += _edited(locked, [*written, *stale], tree)
+        problems += _foreign(written, set(unchanged), tree, before)
+    return Plan(
+        written=written,
+        unchanged=unchanged,
+        removed=removed,
+        carried=tuple(p for p in tree.files if p not in files and p not in removed),
+        problems=tuple(problems),
+    )
+
+
+def kept_files(package: Package, locked: Mapping[str, LockedFile]) -> dict[str, LockedFile]:
+    """The locked files of revisions that `package` lists but did not make."""
+    made = {file.path.partition("/")[0] for file in package.files}
+    folders = {module_name(revision) for revision in package.inputs.revisions} - made
+    return {path: entry for path, entry in locked.items() if path.partition("/")[0] in folders}
+
+
+def _kept_missing(kept: Mapping[str, LockedFile], tree: Tree) -> Iterator[Problem]:
+    for path in kept.keys() - tree.files.keys():
+        message = "this file is missing, and its revision comes from a schema that is not at hand"
+        hint = "name that schema again with --schema, and its revision with --revision"
+        yield Problem("needs-schema", message, path, hint=hint)
+
+
+def _blocked(
+    files: Mapping[str, GeneratedFile], tree: Tree, removed: tuple[str, ...]
+) -> Iterator[Problem]:
+    needed = {folder for path in files for folder in parents(path)}
+    for path in sorted(needed & tree.files.keys() - set(removed)):
+        yield Problem("foreign-file", "a folder has to be here, and something else is", path)
+    for path in sorted(files.keys() & tree.folders):
+        yield Problem("foreign-file", "a file has to be here, and a folder is", path)
+
+
+def _edited(locked: Mapping[str, LockedFile], touched: list[str], tree: Tree) -> Iterator[Problem]:
+    for path in touched:
+        if path in locked and tree.files.get(path, locked[path].sha256) != locked[path].sha256:
+            hint = "move the change elsewhere, or overwrite it with --force"
+            yield Problem("edited-file", "this generated file was edited by hand", path, hint=hint)
+
+
+def _foreign(
+    written: Mapping[str, bytes], unchanged: set[str], tree: Tree, before: Lock | None
+) -> Iterator[Problem]:
+    hint = "choose another folder, move them away, or overwrite what is in the way with --force"
+    if before is not None:
+        for path in written:
+            if path in tree.files and path not in before.files and path != LOCK_NAME:
+                message = "a file that mcp-gen did not write has the name of a generated one"
+                yield Problem("foreign-file", message, path, hint=hint)
+    elif names := sorted(tree.files.keys() - unchanged):
+        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        message = f"the folder has no lock and holds other files: {', '.join(names[:_NAMED])}{more}"
+        yield Problem("foreign-file", message, hint=hint)

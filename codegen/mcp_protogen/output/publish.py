@@ -1,0 +1,83 @@
+"""Putting a generated package into a folder, or nothing at all.
+
+Decides with `plan`, acts through `workspace`; both the all-or-nothing replacement and its repair
+after a kill are described there. Nothing is generated or printed here.
+"""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from mcp_protogen.output.lock import read_lock
+from mcp_protogen.output.package import Package
+from mcp_protogen.output.plan import Plan, plan
+from mcp_protogen.output.tree import Tree, parents, read_tree
+from mcp_protogen.output.workspace import Workspace
+from mcp_protogen.problems import Level, Problem, ProblemError, raise_errors
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a publication did; paths are relative, and `written` includes `created`."""
+
+    written: tuple[str, ...]
+    created: tuple[str, ...]
+    removed: tuple[str, ...]
+    unchanged: int
+    warnings: tuple[Problem, ...] = ()
+
+
+def publish(package: Package, space: Workspace, *, force: bool = False) -> Outcome:
+    """Make the held folder contain `package`; files of the user's own stay as they are.
+
+    With `force`, edited files and files in the way are overwritten. Raises `ProblemError` with
+    everything that stands in the way, and then nothing has changed.
+    """
+    tree = read_tree(space.target)
+    work = plan(package, read_lock(space.target), tree, force=force)
+    raise_errors(_placed(problem, space.named) for problem in work.problems)
+    if not work.changes:
+        return _outcome(work, tree)
+    _refuse_inside(space.target)
+    with space.changing():
+        space.stage(work.written, (*work.unchanged, *work.carried), _own_folders(work, tree))
+        old = space.swap()
+    try:
+        space.rescue(old, {*work.written, *work.unchanged, *work.removed})
+        space.recover()
+    except OSError as error:
+        message = f"the package is in place, but leftovers are not gone: {error}"
+        leftover = Problem("leftover-files", message, str(space.folder), level=Level.WARNING)
+        return _outcome(work, tree, leftover)
+    return _outcome(work, tree)
+
+
+def preview(package: Package, folder: Path, *, force: bool = False) -> tuple[Plan, Tree]:
+    """What `publish` would do to `folder`, with the tree it would do it to."""
+    tree = read_tree(folder)
+    work = plan(package, read_lock(folder), tree, force=force)
+    return replace(work, problems=tuple(_placed(p, folder) for p in work.problems)), tree
+
+
+def _placed(problem: Problem, folder: Path) -> Problem:
+    """The problem with its place as the user would write it."""
+    return replace(problem, place=str(folder / problem.place))
+
+
+def _own_folders(work: Plan, tree: Tree) -> set[str]:
+    """Folders to carry along: all but those that held nothing besides generated files now gone."""
+    held = {parent for path in work.removed for parent in parents(path)}
+    return set(tree.folders) - held
+
+
+def _outcome(work: Plan, tree: Tree, *warnings: Problem) -> Outcome:
+    written = tuple(sorted(work.written))
+    created = tuple(path for path in written if path not in tree.files)
+    return Outcome(written, created, work.removed, len(work.unchanged), warnings)
+
+
+def _refuse_inside(target: Path) -> None:
+    """A folder is replaced as a whole, which would leave a process inside it nowhere."""
+    if Path.cwd().is_relative_to(target):
+        message = "the working directory is in the output folder, which is replaced as a whole"
+        hint = f"change to another folder and name this one: --out {target.name}"
+        raise ProblemError(Problem("inside-output", message, str(target), hint=hint))

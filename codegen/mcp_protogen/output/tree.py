@@ -1,0 +1,73 @@
+"""What is on the disk below a folder, without following a single link.
+
+Bytecode folders (`__pycache__`) come and go with every import and count as nothing. This module
+reads; it knows neither locks nor packages.
+"""
+
+import os
+import stat
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from mcp_protogen.canonical import sha256
+from mcp_protogen.problems import Problem, ProblemError
+
+_BYTECODE = "__pycache__"
+NOT_A_FILE = "not a regular file"
+"""Stands in place of a digest for links and special files: it equals no digest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """Files (with their digests) and folders below a folder, by POSIX relative path."""
+
+    files: Mapping[str, str]
+    folders: frozenset[str]
+
+
+def read_tree(folder: Path) -> Tree:
+    """Like `scan`, but raises `ProblemError` (`cannot-read`) for what the system refuses."""
+    try:
+        return scan(folder)
+    except OSError as error:
+        place = str(error.filename or folder)
+        raise ProblemError(Problem("cannot-read", error.strerror or str(error), place)) from error
+
+
+def scan(folder: Path) -> Tree:
+    """The tree below `folder`, empty if there is none; raises `OSError` for what is unreadable."""
+    files: dict[str, str] = {}
+    folders: set[str] = set()
+    for entry, path in _entries(folder):
+        if entry.is_dir(follow_symlinks=False):
+            folders.add(path)
+        else:
+            files[path] = file_digest(folder / path)
+    return Tree(dict(sorted(files.items())), frozenset(folders))
+
+
+def file_digest(path: Path) -> str:
+    """The digest of a regular file, `NOT_A_FILE` for anything else."""
+    if not stat.S_ISREG(path.lstat().st_mode):
+        return NOT_A_FILE
+    return sha256(path.read_bytes())
+
+
+def parents(path: str) -> Iterator[str]:
+    """The folders a relative path lies in, outermost first."""
+    parts = path.split("/")
+    return ("/".join(parts[:depth]) for depth in range(1, len(parts)))
+
+
+def _entries(folder: Path, prefix: str = "") -> Iterator[tuple["os.DirEntry[str]", str]]:
+    try:
+        with os.scandir(folder / prefix) as found:
+            entries = [entry for entry in found if entry.name != _BYTECODE]
+    except FileNotFoundError:
+        return
+    for entry in entries:
+        path = f"{prefix}{entry.name}"
+        yield entry, path
+        if entry.is_dir(follow_symlinks=False):
+            yield from _entries(folder, f"{path}/")
