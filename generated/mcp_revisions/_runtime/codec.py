@@ -1,0 +1,231 @@
+"""The method table of one revision, and its messages as bytes, in and out.
+
+Reading looks a message up by the method and the side that sent it, or for an answer by the request
+it answers. Writing goes from the instance's own compiled serialiser straight into the envelope.
+Nothing here knows a connection: which requests are pending is asked of the caller.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from typing import Any, Final, TypeAlias, TypeVar, get_args
+
+from pydantic_core import PydanticSerializationError, to_json
+
+from .dispatch import (
+    Calls,
+    Error,
+    Notification,
+    NotInRevision,
+    Request,
+    Result,
+    Unfit,
+    read_error,
+    read_notification,
+    read_request,
+    read_result,
+)
+from .errors import InvalidAnswer, InvalidRequest, LocalError, RequestId
+from .jsonrpc import kind_of, parse, write_call, write_error, write_result
+from .jsonvalue import is_array
+from .spec import ErrorSpec, NotificationSpec, RequestSpec, Role
+
+P = TypeVar("P")
+R = TypeVar("R")
+
+Message: TypeAlias = Request[Any] | Notification[Any] | Result[Any] | Error
+Outcome: TypeAlias = Message | NotInRevision | Unfit
+Pending: TypeAlias = Callable[[RequestId], RequestSpec[Any, Any] | None]
+
+_ROLES: Final[tuple[Role, ...]] = ("client", "server")
+
+
+class MethodTable:
+    """Everything that may travel in one revision.
+
+    `requests` and `notifications` are by wire name, `errors` by code. `batching` says whether an
+    array of messages may be received, `error_id_optional` whether an error may be sent without id.
+    """
+
+    __slots__ = (
+        "_notifications",
+        "_requests",
+        "batching",
+        "error_id_optional",
+        "errors",
+        "notifications",
+        "requests",
+        "revision",
+    )
+
+    def __init__(
+        self,
+        revision: str,
+        requests: Mapping[str, RequestSpec[Any, Any]],
+        notifications: Mapping[str, NotificationSpec[Any]],
+        errors: Mapping[int, ErrorSpec],
+        *,
+        batching: bool = False,
+        error_id_optional: bool = True,
+    ) -> None:
+        self.revision = revision
+        self.requests = requests
+        self.notifications = notifications
+        self.errors = errors
+        self.batching = batching
+        self.error_id_optional = error_id_optional
+        self._requests = {role: Calls(requests, role) for role in _ROLES}
+        self._notifications = {role: Calls(notifications, role) for role in _ROLES}
+
+    def request(self, method: str, sender: Role) -> RequestSpec[Any, Any] | None:
+        """The request of that wire name that `sender` may send, if there is one."""
+        spec = self.requests.get(method)
+        return spec if spec is not None and sender in spec.senders else None
+
+    def notification(self, method: str, sender: Role) -> NotificationSpec[Any] | None:
+        """The notification of that wire name that `sender` may send, if there is one."""
+        spec = self.notifications.get(method)
+        return spec if spec is not None and sender in spec.senders else None
+
+    def interpret(self, message: Any, sender: Role, pending: Pending) -> Outcome:
+        """What one decoded message sent by `sender` comes to, as a value.
+
+        `pending` gives the request that is waiting for an answer with an id, if there is one.
+        Raises `RemoteError` if the envelope itself is wrong or answers nothing.
+        """
+        kind = kind_of(message)
+        if kind == "request":
+            return read_request(self._requests[sender], message)
+        if kind == "notification":
+            return read_notification(self._notifications[sender], message)
+        if kind == "error":
+            return read_error(message)
+        spec = pending(message["id"])
+        if spec is None:
+            raise InvalidAnswer("a result for a request that is not pending", id=message["id"])
+        return read_result(spec, message)
+
+    def members(self, value: object) -> list[Any] | None:
+        """The messages of a decoded batch, or None if `value` is not an array.
+
+        Raises `InvalidRequest` for an empty batch, and for any where the revision has none
+        (2025-03-26, basic, "Batching"; JSON-RPC 2.0, section 6).
+        """
+        if not is_array(value):
+            return None
+        if not self.batching:
+            raise InvalidRequest(f"{self.revision} has no batches")
+        if not value:
+            raise InvalidRequest("a batch cannot be empty")
+        return value
+
+    def parse(self, data: bytes | str, *, sender: Role, pending: Pending) -> Message:
+        """Read one message sent by `sender`.
+
+        `pending` gives the request that is waiting for an answer with an id, if there is one.
+        Raises `RemoteError`.
+        """
+        outcome = self.interpret(parse(data), sender, pending)
+        if type(outcome) is NotInRevision or type(outcome) is Unfit:
+            raise outcome.error()
+        return outcome
+
+    def parse_request(self, data: bytes | str, *, sender: Role) -> Request[Any]:
+        """Read a request sent by `sender`; raises `RemoteError`."""
+        message = parse(data)
+        if kind_of(message) != "request":
+            raise InvalidRequest("not a request")
+        outcome = read_request(self._requests[sender], message)
+        if type(outcome) is not Request:
+            raise outcome.error()
+        return outcome
+
+    def parse_notification(self, data: bytes | str, *, sender: Role) -> Notification[Any]:
+        """Read a notification sent by `sender`; raises `RemoteError`."""
+        message = parse(data)
+        if kind_of(message) != "notification":
+            raise InvalidRequest("not a notification")
+        outcome = read_notification(self._notifications[sender], message)
+        if type(outcome) is not Notification:
+            raise outcome.error()
+        return outcome
+
+    def parse_answer(self, data: bytes | str, *, spec: RequestSpec[Any, R]) -> Result[R] | Error:
+        """Read what answers a request made with `spec`; raises `RemoteError`."""
+        message = parse(data)
+        kind = kind_of(message)
+        if kind == "error":
+            return read_error(message)
+        if kind != "result":
+            raise InvalidAnswer("not an answer")
+        outcome = read_result(spec, message)
+        if type(outcome) is not Result:
+            raise outcome.error()
+        return outcome
+
+    def serialise_request(
+        self, spec: RequestSpec[P, Any], id: RequestId, params: P | None
+    ) -> bytes:
+        """A request as JSON text.
+
+        Params of None are left out where the method can do without. Raises `LocalError`.
+        """
+        if self.requests.get(spec.method) is not spec:
+            raise LocalError(f"{spec.method} is not a request of {self.revision}")
+        return write_call(id, _method(spec), _params(spec, params))
+
+    def serialise_notification(self, spec: NotificationSpec[P], params: P | None) -> bytes:
+        """A notification as JSON text; raises `LocalError`."""
+        if self.notifications.get(spec.method) is not spec:
+            raise LocalError(f"{spec.method} is not a notification of {self.revision}")
+        return write_call(None, _method(spec), _params(spec, params))
+
+    def serialise_result(self, spec: RequestSpec[Any, R], id: RequestId, result: R) -> bytes:
+        """The result of a request as JSON text; raises `LocalError`."""
+        if type(result) not in spec.results and not isinstance(result, spec.results):
+            raise LocalError(f"{type(result).__name__} is not a result of {spec.method}")
+        return write_result(id, _body(spec.method, result))
+
+    def serialise_error(
+        self, id: RequestId | None, code: int, message: str, data: Any = None
+    ) -> bytes:
+        """An error as JSON text; raises `LocalError`."""
+        if id is None and not self.error_id_optional:
+            raise LocalError(f"{self.revision} has no errors without an id")
+        try:
+            return write_error(id, code, message, data)
+        except PydanticSerializationError as error:
+            raise LocalError(f"the data of an error cannot be written: {error}") from error
+
+
+@cache
+def _method(spec: RequestSpec[Any, Any] | NotificationSpec[Any]) -> bytes:
+    return to_json(spec.method)
+
+
+@cache
+def _params_classes(spec: RequestSpec[Any, Any] | NotificationSpec[Any]) -> tuple[type, ...]:
+    return tuple(_classes_in(spec.params))
+
+
+def _classes_in(expression: Any) -> Iterator[type]:
+    expression = getattr(expression, "__value__", expression)  # what an alias stands for
+    if isinstance(expression, type) and not get_args(expression):
+        yield expression
+    for part in get_args(expression):
+        yield from _classes_in(part)
+
+
+def _params(spec: RequestSpec[Any, Any] | NotificationSpec[Any], params: object) -> bytes | None:
+    if params is None and not spec.params_required:
+        return None
+    if not isinstance(params, _params_classes(spec)):
+        raise LocalError(f"{type(params).__name__} is not what {spec.method} carries")
+    return _body(spec.method, params)
+
+
+def _body(method: str, model: Any) -> bytes:
+    try:
+        body: bytes = model.to_json()
+    except PydanticSerializationError as error:
+        raise LocalError(f"{method} cannot be written: {error}") from error
+    return body

@@ -1,0 +1,171 @@
+"""From a well-formed envelope to a typed message, or to the reason why there is none.
+
+A call has one of three outcomes, all of them values: it is understood, its method is not one that
+this sender may use in this revision (-32601), or its params do not fit the method (-32602). This
+module reads; it answers nothing, remembers nothing and knows no capability.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final, Generic, Literal, NamedTuple, TypeVar, final
+
+from pydantic import ValidationError
+
+from .answers import result_reader
+from .errors import InvalidAnswer, InvalidParams, MethodNotFound, RemoteError, RequestId
+from .jsonvalue import JSONObject
+from .model import Validate, validator_of
+from .pointers import Problem, problems
+from .spec import NotificationSpec, RequestSpec, Role
+
+P = TypeVar("P")
+R = TypeVar("R")
+
+
+@final
+class Request(NamedTuple, Generic[P]):
+    """A request that was understood."""
+
+    id: RequestId
+    spec: RequestSpec[P, Any]
+    params: P
+
+
+@final
+class Notification(NamedTuple, Generic[P]):
+    """A notification that was understood."""
+
+    spec: NotificationSpec[P]
+    params: P
+
+
+@final
+class Result(NamedTuple, Generic[R]):
+    """The result of the request `id`."""
+
+    id: RequestId
+    value: R
+
+
+@final
+class Error(NamedTuple):
+    """The error that answers the request `id`; without an id, something the peer could not read."""
+
+    id: RequestId | None
+    code: int
+    message: str
+    data: Any = None
+
+
+@final
+class NotInRevision(NamedTuple):
+    """A call whose method this sender may not use; a notification if `id` is None."""
+
+    id: RequestId | None
+    method: str
+
+    def error(self) -> RemoteError:
+        """The same as an exception."""
+        return MethodNotFound(self.method, id=self.id)
+
+
+@final
+class Unfit(NamedTuple):
+    """A message whose params or result the schema refuses."""
+
+    kind: Literal["request", "notification", "result"]
+    id: RequestId | None
+    method: str
+    problems: list[Problem]
+
+    def error(self) -> RemoteError:
+        """The same as an exception."""
+        if self.kind == "result":
+            return InvalidAnswer(f"Invalid result of {self.method}", self.problems, id=self.id)
+        return InvalidParams(f"Invalid params of {self.method}", self.problems, id=self.id)
+
+
+_NO_PARAMS: Final = Problem("/params", "Field required")
+
+SpecT = TypeVar("SpecT", bound=RequestSpec[Any, Any] | NotificationSpec[Any])
+
+
+class Calls(Generic[SpecT]):
+    """The requests, or the notifications, that one side may send.
+
+    `known` holds those that came before, with what reads their params: a process that never sees a
+    method never builds its models.
+    """
+
+    __slots__ = ("_sender", "_specs", "known")
+
+    def __init__(self, specs: Mapping[str, SpecT], sender: Role) -> None:
+        self._specs = specs
+        self._sender: Role = sender
+        self.known: dict[str, tuple[SpecT, Validate]] = {}
+
+    def find(self, method: str) -> tuple[SpecT, Validate] | None:
+        """The entry of a wire name and what reads its params; None if it is not this side's."""
+        spec = self._specs.get(method)
+        if spec is None or self._sender not in spec.senders:
+            return None
+        found = self.known[method] = (spec, validator_of(spec.params))
+        return found
+
+
+def read_request(
+    calls: Calls[RequestSpec[Any, Any]], message: JSONObject
+) -> Request[Any] | NotInRevision | Unfit:
+    """What a message comes to that is a request to JSON-RPC."""
+    id: RequestId = message["id"]
+    method: str = message["method"]
+    found = calls.known.get(method) or calls.find(method)
+    if found is None:
+        return NotInRevision(id, method)
+    spec, validate = found
+    if "params" in message:
+        params = message["params"]
+    elif spec.params_required:
+        return Unfit("request", id, method, [_NO_PARAMS])
+    else:
+        params = {}
+    try:
+        return Request(id, spec, validate(params))
+    except ValidationError as error:
+        return Unfit("request", id, method, problems(error, params, "/params"))
+
+
+def read_notification(
+    calls: Calls[NotificationSpec[Any]], message: JSONObject
+) -> Notification[Any] | NotInRevision | Unfit:
+    """What a message comes to that is a notification to JSON-RPC."""
+    method: str = message["method"]
+    found = calls.known.get(method) or calls.find(method)
+    if found is None:
+        return NotInRevision(None, method)
+    spec, validate = found
+    if "params" in message:
+        params = message["params"]
+    elif spec.params_required:
+        return Unfit("notification", None, method, [_NO_PARAMS])
+    else:
+        params = {}
+    try:
+        return Notification(spec, validate(params))
+    except ValidationError as error:
+        return Unfit("notification", None, method, problems(error, params, "/params"))
+
+
+def read_result(spec: RequestSpec[Any, R], message: JSONObject) -> Result[R] | Unfit:
+    """What the result of a request made with `spec` comes to."""
+    id: RequestId = message["id"]
+    try:
+        return Result(id, result_reader(spec)(message["result"]))
+    except ValidationError as error:
+        refused = problems(error, message["result"], "/result")
+        return Unfit("result", id, spec.method, refused)
+
+
+def read_error(message: JSONObject) -> Error:
+    """An error as it came; its data is what the peer chose."""
+    error: JSONObject = message["error"]
+    return Error(message.get("id"), error["code"], error["message"], error.get("data"))

@@ -1,0 +1,115 @@
+"""What goes wrong on a connection, by whose fault it is.
+
+`LocalError` means that this side was about to break a rule: nothing was written. `RemoteError`
+means that the peer broke one: `code`, `message` and `data` are what to answer. `McpError` is no
+fault of the protocol but an answer: a handler raises it, and a request answered by it raises it.
+"""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Final, TypeAlias
+
+RequestId: TypeAlias = str | int
+
+PARSE_ERROR: Final = -32700
+INVALID_REQUEST: Final = -32600
+METHOD_NOT_FOUND: Final = -32601
+INVALID_PARAMS: Final = -32602
+INTERNAL_ERROR: Final = -32603
+
+
+class ProtocolError(Exception):
+    """Anything that keeps a message from being sent, understood or answered with a result."""
+
+    CODE: ClassVar[int] = INTERNAL_ERROR
+
+    def __init__(self, message: str, *, code: int | None = None, data: Any = None) -> None:
+        super().__init__(message)
+        self.message: Final = message
+        self.code: Final = self.CODE if code is None else code
+        self.data: Final = data
+
+
+class McpError(ProtocolError):
+    """An error as an answer, with the code, message and data its sender chose."""
+
+    def __init__(self, code: int, message: str, data: Any = None) -> None:
+        super().__init__(message, code=code, data=data)
+
+
+class LocalError(ProtocolError):
+    """This side was about to break the rules of the protocol; nothing was written."""
+
+
+class MissingCapability(LocalError):
+    """A message needs a capability that the side named in `path` has not declared."""
+
+    CODE = METHOD_NOT_FOUND
+
+    def __init__(self, method: str, path: str, condition: str = "") -> None:
+        because = f" when {condition}" if condition else ""
+        super().__init__(f"{method} needs the capability {path}{because}, which is not declared")
+        self.path: Final = path
+        self.condition: Final = condition
+
+
+class RemoteError(ProtocolError):
+    """The peer broke the rules of the protocol.
+
+    `id` is the request to answer, if one could be read.
+    """
+
+    def __init__(self, message: str, *, id: RequestId | None = None, data: Any = None) -> None:
+        super().__init__(message, data=data)
+        self.id: Final = id
+
+
+class ParseError(RemoteError):
+    """What came is not JSON."""
+
+    CODE = PARSE_ERROR
+
+
+class InvalidRequest(RemoteError):
+    """What came is JSON, but neither a request nor a notification nor an answer."""
+
+    CODE = INVALID_REQUEST
+
+
+class MethodNotFound(RemoteError):
+    """The method is not in the revision, not for this side to answer, or not implemented."""
+
+    CODE = METHOD_NOT_FOUND
+
+    def __init__(self, method: str, *, id: RequestId | None = None) -> None:
+        super().__init__(f"Method not found: {method}", id=id)
+        self.method: Final = method
+
+
+class Invalid(RemoteError):
+    """Members that the schema refuses; `data` lists a pointer and a message for each."""
+
+    def __init__(
+        self, message: str, problems: Sequence[tuple[str, str]] = (), *, id: RequestId | None = None
+    ) -> None:
+        listed = [{"pointer": pointer, "message": text} for pointer, text in problems]
+        super().__init__(message, id=id, data={"problems": listed} if listed else None)
+        self.problems: Final = tuple(problems)
+
+    def __str__(self) -> str:
+        return "; ".join([self.message, *(f"{at or '/'}: {text}" for at, text in self.problems)])
+
+
+class InvalidParams(Invalid):
+    """The params of a request or notification do not fit its method."""
+
+    CODE = INVALID_PARAMS
+
+
+class InvalidAnswer(Invalid):
+    """An answer that is malformed, or does not fit the method it answers; never answered itself."""
+
+    CODE = INVALID_REQUEST
+
+
+class Disconnected(ConnectionError):
+    """The connection ended before the answer came."""

@@ -1,0 +1,137 @@
+"""JSON-RPC 2.0 envelopes: what kind of message a JSON value is, and how one is written.
+
+Pages: "basic" of each revision (ids, batches) and the JSON-RPC 2.0 specification. This module knows
+no method: it looks at `jsonrpc`, `id` and the shape of errors, and leaves `params` and `result` be.
+"""
+
+from typing import Any, Final, Literal, TypeAlias
+
+from pydantic_core import from_json, to_json
+
+from .errors import InvalidAnswer, InvalidRequest, ParseError, RequestId
+from .jsonvalue import JSONObject, is_object
+
+Kind: TypeAlias = Literal["request", "notification", "result", "error"]
+
+VERSION: Final = "2.0"
+_NOT_AN_ID: Final = "id has to be a string or an integer"
+
+
+def parse(data: bytes | str) -> Any:
+    """Read one JSON text.
+
+    NaN, infinities, invalid UTF-8, lone surrogates and nesting deeper than 200 are refused. Of a
+    member that occurs twice the last one counts, as in most readers (RFC 8259, section 4).
+    Raises `ParseError`, which names the position and repeats none of the text.
+    """
+    try:
+        return from_json(data, allow_inf_nan=False, cache_strings="keys")
+    except ValueError as error:
+        raise ParseError(f"Parse error: {error}") from None
+    except TypeError:
+        # Said of text with a lone surrogate, which has no UTF-8 form to read.
+        if isinstance(data, str):
+            raise ParseError("Parse error: not Unicode text") from None
+        raise
+
+
+def kind_of(message: object) -> Kind:
+    """Which of the four kinds of message a decoded JSON value is.
+
+    Afterwards its `id`, `method` and `error` are known to be well-formed, and an id written as 1.0
+    has become 1. Raises `InvalidRequest`, or `InvalidAnswer` for what was meant as an answer.
+    """
+    if not is_object(message):
+        raise InvalidRequest("a message has to be an object")
+    if "method" not in message:
+        return _kind_of_answer(message)
+    id = message.get("id")
+    if type(id) is not int and type(id) is not str:
+        id = _unusual_id(message, InvalidRequest)
+    if message.get("jsonrpc") != VERSION:
+        raise InvalidRequest(f'jsonrpc has to be "{VERSION}"', id=id)
+    if type(message["method"]) is not str:
+        raise InvalidRequest("method has to be a string", id=id)
+    if "result" in message or "error" in message:
+        raise InvalidRequest("a message with a method has neither result nor error", id=id)
+    return "notification" if id is None else "request"
+
+
+def _kind_of_answer(message: JSONObject) -> Kind:
+    if "result" not in message and "error" not in message:
+        raise InvalidRequest("a message has a method, a result or an error", id=_any_id(message))
+    id = message.get("id")
+    if type(id) is not int and type(id) is not str and not ("error" in message and id is None):
+        # An error may lack its id, or have null there as JSON-RPC does for what it could not read.
+        id = _unusual_id(message, InvalidAnswer)
+    if message.get("jsonrpc") != VERSION:
+        raise InvalidAnswer(f'jsonrpc has to be "{VERSION}"', id=id)
+    if "error" not in message:
+        if id is None:
+            raise InvalidAnswer("a result has an id")
+        return "result"
+    if "result" in message:
+        raise InvalidAnswer("an answer has a result or an error, not both", id=id)
+    _check_error(message["error"], id)
+    return "error"
+
+
+def _check_error(error: object, id: RequestId | None) -> None:
+    if not is_object(error):
+        raise InvalidAnswer("error has to be an object", id=id)
+    code = error.get("code")
+    if isinstance(code, float) and code.is_integer():
+        code = error["code"] = int(code)
+    if type(code) is not int:
+        raise InvalidAnswer("the code of an error has to be an integer", id=id)
+    if not isinstance(error.get("message"), str):
+        raise InvalidAnswer("the message of an error has to be a string", id=id)
+
+
+def _unusual_id(
+    message: JSONObject, refusal: type[InvalidRequest] | type[InvalidAnswer]
+) -> RequestId | None:
+    """None if there is no id; an integer if it was written as one with a fraction of zero."""
+    if "id" not in message:
+        return None
+    id = message["id"] = _any_id(message)
+    if id is None:
+        raise refusal(_NOT_AN_ID)
+    return id
+
+
+def _any_id(message: JSONObject) -> RequestId | None:
+    id = message.get("id")
+    if isinstance(id, float) and id.is_integer():
+        return int(id)
+    return id if type(id) is int or type(id) is str else None
+
+
+def write_id(id: RequestId) -> bytes:
+    """An id as JSON text."""
+    return b"%d" % id if type(id) is int else to_json(id)
+
+
+def write_call(id: RequestId | None, method: bytes, params: bytes | None) -> bytes:
+    """A request, or a notification if `id` is None; `method` and `params` are JSON text."""
+    head = b'{"jsonrpc":"2.0",' if id is None else b'{"jsonrpc":"2.0","id":%b,' % write_id(id)
+    if params is None:
+        return b'%b"method":%b}' % (head, method)
+    return b'%b"method":%b,"params":%b}' % (head, method, params)
+
+
+def write_result(id: RequestId, result: bytes) -> bytes:
+    """A result; `result` is JSON text."""
+    return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (write_id(id), result)
+
+
+def write_error(id: RequestId | None, code: int, message: str, data: Any = None) -> bytes:
+    """An error; without an id it answers something that could not be read.
+
+    Raises `pydantic_core.PydanticSerializationError` if `data` has no JSON form.
+    """
+    error: JSONObject = {"code": code, "message": message}
+    if data is not None:
+        error["data"] = data
+    head = b'{"jsonrpc":"2.0",' if id is None else b'{"jsonrpc":"2.0","id":%b,' % write_id(id)
+    return b'%b"error":%b}' % (head, to_json(error))

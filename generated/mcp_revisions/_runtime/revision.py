@@ -1,0 +1,33 @@
+"""Which revisions a package holds, without loading any of them.
+
+Imports neither models nor Pydantic nor anything of the standard library that start-up would feel.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import ModuleType
+    from typing import Literal
+
+
+class Revision:
+    """One revision of the protocol and the module that holds its code."""
+
+    __slots__ = ("id", "lifecycle", "module")
+
+    def __init__(
+        self, id: str, *, lifecycle: Literal["handshake", "stateless"], module: str
+    ) -> None:
+        self.id = id
+        self.lifecycle = lifecycle
+        self.module = module
+
+    def load(self) -> ModuleType:
+        """Import the revision's module; only the first call does any work."""
+        from importlib import import_module
+
+        return import_module(self.module)
+
+    def __repr__(self) -> str:
+        return f"Revision({self.id!r}, lifecycle={self.lifecycle!r}, module={self.module!r})"

@@ -1,0 +1,56 @@
+"""The two number types of JSON Schema, as Python sees them.
+
+JSON has one number type. An `Integer` is a number without a fraction, however it is written; a
+`Number` keeps the form it came in, so that 3 does not come back as 3.0. Neither takes a boolean, a
+string, NaN or an infinity.
+"""
+
+from typing import Annotated, Any, TypeAlias
+
+from pydantic import GetCoreSchemaHandler
+from pydantic_core import CoreSchema
+from pydantic_core import core_schema as cs
+
+
+def _whole(number: float) -> int:
+    if not number.is_integer():
+        raise ValueError("not a whole number")
+    return int(number)
+
+
+class _WholeNumber:
+    """`1.0` is an integer to JSON Schema; Python is asked only after the strict check failed."""
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        written_with_fraction = cs.no_info_after_validator_function(
+            _whole, cs.float_schema(strict=True, allow_inf_nan=False)
+        )
+        return cs.union_schema(
+            [cs.int_schema(strict=True), written_with_fraction],
+            mode="left_to_right",
+            custom_error_type="int_type",
+            serialization=cs.simple_ser_schema("int"),
+        )
+
+
+class _AnyNumber:
+    """The integer arm comes first: a strict float would turn 3 into 3.0."""
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        return cs.union_schema(
+            [cs.int_schema(strict=True), cs.float_schema(strict=True, allow_inf_nan=False)],
+            mode="left_to_right",
+            custom_error_type="number_type",
+            custom_error_message="Input should be a valid number",
+        )
+
+
+Integer: TypeAlias = Annotated[int, _WholeNumber()]
+"""A whole number; `1.0` on the wire is read as 1."""
+
+Number: TypeAlias = Annotated[int | float, _AnyNumber()]
+"""A finite number; stays an int or a float as written."""

@@ -1,0 +1,48 @@
+"""Where the committed package is, and what the tests here read from it and beside it.
+
+The package is imported as its users import it, never copied; which revisions there are is its own
+statement.
+"""
+
+import json
+import sys
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+GENERATED = ROOT / "generated"
+PACKAGE = GENERATED / "mcp_revisions"
+SHARED = ROOT.parent / "shared"
+
+if str(GENERATED) not in sys.path:
+    sys.path.insert(0, str(GENERATED))
+
+REVISIONS: tuple[str, ...] = tuple(known.id for known in import_module("mcp_revisions").REVISIONS)
+
+
+def load(revision: str) -> Any:
+    """The generated code of one revision."""
+    return import_module("mcp_revisions").load(revision)
+
+
+def runtime(module: str) -> Any:
+    """A module of the runtime that came with the package."""
+    return import_module(f"mcp_revisions._runtime.{module}")
+
+
+def read_json(path: Path) -> Any:
+    """The content of a JSON file."""
+    return json.loads(path.read_bytes())
+
+
+@cache
+def shared_json(path: str) -> Any:
+    """A reference file beside the checkout; the test that asks is skipped where there is none."""
+    file = SHARED / path
+    if not file.is_file():
+        pytest.skip(f"reference material is not there: ../shared/{path}")
+    return read_json(file)

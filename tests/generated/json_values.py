@@ -1,0 +1,15 @@
+"""JSON values as type checkers see them: what kind a decoded value is."""
+
+from typing import Any, TypeGuard
+
+Json = dict[str, Any]
+
+
+def is_object(value: Any) -> TypeGuard[Json]:
+    """Whether `value` is a JSON object."""
+    return isinstance(value, dict)
+
+
+def is_array(value: Any) -> TypeGuard[list[Any]]:
+    """Whether `value` is a JSON array."""
+    return isinstance(value, list)

@@ -1,0 +1,200 @@
+"""What has to be declared, computed from methods, and checked before a message goes out."""
+
+from typing import Any
+
+import pytest
+from golden_package import REVISIONS, load, runtime
+
+Json = dict[str, Any]
+
+HANDSHAKE = tuple(revision for revision in REVISIONS if revision < "2026")
+
+
+def _missing(
+    revision: str, method: str, params: Any, *, sender: str, **declared: Json
+) -> str | None:
+    """The path that `check` misses where the roles declare so much, or None if nothing is."""
+    both: Json = {"client": {}, "server": {}, **declared}
+    try:
+        load(revision).capabilities.check(method, params, sender=sender, declared=both)
+    except runtime("errors").MissingCapability as missing:
+        assert missing.path in str(missing)
+        return str(missing.path)
+    return None
+
+
+@pytest.mark.parametrize("revision", HANDSHAKE)
+def test_a_server_declares_what_its_methods_need(revision: str) -> None:
+    declare = load(revision).capabilities.server_capabilities
+    methods = ["tools/call", "resources/subscribe", "notifications/tools/list_changed"]
+    expected = {"resources": {"subscribe": True}, "tools": {"listChanged": True}}
+    assert declare(methods).to_wire() == expected
+    assert declare(reversed(methods)).to_wire() == expected
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_nothing_to_answer_is_nothing_to_declare(revision: str) -> None:
+    capabilities = load(revision).capabilities
+    assert capabilities.server_capabilities([]).to_wire() == {}
+    assert capabilities.client_capabilities([]).to_wire() == {}
+    assert capabilities.server_capabilities(["notifications/progress"]).to_wire() == {}
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_a_client_declares_what_it_answers_and_sends(revision: str) -> None:
+    declare = load(revision).capabilities.client_capabilities
+    assert declare(["sampling/createMessage"]).to_wire() == {"sampling": {}}
+    assert declare(["roots/list"]).to_wire() == {"roots": {}}
+    if revision in HANDSHAKE:
+        sends = declare(["roots/list", "notifications/roots/list_changed"])
+        assert sends.to_wire() == {"roots": {"listChanged": True}}
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_what_is_declared_for_a_method_is_what_its_check_asks(revision: str) -> None:
+    """Every method of the table, from each side that may send it, with nothing and with enough."""
+    package = load(revision)
+    tables = (
+        package.methods.REQUESTS,
+        package.methods.NOTIFICATIONS,
+        package.methods.INPUT_REQUESTS,
+    )
+    for spec in (spec for table in tables for spec in table.values()):
+        client = package.capabilities.client_capabilities([spec.method]).to_wire()
+        server = package.capabilities.server_capabilities([spec.method]).to_wire()
+        for sender in spec.senders:
+            needs = [
+                need.capability.name
+                for need in spec.requires
+                if need.sender == sender and need.level == "MUST"
+                if not need.when or any(condition.or_absent for condition in need.when)
+            ]
+            assert _missing(revision, spec.method, {}, sender=sender) == (needs or [None])[0]
+            enough = _missing(
+                revision, spec.method, {}, sender=sender, client=client, server=server
+            )
+            assert enough is None, spec.method
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_the_missing_path_is_named(revision: str) -> None:
+    assert _missing(revision, "tools/call", {}, sender="client") == "server.tools"
+    tools: Json = {"tools": {}}
+    assert _missing(revision, "tools/call", {}, sender="client", server=tools) is None
+    changed = "notifications/tools/list_changed"
+    path = "server.tools.listChanged"
+    assert _missing(revision, changed, {}, sender="server", server=tools) == path
+    for flag, missing in ((True, None), (False, path), (None, path)):
+        server = {"tools": {"listChanged": flag}}
+        assert _missing(revision, changed, {}, sender="server", server=server) == missing
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_the_other_side_declaring_it_does_not_help(revision: str) -> None:
+    assert (
+        _missing(revision, "tools/call", {}, sender="client", client={"tools": {}})
+        == "server.tools"
+    )
+    method = "sampling/createMessage"
+    assert (
+        _missing(revision, method, {}, sender="server", server={"sampling": {}})
+        == "client.sampling"
+    )
+
+
+@pytest.mark.parametrize("revision", ["2025-11-25", "2026-07-28"])
+def test_sampling_with_tools_needs_the_capability_for_tools(revision: str) -> None:
+    method = "sampling/createMessage"
+    plain: Json = {"sampling": {}}
+    able: Json = {"sampling": {"tools": {}}}
+    members: Json = {"tools": [], "toolChoice": {"mode": "auto"}}
+    for member, value in members.items():
+        params: Json = {"messages": [], "maxTokens": 1, member: value}
+        path = "client.sampling.tools"
+        assert _missing(revision, method, params, sender="server", client=plain) == path
+        assert _missing(revision, method, params, sender="server", client=able) is None
+    params = {"messages": [], "maxTokens": 1}
+    assert _missing(revision, method, params, sender="server", client=plain) is None
+
+
+@pytest.mark.parametrize("revision", ["2025-11-25", "2026-07-28"])
+def test_what_only_should_be_declared_is_not_enforced(revision: str) -> None:
+    params: Json = {"messages": [], "maxTokens": 1, "includeContext": "allServers"}
+    sampling: Json = {"sampling": {}}
+    assert (
+        _missing(revision, "sampling/createMessage", params, sender="server", client=sampling)
+        is None
+    )
+
+
+@pytest.mark.parametrize("revision", ["2025-11-25", "2026-07-28"])
+def test_elicitation_by_mode(revision: str) -> None:
+    form, url = {"mode": "form", "message": ""}, {"mode": "url", "message": "", "url": ""}
+    rows: list[tuple[Json, Json, str | None]] = [
+        ({}, form, "client.elicitation"),
+        ({}, url, "client.elicitation"),
+        ({"elicitation": {}}, form, None),
+        ({"elicitation": {}}, {"message": ""}, None),
+        ({"elicitation": {}}, url, "client.elicitation.url"),
+        ({"elicitation": {"form": {}}}, form, None),
+        ({"elicitation": {"form": {}}}, url, "client.elicitation.url"),
+        ({"elicitation": {"url": {}}}, url, None),
+        ({"elicitation": {"url": {}}}, form, "client.elicitation.form"),
+        ({"elicitation": {"url": {}}}, {"message": ""}, "client.elicitation.form"),
+    ]
+    for client, params, path in rows:
+        found = _missing(revision, "elicitation/create", params, sender="server", client=client)
+        assert found == path, (client, params)
+
+
+def test_params_may_be_models() -> None:
+    models = load("2025-11-25").models
+    params = models.ElicitRequestURLParams(message="", url="", elicitation_id="1")
+    client: Json = {"elicitation": {}}
+    path = _missing("2025-11-25", "elicitation/create", params, sender="server", client=client)
+    assert path == "client.elicitation.url"
+    call = models.CallToolRequestParams(name="t", task=None)
+    tools: Json = {"tools": {}}
+    assert _missing("2025-11-25", "tools/call", call, sender="client", server=tools) is None
+
+
+def test_a_call_as_a_task_needs_the_capability_for_it() -> None:
+    params: Json = {"name": "t", "task": {}}
+    path = "server.tasks.requests.tools.call"
+    tools: Json = {"tools": {}}
+    assert _missing("2025-11-25", "tools/call", params, sender="client", server=tools) == path
+    # The condition is part of what is said, for without it the message reads like a riddle.
+    declared: Json = {"client": {}, "server": tools}
+    with pytest.raises(runtime("errors").MissingCapability, match="task"):
+        load("2025-11-25").capabilities.check(
+            "tools/call", params, sender="client", declared=declared
+        )
+    able: Json = {**tools, "tasks": {"requests": {"tools": {"call": {}}}}}
+    assert _missing("2025-11-25", "tools/call", params, sender="client", server=able) is None
+
+
+def test_methods_both_sides_send_are_gated_by_the_side_that_answers() -> None:
+    for sender, receiver in (("client", "server"), ("server", "client")):
+        declared: Json = {receiver: {"tasks": {"list": {}}}}
+        wrong: Json = {sender: {"tasks": {"list": {}}}}
+        assert _missing("2025-11-25", "tasks/list", {}, sender=sender, **declared) is None
+        found = _missing("2025-11-25", "tasks/list", {}, sender=sender, **wrong)
+        assert found == f"{receiver}.tasks.list"
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_methods_without_gates_may_always_be_sent(revision: str) -> None:
+    assert _missing(revision, "notifications/cancelled", {}, sender="client") is None
+    assert _missing(revision, "notifications/progress", {}, sender="server") is None
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_every_capability_is_found_in_its_own_declaration_only(revision: str) -> None:
+    capabilities, gate = load(revision).capabilities, runtime("gate")
+    for role, listed in capabilities.CAPABILITIES.items():
+        for capability in listed:
+            declared = gate.declare([capability])
+            assert capability.declared_in(declared)
+            assert not capability.declared_in({})
+            model = getattr(load(revision).models, f"{role.capitalize()}Capabilities")
+            assert model.from_wire(declared).to_wire() == declared

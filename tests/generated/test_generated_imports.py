@@ -1,0 +1,161 @@
+"""What importing the package costs in modules, seen from fresh interpreters.
+
+A program pays for what it uses: the package itself for nothing, messages for Pydantic, stubs for
+asyncio, and nothing ever for what only the generator needs.
+"""
+
+import json
+import subprocess
+import sys
+import textwrap
+from typing import Any
+
+import pytest
+from golden_package import GENERATED, REVISIONS
+
+# What the package may need: itself, Pydantic and what Pydantic needs.
+ALLOWED = {
+    "annotated_types",
+    "mcp_revisions",
+    "pydantic",
+    "pydantic_core",
+    "typing_extensions",
+    "typing_inspection",
+}
+
+
+def _run(program: str) -> Any:
+    """What `program` prints as JSON, run where only the generated folder is added to the path."""
+    path = f"import sys; sys.path.insert(0, {str(GENERATED)!r}); at_start = set(sys.modules)\n"
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", path + textwrap.dedent(program)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def _imported(program: str) -> set[str]:
+    """The modules that `program` imports on top of the interpreter's own."""
+    tail = "\nloaded = sorted(set(sys.modules) - at_start)\nimport json; print(json.dumps(loaded))"
+    return set(_run(textwrap.dedent(program) + tail))
+
+
+def _roots(modules: set[str]) -> set[str]:
+    return {module.partition(".")[0] for module in modules}
+
+
+def _foreign(modules: set[str]) -> set[str]:
+    # The build data of the interpreter is a module that the list of its modules leaves out.
+    known = {root for root in _roots(modules) if root.startswith("_sysconfigdata")}
+    return _roots(modules) - known - sys.stdlib_module_names - ALLOWED
+
+
+def test_importing_the_package_imports_next_to_nothing() -> None:
+    modules = _imported("import mcp_revisions; mcp_revisions.REVISIONS[0].id")
+    expected = {"mcp_revisions", "mcp_revisions._runtime", "mcp_revisions._runtime.revision"}
+    assert {module for module in modules if module.startswith("mcp_revisions")} == expected
+    assert not _foreign(modules)
+    assert not _roots(modules) & {"pydantic", "typing", "dataclasses", "asyncio", "enum"}
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_loading_a_revision_imports_that_one_without_stubs(revision: str) -> None:
+    modules = _imported(f"import mcp_revisions; mcp_revisions.load({revision!r}).models")
+    folder = "mcp_revisions.v" + revision.replace("-", "_")
+    parts = {module for module in modules if module.startswith("mcp_revisions.v")}
+    expected = {folder, *(f"{folder}.{part}" for part in ("models", "methods", "capabilities"))}
+    assert parts == expected
+    assert "pydantic" in _roots(modules)
+    assert not _foreign(modules)
+    assert not _roots(modules) & {"asyncio", "ssl", "http"}
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_reading_and_writing_messages_needs_no_asyncio(revision: str) -> None:
+    modules = _imported(f"""
+        import mcp_revisions
+        package = mcp_revisions.load({revision!r})
+        text = b'{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":1}}}}'
+        found = package.methods.parse_notification(text, sender="client")
+        written = package.methods.serialise_notification(found.spec, found.params)
+        assert found.params.request_id == 1 and b"requestId" in written
+        """)
+    assert not _foreign(modules)
+    assert "asyncio" not in modules
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_stubs_come_on_first_use(revision: str) -> None:
+    modules = _imported(f"""
+        import mcp_revisions
+        package = mcp_revisions.load({revision!r})
+        assert "asyncio" not in sys.modules
+        for name in package.__all__:
+            assert getattr(package, name) is not None, name
+        assert package.Server is package.server.Server
+        assert package.Client is package.client.Client
+        """)
+    assert "asyncio" in modules
+    assert not _foreign(modules)
+
+
+def test_what_is_not_there_is_a_clear_error() -> None:
+    messages = _run("""
+        import json, mcp_revisions
+        messages = []
+        for attempt in (
+            lambda: mcp_revisions.load("1999-01-01"),
+            lambda: mcp_revisions.v1999_01_01,
+            lambda: mcp_revisions.load("2025-11-25").servant,
+        ):
+            try:
+                attempt()
+            except (LookupError, AttributeError) as error:
+                messages.append(str(error))
+        print(json.dumps(messages))
+        """)
+    assert len(messages) == 3
+    assert "1999-01-01" in messages[0]
+    assert REVISIONS[-1] in messages[0], "says which revisions there are"
+    assert "v1999_01_01" in messages[1]
+    assert "servant" in messages[2]
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_threads_may_read_at_first_use(revision: str) -> None:
+    """Classes are built when first used, which may be in many threads at once."""
+    meta = '{"io.modelcontextprotocol/protocolVersion":"x","io.modelcontextprotocol/clientCapabilities":{}}'
+    found = _run(f"""
+        import json, threading
+        import mcp_revisions
+        sys.setswitchinterval(1e-6)
+        params = {{
+            "tools/call": '{{"name":"t","arguments":{{"a":[1]}},"_meta":{meta}}}',
+            "prompts/get": '{{"name":"p","_meta":{meta}}}',
+            "resources/list": '{{"cursor":"c","_meta":{meta}}}',
+        }}
+        start, names, errors = threading.Barrier(12), [], []
+
+        def read(method):
+            text = '{{"jsonrpc":"2.0","id":1,"method":"%s","params":%s}}' % (method, params[method])
+            start.wait()
+            try:
+                methods = mcp_revisions.load({revision!r}).methods
+                found = methods.parse_request(text, sender="client")
+                assert methods.serialise_request(found.spec, found.id, found.params)
+                names.append(type(found.params).__name__)
+            except Exception as error:
+                errors.append(repr(error))
+
+        threads = [threading.Thread(target=read, args=(method,)) for method in [*params] * 4]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        print(json.dumps([len(names), len(set(names)), errors]))
+        """)
+    assert found == [12, 3, []]

@@ -1,0 +1,90 @@
+"""The generated package under the strictest checks there are, alone in an empty folder.
+
+Nothing of this checkout's configuration is in force there: what is found is what users find.
+"""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import user_programs
+from golden_package import PACKAGE
+
+PROGRAMS = {
+    "handshake.py": user_programs.HANDSHAKE,
+    "stateless.py": user_programs.STATELESS,
+    "wrong.py": user_programs.WRONG,
+}
+EXPECTED = {("wrong.py", line) for line in user_programs.wrong_lines(user_programs.WRONG)}
+
+Finding = tuple[str, int]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the package and the user programs, and nothing else."""
+    place = tmp_path_factory.mktemp("static")
+    hidden = shutil.ignore_patterns("__pycache__", ".*")
+    shutil.copytree(PACKAGE, place / PACKAGE.name, ignore=hidden)
+    for name, program in PROGRAMS.items():
+        (place / name).write_text(program)
+    return place
+
+
+def _run(folder: Path, *command: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", *command], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert done.returncode in (0, 1), done.stdout + done.stderr
+    return done.stdout
+
+
+def _explain(findings: dict[Finding, list[str]]) -> str:
+    unexpected = [f"{at}: {findings[at]}" for at in sorted(findings.keys() - EXPECTED)][:20]
+    overlooked = [str(at) for at in sorted(EXPECTED - findings.keys())]
+    return "\n".join(["unexpected:", *unexpected, "overlooked:", *overlooked])
+
+
+def test_pyright_strict_objects_to_wrong_programs_only(folder: Path) -> None:
+    settings = {"typeCheckingMode": "strict", "pythonVersion": "3.11", "include": ["."]}
+    (folder / "pyrightconfig.json").write_text(json.dumps(settings))
+    report = json.loads(_run(folder, "pyright", "--outputjson", "--pythonpath", sys.executable))
+    assert report["summary"]["filesAnalyzed"] >= len(PROGRAMS) + len(list(PACKAGE.rglob("*.py")))
+    findings: dict[Finding, list[str]] = {}
+    for found in report["generalDiagnostics"]:
+        place = Path(found["file"]).resolve().relative_to(folder.resolve()).as_posix()
+        at = (place, found["range"]["start"]["line"] + 1)
+        findings.setdefault(at, []).append(found["message"])
+    assert findings.keys() == EXPECTED, _explain(findings)
+
+
+def test_mypy_strict_objects_to_wrong_programs_only(folder: Path) -> None:
+    options = ("--strict", "--config-file=", "--python-version=3.11", "--no-error-summary")
+    cache = f"--cache-dir={folder / '.mypy_cache'}"
+    output = _run(folder, "mypy", *options, cache, PACKAGE.name, *PROGRAMS)
+    findings: dict[Finding, list[str]] = {}
+    for line in output.splitlines():
+        found: Any = re.match(r"(?P<file>[^:]+):(?P<line>\d+): error: (?P<text>.*)", line)
+        if found:
+            at = (found["file"].replace("\\", "/"), int(found["line"]))
+            findings.setdefault(at, []).append(found["text"])
+    assert findings.keys() == EXPECTED, _explain(findings) + output[-500:] * (not findings)
+
+
+def test_black_would_change_nothing(folder: Path) -> None:
+    options = ("--check", "--quiet", "--line-length=100", "--target-version=py311")
+    command = [sys.executable, "-m", "black", *options, PACKAGE.name]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_every_module_says_what_it_is_for_and_no_line_is_too_long() -> None:
+    for path in PACKAGE.rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        assert text.startswith('"""'), path
+        assert max(map(len, text.splitlines())) <= 100, path

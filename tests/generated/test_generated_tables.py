@@ -1,0 +1,208 @@
+"""The method tables say what the reference facts say, read from the specification's pages."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import oracle
+import pytest
+from golden_package import REVISIONS, load, shared_json
+
+Json = dict[str, Any]
+
+FACTS = "spec/spec-facts.json"
+
+# What the facts say in words, as conditions on members of the params.
+CONDITIONS: dict[str | None, frozenset[str]] = {
+    None: frozenset(),
+    "params.mode absent or form": frozenset({"params.mode is form or absent"}),
+    "params.mode is url": frozenset({"params.mode is url"}),
+    "params.tools or params.toolChoice present": frozenset(
+        {"params.tools is present", "params.toolChoice is present"}
+    ),
+    "params.includeContext is thisServer or allServers": frozenset(
+        {"params.includeContext is thisServer or allServers"}
+    ),
+}
+AUGMENTED = frozenset({"params.task is present"})
+
+# basic/utilities/tasks: clients MUST NOT augment calls of tools without the capability, while
+# requestors in general SHOULD only augment what the receiver declared.
+TASK_LEVELS = {
+    "tools/call": "MUST",
+    "sampling/createMessage": "SHOULD",
+    "elicitation/create": "SHOULD",
+}
+
+Gate = tuple[str, str, str, str, frozenset[str]]
+
+
+def _facts(revision: str) -> Json:
+    facts: Json = shared_json(FACTS)["revisions"][revision]
+    return facts
+
+
+def _methods(revision: str) -> list[Json]:
+    methods: list[Json] = _facts(revision)["methods"]
+    return methods
+
+
+def _tables(revision: str) -> dict[str, dict[str, Any]]:
+    methods = load(revision).methods
+    return {
+        "jsonrpc-request": dict(methods.REQUESTS),
+        "jsonrpc-notification": dict(methods.NOTIFICATIONS),
+        "mrtr-input-request": dict(methods.INPUT_REQUESTS),
+    }
+
+
+def _spec(revision: str, fact: Json) -> Any:
+    return _tables(revision)[fact["envelope"]][fact["method"]]
+
+
+def _senders(fact: Json) -> set[str]:
+    return {"client", "server"} if fact["sender"] == "both" else {fact["sender"]}
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_each_method_is_in_the_table_of_its_kind_and_no_other(revision: str) -> None:
+    for envelope, table in _tables(revision).items():
+        expected = {fact["method"] for fact in _methods(revision) if fact["envelope"] == envelope}
+        assert table.keys() == expected, envelope
+        assert {method: spec.method for method, spec in table.items()} == {m: m for m in table}
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_senders_params_and_results(revision: str) -> None:
+    models = load(revision).models
+    for fact in _methods(revision):
+        spec = _spec(revision, fact)
+        params = fact["params_type"] or fact["message_type"] + "Params"
+        assert spec.senders == _senders(fact), fact["method"]
+        assert spec.params is getattr(models, params), fact["method"]
+        assert spec.params_required == fact["params_required"], fact["method"]
+        if fact["kind"] == "request":
+            results = [getattr(models, name) for name in fact["result_types"]]
+            assert list(spec.results) == results, fact["method"]
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_since_removed_and_deprecated(revision: str) -> None:
+    for fact in _methods(revision):
+        spec = _spec(revision, fact)
+        assert (spec.since, spec.removed) == (fact["since"], fact["removed_in"]), fact["method"]
+        assert spec.deprecated == fact["deprecated_in"], fact["method"]
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_traits(revision: str) -> None:
+    for fact in _methods(revision):
+        traits = {
+            "cancellable": fact["cancellable"],
+            "paginated": fact["paginated"],
+            "cacheable": fact["cacheable"],
+            "task_augmentable": fact["supports_task_augmentation"],
+            "long_lived": fact["long_lived"],
+            "may_require_input": fact["mrtr"]["may_return_input_required"],
+        }
+        expected = {trait for trait, has in traits.items() if has}
+        assert _spec(revision, fact).traits == expected, fact["method"]
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_only_the_handshake_and_ping_may_come_before_the_handshake_is_done(revision: str) -> None:
+    for fact in _methods(revision):
+        early = fact["allowed_before_initialized"] in (True, None)
+        assert (_spec(revision, fact).phase != "ready") == early, fact["method"]
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_capability_gates(revision: str) -> None:
+    for fact in _methods(revision):
+        expected = set(_expected_gates(fact))
+        assert set(_gates(_spec(revision, fact))) == expected, fact["method"]
+
+
+def _gates(spec: Any) -> Iterator[Gate]:
+    for need in spec.requires:
+        conditions = frozenset(map(str, need.when))
+        path = ".".join(need.capability.path)
+        assert need.source, f"{spec.method}: no page says so"
+        yield need.sender, need.capability.role, path, need.level, conditions
+
+
+def _expected_gates(fact: Json) -> Iterator[Gate]:
+    for sender in _senders(fact):
+        receiver = "server" if sender == "client" else "client"
+        for need in fact["requires"]:
+            named: str = need["party"]
+            party = {"self": sender, "peer": receiver}.get(named, named)
+            declarer = sender if need["declared_by"] == "sender" else receiver
+            if party == declarer:
+                when = CONDITIONS[need.get("when")]
+                yield sender, party, need["capability"], need["level"], when
+        if fact["task"]:
+            level = TASK_LEVELS[fact["method"]]
+            yield sender, fact["task"]["party"], fact["task"]["capability"], level, AUGMENTED
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_error_codes_and_names(revision: str) -> None:
+    methods = load(revision).methods
+    codes = {fact["code"]: fact for fact in _facts(revision)["error_codes"]}
+    assert methods.ERRORS.keys() == codes.keys()
+    for code, spec in methods.ERRORS.items():
+        assert spec.code == code
+        assert getattr(methods, spec.name) is spec
+        if codes[code]["const"]:
+            assert spec.name == codes[code]["const"]
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_meta_keys(revision: str) -> None:
+    methods = load(revision).methods
+    defined: Json = methods.__dict__
+    found = {value for name, value in defined.items() if name.startswith("META_")}
+    assert found == {fact["key"] for fact in _facts(revision)["meta_keys"]}
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_capabilities_of_both_roles(revision: str) -> None:
+    capabilities = load(revision).capabilities
+    for role, facts in _facts(revision)["capabilities"].items():
+        declared = {".".join(found.path): found for found in capabilities.CAPABILITIES[role]}
+        assert declared.keys() == {fact["path"] for fact in facts}, role
+        for fact in facts:
+            found = declared[fact["path"]]
+            assert (found.role, found.flag) == (role, fact["form"] == "flag"), fact["path"]
+            assert found.implied == (fact["path"] == "elicitation.form"), fact["path"]
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_era_and_batching(revision: str) -> None:
+    facts, table = _facts(revision), load(revision).methods.TABLE
+    assert table.revision == revision == load(revision).REVISION
+    assert table.batching == bool(facts["jsonrpc"]["batching"])
+    # The ledgers let errors go without an id everywhere: an id that was not readable has no echo.
+    assert table.error_id_optional
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_everything_the_modules_define_is_exported_in_order(revision: str) -> None:
+    package = load(revision)
+    for module in (package.models, package.methods, package.capabilities):
+        names: list[str] = module.__all__
+        assert names == sorted(set(names))
+        assert not [name for name in names if not hasattr(module, name)]
+        defined: Json = module.__dict__
+        public = {
+            name
+            for name, value in defined.items()
+            if name.isupper() or getattr(value, "__module__", None) == module.__name__
+        }
+        assert {name for name in public if not name.startswith("_")} <= set(names)
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_message_types_of_the_facts_exist(revision: str) -> None:
+    known = oracle.subjects(revision).keys()
+    assert {fact["message_type"] for fact in _methods(revision)} <= known

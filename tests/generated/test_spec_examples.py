@@ -1,0 +1,204 @@
+"""The messages printed in the specification's pages are read, and refused, as their index says."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import oracle
+import pytest
+from differential import same
+from golden_package import REVISIONS, SHARED, load, read_json, runtime, shared_json
+from mcp_protogen import jsonpointer
+from pydantic import ValidationError
+
+Json = dict[str, Any]
+
+# What 2026-07-28 samples leave out for brevity; the index says where.
+META: Json = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One message of a page, and what the index says about it."""
+
+    revision: str
+    entry: Json
+
+    def message(self) -> Json:
+        """The message as printed."""
+        message: Json = shared_json(f"examples/{self.revision}/{self.entry['file']}")
+        return message
+
+    def whole(self) -> Json:
+        """The message with the metadata that the page left out."""
+        message = self.message()
+        if "elided_required_meta" not in self.entry:
+            return message
+        params: Json = message.get("params", {})
+        meta = {key: META[key] for key in self.entry["elided_required_meta"]}
+        return {**message, "params": {**params, "_meta": {**meta, **params.get("_meta", {})}}}
+
+    @property
+    def sound(self) -> bool:
+        """Whether the message is valid once what the page left out is there."""
+        if "errors_after_inserting_meta" in self.entry:
+            return not self.entry["errors_after_inserting_meta"]
+        valid: bool = self.entry["validates"]
+        return valid
+
+
+def _examples(*kinds: str, sound: bool = True) -> list[Any]:
+    found = [
+        pytest.param(
+            example, id=f"{example.revision}-{example.entry['file'].removesuffix('.json')}"
+        )
+        for example in _all_examples()
+        if example.entry["kind"] in kinds and example.sound == sound
+    ]
+    absent = pytest.mark.skip(reason="reference material is not there: ../shared/examples")
+    return found or [pytest.param(None, marks=absent)]
+
+
+@cache
+def _all_examples() -> tuple[Example, ...]:
+    return tuple(_read_examples())
+
+
+def _read_examples() -> Iterator[Example]:
+    for revision in REVISIONS:
+        index = SHARED / "examples" / revision / "index.json"
+        if index.is_file():
+            for entry in read_json(index):
+                yield Example(revision, entry)
+
+
+def _type(revision: str, definition: str) -> Any:
+    return getattr(load(revision).models, oracle.RENAMED.get(definition, definition))
+
+
+def _read(kind: Any, value: Any) -> Any:
+    return runtime("model").validator_of(kind)(value)
+
+
+def _encoded(message: Json) -> bytes:
+    return json.dumps(message).encode()
+
+
+@pytest.mark.parametrize("example", _examples("request", "notification", "response", "error"))
+def test_sound_examples_fit_every_definition_they_are_printed_for(example: Example) -> None:
+    message = example.whole()
+    for check in example.entry["checks"]:
+        value = jsonpointer.get(message, f"/{check['at']}" if check["at"] else "")
+        typed = _read(_type(example.revision, check["definition"]), value)
+        assert same(typed.to_wire(), value, exact=True), check["definition"]
+        assert same(json.loads(typed.to_json()), value, exact=True), check["definition"]
+
+
+@pytest.mark.parametrize(
+    "example",
+    _examples("request", "request-missing-id") + _examples("request-missing-id", sound=False),
+)
+def test_a_definition_refuses_what_the_page_left_out(example: Example) -> None:
+    for check in example.entry["checks"]:
+        kind = _type(example.revision, check["definition"])
+        value = jsonpointer.get(example.message(), check["at"] and f"/{check['at']}")
+        if check["errors"]:
+            with pytest.raises(ValidationError):
+                _read(kind, value)
+        else:
+            assert same(_read(kind, value).to_wire(), value, exact=True)
+
+
+@pytest.mark.parametrize("example", _examples("request"))
+def test_requests_are_read_by_method_and_sender(example: Example) -> None:
+    methods, message = load(example.revision).methods, example.whole()
+    if message["method"] == "some_method":  # the progress page shows any request at all
+        with pytest.raises(runtime("errors").MethodNotFound, match="some_method"):
+            methods.parse_request(_encoded(message), sender="client")
+        return
+    spec = methods.REQUESTS[message["method"]]
+    for sender in spec.senders:
+        found = methods.parse_request(_encoded(message), sender=sender)
+        assert (found.id, found.spec) == (message["id"], spec)
+        assert same(found.params.to_wire(), message.get("params", {}), exact=True)
+        written = methods.serialise_request(spec, found.id, found.params)
+        assert same(
+            _without_empty_params(written), _without_empty_params(_encoded(message)), exact=True
+        )
+
+
+@pytest.mark.parametrize("example", _examples("notification"))
+def test_notifications_are_read_by_method_and_sender(example: Example) -> None:
+    methods, message = load(example.revision).methods, example.whole()
+    spec = methods.NOTIFICATIONS[message["method"]]
+    for sender in spec.senders:
+        found = methods.parse_notification(_encoded(message), sender=sender)
+        assert found.spec is spec
+        written = methods.serialise_notification(spec, found.params)
+        assert same(
+            _without_empty_params(written), _without_empty_params(_encoded(message)), exact=True
+        )
+
+
+@pytest.mark.parametrize("example", _examples("response"))
+def test_results_are_read_by_the_request_they_answer(example: Example) -> None:
+    package, message = load(example.revision), example.whole()
+    spec = _answered(package.methods, example.entry)
+    found = package.methods.parse_answer(_encoded(message), spec=spec)
+    expected = _type(example.revision, example.entry["definition"])
+    assert type(found.value) is expected
+    assert found.id == message["id"]
+    written = package.methods.serialise_result(spec, found.id, found.value)
+    assert same(json.loads(written), message, exact=True)
+
+
+@pytest.mark.parametrize("example", _examples("error"))
+def test_errors_are_read_as_answers(example: Example) -> None:
+    methods, message = load(example.revision).methods, example.whole()
+    found = methods.parse_answer(_encoded(message), spec=_answered(methods, example.entry))
+    error = message["error"]
+    assert (found.id, found.code, found.message) == (
+        message.get("id"),
+        error["code"],
+        error["message"],
+    )
+    assert same(found.data, error.get("data"), exact=True)
+    written = methods.serialise_error(found.id, found.code, found.message, found.data)
+    assert same(json.loads(written), message, exact=True)
+
+
+@pytest.mark.parametrize("example", _examples("request-missing-id", sound=False))
+def test_a_request_without_id_is_no_request(example: Example) -> None:
+    methods = load(example.revision).methods
+    with pytest.raises(runtime("errors").RemoteError):
+        methods.parse_request(_encoded(example.message()), sender="client")
+
+
+def test_no_example_is_left_out() -> None:
+    shared_json("examples/2025-11-25/index.json")
+    covered = len(_examples("request", "notification", "response", "error"))
+    covered += len(_examples("request-missing-id", sound=False))
+    assert covered == len(_all_examples()) == 262
+
+
+def _answered(methods: Any, entry: Json) -> Any:
+    """The request that an answer is for; any that may be answered so where the page has none."""
+    if entry["method"] is not None:
+        return {**methods.REQUESTS, **methods.INPUT_REQUESTS}[entry["method"]]
+    for spec in methods.REQUESTS.values():
+        if entry["kind"] == "error" or entry["definition"] in {
+            kind.__name__ for kind in spec.results
+        }:
+            return spec
+    raise LookupError(entry["file"])
+
+
+def _without_empty_params(data: bytes) -> Json:
+    # An absent object of params and an empty one say the same.
+    message: Json = json.loads(data)
+    return {key: value for key, value in message.items() if key != "params" or value != {}}
