@@ -1,0 +1,108 @@
+"""The distribution as users get it: built, installed into empty environments, and run there."""
+
+import subprocess
+import sys
+import venv
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+GOLDEN = ROOT / "generated" / "mcp_revisions"
+
+# The bottom of every range in pyproject.toml; the top is what the rest of the suite runs on.
+LOWEST = (
+    "black==26.1.0",
+    "datamodel-code-generator==0.74.0",
+    "jinja2==3.1.4",
+    "jsonschema==4.23.0",
+    "pydantic==2.12.0",
+    "typer==0.16.0",
+)
+
+pytestmark = pytest.mark.xdist_group("packaging")
+
+
+def run(*command: str | Path, cwd: Path) -> str:
+    """The output of a command that has to succeed."""
+    done = subprocess.run(
+        list(map(str, command)), cwd=cwd, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """sdist, and the wheel that was built from it."""
+    folder = tmp_path_factory.mktemp("dist")
+    run(sys.executable, "-m", "build", "--outdir", folder, ROOT, cwd=folder)
+    return folder
+
+
+def environment(folder: Path, *requirements: str | Path, options: Sequence[str] = ()) -> Path:
+    """The `bin` folder of a new environment that has `requirements` and nothing else."""
+    venv.create(folder, with_pip=True)
+    binaries = folder / "bin"
+    run(binaries / "python", "-m", "pip", "install", "-q", *options, *requirements, cwd=folder)
+    return binaries
+
+
+def wheel_in(dist: Path) -> Path:
+    (wheel,) = dist.glob("*.whl")
+    return wheel
+
+
+def assert_golden(package: Path) -> None:
+    """`package` is, byte for byte, what is committed."""
+    made = {path.relative_to(package): path for path in package.rglob("*") if path.is_file()}
+    wanted = {
+        path.relative_to(GOLDEN): path
+        for path in GOLDEN.rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    assert made.keys() == wanted.keys()
+    differing = [str(path) for path in made if made[path].read_bytes() != wanted[path].read_bytes()]
+    assert differing == []
+
+
+def test_wheel_does_the_main_job_in_an_empty_environment(dist: Path, tmp_path: Path) -> None:
+    binaries = environment(tmp_path / "venv", wheel_in(dist))
+    work = tmp_path / "work"
+    work.mkdir()
+    run(binaries / "mcp-gen", "--revision", "all", "--out", "pkg", cwd=work)
+    run(binaries / "mcp-gen", "--revision", "all", "--out", "pkg", "--check", cwd=work)
+    assert_golden(work / "pkg")
+    run(binaries / "python", "-c", "import pkg; pkg.load('2025-11-25').Server()", cwd=work)
+
+
+def test_wheel_puts_only_its_package_into_site_packages(dist: Path, tmp_path: Path) -> None:
+    target = tmp_path / "site"
+    run(
+        *(sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", target),
+        wheel_in(dist),
+        cwd=tmp_path,
+    )
+    (information,) = target.glob("*.dist-info")
+    assert {path.name for path in target.iterdir()} - {information.name, "bin"} == {"mcp_protogen"}
+    assert (target / "mcp_protogen" / "py.typed").is_file()
+
+
+def test_editable_install_sees_the_checkout(tmp_path: Path) -> None:
+    binaries = environment(tmp_path / "venv", ROOT, options=("--editable",))
+    work = tmp_path / "work"
+    work.mkdir()
+    run(binaries / "mcp-gen", "--revision", "all", "--out", "pkg", cwd=work)
+    assert_golden(work / "pkg")
+    site = run(binaries / "python", "-c", "import site; print(site.getsitepackages()[0])", cwd=work)
+    assert not (Path(site.strip()) / "mcp_protogen").exists()
+
+
+def test_lowest_supported_dependencies_write_the_same_bytes(dist: Path, tmp_path: Path) -> None:
+    binaries = environment(tmp_path / "venv", wheel_in(dist), *LOWEST)
+    work = tmp_path / "work"
+    work.mkdir()
+    run(binaries / "mcp-gen", "--revision", "all", "--out", "pkg", cwd=work)
+    assert_golden(work / "pkg")
+    run(binaries / "python", "-c", "import pkg; pkg.load('2026-07-28').Client()", cwd=work)

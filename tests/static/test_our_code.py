@@ -1,0 +1,24 @@
+"""What we wrote passes the linters and strict type checkers that `make check` runs."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDERS = ("codegen", "tests", "benchmarks", "examples")
+COMMANDS = {
+    "black": ("black", "--check", "--quiet", *FOLDERS),
+    "mypy": ("mypy",),
+    "pyright": ("pyright", "--pythonpath", sys.executable),
+    "ruff": ("ruff", "check", *FOLDERS),
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS.keys())
+def test_it_finds_nothing(command: tuple[str, ...]) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", *command], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -1,0 +1,94 @@
+"""Small packages and a stand-in for the generator, for tests of everything around generation."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+from mcp_protogen.canonical import parse_json
+from mcp_protogen.config import Options
+from mcp_protogen.names import module_name
+from mcp_protogen.output.package import GeneratedFile, Inputs, Package, RevisionInputs
+from mcp_protogen.output.publish import Outcome, publish
+from mcp_protogen.output.workspace import exclusive
+from mcp_protogen.problems import ProblemError
+from mcp_protogen.resources import schema_folder
+from mcp_protogen.store.inputs import read_inputs
+
+REVISION = RevisionInputs(
+    source="pinned",
+    published="a" * 64,
+    spec_commit=None,
+    schema="b" * 64,
+    patches="c" * 64,
+    facts="d" * 64,
+    descriptions="e" * 64,
+)
+INPUTS = Inputs(
+    generator="mcp-gen 1",
+    generator_digest="1" * 64,
+    runtime_digest="2" * 64,
+    templates_digest="3" * 64,
+    options={},
+    revisions={"2025-11-25": REVISION},
+)
+
+
+def package(files: Mapping[str, str], inputs: Inputs = INPUTS) -> Package:
+    """A package of texts by path."""
+    made = (GeneratedFile(path, text.encode(), "test") for path, text in sorted(files.items()))
+    return Package(tuple(made), inputs)
+
+
+def with_revisions(names: Iterable[str], source: str = "pinned") -> Inputs:
+    """Inputs that list the revisions named."""
+    return replace(INPUTS, revisions={name: replace(REVISION, source=source) for name in names})
+
+
+OLD = package({"__init__.py": "old", "v2025_11_25/models.py": "old", "v2025_11_25/gone.py": "old"})
+NEW = package(
+    {"__init__.py": "new", "v2025_11_25/models.py": "old", "v2026_07_28/models.py": "new"}
+)
+
+
+def put(made: Package, folder: Path, *, force: bool = False) -> Outcome:
+    """Publish a package as the command line does."""
+    with exclusive(folder) as space:
+        return publish(made, space, force=force)
+
+
+def contents(folder: Path) -> dict[str, bytes | None]:
+    """Everything below a folder, hidden files too; None stands for a folder."""
+    return {
+        path.relative_to(folder).as_posix(): None if path.is_dir() else path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+    }
+
+
+def beside(folder: Path) -> list[str]:
+    """The names in the folder that holds `folder`."""
+    return sorted(path.name for path in folder.parent.iterdir())
+
+
+def codes(caught: pytest.ExceptionInfo[ProblemError]) -> list[str]:
+    """The codes of the problems that stopped a run."""
+    return [problem.code for problem in caught.value.problems]
+
+
+def stand_in(options: Options) -> Package:
+    """Generates next to nothing from options, and fast."""
+    files = {f"{module_name(name)}/models.py": f"# {name}\n" for name in options.revisions}
+    listed = sorted({*options.revisions, *options.kept})
+    return package({**files, "__init__.py": f"REVISIONS = {listed}\n"}, read_inputs(options))
+
+
+def faults(form: str, data: bytes | str) -> list[str]:
+    """What is wrong with a JSON document under one of the published formats."""
+    file = schema_folder() / "formats" / f"{form}.schema.json"
+    schema: dict[str, Any] = parse_json(file.read_bytes(), file.name)
+    Draft202012Validator.check_schema(schema)
+    text = data.encode() if isinstance(data, str) else data
+    errors: Any = Draft202012Validator(schema)
+    return [error.message for error in errors.iter_errors(parse_json(text, form))]

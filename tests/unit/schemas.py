@@ -1,0 +1,250 @@
+"""A tiny protocol with every form that an MCP schema uses, to mutate in tests.
+
+`schema()` and `facts()` agree with each other and pass the whole pipeline without a warning; both
+are made anew on each call.
+"""
+
+import importlib
+import json
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from jsonschema import Draft202012Validator
+from mcp_protogen.config import GivenSchema, Options
+from mcp_protogen.derive.revision import Derived, Source, derive_revision
+from mcp_protogen.generate import generate
+from mcp_protogen.output.package import Package
+from mcp_protogen.problems import Level, Problem, ProblemError
+from mcp_protogen.store import sources
+from mcp_protogen.store.descriptions import Descriptions
+from mcp_protogen.store.facts import Facts
+from mcp_protogen.store.snapshot import snapshot_of
+
+Json = dict[str, Any]
+
+REVISION = "2030-01-01"
+PAGE = "basic/index"
+ANY_OBJECT: Json = {"type": "object", "additionalProperties": {}}
+STRING: Json = {"type": "string"}
+
+
+def ref(name: str) -> Json:
+    """A reference to a definition."""
+    return {"$ref": f"#/$defs/{name}"}
+
+
+def record(required: tuple[str, ...] = (), /, **members: Any) -> Json:
+    """An object with members."""
+    return {"type": "object", "properties": members, "required": sorted(required)}
+
+
+def union(*arms: str) -> Json:
+    """A union of definitions."""
+    return {"anyOf": [ref(arm) for arm in arms]}
+
+
+def message(method: str, params: Json | None = None) -> Json:
+    """A request or notification; its params are required where they are given."""
+    if params is None:
+        return record(("method",), method={"const": method}, params=ref("RequestParams"))
+    return record(("method", "params"), method={"const": method}, params=params)
+
+
+def schema() -> Json:
+    """The published schema of the tiny protocol."""
+    definitions = {**_messages(), **_capabilities(), **_values()}
+    document = {"$schema": "https://json-schema.org/draft/2020-12/schema", "$defs": definitions}
+    # The pieces stand in several places, and tests change what they get.
+    separate: Json = json.loads(json.dumps(document))
+    return separate
+
+
+def _messages() -> Json:
+    say_params = record(("text", "mode"), text=STRING, mode=ref("Mode"), times={"type": "integer"})
+    return {
+        "ClientRequest": union("SayRequest", "PingRequest"),
+        "ServerRequest": union("AskRequest", "PingRequest"),
+        "ClientNotification": union("GoneNotification"),
+        "ServerNotification": union("GoneNotification", "LogNotification"),
+        "SayRequest": message("echo/say", say_params),
+        "PingRequest": message("ping"),
+        "AskRequest": message("user/ask", ref("AskRequestParams")),
+        "GoneNotification": record(
+            ("method",),
+            method={"const": "notifications/gone"},
+            params=record(reason=STRING),
+        ),
+        "LogNotification": message("notifications/log", record(("data",), data={})),
+        "RequestParams": record(_meta=record(progressToken=ref("Token"))),
+        "AskRequestParams": {
+            "allOf": [ref("RequestParams"), record(("question",), question=STRING)]
+        },
+        "Result": {**record(_meta=ANY_OBJECT), "additionalProperties": {}},
+        "EmptyResult": ref("Result"),
+        "SayResult": record(
+            ("content",), content={"type": "array", "items": ref("Block")}, nextCursor=STRING
+        ),
+        "AskResult": record(("answer",), answer={"type": ["string", "null"]}),
+    }
+
+
+def _capabilities() -> Json:
+    flag: Json = {"type": "boolean"}
+    return {
+        "ClientCapabilities": record(asking=ANY_OBJECT),
+        "ServerCapabilities": record(echo=record(loud=flag), logging=ANY_OBJECT),
+    }
+
+
+def _values() -> Json:
+    return {
+        "Token": {"type": ["string", "integer"]},
+        "Mode": {"type": "string", "enum": ["plain", "loud"]},
+        "Block": union("TextBlock", "LinkBlock"),
+        "TextBlock": record(("type", "text"), type={"const": "text"}, text=STRING),
+        "LinkBlock": record(
+            ("type", "uri"),
+            type={"const": "link"},
+            uri={"type": "string", "format": "uri"},
+            weight={"type": "number", "minimum": 0, "maximum": 1},
+        ),
+    }
+
+
+def facts() -> Json:
+    """The facts of the tiny protocol, merged."""
+    return {
+        "inherits": None,
+        "lifecycle": {"era": "handshake", "source": PAGE},
+        "rules": {
+            "batching": {"receive": False, "send": False, "source": PAGE},
+            "error_id_optional": {"value": True, "source": PAGE},
+            "server_requests": {"value": True, "source": PAGE},
+        },
+        "methods": _method_facts(),
+        "capabilities": {
+            "client": {"asking": {"kind": "presence", "source": PAGE}},
+            "server": {
+                "echo": {"kind": "presence", "source": PAGE},
+                "echo.loud": {"kind": "flag", "source": PAGE},
+                "logging": {"kind": "presence", "source": PAGE},
+            },
+        },
+        "errors": {"-32700": {"name": "PARSE_ERROR", "emit": "both", "source": PAGE}},
+        "meta_keys": {
+            "progressToken": {"on": ["request"], "type": "Token", "required": False, "source": PAGE}
+        },
+        "types": {"open": {"Result": {"source": PAGE}}},
+        "content_blocks": {"types": ["TextBlock", "LinkBlock"], "source": PAGE},
+        "unions": {"Block": {"arms": ["TextBlock", "LinkBlock"], "source": PAGE}},
+        "enums": {"Mode": {"values": ["plain", "loud"], "source": PAGE}},
+    }
+
+
+def _method_facts() -> Json:
+    return {
+        "echo/say": _method("SayRequest", ["client"], "SayRequestParams", ["SayResult"])
+        | {
+            "requires": {"server.echo": {"level": "MUST", "source": PAGE}},
+            "traits": ["paginated"],
+        },
+        "ping": _method("PingRequest", ["client", "server"], "RequestParams", ["EmptyResult"])
+        | {"params_required": False},
+        "user/ask": _method("AskRequest", ["server"], "AskRequestParams", ["AskResult"])
+        | {"requires": {"client.asking": {"level": "MUST", "source": PAGE}}},
+        "notifications/gone": _method(
+            "GoneNotification", ["client", "server"], "GoneNotificationParams", []
+        )
+        | {"params_required": False},
+        "notifications/log": _method("LogNotification", ["server"], "LogNotificationParams", []),
+    }
+
+
+def _method(name: str, senders: list[str], params: str, results: list[str]) -> Json:
+    return {
+        "message": name,
+        "kind": "request" if results else "notification",
+        "senders": senders,
+        "params": params,
+        "params_required": True,
+        "results": results,
+        "phase": "any",
+        "since": REVISION,
+        "source": PAGE,
+    }
+
+
+def given(document: Any, name: str = "tiny.json") -> GivenSchema:
+    """A published schema as the user hands it over."""
+    return GivenSchema(name, json.dumps(document).encode())
+
+
+def derive(document: Json, stated: Json | None = None, ledger: tuple[Json, ...] = ()) -> Derived:
+    """What the schema and its facts mean, without running the writers."""
+    source = Source(
+        schema=snapshot_of(document, "tiny.json"),
+        ledger=ledger,
+        facts=Facts(REVISION, stated or facts(), REVISION),
+        descriptions=Descriptions({}),
+        place="tiny.json",
+        ledger_place="patches.json",
+        facts_place="facts.json",
+    )
+    return derive_revision(source)
+
+
+def make(document: Any, revision: str = "draft") -> Package:
+    """The package that a user's own schema leads to, its facts inherited from a known revision."""
+    return generate(Options((revision,), {revision: given(document)}))
+
+
+def text_of(package: Package, path: str) -> str:
+    """The text of one file of a package."""
+    return next(file.content for file in package.files if file.path == path).decode()
+
+
+def read(document: Any, revision: str = "draft") -> Derived:
+    """What a user's own schema means: everything that `make` does before it writes."""
+    source = sources.load(revision, Options((revision,), {revision: given(document)}))
+    sources.check(source)
+    return derive_revision(source)
+
+
+def problems_of(document: Any, revision: str = "draft") -> tuple[Problem, ...]:
+    """The problems for which a schema is refused; fails if it is not."""
+    try:
+        read(document, revision)
+    except ProblemError as error:
+        return error.problems
+    raise AssertionError("the schema was not refused")
+
+
+def errors_of(document: Any, revision: str = "draft") -> list[Problem]:
+    """The errors among the problems for which a schema is refused."""
+    found = problems_of(document, revision)
+    return [problem for problem in found if problem.level is Level.ERROR]
+
+
+def validator(document: Json) -> Any:
+    """Whatever says whether a value is valid under a schema, by `is_valid` and `iter_errors`."""
+    return Draft202012Validator(document)
+
+
+@contextmanager
+def imported(package: Package, folder: Path, name: str) -> Generator[ModuleType, None, None]:
+    """The package `name` written into `folder` and imported, until the context ends."""
+    for file in package.files:
+        path = folder / name / file.path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(file.content)
+    sys.path.insert(0, str(folder))
+    try:
+        yield importlib.import_module(name)
+    finally:
+        sys.path.remove(str(folder))
+        for module in [key for key in sys.modules if key == name or key.startswith(f"{name}.")]:
+            del sys.modules[module]

@@ -1,0 +1,101 @@
+"""How types read in a models module."""
+
+from typing import Any
+
+import pytest
+from mcp_protogen.emit.annotations import annotation, field_annotation, same
+from mcp_protogen.ir import (
+    Anything,
+    FieldIR,
+    ListOf,
+    LiteralOf,
+    MapOf,
+    OneOf,
+    Ref,
+    Scalar,
+    TypeExpr,
+)
+from mcp_protogen.names import ClassName, FieldName
+
+TEXT = Scalar("string")
+NULL = Scalar("null")
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        (TEXT, "str"),
+        (Scalar("integer"), "Integer"),
+        (Scalar("number"), "Number"),
+        (Scalar("boolean"), "bool"),
+        (NULL, "None"),
+        (Anything(), "Any"),
+        (Ref(ClassName("Tool")), "Tool"),
+        (ListOf(Ref(ClassName("Tool"))), "list[Tool]"),
+        (MapOf(Anything()), "dict[str, Any]"),
+        (LiteralOf(("a", 'b"', 1, True)), 'Literal["a", \'b"\', 1, True]'),
+        (OneOf((TEXT, Scalar("integer"))), "str | Integer"),
+        (OneOf((NULL, TEXT)), "str | None"),
+        (OneOf((OneOf((TEXT, NULL)), Scalar("boolean"), TEXT)), "str | bool | None"),
+        (ListOf(OneOf((NULL, TEXT))), "list[str | None]"),
+    ],
+)
+def test_expressions(expression: TypeExpr, expected: str) -> None:
+    assert annotation(expression) == expected
+
+
+def field(type_: TypeExpr = TEXT, **changes: Any) -> FieldIR:
+    said: dict[str, Any] = {
+        "wire": "x",
+        "name": FieldName("x"),
+        "required": True,
+        "nullable": False,
+    }
+    said |= {"default": None, "constraints": (), "known_values": (), "doc": "", "deprecated": False}
+    return FieldIR(type=type_, **(said | changes))
+
+
+@pytest.mark.parametrize(
+    ("member", "expected"),
+    [
+        (field(), "str"),
+        (field(required=False), "str | None"),
+        (field(OneOf((TEXT, NULL)), nullable=True), "str | None"),
+        (
+            field(OneOf((TEXT, NULL)), nullable=True, required=False),
+            "Annotated[str | None, Nullable]",
+        ),
+        (
+            field(Ref(ClassName("N")), nullable=True, required=False),
+            "Annotated[N | None, Nullable]",
+        ),
+        (field(Anything(), nullable=True, required=False), "Any"),
+        (field(wire="xY"), 'Annotated[str, Field(alias="xY")]'),
+        (
+            field(Scalar("number"), required=False, constraints=(("minimum", 0), ("maximum", 1))),
+            "Annotated[Number | None, Field(ge=0, le=1)]",
+        ),
+        (
+            field(ListOf(TEXT), wire="y", constraints=(("minItems", 1),)),
+            'Annotated[list[str], Field(alias="y", min_length=1)]',
+        ),
+    ],
+)
+def test_members(member: FieldIR, expected: str) -> None:
+    assert field_annotation(member) == expected
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "equal"),
+    [
+        ("list[str]", "list[ str ]", True),
+        ("Literal['a']", 'Literal["a"]', True),
+        ("Field(ge=0, le=1)", "Field(le=1, ge=0)", True),
+        ("'Node | None'", "Node | None", True),
+        ("str | None", "None | str", False),
+        ("Field(ge=0)", "Field(gt=0)", False),
+        ("Literal[1]", "Literal[True]", False),
+    ],
+)
+def test_annotations_are_compared_as_expressions(left: str, right: str, equal: bool) -> None:
+    assert same(left, right) is equal

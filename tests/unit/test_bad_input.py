@@ -1,0 +1,277 @@
+"""Whatever is wrong with a schema, the answer is a clear problem and never another exception."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import schemas
+from schemas import ANY_OBJECT, STRING, Json, errors_of, record, ref, union
+
+Mutation = Callable[[Json], object]
+
+
+def refusal(code: str, place: str, mutate: Mutation) -> Any:
+    return pytest.param(code, place, mutate)
+
+
+def define(**definitions: Any) -> Mutation:
+    return lambda definition: definition.update(definitions)
+
+
+def member(**members: Any) -> Mutation:
+    """Members added to the params of `echo/say`."""
+
+    def mutate(definitions: Json) -> None:
+        definitions["SayRequest"]["properties"]["params"]["properties"] |= members
+
+    return mutate
+
+
+def without(*names: str) -> Mutation:
+    return lambda definitions: [definitions.pop(name) for name in names]
+
+
+REFERENCES = {
+    "reference to nowhere": refusal("dangling-ref", "/$defs/A", define(A=ref("Nowhere"))),
+    "reference to another file": refusal(
+        "dangling-ref",
+        "/$defs/A/properties/x",
+        define(A=record(x={"$ref": "https://example.com/x.json"})),
+    ),
+    "reference to a local file": refusal(
+        "dangling-ref", "/$defs/A", define(A={"$ref": "file:///etc/passwd"})
+    ),
+    "reference into a definition": refusal(
+        "dangling-ref", "/$defs/A", define(A={"$ref": "#/$defs/Result/properties/_meta"})
+    ),
+    "reference to the whole schema": refusal("dangling-ref", "/$defs/A", define(A={"$ref": "#"})),
+    "cycle of references": refusal(
+        "ref-cycle", "/$defs/A", define(A=ref("B"), B=ref("C"), C=ref("A"))
+    ),
+    "union that contains itself": refusal(
+        "ref-cycle", "/$defs/A", define(A={"anyOf": [STRING, ref("A")]})
+    ),
+    "union that contains itself through another": refusal(
+        "ref-cycle", "/$defs/A", define(A=union("B"), B=union("A"))
+    ),
+    "intersection with itself": refusal(
+        "ref-cycle", "/$defs/A", define(A={"allOf": [ref("A"), record(x=STRING)]})
+    ),
+    "dynamic reference": refusal(
+        "unsupported-schema", "/$defs/A/$dynamicRef", define(A={"$dynamicRef": "#node"})
+    ),
+}
+
+FORMS = {
+    "definition without values": refusal("unsupported-schema", "/$defs/A", define(A=False)),
+    "member without values": refusal(
+        "unsupported-schema", "/$defs/A/properties/x", define(A=record(x=False))
+    ),
+    "enumeration of nothing": refusal(
+        "unsupported-schema", "/$defs/A/enum", define(A={"type": "string", "enum": []})
+    ),
+    "anyOf beside oneOf": refusal(
+        "unsupported-schema", "/$defs/A", define(A={"anyOf": [STRING], "oneOf": [STRING]})
+    ),
+    "intersection of object and string": refusal(
+        "bad-intersection", "/$defs/A", define(A={"allOf": [ref("Result"), STRING]})
+    ),
+    "intersection of strings": refusal(
+        "bad-intersection",
+        "/$defs/A",
+        define(A={"allOf": [{"enum": ["a", "b"]}, {"enum": ["b", "c"]}]}),
+    ),
+    "intersection of unions": refusal(
+        "bad-intersection", "/$defs/A", define(A={"allOf": [ref("Block"), ref("ClientRequest")]})
+    ),
+    "reference to a union beside members": refusal(
+        "bad-intersection", "/$defs/A", define(A={**record(x=STRING), **ref("Block")})
+    ),
+    "members beside alternatives": refusal(
+        "bad-intersection", "/$defs/A", define(A={**record(x=STRING), **union("Result", "Token")})
+    ),
+    "alternatives that need several members": refusal(
+        "bad-intersection",
+        "/$defs/A",
+        define(A={**record(x=STRING), "anyOf": [{"required": ["x", "y"]}, {"required": ["z"]}]}),
+    ),
+    "nested intersection of different types": refusal(
+        "bad-intersection",
+        "/$defs/A",
+        define(A={"allOf": [{"allOf": [record(x=STRING), {"type": "array"}]}]}),
+    ),
+}
+
+COLLISIONS = {
+    "inline object called like a type": refusal(
+        "name-collision",
+        "/$defs/ServerCapabilitiesEcho",
+        define(ServerCapabilitiesEcho=record(x=STRING)),
+    ),
+    "two inline objects of one name": refusal(
+        "name-collision",
+        "/$defs/AFooBar",
+        define(A=record(fooBar=record(x=STRING), foo_bar=record(y=STRING))),
+    ),
+    "two inline alternatives": refusal(
+        "name-collision",
+        "/$defs/AX",
+        define(A=record(x={"anyOf": [record(y=STRING), record(z=STRING)]})),
+    ),
+    "members that are one in snake case": refusal(
+        "name-collision", "/$defs/A/properties", define(A=record(fooBar=STRING, foo_bar=STRING))
+    ),
+    "member that takes the name of a renamed one": refusal(
+        "name-collision", "/$defs/A/properties", define(A=record(list=STRING, list_=STRING))
+    ),
+    "request and notification of one stem": refusal(
+        "name-collision",
+        "/$defs",
+        define(
+            SayNotification=schemas.message("notifications/say", ref("SayRequestParams2")),
+            SayRequestParams2=record(x=STRING),
+            ServerNotification=union("SayNotification"),
+        ),
+    ),
+    "request called like the sending of a notification": refusal(
+        "name-collision",
+        "/$defs",
+        define(
+            NotifyGoneRequest=schemas.message("gone/ask"),
+            ClientRequest=union("SayRequest", "PingRequest", "NotifyGoneRequest"),
+        ),
+    ),
+    "request called like a table": refusal(
+        "name-collision",
+        "/$defs",
+        define(
+            TableRequest=schemas.message("table"), ClientRequest=union("SayRequest", "TableRequest")
+        ),
+    ),
+    "notification called like an error": refusal(
+        "name-collision",
+        "/$defs",
+        define(
+            ParseErrorNotification=schemas.message("notifications/error", record(x=STRING)),
+            ClientNotification=union("ParseErrorNotification"),
+        ),
+    ),
+    "capabilities of one constant": refusal(
+        "name-collision",
+        "/$defs",
+        define(ServerCapabilities={**record(echo=record(loud=ANY_OBJECT), echoLoud=ANY_OBJECT)}),
+    ),
+}
+
+MESSAGES = {
+    "no unions at all": refusal(
+        "no-message-unions",
+        "/$defs",
+        without("ClientRequest", "ServerRequest", "ClientNotification", "ServerNotification"),
+    ),
+    "no requests of clients": refusal("no-message-unions", "/$defs", without("ClientRequest")),
+    "union that is anything": refusal(
+        "no-message-unions", "/$defs/ClientRequest", define(ClientRequest=True)
+    ),
+    "message without a method": refusal(
+        "bad-message", "/$defs/TextBlock", define(ServerNotification=union("TextBlock"))
+    ),
+    "method that is any string": refusal(
+        "bad-message",
+        "/$defs/SayRequest",
+        define(SayRequest=record(("method",), method=STRING, params=ref("AskRequestParams"))),
+    ),
+    "two messages for one method": refusal(
+        "bad-message",
+        "/$defs",
+        define(AskRequest=schemas.message("echo/say", ref("AskRequestParams"))),
+    ),
+    "params that are a choice": refusal(
+        "bad-message",
+        "/$defs/SayRequest/properties/params",
+        define(
+            SayRequest=schemas.message("echo/say", union("AskRequestParams", "Result")),
+        ),
+    ),
+    "params that are an array": refusal(
+        "bad-message",
+        "/$defs/SayRequest/properties/params",
+        define(SayRequest=schemas.message("echo/say", {"type": "array"})),
+    ),
+    "request without a result": refusal(
+        "bad-message", "/$defs/PingRequest", without("EmptyResult")
+    ),
+    "request without params and no plain ones": refusal(
+        "bad-message",
+        "/$defs/PingRequest",
+        lambda definitions: [
+            definitions.pop("RequestParams"),
+            definitions.update(AskRequestParams=record(x=STRING)),
+            definitions["PingRequest"]["properties"].pop("params"),
+        ],
+    ),
+    "message called just Request": refusal(
+        "unsafe-name",
+        "/$defs/Request",
+        define(Request=schemas.message("x"), ClientRequest=union("Request", "SayRequest")),
+    ),
+}
+
+TYPE_NAMES = [
+    *("None", "True", "class", "int", "Exception", "list", "print", "__import__"),
+    *("Any", "Literal", "Annotated", "Field", "WireModel", "UnknownContent", "Integer", "Final"),
+    *("", " ", "1A", "_A", "A B", "A.B", "A/B", "A~B", "A-B", "A\n", "a", "Ä", "Α", "𝐀", "A\u0301"),
+    *("A\x00", "A:pass", "A(object)", 'A"""', "A\u202e", "A;import os", "$A", "{{A}}", "{% A %}"),
+]
+MEMBER_NAMES = [
+    *("", "_", "$", "1", "1a", "é", "a b", "a\nb", "a;b", "a=b", "a\x00", 'a"b', "a'b", "a\\b"),
+    *("a(b)", "a:b", "{{a}}", "日本", "𝐚", "a\u202eb", "vendor/", "a/é", "-", "."),
+]
+
+
+@pytest.mark.parametrize(
+    ("code", "pointer", "mutate"),
+    [
+        pytest.param(*case.values, id=name)
+        for cases in (REFERENCES, FORMS, COLLISIONS, MESSAGES)
+        for name, case in cases.items()
+    ],
+)
+def test_a_schema_that_cannot_be_used_is_refused_with_code_place_and_hint(
+    code: str, pointer: str, mutate: Mutation
+) -> None:
+    document = schemas.schema()
+    mutate(document["$defs"])
+    found = errors_of(document)
+    first = found[0]
+    assert (first.code, first.pointer) == (code, pointer), found
+    assert first.place == "tiny.json"
+    assert first.message and first.hint
+    assert {problem.code for problem in found} == {code}
+
+
+@pytest.mark.parametrize("name", TYPE_NAMES)
+def test_type_names_that_python_cannot_take_are_refused(name: str) -> None:
+    document = schemas.schema()
+    document["$defs"][name] = record(x=STRING)
+    (problem,) = errors_of(document)
+    assert problem.code == "unsafe-name"
+    assert problem.place == "tiny.json"
+    assert problem.pointer == "/$defs/" + name.replace("~", "~0").replace("/", "~1")
+    assert problem.message.isprintable()
+
+
+@pytest.mark.parametrize("name", MEMBER_NAMES)
+def test_member_names_that_are_no_attribute_are_refused(name: str) -> None:
+    document = schemas.schema()
+    document["$defs"]["A"] = record(**{name: STRING})
+    (problem,) = errors_of(document)
+    assert problem.code == "unsafe-name"
+    assert problem.pointer.startswith("/$defs/A/properties/")
+    assert problem.message.isprintable()
+
+
+def test_every_unsafe_name_is_shown_at_once() -> None:
+    document = schemas.schema()
+    document["$defs"] |= {"class": record(x=STRING), "A": record(**{"": STRING, "é": STRING})}
+    assert [problem.code for problem in errors_of(document)] == ["unsafe-name"] * 3

@@ -1,0 +1,287 @@
+"""The command line: what goes where, and how it ends."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import packages
+import pytest
+from mcp_protogen import __version__
+from mcp_protogen.cli import commands
+from mcp_protogen.output.lock import LOCK_NAME
+from running import Ran
+
+Run = Callable[..., Ran]
+ONE = ("--revision", "2025-11-25", "--out", "pkg")
+
+
+@pytest.fixture(autouse=True)
+def generator(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stand-in for the generator, which these tests are not about."""
+    module = ModuleType("mcp_protogen.generate")
+    setattr(module, "generate", packages.stand_in)  # noqa: B010 - no such attribute to a checker
+    monkeypatch.setitem(sys.modules, "mcp_protogen.generate", module)
+
+
+def document(text: str) -> dict[str, Any]:
+    """A JSON report, proven to follow its published format."""
+    assert packages.faults("report", text) == []
+    data: dict[str, Any] = json.loads(text)
+    return data
+
+
+def test_generating_ends_with_a_line_on_stdout(mcp_gen: Run) -> None:
+    ran = mcp_gen(*ONE)
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out == "pkg: 3 files written (3 new), 0 removed, 0 unchanged\n"
+    assert Path("pkg", LOCK_NAME).is_file()
+
+
+def test_quiet_generating_says_nothing(mcp_gen: Run) -> None:
+    assert mcp_gen(*ONE, "--quiet") == Ran(0, "", "")
+
+
+def test_a_second_run_adds_its_revision(mcp_gen: Run) -> None:
+    mcp_gen(*ONE)
+    ran = mcp_gen("--revision", "2026-07-28", "--out", "pkg")
+    assert ran.out == "pkg: 3 files written (1 new), 0 removed, 1 unchanged\n"
+    assert Path("pkg", "__init__.py").read_text() == "REVISIONS = ['2025-11-25', '2026-07-28']\n"
+
+
+def test_all_means_every_pinned_revision(mcp_gen: Run) -> None:
+    mcp_gen("--revision", "all", "--out", "pkg")
+    assert len(list(Path("pkg").glob("v*"))) == 5
+
+
+def test_check_is_fine_with_one_line_when_nothing_moved(mcp_gen: Run) -> None:
+    mcp_gen(*ONE)
+    ran = mcp_gen("--check", "--out", "pkg")
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out == "pkg is up to date: 1 revision, 3 files\n"
+
+
+@pytest.mark.parametrize("extra", [(), ("--format", "text")], ids=["plain", "with options"])
+def test_check_names_every_cause_and_writes_nothing(mcp_gen: Run, extra: tuple[str, ...]) -> None:
+    mcp_gen(*ONE)
+    Path("pkg", "__init__.py").write_text("edited")
+    Path("pkg", "mine.py").write_text("")
+    before = packages.contents(Path())
+    ran = mcp_gen("--check", *ONE, "--revision", "2026-07-28", *extra)
+    assert (ran.code, ran.err) == (1, "")
+    causes = [
+        line.partition(": this")[0].partition(": mcp-gen")[0] for line in ran.out.splitlines()
+    ]
+    expected = ["revision-added: 2026-07-28", "edited: __init__.py", "foreign: mine.py"]
+    assert causes == [*expected, "pkg is not up to date: 3 causes"]
+    assert packages.contents(Path()) == before
+
+
+def test_files_declared_as_ones_own_are_no_drift(mcp_gen: Run) -> None:
+    Path("pyproject.toml").write_text('[tool.mcp-gen]\nout = "pkg"\nown = ["mine.py"]')
+    mcp_gen("--revision", "2025-11-25")
+    Path("pkg", "mine.py").write_text("")
+    assert mcp_gen("--check").code == 0
+
+
+def test_check_of_a_folder_without_a_package_differs(mcp_gen: Run) -> None:
+    ran = mcp_gen("--check", *ONE)
+    assert (ran.code, ran.out.partition(":")[0]) == (1, "not-generated")
+    assert not Path("pkg").exists()
+
+
+def test_diff_shows_lines_and_writes_nothing(mcp_gen: Run) -> None:
+    mcp_gen(*ONE)
+    Path("pkg", "v2025_11_25", "models.py").write_text("# edited\n")
+    ran = mcp_gen("--diff", "--out", "pkg")
+    assert ran.code == 1
+    assert "\n-# edited\n+# 2025-11-25\n" in ran.out
+    assert Path("pkg", "v2025_11_25", "models.py").read_text() == "# edited\n"
+
+
+def test_diff_of_a_package_that_is_up_to_date_is_fine(mcp_gen: Run) -> None:
+    mcp_gen(*ONE)
+    assert mcp_gen("--diff", "--out", "pkg").code == 0
+
+
+def test_diff_shows_new_files_as_such(mcp_gen: Run) -> None:
+    ran = mcp_gen("--diff", *ONE)
+    assert "--- /dev/null\n+++ b/v2025_11_25/models.py\n" in ran.out
+    assert not Path("pkg").exists()
+
+
+def test_dry_run_names_files_and_writes_nothing(mcp_gen: Run) -> None:
+    ran = mcp_gen("--dry-run", *ONE)
+    assert ran.code == 0
+    assert ran.out.splitlines()[0] == "create: __init__.py"
+    assert not Path("pkg").exists()
+
+
+def test_dry_run_fails_where_the_run_would(mcp_gen: Run) -> None:
+    mcp_gen(*ONE)
+    Path("pkg", "__init__.py").write_text("edited")
+    ran = mcp_gen("--dry-run", *ONE)
+    assert ran.code == 2
+    assert "error[edited-file]: pkg/__init__.py: " in ran.err
+
+
+def test_edits_are_refused_and_overwritten_by_force(mcp_gen: Run) -> None:
+    mcp_gen(*ONE)
+    Path("pkg", "__init__.py").write_text("edited")
+    ran = mcp_gen(*ONE)
+    assert (ran.code, ran.out) == (2, "")
+    assert "error[edited-file]: pkg/__init__.py: " in ran.err
+    assert mcp_gen(*ONE, "--force").code == 0
+    assert mcp_gen("--check", "--out", "pkg").code == 0
+
+
+def test_settings_are_taken_from_the_nearest_pyproject(
+    mcp_gen: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = '[tool.mcp-gen]\nrevision = "2025-11-25"\nout = "src/pkg"\nformat = "json"'
+    Path("pyproject.toml").write_text(text)
+    Path("deep").mkdir()
+    monkeypatch.chdir("deep")
+    assert document(mcp_gen().out)["status"] == "fine"
+    assert Path("..", "src", "pkg", LOCK_NAME).is_file()
+    assert mcp_gen("--out", "../other", "--format", "text").out.startswith("../other: ")
+
+
+def test_a_schema_of_ones_own_is_recorded_and_kept(mcp_gen: Run) -> None:
+    Path("draft.json").write_text('{"$defs": {}}')
+    mcp_gen("--revision", "draft", "--schema", "draft.json", "--out", "pkg")
+    assert mcp_gen("--check", "--out", "pkg").code == 0
+    assert mcp_gen(*ONE).code == 0
+    assert Path("pkg", "vdraft", "models.py").is_file()
+    assert "'draft'" in Path("pkg", "__init__.py").read_text()
+    lock = json.loads(Path("pkg", LOCK_NAME).read_text())
+    assert lock["revisions"]["draft"]["source"] == "draft.json"
+    assert "vdraft/models.py" in lock["files"]
+    assert mcp_gen("--check", "--out", "pkg").code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("--revision", "2025-11-26", "--out", "pkg"), "unknown-revision"),
+        (("--revision", "2025-11-25"), "no-output"),
+        (("--out", "pkg"), "no-revision"),
+        (("--check",), "no-output"),
+        (("--check", "--diff", *ONE), "conflicting-options"),
+        (("--out", "pkg", "revisions"), "conflicting-options"),
+        (("--templates", "nowhere", *ONE), "missing-templates"),
+        (("--schema", "nowhere", *ONE), "unreadable-source"),
+        (("explain", "no-such-code"), "unknown-code"),
+        (("schema", "verify", "2020-01-01"), "unknown-revision"),
+    ],
+)
+def test_wrong_use_ends_with_2_and_a_problem_on_stderr(
+    mcp_gen: Run, arguments: tuple[str, ...], code: str
+) -> None:
+    ran = mcp_gen(*arguments)
+    assert (ran.code, ran.out) == (2, "")
+    assert f"error[{code}]" in ran.err
+
+
+@pytest.mark.parametrize(
+    "arguments", [("--bogus",), ("bogus",), ("--check", "--out"), ("--format", "x")]
+)
+def test_an_option_that_does_not_exist_ends_with_2(
+    mcp_gen: Run, arguments: tuple[str, ...]
+) -> None:
+    assert mcp_gen(*arguments).code == 2
+
+
+def test_a_fault_is_one_line_and_a_way_to_see_more(
+    mcp_gen: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise RuntimeError("two\nlines")
+
+    monkeypatch.setattr(commands, "write", fail)
+    ran = mcp_gen(*ONE)
+    assert (ran.code, ran.out) == (3, "")
+    assert ran.err.splitlines()[0] == "internal fault: RuntimeError: two lines"
+    assert "--debug" in ran.err
+    ran = mcp_gen("--debug", *ONE)
+    assert ran.code == 3
+    assert "Traceback" in ran.err
+
+
+@pytest.mark.parametrize("arguments", [("--check", "--out", "pkg"), ONE], ids=["plain", "typer"])
+def test_an_interrupt_ends_with_130(
+    mcp_gen: Run, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
+) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(commands, "prepare", interrupt)
+    assert mcp_gen(*arguments).code == 130
+    assert list(Path().iterdir()) == []
+
+
+def test_a_reader_that_goes_away_is_no_fault() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [sys.executable, "-c", "from mcp_protogen.cli import main; main()", "revisions"]
+    ran = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, check=False)
+    os.close(writing)
+    assert (ran.returncode, ran.stderr) == (141, b"")
+
+
+@pytest.mark.parametrize("mode", [(), ("--check",), ("--diff",), ("--dry-run",)])
+def test_json_is_one_document_of_the_published_format(mcp_gen: Run, mode: tuple[str, ...]) -> None:
+    ran = mcp_gen(*mode, *ONE, "--format", "json")
+    assert ran.err == ""
+    assert document(ran.out)["command"] == (mode[0][2:] if mode else "generate")
+
+
+def test_problems_are_in_the_json_document(mcp_gen: Run) -> None:
+    ran = mcp_gen("--revision", "nope", "--out", "pkg", "--format", "json")
+    assert (ran.code, ran.err) == (2, "")
+    data = document(ran.out)
+    assert data["status"] == "failed"
+    assert "unknown-revision" in str(data["problems"])
+
+
+def test_github_gets_annotations_with_files(mcp_gen: Run) -> None:
+    mcp_gen(*ONE)
+    Path("pkg", "__init__.py").write_text("edited")
+    ran = mcp_gen("--check", "--out", "pkg", "--format", "github")
+    message = "this generated file was edited by hand"
+    assert ran.out.splitlines()[0] == f"::error file=pkg/__init__.py,title=edited::{message}"
+    ran = mcp_gen(*ONE, "--format", "github")
+    assert ran.out.startswith("::error file=pkg/__init__.py,title=edited-file::")
+
+
+def test_the_version_is_shown(mcp_gen: Run) -> None:
+    assert mcp_gen("--version").out == f"mcp-gen {__version__}\n"
+
+
+@pytest.mark.parametrize("arguments", [(), ("schema",), ("schema", "add"), ("explain",)])
+def test_help_is_plain_text_within_80_columns(mcp_gen: Run, arguments: tuple[str, ...]) -> None:
+    ran = mcp_gen(*arguments, "--help")
+    assert ran.code == 0
+    assert ran.out.startswith("Usage: mcp-gen")
+    assert max(map(len, ran.out.splitlines())) <= 80
+
+
+def test_revisions_are_listed(mcp_gen: Run) -> None:
+    lines = mcp_gen("revisions").out.splitlines()
+    assert lines[4] == "2025-11-25   268a5f82ba70  2026-07-27"
+    data = document(mcp_gen("revisions", "--format", "json").out)
+    assert len(data["revisions"]) == 5
+
+
+def test_revisions_complete_in_a_shell() -> None:
+    code = "from mcp_protogen.cli import main; main()"
+    asking = {"_MCP_GEN_COMPLETE": "complete_bash", "COMP_CWORD": "2"}
+    words = {"COMP_WORDS": "mcp-gen --revision 2025-0"}
+    environment = {**os.environ, **asking, **words}
+    command = [sys.executable, "-c", code]
+    ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert ran.stdout.split() == ["2025-03-26", "2025-06-18"]

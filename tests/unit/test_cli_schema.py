@@ -1,0 +1,51 @@
+"""`mcp-gen schema`: adding and verifying from the command line."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from mcp_protogen.store.pins import load_pins
+from running import Ran
+
+Run = Callable[..., Ran]
+FOLDER = ("--schema-folder", "schema")
+
+
+def test_a_schema_is_added_verified_and_recognised_later(mcp_gen: Run) -> None:
+    Path("one.json").write_text('{"$defs": {"A": {"type": "integer"}}}')
+    Path("two.json").write_text('{"$defs": {"A": {"type": "number"}}}')
+    ran = mcp_gen("schema", "add", "draft", "--from", "one.json", "--date", "2030-01-02", *FOLDER)
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.startswith("draft is pinned to ")
+    assert mcp_gen("schema", "verify", *FOLDER).code == 0
+    assert mcp_gen("schema", "add", "draft", "--from", "two.json", *FOLDER).code == 0
+    ran = mcp_gen("schema", "verify", "draft", "--against", "two.json", *FOLDER)
+    assert ran.out == "draft: the snapshot is two.json without its prose\n"
+    ran = mcp_gen("schema", "verify", "draft", "--against", "one.json", *FOLDER)
+    assert ran.code == 1
+    assert "error[earlier-publication]: one.json: this is the publication of 2030-01-02" in ran.err
+
+
+def test_what_is_known_of_a_publication_is_stored(mcp_gen: Run) -> None:
+    Path("one.json").write_text('{"$defs": {}}')
+    known = ("--commit", "abcdef1", "--spec-path", "draft.json", "--note", "A note.")
+    mcp_gen("schema", "add", "draft", "--from", "one.json", *known, *FOLDER)
+    pin = load_pins(Path("schema"))["draft"]
+    assert (pin.published.spec_commit, pin.spec_path) == ("abcdef1", "draft.json")
+    assert pin.published.note == "A note."
+
+
+def test_a_date_or_commit_that_is_none_is_refused(mcp_gen: Run) -> None:
+    Path("one.json").write_text('{"$defs": {}}')
+    wrong = ("--date", "2030-02-30", "--commit", "HEAD")
+    ran = mcp_gen("schema", "add", "draft", "--from", "one.json", *wrong, *FOLDER)
+    assert ran.code == 2
+    assert ran.err.count("error[bad-origin]") == 2
+    assert not Path("schema").exists()
+
+
+def test_a_page_that_is_no_schema_is_refused(mcp_gen: Run) -> None:
+    Path("page.html").write_text("<html>")
+    ran = mcp_gen("schema", "add", "draft", "--from", "page.html", *FOLDER)
+    assert ran.code == 2
+    assert "error[not-json]: page.html" in ran.err
+    assert not Path("schema").exists()

@@ -1,0 +1,93 @@
+"""Settings: pyproject.toml and flags, merged."""
+
+from pathlib import Path
+
+import pytest
+from mcp_protogen.config import Format, Settings, load_settings
+from mcp_protogen.problems import ProblemError
+
+
+def settings(folder: Path, text: str) -> Settings:
+    (folder / "pyproject.toml").write_text(text)
+    return load_settings(folder)
+
+
+def test_without_a_file_nothing_is_set(tmp_path: Path) -> None:
+    assert load_settings(tmp_path) == Settings()
+
+
+@pytest.mark.parametrize("text", ["", "[tool.other]\nout = 1", '[project]\nname = "mcp-gen"'])
+def test_a_file_without_the_table_sets_nothing(text: str, tmp_path: Path) -> None:
+    assert settings(tmp_path, text) == Settings()
+
+
+def test_every_setting_is_read_and_paths_are_relative_to_the_file(tmp_path: Path) -> None:
+    text = """
+        [tool.mcp-gen]
+        revisions = ["2025-11-25", "2026-07-28"]
+        out = "src/pkg"
+        schema = "draft.json"
+        templates = "templates"
+        format = "github"
+        own = "extra.py"
+    """
+    assert settings(tmp_path, text) == Settings(
+        revisions=("2025-11-25", "2026-07-28"),
+        out=tmp_path / "src" / "pkg",
+        schema=str(tmp_path / "draft.json"),
+        templates=tmp_path / "templates",
+        format=Format.GITHUB,
+        own=("extra.py",),
+    )
+
+
+def test_a_url_stays_a_url(tmp_path: Path) -> None:
+    text = '[tool.mcp-gen]\nrevision = "draft"\nschema = "https://example.com/a.json"'
+    assert settings(tmp_path, text).schema == "https://example.com/a.json"
+
+
+def test_the_nearest_file_upwards_counts_and_hides_those_above(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text('[tool.mcp-gen]\nout = "above"')
+    inner = tmp_path / "a" / "b"
+    inner.mkdir(parents=True)
+    assert load_settings(inner).out == tmp_path / "above"
+    (tmp_path / "a" / "pyproject.toml").write_text("")
+    assert load_settings(inner) == Settings()
+
+
+def test_an_unknown_setting_is_answered_with_the_nearest(tmp_path: Path) -> None:
+    with pytest.raises(ProblemError, match=r"bad-config.*'revison'(.|\n)*did you mean revision"):
+        settings(tmp_path, '[tool.mcp-gen]\nrevison = "all"')
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["out = 1", 'out = ""', "revisions = [1]", 'format = "xml"', "own = {}", "templates = true"],
+)
+def test_a_value_of_the_wrong_kind_is_a_problem(line: str, tmp_path: Path) -> None:
+    with pytest.raises(ProblemError, match=f"bad-config.*{line.split()[0]}"):
+        settings(tmp_path, f"[tool.mcp-gen]\n{line}")
+
+
+def test_all_problems_are_named_at_once(tmp_path: Path) -> None:
+    with pytest.raises(ProblemError) as caught:
+        settings(tmp_path, "[tool.mcp-gen]\nx = 1\nout = 2")
+    assert len(caught.value.problems) == 2
+
+
+@pytest.mark.parametrize("text", ["[tool.mcp-gen", 'tool = "mcp-gen"', "[tool]\nmcp-gen = 1"])
+def test_a_broken_file_is_a_problem(text: str, tmp_path: Path) -> None:
+    with pytest.raises(ProblemError, match="bad-config"):
+        settings(tmp_path, text)
+
+
+def test_flags_win_and_leave_the_rest(tmp_path: Path) -> None:
+    configured = Settings(out=tmp_path, templates=tmp_path, format=Format.JSON)
+    merged = Settings(out=Path("x")).over(configured)
+    assert merged == Settings(out=Path("x"), templates=tmp_path, format=Format.JSON)
+
+
+def test_a_schema_that_was_set_belongs_to_the_revisions_it_was_set_with() -> None:
+    configured = Settings(revisions=("draft",), schema="draft.json")
+    assert Settings().over(configured).schema == "draft.json"
+    assert Settings(revisions=("2025-11-25",)).over(configured).schema is None

@@ -1,0 +1,176 @@
+"""Facts against schema: each kind of disagreement is found, at its place in the facts."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import schemas
+from mcp_protogen.derive.crosscheck import compare
+from mcp_protogen.problems import Level, Problem, ProblemError
+from mcp_protogen.store.facts import Facts
+from schemas import PAGE, STRING, Json, record
+
+Mutation = Callable[[Json], Any]
+SAY = "/methods/echo~1say"
+
+
+def found(mutate: Mutation, *, own: bool = True) -> list[Problem]:
+    stated = schemas.facts()
+    definitions = schemas.derive(schemas.schema()).schema["$defs"]
+    mutate(stated)
+    basis = schemas.REVISION if own else "2029-01-01"
+    return list(compare(definitions, Facts(schemas.REVISION, stated, basis), "facts.json"))
+
+
+def say(**members: Any) -> Mutation:
+    return lambda facts: facts["methods"]["echo/say"].update(members)
+
+
+def section(name: str, **entries: Any) -> Mutation:
+    return lambda facts: facts.setdefault(name, {}).update(entries)
+
+
+def types(kind: str, name: str) -> Mutation:
+    return lambda facts: facts["types"].update({kind: {name: {"source": PAGE}}})
+
+
+DISAGREEMENTS: dict[str, tuple[Mutation, str, str]] = {
+    "method that the schema lacks": (
+        lambda facts: facts["methods"].update({"echo/shout": facts["methods"]["echo/say"]}),
+        "facts-disagree",
+        "/methods/echo~1shout",
+    ),
+    "method that the facts lack": (
+        lambda facts: facts["methods"].pop("echo/say"),
+        "derived-facts",
+        SAY,
+    ),
+    "wrong message": (say(message="AskRequest"), "facts-disagree", f"{SAY}/message"),
+    "wrong sender": (say(senders=["server"]), "facts-disagree", f"{SAY}/senders"),
+    "a sender too many": (say(senders=["client", "server"]), "facts-disagree", f"{SAY}/senders"),
+    "wrong kind": (say(kind="notification"), "facts-disagree", f"{SAY}/kind"),
+    "wrong params": (say(params="AskRequestParams"), "facts-disagree", f"{SAY}/params"),
+    "params that may be left out": (
+        say(params_required=False),
+        "facts-disagree",
+        f"{SAY}/params_required",
+    ),
+    "wrong result": (say(results=["AskResult"]), "facts-disagree", f"{SAY}/results"),
+    "no result": (say(results=[]), "facts-disagree", f"{SAY}/results"),
+    "unknown capability in a gate": (
+        say(requires={"server.ecco": {"level": "MUST", "source": PAGE}}),
+        "facts-disagree",
+        f"{SAY}/requires/server.ecco",
+    ),
+    "gate on a role without the capability": (
+        say(requires={"receiver.echo": {"level": "MUST", "source": PAGE}}),
+        "facts-disagree",
+        f"{SAY}/requires/receiver.echo",
+    ),
+    "capability that the schema lacks": (
+        lambda facts: facts["capabilities"]["client"].update(x={"kind": "flag", "source": PAGE}),
+        "facts-disagree",
+        "/capabilities/client/x",
+    ),
+    "capability that the facts lack": (
+        lambda facts: facts["capabilities"]["server"].pop("logging"),
+        "derived-facts",
+        "/capabilities/server/logging",
+    ),
+    "flag taken for presence": (
+        lambda facts: facts["capabilities"]["server"]["echo.loud"].update(kind="presence"),
+        "facts-disagree",
+        "/capabilities/server/echo.loud",
+    ),
+    "presence taken for a flag": (
+        lambda facts: facts["capabilities"]["server"]["echo"].update(kind="flag"),
+        "facts-disagree",
+        "/capabilities/server/echo",
+    ),
+    "unknown result type": (
+        say(results=["SayResult", "Gone"]),
+        "unknown-type",
+        f"{SAY}/results/1",
+    ),
+    "unknown arm": (
+        section("unions", Other={"arms": ["TextBlock", "Gone"]}),
+        "unknown-type",
+        "/unions/Other/arms/1",
+    ),
+    "unknown content": (
+        section("content_blocks", types=["TextBlock", "Gone"]),
+        "unknown-type",
+        "/content_blocks/types/1",
+    ),
+    "unknown data of an error": (
+        section("errors", **{"-1": {"name": "X", "data": "Gone"}}),
+        "unknown-type",
+        "/errors/-1/data",
+    ),
+    "unknown open type": (types("open", "Gone"), "unknown-type", "/types/open/Gone"),
+    "unknown deprecated type": (
+        types("deprecated", "Gone"),
+        "unknown-type",
+        "/types/deprecated/Gone",
+    ),
+    "unknown deprecated member": (
+        types("deprecated", "TextBlock.gone"),
+        "unknown-type",
+        "/types/deprecated/TextBlock.gone",
+    ),
+    "unknown foreign schema": (
+        types("json_schemas", "Gone.schema"),
+        "unknown-type",
+        "/types/json_schemas/Gone.schema",
+    ),
+    "unknown enumeration": (
+        section("enums", Gone={"values": ["a"]}),
+        "unknown-type",
+        "/enums/Gone",
+    ),
+    "unknown open string": (
+        section("open_strings", **{"TextBlock.gone": {"values": ["a"]}}),
+        "unknown-type",
+        "/open_strings/TextBlock.gone",
+    ),
+}
+
+
+def test_facts_that_agree_are_silent() -> None:
+    assert found(lambda facts: facts) == []
+
+
+@pytest.mark.parametrize(("mutate", "code", "pointer"), DISAGREEMENTS.values(), ids=DISAGREEMENTS)
+def test_a_disagreement_is_found_at_its_place(mutate: Mutation, code: str, pointer: str) -> None:
+    first = found(mutate)[0]
+    assert (first.code, first.pointer) == (code, pointer)
+    assert (first.place, first.level) == ("facts.json", Level.ERROR)
+    assert first.message and first.hint
+
+
+@pytest.mark.parametrize(("mutate", "code", "pointer"), DISAGREEMENTS.values(), ids=DISAGREEMENTS)
+def test_with_inherited_facts_it_is_news_and_no_error(
+    mutate: Mutation, code: str, pointer: str
+) -> None:
+    news = found(mutate, own=False)
+    assert (news[0].code, news[0].pointer) == (code, pointer)
+    assert {problem.level for problem in news} == {Level.WARNING}
+
+
+def test_a_message_that_stands_in_no_union_is_found() -> None:
+    document = schemas.schema()
+    document["$defs"]["StrayRequest"] = schemas.message("stray", record(x=STRING))
+    with pytest.raises(ProblemError) as caught:
+        schemas.derive(document)
+    (problem,) = caught.value.problems
+    assert (problem.code, problem.pointer) == ("facts-disagree", "/methods/stray")
+    assert "#/$defs/StrayRequest" in problem.hint
+
+
+def test_every_disagreement_is_shown_at_once() -> None:
+    document, stated = schemas.schema(), schemas.facts()
+    stated["methods"]["echo/say"] |= {"senders": ["server"], "results": ["AskResult"]}
+    stated["capabilities"]["server"]["echo"]["kind"] = "flag"
+    with pytest.raises(ProblemError) as caught:
+        schemas.derive(document, stated)
+    assert len(caught.value.problems) == 3

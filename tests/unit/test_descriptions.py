@@ -1,0 +1,118 @@
+"""Texts: a schema's own go first, ours serve every revision, links are plain words."""
+
+import json
+from pathlib import Path
+
+import pytest
+from mcp_protogen.store import descriptions
+from mcp_protogen.store.descriptions import Descriptions
+
+TEXTS = {
+    "types": {"Tool": "A tool.", "Old": "Common."},
+    "fields": {"Tool.name": "Its name.", "*.title": "A title.", "*.name": "A name."},
+    "methods": {"tools/call": "Run a tool."},
+    "capabilities": {"server.tools.listChanged": "Reports."},
+    "errors": {"PARSE_ERROR": "No JSON."},
+    "overrides": {"2": {"types": {"Old": "Special."}, "fields": {"Tool.name": "Another."}}},
+}
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "descriptions.json"
+    path.write_text(json.dumps(TEXTS))
+    return path
+
+
+def test_every_kind_is_looked_up_by_its_key(file: Path) -> None:
+    texts = descriptions.load(file, "1")
+    assert texts.type("Tool") == "A tool."
+    assert texts.method("tools/call") == "Run a tool."
+    assert texts.capability("server", ("tools", "listChanged")) == "Reports."
+    assert texts.error("PARSE_ERROR") == "No JSON."
+
+
+def test_what_has_no_text_is_empty(file: Path) -> None:
+    texts = descriptions.load(file, "1")
+    assert not texts.type("X") + texts.member("X", "y") + texts.method("z") + texts.error("E")
+
+
+def test_a_member_of_any_type_may_share_a_text(file: Path) -> None:
+    texts = descriptions.load(file, "1")
+    assert texts.member("Tool", "name") == "Its name."
+    assert texts.member("Prompt", "name") == "A name."
+    assert texts.member("Tool", "title") == "A title."
+
+
+def test_overrides_hold_for_their_revision_alone(file: Path) -> None:
+    assert descriptions.load(file, "1").type("Old") == "Common."
+    second = descriptions.load(file, "2")
+    assert (second.type("Old"), second.type("Tool")) == ("Special.", "A tool.")
+    assert second.member("Tool", "name") == "Another."
+
+
+def test_the_schemas_own_texts_go_first(file: Path) -> None:
+    own = {"Tool": "Theirs.", "Prompt.name": "Theirs too."}
+    texts = descriptions.load(file, "1", own)
+    assert texts.type("Tool") == "Theirs."
+    assert texts.member("Prompt", "name") == "Theirs too."
+    assert texts.member("Tool", "name") == "Its name."
+
+
+def test_without_any_file_there_are_no_texts() -> None:
+    assert Descriptions({}).type("Tool") == ""
+
+
+def extracted(**definitions: object) -> dict[str, str]:
+    return descriptions.extract({"definitions": definitions})
+
+
+def test_texts_are_found_on_types_members_and_lifted_objects() -> None:
+    found = extracted(
+        Call={
+            "description": "A call.",
+            "properties": {
+                "params": {
+                    "description": "Its params.",
+                    "properties": {"name": {"description": "Of the tool."}},
+                },
+                "list": {
+                    "type": "array",
+                    "items": {"properties": {"x": {"description": "In it."}}},
+                },
+            },
+        },
+        Anything=True,
+    )
+    assert (
+        found.items()
+        >= {
+            "Call": "A call.",
+            "Call.params": "Its params.",
+            "CallParams": "Its params.",
+            "CallParams.name": "Of the tool.",
+            "CallList.x": "In it.",
+        }.items()
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("See {@link Tool}.", "See Tool."),
+        ("See {@link Tool | the tool}.", "See the tool."),
+        ("See {@link Tool|the tool} and {@link Other  |  that }.", "See the tool and that."),
+        ("See {@link https://example.com/x}.", "See https://example.com/x."),
+        ("See {@link https://example.com | the page}.", "See the page."),
+        ("See {@link Tool.name}.", "See .name."),
+        ("No link {here}.", "No link {here}."),
+        ("Open {@link Tool", "Open {@link Tool"),
+    ],
+)
+def test_links_become_words(text: str, plain: str) -> None:
+    assert extracted(Tool={"description": text})["Tool"] == plain
+
+
+@pytest.mark.parametrize("text", [None, 1, ["x"], {"x": "y"}])
+def test_a_description_that_is_no_text_is_none(text: object) -> None:
+    assert extracted(Tool={"description": text, "properties": {"x": {"description": text}}}) == {}

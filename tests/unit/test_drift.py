@@ -1,0 +1,105 @@
+"""Drift: each cause is told apart from all others."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from mcp_protogen.output.drift import Cause, Kind, drift
+from mcp_protogen.output.lock import LOCK_NAME, lock_file, lock_of
+from mcp_protogen.output.package import Inputs
+from mcp_protogen.output.tree import NOT_A_FILE, Tree
+from packages import INPUTS, REVISION, package, with_revisions
+
+PACKAGE = package({"__init__.py": "1", "v2025_11_25/models.py": "2"})
+LOCK = lock_of(PACKAGE, {})
+FILES = {path: entry.sha256 for path, entry in LOCK.files.items()} | {LOCK_NAME: "any"}
+OTHER = "9" * 64
+
+
+def tree(**changed: str | None) -> Tree:
+    files = {**FILES, **changed}
+    return Tree({path: digest for path, digest in files.items() if digest}, frozenset())
+
+
+def causes(inputs: Inputs = INPUTS, found: Tree | None = None) -> list[tuple[str, str]]:
+    return [(cause.kind, cause.subject) for cause in drift(LOCK, inputs, found or tree())]
+
+
+def moved(**changed: Any) -> Inputs:
+    return replace(INPUTS, revisions={"2025-11-25": replace(REVISION, **changed)})
+
+
+def test_a_package_as_it_was_generated_has_none() -> None:
+    assert lock_file(LOCK).path == LOCK_NAME
+    assert causes() == []
+
+
+def test_a_folder_without_a_lock_was_not_generated() -> None:
+    found = drift(None, INPUTS, tree())
+    assert [cause.kind for cause in found] == [Kind.NOT_GENERATED]
+
+
+def test_an_edited_file() -> None:
+    assert causes(found=tree(**{"__init__.py": OTHER})) == [(Kind.EDITED, "__init__.py")]
+
+
+def test_a_file_that_became_a_link() -> None:
+    assert causes(found=tree(**{"__init__.py": NOT_A_FILE})) == [(Kind.EDITED, "__init__.py")]
+
+
+def test_a_missing_file() -> None:
+    assert causes(found=tree(**{"__init__.py": None})) == [(Kind.MISSING, "__init__.py")]
+
+
+def test_a_foreign_file() -> None:
+    assert causes(found=tree(**{"mine.py": OTHER})) == [(Kind.FOREIGN, "mine.py")]
+
+
+@pytest.mark.parametrize("pattern", ["mine/a.py", "mine/*", "*.py"])
+def test_a_file_declared_as_ones_own_is_not_foreign(pattern: str) -> None:
+    found = tree(**{"mine/a.py": OTHER, "other.txt": OTHER})
+    own = drift(LOCK, INPUTS, found, (pattern,))
+    assert [cause.subject for cause in own] == ["other.txt"]
+
+
+@pytest.mark.parametrize(
+    ("inputs", "kind", "subject"),
+    [
+        (moved(published=OTHER, schema=OTHER), Kind.SCHEMA, "2025-11-25"),
+        (moved(source="draft.json"), Kind.SCHEMA, "2025-11-25"),
+        (moved(facts=OTHER), Kind.FACTS, "2025-11-25"),
+        (moved(patches=""), Kind.PATCHES, "2025-11-25"),
+        (moved(descriptions=OTHER), Kind.DESCRIPTIONS, "2025-11-25"),
+        (replace(INPUTS, templates_digest=OTHER), Kind.TEMPLATES, "templates"),
+        (replace(INPUTS, generator="mcp-gen 2"), Kind.GENERATOR, "mcp-gen"),
+        (replace(INPUTS, generator_digest=OTHER), Kind.GENERATOR, "mcp-gen"),
+        (replace(INPUTS, generator="2", generator_digest=OTHER), Kind.GENERATOR, "mcp-gen"),
+        (replace(INPUTS, runtime_digest=OTHER), Kind.RUNTIME, "runtime"),
+        (replace(INPUTS, options={"name": "x"}), Kind.OPTIONS, "name"),
+        (with_revisions(["2025-11-25", "draft"]), Kind.ADDED, "draft"),
+        (with_revisions([]), Kind.REMOVED, "2025-11-25"),
+    ],
+)
+def test_an_input_that_moved_is_the_only_cause(inputs: Inputs, kind: Kind, subject: str) -> None:
+    assert causes(inputs) == [(kind, subject)]
+
+
+def test_a_commit_alone_is_no_cause() -> None:
+    assert causes(moved(spec_commit="abcdef1")) == []
+
+
+def test_a_schema_that_only_changed_in_prose_is_said_to() -> None:
+    (cause,) = drift(LOCK, moved(published=OTHER), tree())
+    assert cause == Cause(
+        Kind.SCHEMA,
+        "2025-11-25",
+        "its published schema is another one, though not in structure",
+        "a" * 12,
+        "9" * 12,
+    )
+
+
+def test_all_causes_are_found_at_once() -> None:
+    inputs = replace(moved(facts=OTHER, patches=OTHER), runtime_digest=OTHER)
+    kinds = [kind for kind, _ in causes(inputs, tree(**{"__init__.py": None, "x": OTHER}))]
+    assert kinds == [Kind.FACTS, Kind.PATCHES, Kind.RUNTIME, Kind.MISSING, Kind.FOREIGN]

@@ -1,0 +1,101 @@
+"""Facts: merged as RFC 7396 says, along a chain of revisions."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp_protogen.problems import ProblemError
+from mcp_protogen.resources import schema_folder
+from mcp_protogen.store import facts
+
+
+@pytest.mark.parametrize(
+    ("target", "patch", "merged"),
+    [
+        ({"a": "b"}, {"a": "c"}, {"a": "c"}),
+        ({"a": "b"}, {"b": "c"}, {"a": "b", "b": "c"}),
+        ({"a": "b"}, {"a": None}, {}),
+        ({"a": "b", "b": "c"}, {"a": None}, {"b": "c"}),
+        ({"a": ["b"]}, {"a": "c"}, {"a": "c"}),
+        ({"a": "c"}, {"a": ["b"]}, {"a": ["b"]}),
+        ({"a": {"b": "c"}}, {"a": {"b": "d", "c": None}}, {"a": {"b": "d"}}),
+        ({"a": [{"b": "c"}]}, {"a": [1]}, {"a": [1]}),
+        (["a", "b"], ["c", "d"], ["c", "d"]),
+        ({"a": "b"}, ["c"], ["c"]),
+        ({"a": "foo"}, None, None),
+        ({"a": "foo"}, "bar", "bar"),
+        ({"e": None}, {"a": 1}, {"e": None, "a": 1}),
+        ([1, 2], {"a": "b", "c": None}, {"a": "b"}),
+        ({}, {"a": {"bb": {"ccc": None}}}, {"a": {"bb": {}}}),
+    ],
+)
+def test_merge_patches_by_the_examples_of_the_standard(
+    target: Any, patch: Any, merged: Any
+) -> None:
+    before = json.dumps([target, patch])
+    assert facts.merge_patch(target, patch) == merged
+    assert json.dumps([target, patch]) == before
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    write(tmp_path, "1", {"inherits": None, "methods": {"a": {"phase": "any"}, "b": {}}})
+    write(tmp_path, "2", {"inherits": "1", "methods": {"a": {"phase": "ready"}, "b": None}})
+    write(tmp_path, "3", {"inherits": "2", "methods": {"c": {}}})
+    return tmp_path
+
+
+def write(folder: Path, revision: str, document: Any) -> None:
+    (folder / revision).mkdir()
+    (folder / revision / "facts.json").write_text(json.dumps(document))
+
+
+def refused(folder: Path, revision: str) -> str:
+    with pytest.raises(ProblemError) as caught:
+        facts.load(folder, revision)
+    (problem,) = caught.value.problems
+    return problem.code
+
+
+def test_a_revision_has_what_its_chain_says(folder: Path) -> None:
+    assert [path.parent.name for path in facts.chain(folder, "3")] == ["1", "2", "3"]
+    loaded = facts.load(folder, "3")
+    assert loaded.methods == {"a": {"phase": "ready"}, "c": {}}
+    assert not loaded.inherited
+
+
+def test_an_unknown_revision_lives_on_the_facts_of_another(folder: Path) -> None:
+    borrowed = facts.inherit(folder, "draft", "2")
+    assert borrowed.inherited
+    assert (borrowed.revision, borrowed.basis) == ("draft", "2")
+    assert borrowed.methods == facts.load(folder, "2").methods
+
+
+def test_a_chain_that_leads_nowhere_is_refused(folder: Path) -> None:
+    write(folder, "4", {"inherits": "9"})
+    assert refused(folder, "4") == "missing-facts"
+
+
+def test_a_chain_that_bites_its_tail_is_refused(folder: Path) -> None:
+    write(folder, "4", {"inherits": "5"})
+    write(folder, "5", {"inherits": "4"})
+    assert refused(folder, "4") == "missing-facts"
+
+
+def test_facts_that_are_not_json_are_refused(folder: Path) -> None:
+    (folder / "4").mkdir()
+    (folder / "4" / "facts.json").write_text("{")
+    assert refused(folder, "4") == "not-json"
+
+
+def test_what_is_not_said_is_empty() -> None:
+    nothing = facts.Facts("x", {}, "x")
+    assert not nothing.methods and not nothing.unions
+    assert not nothing.enums and not nothing.open_strings
+    assert not nothing.content_kinds | nothing.open_types | nothing.json_schemas
+    assert not nothing.deprecated and not nothing.renamed
+
+
+def test_the_first_revision_knows_its_reserved_name() -> None:
+    assert facts.load(schema_folder(), "2024-11-05").renamed == {"Annotated": "AnnotatedObject"}

@@ -1,0 +1,275 @@
+"""The generator as a whole: unknown revisions, and the same bytes wherever it runs."""
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import schemas
+from mcp_protogen.config import GivenSchema, Options
+from mcp_protogen.generate import generate
+from mcp_protogen.output.package import Package
+from mcp_protogen.problems import Level, Problem, ProblemError
+from schemas import STRING, Json, record, ref, union
+
+# One process makes the packages that these tests share.
+pytestmark = pytest.mark.xdist_group("generate")
+
+ALL = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28")
+
+
+def changed(document: Json) -> Json:
+    """Next year's draft: a method, a type and a capability more, a method less, a type renamed."""
+    definitions: Json = document["$defs"]
+    definitions["PaintRequest"] = schemas.message(
+        "walls/paint",
+        record(("colour",), colour={**ref("Colour"), "description": "Which {@link Colour | one}."}),
+    )
+    definitions["PaintRequest"]["description"] = "Asks for a coat of {@link Colour}."
+    definitions["PaintResult"] = record(("coats",), coats={"type": "integer"})
+    definitions["PaintResult"]["description"] = "What {@link PaintRequest | painting} came to."
+    definitions["Colour"] = {"type": "string", "enum": ["red", "blue"], "description": "A colour."}
+    definitions["ClientRequest"]["anyOf"].append(ref("PaintRequest"))
+    definitions["ServerCapabilities"]["properties"]["walls"] = record(
+        repaint={"type": "boolean", "description": "May paint twice."}
+    )
+    return document
+
+
+def without_type(document: Json, name: str) -> Json:
+    """The document without a message type, which leaves its unions too."""
+    definitions: Json = document["$defs"]
+    del definitions[name]
+    for schema in definitions.values():
+        if isinstance(schema.get("anyOf"), list):
+            schema["anyOf"] = [arm for arm in schema["anyOf"] if arm != ref(name)]
+    return document
+
+
+def renamed(document: Json, old: str, new: str) -> Json:
+    text = json.dumps(document).replace(f'"#/$defs/{old}"', f'"#/$defs/{new}"')
+    found: Json = json.loads(text)
+    found["$defs"][new] = found["$defs"].pop(old)
+    return found
+
+
+def tiny() -> Json:
+    made = changed(schemas.schema())
+    made["$defs"]["ServerRequest"] = union("AskRequest")
+    made["$defs"]["ClientRequest"] = union("SayRequest", "PaintRequest")
+    del made["$defs"]["PingRequest"]
+    return renamed(made, "LinkBlock", "ReferenceBlock")
+
+
+@pytest.fixture(scope="module", params=["tiny", "published"])
+def draft(request: pytest.FixtureRequest) -> Package:
+    if request.param == "tiny":
+        return schemas.make(tiny())
+    published: Callable[[str], bytes] = request.getfixturevalue("published")
+    document = without_type(json.loads(published("2026-07-28")), "GetPromptRequest")
+    return schemas.make(renamed(changed(document), "ResourceLink", "ReferenceBlock"))
+
+
+@pytest.fixture(scope="module")
+def module(draft: Package, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    with schemas.imported(draft, tmp_path_factory.mktemp("draft"), "next_year") as package:
+        yield package.load("draft")
+
+
+def test_an_unknown_revision_says_whose_facts_it_lives_on(draft: Package) -> None:
+    first = draft.warnings[0]
+    assert (first.code, first.level) == ("derived-facts", Level.WARNING)
+    assert "2026-07-28" in first.message
+    assert {warning.level for warning in draft.warnings} == {Level.WARNING}
+
+
+def test_what_has_no_facts_is_reported(draft: Package) -> None:
+    reported = {warning.pointer for warning in draft.warnings if warning.code == "derived-facts"}
+    assert "/methods/walls~1paint" in reported
+    assert "/capabilities/server/walls" in reported
+    assert "/capabilities/server/walls.repaint" in reported
+
+
+def test_a_method_that_is_gone_is_reported_once(draft: Package) -> None:
+    about = [w for w in draft.warnings if w.pointer.startswith("/methods/prompts~1get")]
+    assert [(w.code, w.pointer) for w in about] == [("facts-disagree", "/methods/prompts~1get")]
+
+
+def test_a_new_method_is_in_the_table_with_direction_and_result(module: Any) -> None:
+    paint = module.methods.PAINT
+    assert module.methods.REQUESTS["walls/paint"] is paint
+    assert paint.senders == {"client"}
+    assert paint.params is module.models.PaintRequestParams
+    assert paint.results == (module.models.PaintResult,)
+    assert paint.since == "draft"
+    assert "prompts/get" not in module.methods.REQUESTS
+
+
+def test_a_new_method_has_its_stubs_and_travels(module: Any) -> None:
+    assert callable(module.client.Client.paint)
+    assert callable(module.server.Server.on_paint)
+    read = module.models.PaintRequestParams.from_wire({"colour": "red", "more": 1})
+    assert (read.colour, read.to_wire()) == ("red", {"colour": "red", "more": 1})
+    with pytest.raises(ValueError):
+        module.models.PaintRequestParams.from_wire({"colour": "mauve"})
+
+
+def test_new_capabilities_are_there(module: Any) -> None:
+    assert module.capabilities.SERVER_WALLS.path == ("walls",)
+    assert module.capabilities.SERVER_WALLS_REPAINT.flag
+
+
+def test_a_renamed_type_goes_by_its_new_name(module: Any) -> None:
+    assert "ReferenceBlock" in module.models.__all__
+    assert not {"LinkBlock", "ResourceLink"} & set(module.models.__all__)
+
+
+def test_the_schemas_own_descriptions_are_used_with_their_links_as_words(draft: Package) -> None:
+    models = schemas.text_of(draft, "vdraft/models.py")
+    assert '"""Asks for a coat of Colour."""' in models
+    assert '"""What painting came to."""' in models
+    assert '"""Which one."""' in models
+    assert '"""A colour."""' in models
+    assert '"""May paint twice."""' in models
+    assert "@link" not in models
+
+
+def test_a_union_takes_in_arms_that_the_facts_do_not_know(
+    published: Callable[[str], bytes],
+) -> None:
+    document = json.loads(published("2026-07-28"))
+    definitions = document["$defs"]
+    definitions["SmellContent"] = record(("type", "odour"), type={"const": "smell"}, odour=STRING)
+    definitions["ContentBlock"]["anyOf"].append(ref("SmellContent"))
+    (content,) = [t for t in schemas.read(document).ir.types if t.name == "ContentBlock"]
+    assert "SmellContent" in repr(content)
+
+
+def test_a_published_schema_in_place_of_its_pin_gives_the_same_tables(
+    published: Callable[[str], bytes], several: Package
+) -> None:
+    given = GivenSchema("mine.json", published("2025-11-25"))
+    mine = generate(Options(("2025-11-25",), {"2025-11-25": given}))
+    assert not mine.warnings
+    for name in ("capabilities", "client", "methods", "server"):
+        path = f"v2025_11_25/{name}.py"
+        assert schemas.text_of(mine, path) == schemas.text_of(several, path)
+    assert schemas.text_of(mine, "v2025_11_25/models.py") != schemas.text_of(
+        several, "v2025_11_25/models.py"
+    )
+
+
+@pytest.fixture(scope="module")
+def several() -> Package:
+    return generate(Options(("2024-11-05", "2025-11-25")))
+
+
+def digest(package: Package) -> str:
+    content = [(file.path, file.content, file.origin) for file in package.files]
+    return hashlib.sha256(repr(content).encode()).hexdigest()
+
+
+def test_generating_twice_gives_the_same_bytes(several: Package) -> None:
+    again = generate(Options(("2024-11-05", "2025-11-25")))
+    assert digest(again) == digest(several)
+    assert again.inputs == several.inputs
+
+
+def test_files_are_sorted_and_each_is_there_once(several: Package) -> None:
+    paths = [file.path for file in several.files]
+    assert paths == sorted(set(paths))
+    assert "mcp-gen.lock" not in paths
+
+
+def test_what_a_revision_looks_like_does_not_depend_on_the_others(several: Package) -> None:
+    alone = {file.path: file.content for file in generate(Options(("2024-11-05",))).files}
+    for file in several.files:
+        if file.path.startswith("v2024_11_05/"):
+            assert alone[file.path] == file.content
+
+
+PROGRAM = """
+import hashlib, sys
+events = []
+def watch(event, arguments):
+    if event == "open" and isinstance(arguments[0], (str, bytes)):
+        mode, flags = arguments[1], arguments[2]
+        if (mode and set(mode) & set("wax+")) or (isinstance(flags, int) and flags & 3):
+            events.append(f"open {arguments[0]!r} {mode} {flags}")
+    elif event.startswith(("socket.", "os.re", "os.mkdir", "shutil.", "subprocess")):
+        events.append(f"{event} {arguments!r}")
+from mcp_protogen.config import GivenSchema, Options
+from mcp_protogen.generate import generate
+import mcp_protogen.emit.parallel, mcp_protogen.generate
+if sys.argv[1] == "inline":
+    mcp_protogen.generate.executor = mcp_protogen.emit.parallel.Inline
+    sys.addaudithook(watch)
+package = generate(Options(("2024-11-05", "2025-11-25")))
+content = [(file.path, file.content, file.origin) for file in package.files]
+print(hashlib.sha256(repr(content).encode()).hexdigest())
+print("\\n".join(events))
+"""
+
+SURROUNDINGS: dict[str, dict[str, str]] = {
+    "hash seed 0": {"PYTHONHASHSEED": "0", "LC_ALL": "C", "TZ": "UTC"},
+    "hash seed 1": {"PYTHONHASHSEED": "1", "LC_ALL": "C.UTF-8", "TZ": "Pacific/Chatham"},
+}
+
+
+def elsewhere(folder: Path, surroundings: dict[str, str], how: str) -> list[str]:
+    """What the program prints in another process, folder and environment."""
+    environment = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(folder),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        **surroundings,
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, how],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split("\n")
+
+
+@pytest.mark.parametrize("surroundings", SURROUNDINGS.values(), ids=SURROUNDINGS)
+def test_surroundings_do_not_matter(
+    surroundings: dict[str, str], several: Package, tmp_path: Path
+) -> None:
+    assert elsewhere(tmp_path, surroundings, "parallel")[0] == digest(several)
+    assert not any(tmp_path.iterdir())
+
+
+def test_nothing_is_written_and_nobody_is_asked(several: Package, tmp_path: Path) -> None:
+    found, *events = elsewhere(tmp_path, {"PYTHONHASHSEED": "2"}, "inline")
+    assert found == digest(several)
+    assert [event for event in events if event and "/dev/null" not in event] == []
+
+
+def test_one_processor_gives_the_same_bytes(
+    several: Package, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from mcp_protogen.emit import parallel
+
+    monkeypatch.setattr("mcp_protogen.generate.executor", parallel.Inline)
+    assert digest(generate(Options(("2024-11-05", "2025-11-25")))) == digest(several)
+
+
+def test_problems_of_several_revisions_are_shown_together() -> None:
+    broken = schemas.schema()
+    broken["$defs"]["A"] = ref("Nowhere")
+    given = {name: schemas.given(broken, f"{name}.json") for name in ("draft-a", "draft-b")}
+    with pytest.raises(ProblemError) as caught:
+        generate(Options(("draft-a", "draft-b"), given))
+    errors: list[Problem] = [p for p in caught.value.problems if p.level is Level.ERROR]
+    assert [problem.place for problem in errors] == ["draft-a.json", "draft-b.json"]

@@ -1,0 +1,110 @@
+"""Digests of inputs: everything that matters moves them, and nothing else does."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp_protogen.canonical import sha256
+from mcp_protogen.config import GivenSchema, Options
+from mcp_protogen.output.package import RevisionInputs
+from mcp_protogen.problems import ProblemError
+from mcp_protogen.resources import schema_folder
+from mcp_protogen.store.inputs import read_inputs
+
+REVISION = "2025-11-25"
+HEAVY = {"black", "datamodel_code_generator", "jinja2", "jsonschema", "pydantic", "typer"}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return Path(shutil.copytree(schema_folder(), tmp_path / "schema"))
+
+
+def inputs(folder: Path, revision: str = REVISION) -> RevisionInputs:
+    return read_inputs(Options((revision,)), folder).revisions[revision]
+
+
+def change(file: Path, **members: Any) -> None:
+    file.write_text(json.dumps({**json.loads(file.read_text()), **members}))
+
+
+def moved(before: RevisionInputs, after: RevisionInputs) -> set[str]:
+    names = RevisionInputs.__slots__
+    return {name for name in names if getattr(before, name) != getattr(after, name)}
+
+
+def test_a_pinned_revision_is_known_by_its_pin(folder: Path) -> None:
+    found = inputs(folder)
+    assert found.source == "pinned"
+    assert found.published.startswith("268a5f82")
+    assert (found.spec_commit or "").startswith("c4c367f9f582")
+
+
+@pytest.mark.parametrize("name", ["facts", "patches"])
+def test_a_changed_file_moves_its_digest_alone(name: str, folder: Path) -> None:
+    before = inputs(folder)
+    change(folder / REVISION / f"{name}.json", extra=1)
+    assert moved(before, inputs(folder)) == {name}
+
+
+def test_layout_and_order_of_members_move_nothing(folder: Path) -> None:
+    before = inputs(folder)
+    for file in (folder / REVISION).glob("[fp]*.json"):
+        data = json.loads(file.read_text())
+        file.write_text(json.dumps(dict(reversed(data.items())), indent=7))
+    assert moved(before, inputs(folder)) == set()
+
+
+def test_facts_move_with_those_they_inherit(folder: Path) -> None:
+    before = inputs(folder)
+    change(folder / "2024-11-05" / "facts.json", extra=1)
+    assert moved(before, inputs(folder)) == {"facts"}
+
+
+def test_descriptions_of_another_revision_move_nothing(folder: Path) -> None:
+    before = inputs(folder)
+    change(folder / "descriptions.json", overrides={"2026-07-28": {"types": {"A": "x"}}})
+    first = inputs(folder)
+    change(folder / "descriptions.json", overrides={"2026-07-28": {"types": {"A": "y"}}})
+    assert moved(first, inputs(folder)) == set()
+    change(folder / "descriptions.json", overrides={REVISION: {"types": {"A": "x"}}})
+    assert moved(before, inputs(folder)) == {"descriptions"}
+
+
+def test_an_unpinned_revision_lives_on_the_facts_of_the_nearest(folder: Path) -> None:
+    content = b'{"$defs": {"A": {"description": "words"}}}'
+    options = Options(("2025-12-01",), {"2025-12-01": GivenSchema("draft.json", content)})
+    found = read_inputs(options, folder).revisions["2025-12-01"]
+    assert (found.source, found.published) == ("draft.json", sha256(content))
+    assert found.schema == sha256(b'{\n  "$defs": {\n    "A": {}\n  }\n}\n')
+    assert (found.facts, found.patches) == (inputs(folder).facts, "")
+
+
+def test_kept_revisions_are_listed_as_they_were(folder: Path) -> None:
+    kept = {"draft": inputs(folder)}
+    found = read_inputs(Options((REVISION,), kept=kept), folder)
+    assert list(found.revisions) == [REVISION, "draft"]
+
+
+def test_templates_of_ones_own_move_the_digest(folder: Path, tmp_path: Path) -> None:
+    own = tmp_path / "own"
+    own.mkdir()
+    (own / "methods.py.jinja").write_text("")
+    default = read_inputs(Options(()), folder).templates_digest
+    assert read_inputs(Options((), templates=own), folder).templates_digest != default
+
+
+def test_an_altered_snapshot_is_refused(folder: Path) -> None:
+    (folder / REVISION / "schema.json").write_text("{}")
+    with pytest.raises(ProblemError, match="digest-mismatch"):
+        inputs(folder)
+
+
+def test_reading_them_imports_nothing_heavy() -> None:
+    code = "import sys, mcp_protogen.cli.commands, mcp_protogen.cli; print(*sys.modules)"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert HEAVY & set(ran.stdout.split()) == set()

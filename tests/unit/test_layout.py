@@ -1,0 +1,67 @@
+"""Which modules a package has, and what made each."""
+
+import ast
+
+import pytest
+import schemas
+from mcp_protogen.config import Options
+from mcp_protogen.generate import generate
+from mcp_protogen.names import Constant
+from mcp_protogen.output.package import Package, RevisionInputs
+from mcp_protogen.resources import runtime_folder
+
+KEPT = RevisionInputs("draft.json", "0", None, "0", "", "", "")
+
+
+@pytest.fixture(scope="module")
+def package() -> Package:
+    return generate(Options(("2025-06-18",), kept={"draft": KEPT}))
+
+
+def test_a_package_has_these_modules(package: Package) -> None:
+    own = {
+        file.path: file.origin for file in package.files if not file.path.startswith("_runtime/")
+    }
+    modules = ("__init__", "capabilities", "client", "methods", "models", "server")
+    assert set(own) == {
+        "__init__.py",
+        "py.typed",
+        *(f"v2025_06_18/{module}.py" for module in modules),
+    }
+    assert own["v2025_06_18/methods.py"] == "template methods.py.jinja"
+    assert own["v2025_06_18/__init__.py"] == "template revision.py.jinja"
+
+
+def test_the_runtime_is_copied_byte_for_byte(package: Package) -> None:
+    copied = {f.path: f.content for f in package.files if f.path.startswith("_runtime/")}
+    source = {
+        f"_runtime/{path.relative_to(runtime_folder()).as_posix()}": path.read_bytes()
+        for path in runtime_folder().rglob("*.py")
+    }
+    assert copied == source
+
+
+def test_revisions_that_are_kept_are_listed_and_not_made(package: Package) -> None:
+    listing = schemas.text_of(package, "__init__.py")
+    assert '"draft"' in listing and "vdraft" in listing
+    assert listing.index('"2025-06-18"') < listing.index('"draft"')
+
+
+def test_every_module_says_what_it_is_and_offers_what_it_has(package: Package) -> None:
+    for file in package.files:
+        if not file.path.endswith(".py") or file.path.startswith("_runtime/"):
+            continue
+        tree = ast.parse(file.content)
+        assert ast.get_docstring(tree), file.path
+        assert not [node for node in ast.walk(tree) if isinstance(node, ast.Global | ast.Delete)]
+
+
+def test_names_in_tables_are_constants(package: Package) -> None:
+    tree = ast.parse(schemas.text_of(package, "v2025_06_18/methods.py"))
+    names = [
+        node.target.id
+        for node in tree.body
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
+    ]
+    assert "CALL_TOOL" in names
+    assert all(Constant(name).isupper() for name in names)

@@ -1,0 +1,140 @@
+"""Methods, capabilities, errors and rules of the IR."""
+
+from typing import Any
+
+import schemas
+from mcp_protogen.ir import MethodIR, RevisionIR
+from schemas import PAGE, STRING, Json, record, ref, union
+
+
+def derived(stated: Json | None = None, **more: Any) -> RevisionIR:
+    document = schemas.schema()
+    document["$defs"] |= more
+    return schemas.derive(document, stated).ir
+
+
+def method(ir: RevisionIR, name: str) -> MethodIR:
+    return next(method for method in ir.methods if method.method == name)
+
+
+def draft(**more: Any) -> RevisionIR:
+    document = schemas.schema()
+    document["$defs"] |= more
+    return schemas.read(document).ir
+
+
+def test_methods_are_in_wire_order_and_have_what_the_facts_say() -> None:
+    ir = derived()
+    assert [m.method for m in ir.methods] == sorted(schemas.facts()["methods"])
+    say = method(ir, "echo/say")
+    assert (say.stem, say.constant, say.message) == ("say", "SAY", "SayRequest")
+    assert (say.senders, say.params, say.results) == (
+        ("client",),
+        "SayRequestParams",
+        ("SayResult",),
+    )
+    assert (say.traits, say.phase, say.since, say.source) == (
+        ("paginated",),
+        "any",
+        schemas.REVISION,
+        PAGE,
+    )
+
+
+def test_a_gate_names_the_capability_and_who_declares_it() -> None:
+    ir = derived()
+    (need,) = method(ir, "echo/say").requires
+    assert (need.capability, need.role, need.sender) == ("SERVER_ECHO", "server", "client")
+    (need,) = method(ir, "user/ask").requires
+    assert (need.capability, need.role, need.sender) == ("CLIENT_ASKING", "client", "server")
+
+
+def test_a_gate_on_the_other_side_is_spelt_out_for_each_sender() -> None:
+    document = schemas.schema()
+    both: Json = {"type": "object", "properties": {"pings": {"type": "boolean"}}}
+    document["$defs"] |= {"ClientCapabilities": both, "ServerCapabilities": both}
+    stated = schemas.facts()
+    gates = {party: {"pings": {"kind": "flag", "source": PAGE}} for party in ("client", "server")}
+    stated["capabilities"] = gates
+    for name in ("echo/say", "user/ask"):
+        del stated["methods"][name]["requires"]
+    when = [{"member": "mode", "one_of": ["loud"], "or_absent": True}]
+    gate = {"level": "SHOULD", "when": when, "source": PAGE}
+    stated["methods"]["ping"]["requires"] = {"receiver.pings": gate}
+    ir = schemas.derive(document, stated).ir
+    needs = method(ir, "ping").requires
+    assert [(need.sender, need.role) for need in needs] == [
+        ("client", "server"),
+        ("server", "client"),
+    ]
+    (condition,) = needs[0].when
+    assert (condition.member, condition.one_of, condition.or_absent) == ("mode", ("loud",), True)
+    stated["methods"]["ping"]["requires"] = {"sender.pings": gate}
+    needs = method(schemas.derive(document, stated).ir, "ping").requires
+    assert [need.role for need in needs] == ["client", "server"]
+
+
+def test_capabilities_are_those_of_the_schema() -> None:
+    found = [(c.constant, c.path, c.flag) for c in derived().capabilities]
+    assert found == [
+        ("CLIENT_ASKING", ("asking",), False),
+        ("SERVER_ECHO", ("echo",), False),
+        ("SERVER_ECHO_LOUD", ("echo", "loud"), True),
+        ("SERVER_LOGGING", ("logging",), False),
+    ]
+
+
+def test_a_method_without_facts_shows_its_traits_in_its_types() -> None:
+    ir = draft(
+        SayRequestParams2=record(
+            cursor=STRING, task=record(ttl={"type": "integer"}), inputResponses={}
+        ),
+        SayRequest=schemas.message("echo/say", ref("SayRequestParams2")),
+        SayResult=record(nextCursor=STRING, ttlMs={"type": "integer"}),
+    )
+    say = method(ir, "echo/say")
+    assert say.traits == ("cacheable", "may_require_input", "paginated", "task_augmentable")
+    assert (say.since, say.requires, say.removed) == ("draft", (), None)
+
+
+def test_a_method_without_params_takes_those_of_any_message() -> None:
+    plain = record(("method",), method={"const": "user/ask"})
+    said = record(("method",), method={"const": "notifications/gone"})
+    ir = draft(AskRequest=plain, GoneNotification=said, NotificationParams=record(x=STRING))
+    assert method(ir, "user/ask").params == "RequestParams"
+    assert method(ir, "notifications/gone").params == "NotificationParams"
+    assert not method(ir, "user/ask").params_required
+
+
+def test_inherited_facts_about_what_is_gone_are_not_used() -> None:
+    ir = draft(
+        CallToolRequest=schemas.message("tools/call", record(name=STRING)),
+        ClientRequest=union("SayRequest", "PingRequest", "CallToolRequest"),
+    )
+    call = method(ir, "tools/call")
+    assert call.requires == ()
+    assert call.results == ("EmptyResult",)
+    assert all(error.data is None for error in ir.errors)
+
+
+def test_errors_go_from_the_oldest_and_keep_their_meaning() -> None:
+    stated = schemas.facts()
+    stated["errors"]["-32042"] = {
+        "name": "ASK_FIRST",
+        "data": "AskResult",
+        "emit": "server",
+        "source": PAGE,
+    }
+    found = [(e.code, e.name, e.data, e.emit) for e in derived(stated).errors]
+    assert found == [
+        (-32042, "ASK_FIRST", "AskResult", "server"),
+        (-32700, "PARSE_ERROR", None, "both"),
+    ]
+
+
+def test_rules_and_metadata_come_from_the_facts() -> None:
+    ir = derived()
+    assert (ir.rules.receive_batches, ir.rules.error_id_optional) == (False, True)
+    assert ir.rules.result_type_values == ()
+    (key,) = ir.meta_keys
+    assert (key.key, key.constant, key.on) == ("progressToken", "META_PROGRESS_TOKEN", ("request",))

@@ -1,0 +1,95 @@
+"""Models: written by another tool, held to the IR."""
+
+import ast
+from typing import Any
+
+import pytest
+import schemas
+from mcp_protogen.emit import models
+from mcp_protogen.emit.models import ModelsSource
+from mcp_protogen.resources import templates_folder
+from schemas import STRING, record, ref
+
+
+def emit(**more: Any) -> ModelsSource:
+    document = schemas.schema()
+    document["$defs"] |= more
+    derived = schemas.derive(document)
+    return models.emit(derived.ir, derived.schema, templates_folder())
+
+
+def classes(source: ModelsSource) -> dict[str, str]:
+    return {
+        node.name: ast.unparse(node)
+        for node in ast.parse(source.body).body
+        if isinstance(node, ast.ClassDef)
+    }
+
+
+@pytest.fixture(scope="module")
+def tiny() -> ModelsSource:
+    return emit()
+
+
+def test_only_what_is_used_is_imported(tiny: ModelsSource) -> None:
+    assert dict(tiny.imports) == {
+        "typing": ("Annotated", "Any", "Literal"),
+        "pydantic": ("Field",),
+        "typing_extensions": ("TypeAliasType",),
+        ".._runtime.wire": ("Integer", "Number", "OpenUnion", "UnknownContent", "WireModel"),
+    }
+
+
+def test_the_body_holds_definitions_and_nothing_else(tiny: ModelsSource) -> None:
+    kinds = {type(node).__name__ for node in ast.parse(tiny.body).body}
+    assert kinds <= {"ClassDef", "Assign", "Expr"}
+    assert "import" not in tiny.body
+
+
+def test_no_class_has_a_made_up_name(tiny: ModelsSource) -> None:
+    assert not [name for name in classes(tiny) if name[-1].isdigit() or "RootModel" in name]
+
+
+def test_content_unions_stay_open_and_others_are_tagged(tiny: ModelsSource) -> None:
+    assert 'Annotated[TextBlock | LinkBlock | UnknownContent, OpenUnion("type")]' in tiny.body
+    assert "discriminator='method'" in tiny.body or 'discriminator="method"' in tiny.body
+
+
+def test_a_name_that_python_reserves_keeps_its_wire_name() -> None:
+    written = classes(emit(A=record(**{"list": STRING, "class": STRING, "a/bC": STRING})))["A"]
+    assert "list_: Annotated[str | None, Field(alias='list')] = None" in written
+    assert "class_: Annotated[str | None, Field(alias='class')] = None" in written
+    assert "b_c: Annotated[str | None, Field(alias='a/bC')] = None" in written
+
+
+@pytest.mark.parametrize(
+    "name", ["A1", "FOO", "Foo_Bar", "A_", "Model", "BaseModel", "Enum", "TypedDict"]
+)
+def test_type_names_are_kept_as_they_are(name: str) -> None:
+    written = emit(**{name: record(x=STRING), "Use": record(y=ref(name))})
+    assert name in classes(written)
+    assert f"y: {name} | None = None" in classes(written)["Use"]
+
+
+def test_members_may_be_called_like_types_and_modules() -> None:
+    members = [
+        "any",
+        "field",
+        "literal",
+        "date",
+        "datetime",
+        "typing",
+        "pydantic",
+        "integer",
+        "self",
+    ]
+    written = classes(emit(A=record(**dict.fromkeys(members, STRING))))["A"]
+    for member in members:
+        assert f"    {member}: str | None = None" in written
+
+
+def test_types_that_contain_themselves_are_quoted_and_built_on_first_use() -> None:
+    written = emit(Node=record(next=ref("Node"), name=STRING))
+    assert "next: 'Node | None' = None" in classes(written)["Node"]
+    assert "name: str | None = None" in classes(written)["Node"]
+    assert "model_rebuild" not in written.body

@@ -1,0 +1,137 @@
+"""Names: a value of these types cannot be anything but an identifier."""
+
+import builtins
+import keyword
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mcp_protogen import names
+from mcp_protogen.resources import runtime_folder
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("listChanged", "list_changed"),
+        ("URLElicitation", "url_elicitation"),
+        ("JSONRPCError", "jsonrpc_error"),
+        ("sampling/createMessage", "sampling_create_message"),
+        ("ttlMs", "ttl_ms"),
+        ("tools", "tools"),
+        ("sha256Sum", "sha256_sum"),
+        ("_meta", "meta"),
+        ("", ""),
+    ],
+)
+def test_snake_case(text: str, expected: str) -> None:
+    assert names.snake(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("inputSchema", "InputSchema"), ("_meta", "Meta"), ("list_changed", "ListChanged")],
+)
+def test_pascal_case(text: str, expected: str) -> None:
+    assert names.pascal(text) == expected
+
+
+@pytest.mark.parametrize("text", ["Tool", "JSONRPCError", "A1", "A_", "A_B"])
+def test_type_names_stay_as_they_are(text: str) -> None:
+    assert names.class_name(text) == text
+
+
+@pytest.mark.parametrize(
+    "text", sorted({*keyword.kwlist, *dir(builtins), *names.RESERVED_TYPES, "a", "_A"})
+)
+def test_types_are_not_called_like_what_python_or_annotations_use(text: str) -> None:
+    with pytest.raises(names.UnsafeName):
+        names.class_name(text)
+
+
+@pytest.mark.parametrize(
+    ("wire", "expected"),
+    [
+        ("_meta", "meta"),
+        ("$schema", "schema_"),
+        ("progressToken", "progress_token"),
+        ("io.modelcontextprotocol/clientInfo", "client_info"),
+        ("com.example/x-y", "x_y"),
+        ("a.b", "a_b"),
+        ("type", "type"),
+        ("id", "id"),
+    ],
+)
+def test_member_names_lose_marks_and_vendor(wire: str, expected: str) -> None:
+    assert names.field_name(wire) == expected
+
+
+@pytest.mark.parametrize(
+    "wire", [*filter(str.islower, keyword.kwlist), "list", "str", "model_config", "json", "copy"]
+)
+def test_members_called_like_keywords_and_builtins_get_a_suffix(wire: str) -> None:
+    assert names.field_name(wire) == f"{wire}_"
+
+
+@pytest.mark.parametrize("wire", ["", "_", "1", "é", "a b", "x\n", "a/", "a;b", "日本"])
+def test_member_names_that_are_no_identifier_are_refused(wire: str) -> None:
+    with pytest.raises(names.UnsafeName):
+        names.field_name(wire)
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ("CallToolRequest", "call_tool"),
+        ("CancelledNotification", "cancelled"),
+        ("ImportRequest", "import_"),
+        ("NotifyRequest", "notify_"),
+        ("RequestRequest", "request_"),
+    ],
+)
+def test_stub_names_come_from_message_types(message: str, expected: str) -> None:
+    assert names.stem(message) == expected
+
+
+def test_a_message_without_a_name_of_its_own_has_no_stub() -> None:
+    with pytest.raises(names.UnsafeName):
+        names.stem("Request")
+
+
+def test_no_stub_replaces_what_its_base_class_defines() -> None:
+    from mcp_protogen.runtime.peer import ClientBase, Peer, ServerBase
+
+    assert (runtime_folder() / "peer.py").is_file()
+    attributes = {name for base in (ClientBase, Peer, ServerBase) for name in dir(base)}
+    for name in attributes:
+        if not name.startswith("_") and name.islower():
+            assert names.stem(f"{names.pascal(name)}Request") == f"{name}_"
+
+
+def test_constants() -> None:
+    assert names.constant("server", "tools", "listChanged") == "SERVER_TOOLS_LIST_CHANGED"
+    with pytest.raises(names.UnsafeName):
+        names.constant("", "é")
+
+
+@pytest.mark.parametrize(
+    ("revision", "expected"),
+    [("2025-11-25", "v2025_11_25"), ("draft", "vdraft"), ("DRAFT-2026.1", "vdraft_2026_1")],
+)
+def test_folders_of_revisions(revision: str, expected: str) -> None:
+    assert names.module_name(revision) == expected
+
+
+def test_duplicates_are_named_once_and_sorted() -> None:
+    assert names.duplicates(["b", "a", "b", "a", "b", "c"]) == ["a", "b"]
+
+
+@settings(derandomize=True, database=None, max_examples=300)
+@given(st.text(max_size=12) | st.from_regex(r"[A-Za-z_$/. -]{1,12}"))
+def test_whatever_goes_in_only_identifiers_come_out(text: str) -> None:
+    for make in (names.class_name, names.field_name, names.stem, names.constant, names.module_name):
+        try:
+            name = make(text)
+        except names.UnsafeName:
+            continue
+        assert name.isidentifier() and name.isascii() and not keyword.iskeyword(name)

@@ -1,0 +1,89 @@
+"""The part of JSON Schema that models can say."""
+
+from typing import Any
+
+import pytest
+from mcp_protogen.normalise import dialect
+from mcp_protogen.problems import Level, ProblemError
+from schemas import STRING, Json, record, ref
+
+
+def plain(value: Any, *json_schemas: str) -> Json:
+    document, _ = dialect.plain({"$defs": {"A": value}}, json_schemas, "x.json")
+    definition: Json = document["$defs"]["A"]
+    return definition
+
+
+def warned(value: Any) -> list[str]:
+    _, problems = dialect.plain({"$defs": {"A": value}}, (), "x.json")
+    assert {problem.level for problem in problems} <= {Level.WARNING}
+    return [problem.pointer for problem in problems]
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (True, {}),
+        (record(x=True), record(x={})),
+        ({"description": "x", "title": "x", "default": 1, "x-y": {}, "$anchor": "q"}, {}),
+        ({"type": ["string"]}, STRING),
+        ({"oneOf": [STRING]}, {"anyOf": [STRING]}),
+        ({"enum": [1, 1.0, True, "a", "a"]}, {"enum": [1, True, "a"]}),
+        ({"const": None}, {"type": "null"}),
+        ({"enum": ["a", None]}, {"anyOf": [{"enum": ["a"]}, {"type": "null"}]}),
+        ({**ref("B"), "description": "x"}, ref("B")),
+        ({**ref("B"), "required": ["x"]}, {"allOf": [ref("B"), {"required": ["x"]}]}),
+        (
+            {"type": "object", "additionalProperties": True},
+            {"type": "object", "additionalProperties": {}},
+        ),
+        ({"type": "string", "anyOf": [{"const": "a"}, {}]}, {"anyOf": [{"const": "a"}, STRING]}),
+    ],
+)
+def test_forms_become_plain(value: Any, expected: Json) -> None:
+    assert plain(value) == expected
+
+
+def test_a_foreign_json_schema_is_not_read() -> None:
+    foreign = {"$dynamicRef": "#x", "properties": {"y": False}}
+    found = plain(record(schema=foreign), "A.schema")
+    assert found["properties"]["schema"] == {"type": "object", "additionalProperties": {}}
+
+
+def test_bounds_stay_on_members_only() -> None:
+    bounded = {"type": "integer", "minimum": 1}
+    assert plain(record(x=bounded))["properties"]["x"] == bounded
+    assert warned(bounded) == ["/$defs/A/minimum"]
+    assert warned(record(x={"type": "array", "items": bounded})) == [
+        "/$defs/A/properties/x/items/minimum"
+    ]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"type": "string", "minimum": 1},
+        {"type": "integer", "minLength": 1},
+        {"const": "a", "minLength": 1},
+        {"enum": ["a"], "maxLength": 1},
+    ],
+)
+def test_bounds_of_another_type_are_left_out(value: Json) -> None:
+    assert plain(record(x=value))["properties"]["x"].keys() <= {"type", "const", "enum"}
+
+
+def test_the_type_of_undeclared_members_counts_where_there_are_no_others() -> None:
+    strings = {"type": "object", "additionalProperties": STRING}
+    assert plain(strings) == strings
+    assert warned(strings) == []
+    assert warned({**record(x=STRING), "additionalProperties": STRING}) == [
+        "/$defs/A/additionalProperties"
+    ]
+    assert warned({**record(x=STRING), "additionalProperties": {}}) == []
+
+
+def test_everything_refused_is_shown_with_its_place() -> None:
+    with pytest.raises(ProblemError) as caught:
+        plain({"properties": {"x": False, "y/z": {"enum": []}}, "pattern": "x"})
+    refused = [p.pointer for p in caught.value.problems if p.level is Level.ERROR]
+    assert refused == ["/$defs/A/properties/x", "/$defs/A/properties/y~1z/enum"]

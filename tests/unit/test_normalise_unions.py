@@ -1,0 +1,111 @@
+"""Unions: the facts order and name them, the schema says what is in them."""
+
+from typing import Any
+
+from mcp_protogen.normalise import unions
+from mcp_protogen.store.facts import Facts
+from schemas import STRING, Json, record, ref, union
+
+A = record(("type",), type={"const": "a"})
+B = record(("type",), type={"const": "b"})
+C = record(("type",), type={"const": "c"})
+OPTIONAL = record((), type={"const": "d"})
+TYPES: Json = {"A": A, "B": B, "C": C}
+
+
+def facts(**document: Any) -> Facts:
+    return Facts("x", document, "x")
+
+
+def stated(**arms: list[str]) -> Facts:
+    return facts(unions={name: {"arms": listed} for name, listed in arms.items()})
+
+
+def test_arms_are_in_the_order_of_the_facts() -> None:
+    found = unions.ordered({**TYPES, "U": union("A", "B", "C")}, stated(U=["C", "A", "B"]))
+    assert found["U"] == union("C", "A", "B")
+
+
+def test_an_arm_that_the_facts_do_not_know_goes_last() -> None:
+    found = unions.ordered({**TYPES, "U": union("C", "A", "B")}, stated(U=["B", "A"]))
+    assert found["U"] == union("B", "A", "C")
+
+
+def test_an_arm_that_the_schema_no_longer_has_is_dropped() -> None:
+    found = unions.ordered({**TYPES, "U": union("A", "B")}, stated(U=["B", "C", "A", "Gone"]))
+    assert found["U"] == union("B", "A")
+
+
+def test_unions_nest_as_the_facts_say() -> None:
+    definitions = {**TYPES, "U": union("A", "B", "C")}
+    found = unions.ordered(definitions, stated(U=["C", "AB"], AB=["B", "A"]))
+    assert found["U"] == union("C", "AB")
+    assert found["AB"] == union("B", "A")
+
+
+def test_a_union_written_out_at_its_uses_becomes_a_definition() -> None:
+    definitions = {**TYPES, "Use": record(x={"type": "array", "items": union("B", "A")})}
+    found = unions.ordered(definitions, stated(AB=["A", "B"]))
+    assert found["AB"] == union("A", "B")
+    assert found["Use"]["properties"]["x"]["items"] == ref("AB")
+
+
+def test_a_union_of_what_is_not_there_is_not_made() -> None:
+    found = unions.ordered(TYPES, stated(U=["A", "Gone"], V=["U"], W=["Gone"]))
+    assert found == TYPES
+
+
+def test_a_type_that_became_an_object_stays_one() -> None:
+    other = record(x=STRING)
+    assert unions.ordered({**TYPES, "U": other}, stated(U=["A", "B"]))["U"] == other
+
+
+def test_a_union_of_one_arm_that_is_written_out_is_a_union() -> None:
+    assert unions.ordered({**TYPES, "U": C}, stated(U=["A", "C"]))["U"] == union("C")
+    assert unions.ordered({**TYPES, "U": C}, stated(U=["A"]))["U"] == union("C")
+
+
+def test_an_alias_that_the_schema_wrote_out_keeps_its_name() -> None:
+    definitions = {"Result": record(x=STRING), "EmptyResult": record(x=STRING), **TYPES}
+    definitions["U"] = union("A", "Result")
+    found = unions.ordered(definitions, stated(U=["EmptyResult", "A"]))
+    assert found["U"] == union("EmptyResult", "A")
+
+
+def test_two_arms_that_look_alike_are_two() -> None:
+    definitions = {"X": record(x=STRING), "Y": record(x=STRING), "U": union("X", "Y")}
+    assert unions.ordered(definitions, stated(U=["Y", "X"]))["U"] == union("Y", "X")
+    assert unions.ordered(definitions, stated(U=["Y"]))["U"] == union("Y", "X")
+
+
+def test_enumerations_are_in_the_order_of_the_facts() -> None:
+    definitions = {"E": {"enum": ["a", "b", "new", "c"]}, "T": record(x={"enum": ["a", "b"]})}
+    orders = {"E": {"values": ["c", "b", "a"]}, "T.x": {"values": ["b", "a"]}}
+    found = unions.ordered(definitions, facts(enums=orders))
+    assert found["E"]["enum"] == ["c", "b", "a", "new"]
+    assert found["T"]["properties"]["x"]["enum"] == ["b", "a"]
+
+
+def test_a_tag_is_a_constant_that_every_arm_requires() -> None:
+    found = unions.tagged({**TYPES, "U": union("A", "B")}, ())
+    assert found["U"]["discriminator"] == {"propertyName": "type"}
+    assert "x-open" not in found["U"]
+
+
+def test_no_tag_where_an_arm_may_leave_it_out_or_shares_it() -> None:
+    same = record(("type",), type={"const": "a"})
+    definitions = {**TYPES, "D": OPTIONAL, "S": same, "N": STRING}
+    for arms in (["A", "D"], ["A", "S"], ["A", "N"], ["A"]):
+        assert "discriminator" not in unions.tagged({**definitions, "U": union(*arms)}, ())["U"]
+
+
+def test_a_union_of_content_welcomes_other_kinds() -> None:
+    found = unions.tagged({**TYPES, "U": union("A", "B"), "V": union("A", "C")}, {"A", "B"})
+    assert found["U"]["x-open"] is True
+    assert "x-open" not in found["V"]
+
+
+def test_a_tagged_union_inside_a_member_gets_a_name() -> None:
+    found = unions.tagged({**TYPES, "T": record(x={"type": "array", "items": union("A", "B")})}, ())
+    assert found["T"]["properties"]["x"]["items"] == ref("TX")
+    assert found["TX"]["discriminator"] == {"propertyName": "type"}

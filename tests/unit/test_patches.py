@@ -1,0 +1,102 @@
+"""The ledger: each entry asserts what it replaces, and all that no longer hold are shown."""
+
+import copy
+from typing import Any
+
+import pytest
+from mcp_protogen.problems import Problem, ProblemError
+from mcp_protogen.store.patches import apply
+
+SCHEMA: dict[str, Any] = {"$defs": {"A": {"type": "string"}, "B": {"required": ["x", "y"]}}}
+
+
+def entry(pointer: str, **rest: Any) -> dict[str, Any]:
+    return {"pointer": pointer, "reason": "Why.", "source": "schema.ts", **rest}
+
+
+def refused(*ledger: dict[str, Any]) -> tuple[Problem, ...]:
+    with pytest.raises(ProblemError) as caught:
+        apply(SCHEMA, ledger, "patches.json")
+    return caught.value.problems
+
+
+def test_a_value_is_replaced_added_and_removed() -> None:
+    before = copy.deepcopy(SCHEMA)
+    patched = apply(
+        SCHEMA,
+        (
+            entry("/$defs/A/type", was="string", now="integer"),
+            entry("/$defs/C", now={"type": "null"}),
+            entry("/$defs/B/required", was=["x", "y"]),
+            entry("/$defs/C/type", was="null", now="boolean"),
+        ),
+        "patches.json",
+    )
+    assert patched == {"$defs": {"A": {"type": "integer"}, "B": {}, "C": {"type": "boolean"}}}
+    assert before == SCHEMA
+
+
+def test_items_of_arrays_are_patched_by_index() -> None:
+    patched = apply(SCHEMA, (entry("/$defs/B/required/1", was="y", now="z"),), "")
+    assert patched["$defs"]["B"]["required"] == ["x", "z"]
+
+
+def test_the_ledger_stays_untouched_when_later_entries_change_what_it_put_in() -> None:
+    ledger = (entry("/$defs/C", now={"a": 1}), entry("/$defs/C/a", was=1, now=2))
+    apply(SCHEMA, ledger, "")
+    assert ledger[0]["now"] == {"a": 1}
+
+
+def test_a_value_that_has_moved_on_is_refused() -> None:
+    (problem,) = refused(entry("/$defs/A/type", was="number", now="integer"))
+    assert problem.code == "stale-patch"
+    assert problem.place == "patches.json#/patches/0"
+    assert "found 'string'" in problem.message
+    assert "anew" in problem.hint
+
+
+def test_a_patch_that_is_already_upstream_says_so() -> None:
+    (problem,) = refused(entry("/$defs/A/type", was="number", now="string"))
+    assert "drop this entry" in problem.hint
+
+
+def test_a_removal_that_is_already_upstream_says_so() -> None:
+    (problem,) = refused(entry("/$defs/A/format", was="uri"))
+    assert "drop this entry" in problem.hint
+
+
+def test_what_should_be_absent_and_is_there_is_refused() -> None:
+    (problem,) = refused(entry("/$defs/A/type", now="integer"))
+    assert problem.code == "stale-patch"
+
+
+def test_a_place_whose_parent_is_gone_is_refused() -> None:
+    (problem,) = refused(entry("/$defs/Z/type", now="integer"))
+    assert "nothing is there" in problem.message
+
+
+@pytest.mark.parametrize(
+    "pointer", ["/$defs/B/required/9", "/$defs/B/required/x", "/$defs/A/type/x"]
+)
+def test_a_place_that_cannot_hold_anything_is_refused(pointer: str) -> None:
+    (problem,) = refused(entry(pointer, now="z"))
+    assert problem.code == "stale-patch"
+
+
+@pytest.mark.parametrize(("there", "was"), [(True, 1), (1, True)])
+def test_true_is_not_one(there: Any, was: Any) -> None:
+    schema: dict[str, Any] = {"$defs": {"A": {"const": there}}}
+    with pytest.raises(ProblemError):
+        apply(schema, (entry("/$defs/A/const", was=was, now="x"),), "")
+
+
+def test_every_stale_entry_is_shown_and_good_ones_between_them_are_not() -> None:
+    found = refused(
+        entry("/$defs/A/type", was="null", now="x"),
+        entry("/$defs/A/type", was="string", now="integer"),
+        entry("/$defs/Q", was={}),
+    )
+    assert [problem.place for problem in found] == [
+        "patches.json#/patches/0",
+        "patches.json#/patches/2",
+    ]

@@ -1,0 +1,208 @@
+"""Pins: which published bytes a revision stands for, and how that moves on."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from mcp_protogen.canonical import sha256
+from mcp_protogen.cli.report import Status
+from mcp_protogen.output import files
+from mcp_protogen.problems import ProblemError
+from mcp_protogen.store.adoption import Origin, add, verification, verify
+from mcp_protogen.store.pins import (
+    load_pins,
+    nearest_revision,
+    pin_of,
+    pins_file,
+    read_snapshot,
+    snapshot_file,
+)
+from packages import faults
+
+FIRST = b'{"$defs": {"A": {"type": "integer", "description": "one"}}}'
+REWORDED = b'{"$defs": {"A": {"type": "integer", "description": "two"}}}'
+SECOND = b'{"$defs": {"A": {"type": "number"}, "B": {}}}'
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    add("2030-01-01", FIRST, Origin(date="2030-01-02", note="The first."), "a.json", tmp_path)
+    return tmp_path
+
+
+def test_the_first_pin_needs_no_file_to_start_from(folder: Path) -> None:
+    pin = load_pins(folder)["2030-01-01"]
+    assert pin.published.sha256 == sha256(FIRST)
+    assert pin.spec_path == "schema/2030-01-01/schema.json"
+    assert pin.history == ()
+    assert json.loads(read_snapshot("2030-01-01", folder)) == {"$defs": {"A": {"type": "integer"}}}
+
+
+def test_a_new_publication_moves_the_one_before_into_history(folder: Path) -> None:
+    pin = add("2030-01-01", SECOND, Origin(spec_commit="abcdef1"), "b.json", folder)
+    assert pin == load_pins(folder)["2030-01-01"]
+    assert pin.published.changed == ("/$defs/A/type", "/$defs/B")
+    assert [(p.sha256, p.date) for p in pin.history] == [(sha256(FIRST), "2030-01-02")]
+
+
+def test_adding_the_same_bytes_again_only_completes_what_is_known(folder: Path) -> None:
+    pin = add("2030-01-01", FIRST, Origin(spec_commit="abcdef1"), "a.json", folder)
+    assert (pin.published.spec_commit, pin.published.date) == ("abcdef1", "2030-01-02")
+    assert pin.history == ()
+
+
+def test_pins_of_other_revisions_stay(folder: Path) -> None:
+    add("draft", SECOND, Origin(), "b.json", folder)
+    assert list(load_pins(folder)) == ["2030-01-01", "draft"]
+
+
+@pytest.mark.parametrize("name", ["../x", "", "a b", "x/y", "1..2"])
+def test_a_revision_that_is_no_safe_folder_name_is_refused(name: str, tmp_path: Path) -> None:
+    with pytest.raises(ProblemError, match="unsafe-name"):
+        add(name, FIRST, Origin(), "a.json", tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("content", [b"<html>", b"{}", b"[]"])
+def test_nothing_is_written_for_what_is_no_schema(content: bytes, folder: Path) -> None:
+    before = pins_file(folder).read_bytes()
+    with pytest.raises(ProblemError):
+        add("2030-01-01", content, Origin(), "a.json", folder)
+    assert pins_file(folder).read_bytes() == before
+
+
+def test_a_pin_that_could_not_be_written_leaves_no_half_file(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(path: Path, content: bytes) -> None:
+        path.write_bytes(content[:5])
+        raise OSError(28, "No space left on device")
+
+    before = sorted(folder.rglob("*"))
+    monkeypatch.setattr(files, "write_new", full)
+    with pytest.raises(ProblemError, match="cannot-write"):
+        add("2030-01-01", SECOND, Origin(), "b.json", folder)
+    assert sorted(folder.rglob("*")) == before
+    assert read_snapshot("2030-01-01", folder)
+
+
+def test_an_altered_snapshot_is_refused(folder: Path) -> None:
+    snapshot_file("2030-01-01", folder).write_text("{}")
+    with pytest.raises(ProblemError, match="digest-mismatch"):
+        read_snapshot("2030-01-01", folder)
+    assert verify("2030-01-01", None, folder).problems[0].code == "digest-mismatch"
+
+
+def test_a_missing_snapshot_is_refused(folder: Path) -> None:
+    snapshot_file("2030-01-01", folder).unlink()
+    with pytest.raises(ProblemError, match="missing-snapshot"):
+        read_snapshot("2030-01-01", folder)
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["", "[]", "{}", '{"format": 2, "revisions": {}}', '{"format": 1, "revisions": {"a": {}}}'],
+)
+def test_unusable_pins_are_one_problem(content: str, tmp_path: Path) -> None:
+    pins_file(tmp_path).write_text(content)
+    with pytest.raises(ProblemError, match=r"bad-pins|not-json"):
+        load_pins(tmp_path)
+
+
+def test_an_unknown_revision_is_answered_with_the_nearest_name() -> None:
+    with pytest.raises(ProblemError, match="did you mean 2025-11-25"):
+        pin_of("2025-11-26", load_pins())
+
+
+@pytest.mark.parametrize(
+    ("revision", "nearest"),
+    [
+        ("draft", "2026-07-28"),
+        ("2025-12-01", "2025-11-25"),
+        ("2025-11-25", "2025-11-25"),
+        ("2020-01-01", "2024-11-05"),
+    ],
+)
+def test_an_unpinned_revision_takes_after_the_newest_before_it(revision: str, nearest: str) -> None:
+    assert nearest_revision(revision, load_pins()) == nearest
+
+
+def test_the_pinned_publication_is_recognised(folder: Path) -> None:
+    assert verify("2030-01-01", ("a.json", FIRST), folder).problems == ()
+
+
+def test_an_earlier_publication_is_named_with_its_date_and_differences(folder: Path) -> None:
+    add("2030-01-01", SECOND, Origin(date="2030-02-02"), "b.json", folder)
+    (problem,) = verify("2030-01-01", ("a.json", FIRST), folder).problems
+    assert problem.code == "earlier-publication"
+    for text in ("2030-01-02", "The first.", "/$defs/A/type, /$defs/B"):
+        assert text in problem.message
+    assert "2030-02-02" in problem.hint
+
+
+def test_an_unknown_publication_is_shown_by_pointers(folder: Path) -> None:
+    (problem,) = verify("2030-01-01", ("b.json", SECOND), folder).problems
+    assert problem.code == "unknown-publication"
+    assert "/$defs/A/type, /$defs/B" in problem.message
+
+
+def test_an_unknown_publication_that_is_only_reworded_is_said_to_be(folder: Path) -> None:
+    (problem,) = verify("2030-01-01", ("c.json", REWORDED), folder).problems
+    assert "only in prose" in problem.message
+
+
+def test_the_publication_of_another_revision_is_recognised(folder: Path) -> None:
+    add("draft", SECOND, Origin(), "b.json", folder)
+    (problem,) = verify("2030-01-01", ("b.json", SECOND), folder).problems
+    assert problem.hint == "this is a publication of draft"
+
+
+def test_a_snapshot_made_by_another_rule_is_found_out(folder: Path) -> None:
+    other = b'{"$defs": {"A": {}}}\n'
+    text = pins_file(folder).read_text()
+    pinned = load_pins(folder)["2030-01-01"].snapshot_sha256
+    pins_file(folder).write_text(text.replace(pinned, sha256(other)))
+    snapshot_file("2030-01-01", folder).write_bytes(other)
+    (problem,) = verify("2030-01-01", ("a.json", FIRST), folder).problems
+    assert problem.code == "snapshot-differs"
+
+
+def test_a_published_file_is_held_against_one_revision_only(folder: Path) -> None:
+    with pytest.raises(ProblemError, match="ambiguous-schema"):
+        verification(None, ("a.json", FIRST), folder)
+
+
+def test_all_committed_snapshots_are_the_pinned_ones() -> None:
+    report = verification(None, None)
+    assert report.status is Status.FINE
+    assert len(report.revisions) == 5
+
+
+@pytest.mark.parametrize("revision", load_pins())
+def test_each_pin_names_the_published_bytes(
+    revision: str, published: Callable[[str], bytes]
+) -> None:
+    assert verify(revision, (revision, published(revision))).problems == ()
+
+
+def test_all_known_publications_are_in_the_pins(shared: Path) -> None:
+    known = json.loads((shared / "spec" / "schema-history.json").read_text())
+    for revision, pin in load_pins().items():
+        publications = (*pin.history, pin.published)
+        assert [p.sha256 for p in publications] == [k["sha256"] for k in known[revision]]
+        assert [p.date for p in publications] == [k["date"] for k in known[revision]]
+        for publication, entry in zip(publications, known[revision], strict=True):
+            pointers = (change["pointer"] for change in entry["structural_changes"])
+            expected = sorted(p.replace("/definitions/", "/$defs/") for p in pointers)
+            assert list(publication.changed) == expected
+            assert (publication.spec_commit or "").startswith(entry["commit"])
+
+
+def test_the_committed_pins_follow_their_published_format() -> None:
+    assert faults("pins", pins_file().read_bytes()) == []
+
+
+def test_pins_made_by_the_tool_follow_the_published_format(folder: Path) -> None:
+    add("2030-01-01", SECOND, Origin(spec_commit="abcdef1"), "b.json", folder)
+    assert faults("pins", pins_file(folder).read_bytes()) == []

@@ -1,0 +1,234 @@
+"""Publishing: what is written, kept, removed and refused; nobody's work is lost."""
+
+import errno
+import os
+from pathlib import Path
+
+import pytest
+from mcp_protogen.output.lock import LOCK_NAME
+from mcp_protogen.output.workspace import exclusive
+from mcp_protogen.problems import ProblemError
+from packages import NEW, OLD, beside, codes, contents, package, put, with_revisions
+
+
+def test_a_new_folder_gets_every_file_and_the_lock(out: Path) -> None:
+    outcome = put(OLD, out)
+    assert contents(out).keys() > {"__init__.py", "v2025_11_25/models.py", LOCK_NAME}
+    assert outcome.created == outcome.written
+    assert beside(out) == ["pkg"]
+
+
+def test_missing_parents_are_created(out: Path) -> None:
+    put(OLD, out / "a" / "b")
+    assert (out / "a" / "b" / LOCK_NAME).is_file()
+
+
+def test_parents_created_for_nothing_are_removed(out: Path) -> None:
+    with pytest.raises(RuntimeError), exclusive(out / "a" / "b"):
+        raise RuntimeError
+    assert beside(out) == []
+
+
+def test_an_empty_folder_is_filled(out: Path) -> None:
+    out.mkdir()
+    put(OLD, out)
+    assert (out / "__init__.py").read_text() == "old"
+
+
+def test_a_later_run_writes_adds_and_removes(out: Path) -> None:
+    put(OLD, out)
+    outcome = put(NEW, out)
+    assert outcome.written == ("__init__.py", LOCK_NAME, "v2026_07_28/models.py")
+    assert outcome.created == ("v2026_07_28/models.py",)
+    assert outcome.removed == ("v2025_11_25/gone.py",)
+    assert not (out / "v2025_11_25" / "gone.py").exists()
+
+
+def test_folders_left_without_files_go(out: Path) -> None:
+    put(NEW, out)
+    put(OLD, out)
+    assert not (out / "v2026_07_28").exists()
+
+
+def test_unchanged_files_are_not_touched(out: Path) -> None:
+    put(OLD, out)
+    before = (out / "v2025_11_25" / "models.py").stat()
+    put(NEW, out)
+    after = (out / "v2025_11_25" / "models.py").stat()
+    assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+
+
+def test_nothing_at_all_happens_when_nothing_changed(out: Path) -> None:
+    put(OLD, out)
+    before = out.stat().st_ino
+    outcome = put(OLD, out)
+    assert (outcome.written, outcome.removed) == ((), ())
+    assert out.stat().st_ino == before
+
+
+def test_files_and_links_of_the_user_survive_untouched(out: Path) -> None:
+    put(OLD, out)
+    (out / "v2025_11_25" / "mine.py").write_text("mine")
+    (out / "notes").mkdir()
+    (out / "empty").mkdir()
+    (out / "link").symlink_to("v2025_11_25/gone.py")
+    before = (out / "v2025_11_25" / "mine.py").stat()
+    put(NEW, out)
+    after = (out / "v2025_11_25" / "mine.py").stat()
+    assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+    assert os.readlink(out / "link") == "v2025_11_25/gone.py"
+    assert (out / "notes").is_dir() and (out / "empty").is_dir()
+
+
+def test_files_of_the_user_survive_without_hard_links(
+    out: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(errno.EPERM, "no hard links here")
+
+    put(OLD, out)
+    (out / "mine.py").write_text("mine")
+    monkeypatch.setattr(os, "link", refuse)
+    put(NEW, out)
+    assert (out / "mine.py").read_text() == "mine"
+
+
+def test_rights_of_the_folder_stay(out: Path) -> None:
+    put(OLD, out)
+    out.chmod(0o750)
+    put(NEW, out)
+    assert out.stat().st_mode & 0o777 == 0o750
+
+
+def test_an_output_folder_behind_a_link_stays_behind_it(out: Path) -> None:
+    out.symlink_to("real")
+    (out.parent / "real").mkdir()
+    put(OLD, out)
+    assert out.is_symlink()
+    assert (out.parent / "real" / LOCK_NAME).is_file()
+
+
+def test_every_edited_file_is_named_and_kept(out: Path) -> None:
+    put(OLD, out)
+    (out / "__init__.py").write_text("edited")
+    (out / "v2025_11_25" / "gone.py").write_text("edited")
+    before = contents(out)
+    with pytest.raises(ProblemError) as caught:
+        put(NEW, out)
+    assert codes(caught) == ["edited-file", "edited-file"]
+    places = {problem.place for problem in caught.value.problems}
+    assert places == {str(out / "__init__.py"), str(out / "v2025_11_25" / "gone.py")}
+    assert contents(out) == before
+
+
+def test_an_edit_that_is_what_would_be_written_is_no_edit(out: Path) -> None:
+    put(OLD, out)
+    (out / "__init__.py").write_text("new")
+    put(NEW, out)
+    assert (out / "__init__.py").read_text() == "new"
+
+
+def test_force_overwrites_an_edit_but_deletes_none(out: Path) -> None:
+    put(OLD, out)
+    (out / "__init__.py").write_text("edited")
+    (out / "v2025_11_25" / "gone.py").write_text("edited")
+    put(NEW, out, force=True)
+    assert (out / "__init__.py").read_text() == "new"
+    assert (out / "v2025_11_25" / "gone.py").read_text() == "edited"
+
+
+def test_a_generated_file_replaced_by_a_link_counts_as_edited(out: Path) -> None:
+    put(OLD, out)
+    (out.parent / "elsewhere").write_text("old")
+    (out / "__init__.py").unlink()
+    (out / "__init__.py").symlink_to(out.parent / "elsewhere")
+    with pytest.raises(ProblemError) as caught:
+        put(NEW, out)
+    assert codes(caught) == ["edited-file"]
+    put(NEW, out, force=True)
+    assert (out.parent / "elsewhere").read_text() == "old"
+
+
+def test_a_folder_of_someone_else_is_refused_by_name(out: Path) -> None:
+    out.mkdir()
+    (out / "thesis.txt").write_text("years of work")
+    with pytest.raises(ProblemError, match=r"thesis\.txt") as caught:
+        put(OLD, out)
+    assert codes(caught) == ["foreign-file"]
+    assert list(contents(out)) == ["thesis.txt"]
+
+
+def test_force_fills_a_folder_of_someone_else_and_loses_nothing(out: Path) -> None:
+    out.mkdir()
+    (out / "thesis.txt").write_text("years of work")
+    put(OLD, out, force=True)
+    assert (out / "thesis.txt").read_text() == "years of work"
+
+
+def test_generated_files_whose_lock_was_lost_are_taken_over(out: Path) -> None:
+    put(OLD, out)
+    (out / LOCK_NAME).unlink()
+    assert put(OLD, out).written == (LOCK_NAME,)
+
+
+def test_a_file_of_the_user_in_the_way_is_refused(out: Path) -> None:
+    put(OLD, out)
+    (out / "v2026_07_28").mkdir()
+    (out / "v2026_07_28" / "models.py").write_text("mine")
+    with pytest.raises(ProblemError) as caught:
+        put(NEW, out)
+    assert codes(caught) == ["foreign-file"]
+    assert (out / "v2026_07_28" / "models.py").read_text() == "mine"
+
+
+def test_not_even_force_replaces_a_folder_by_a_file_or_the_reverse(out: Path) -> None:
+    put(OLD, out)
+    (out / "v2026_07_28").write_text("a file where a folder has to be")
+    with pytest.raises(ProblemError) as caught:
+        put(NEW, out, force=True)
+    assert codes(caught) == ["foreign-file"]
+    put(package({"x": "1"}), out, force=True)
+    with pytest.raises(ProblemError):
+        put(package({"x/y": "1", "v2026_07_28/z": "2"}), out, force=True)
+
+
+def test_bytecode_of_imports_is_no_obstacle_and_no_news(out: Path) -> None:
+    put(OLD, out)
+    (out / "__pycache__").mkdir()
+    (out / "__pycache__" / "x.pyc").write_bytes(b"")
+    assert put(OLD, out).written == ()
+
+
+def test_files_of_a_revision_that_is_not_made_anew_are_kept(out: Path) -> None:
+    draft = with_revisions(["draft"], "draft.json")
+    put(package({"__init__.py": "1", "vdraft/models.py": "draft"}, draft), out)
+    both = with_revisions(["2025-11-25", "draft"], "draft.json")
+    put(package({"__init__.py": "2", "v2025_11_25/models.py": "made"}, both), out)
+    assert (out / "vdraft" / "models.py").read_text() == "draft"
+    assert "vdraft/models.py" in (out / LOCK_NAME).read_text()
+
+
+def test_a_kept_revision_with_a_file_missing_asks_for_its_schema(out: Path) -> None:
+    draft = with_revisions(["draft"], "draft.json")
+    put(package({"__init__.py": "1", "vdraft/models.py": "draft"}, draft), out)
+    (out / "vdraft" / "models.py").unlink()
+    with pytest.raises(ProblemError) as caught:
+        put(package({"__init__.py": "2"}, draft), out)
+    assert codes(caught) == ["needs-schema"]
+
+
+def test_a_file_is_no_output_folder(out: Path) -> None:
+    out.write_text("")
+    with pytest.raises(ProblemError) as caught:
+        put(OLD, out)
+    assert codes(caught) == ["not-a-folder"]
+
+
+def test_the_folder_one_stands_in_is_not_replaced(
+    out: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(OLD, out)
+    monkeypatch.chdir(out / "v2025_11_25")
+    with pytest.raises(ProblemError) as caught:
+        put(NEW, out)
+    assert codes(caught) == ["inside-output"]

@@ -1,0 +1,274 @@
+"""Publishing under fire: kills at every step, full disks, missing rights, several runs at once."""
+
+import ctypes
+import errno
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from mcp_protogen.output import exchange as exchange_module
+from mcp_protogen.output import folder_lock, workspace
+from mcp_protogen.output.publish import publish
+from mcp_protogen.output.workspace import exclusive
+from mcp_protogen.problems import ProblemError
+from packages import NEW, OLD, beside, codes, contents, package, put
+
+
+def cannot(*_: Path) -> bool:
+    """A system without atomic exchange."""
+    return False
+
+
+def test_a_second_run_waits_for_the_first(out: Path) -> None:
+    with ThreadPoolExecutor(1) as pool:
+        with exclusive(out) as space:
+            second = pool.submit(put, NEW, out)
+            publish(OLD, space)
+        second.result()
+    assert (out / "__init__.py").read_text() == "new"
+    assert beside(out) == ["pkg"]
+
+
+def test_many_runs_at_once_leave_one_whole_package(out: Path) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        for run in [pool.submit(put, made, out) for made in (OLD, NEW) * 8]:
+            run.result()
+    now = contents(out)
+    put(OLD, out)
+    old = contents(out)
+    put(NEW, out)
+    assert now in (old, contents(out))
+    assert beside(out) == ["pkg"]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
+def test_workers_that_outlive_a_killed_run_hold_nobody_up(
+    out: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reading, writing = os.pipe()
+    run = os.fork()
+    if not run:
+        with exclusive(out):
+            worker = os.fork()
+            if not worker:
+                signal.pause()
+            os.write(writing, str(worker).encode())
+            os.kill(os.getpid(), signal.SIGKILL)
+    os.waitpid(run, 0)
+    worker = int(os.read(reading, 20))
+    monkeypatch.setattr(folder_lock, "WAIT_SECONDS", 1.0)
+    try:
+        put(OLD, out)
+    finally:
+        os.kill(worker, signal.SIGKILL)
+        os.close(reading)
+        os.close(writing)
+    assert beside(out) == ["pkg"]
+
+
+def test_a_run_that_waited_too_long_says_so(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(folder_lock, "WAIT_SECONDS", 0.0)
+    with pytest.raises(ProblemError) as caught:
+        put(OLD, out)
+    assert codes(caught) == ["folder-busy"]
+
+
+def test_missing_rights_are_one_problem(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(path: Path, **_: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    put(OLD, out)
+    before = contents(out)
+    monkeypatch.setattr(Path, "mkdir", refuse)
+    with pytest.raises(ProblemError) as caught:
+        put(NEW, out)
+    assert codes(caught) == ["cannot-write"]
+    assert contents(out) == before
+
+
+def test_a_failed_second_rename_is_taken_back(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(OLD, out)
+    before = contents(out)
+    rename, renamed = os.rename, list[str]()
+
+    def fail_once(source: Path, target: Path) -> None:
+        renamed.append(Path(source).name)
+        if len(renamed) == 2:
+            raise PermissionError(errno.EACCES, "Permission denied", str(source))
+        rename(source, target)
+
+    monkeypatch.setattr(workspace, "exchange", cannot)
+    monkeypatch.setattr(os, "rename", fail_once)
+    with pytest.raises(ProblemError) as caught:
+        put(NEW, out)
+    assert codes(caught) == ["cannot-write"]
+    assert contents(out) == before
+
+
+def test_what_the_user_saves_during_the_swap_is_not_lost(
+    out: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    exchange = exchange_module.exchange
+
+    def save_first(staged: Path, target: Path) -> bool:
+        (target / "new.txt").write_text("just made")
+        (target / "saving").write_text("just saved")
+        os.replace(target / "saving", target / "mine.txt")
+        return exchange(staged, target)
+
+    put(OLD, out)
+    (out / "mine.txt").write_text("before")
+    monkeypatch.setattr(workspace, "exchange", save_first)
+    put(NEW, out)
+    assert (out / "mine.txt").read_text() == "just saved"
+    assert (out / "new.txt").read_text() == "just made"
+
+
+def test_leftovers_that_cannot_be_removed_are_a_warning(
+    out: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: Path) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    put(OLD, out)
+    with monkeypatch.context() as patched:
+        patched.setattr(shutil, "rmtree", refuse)
+        outcome = put(NEW, out)
+    assert [problem.code for problem in outcome.warnings] == ["leftover-files"]
+    assert (out / "__init__.py").read_text() == "new"
+    put(OLD, out)
+    assert beside(out) == ["pkg"]
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system that holds one package and not two."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(folder)],
+        check=False,
+        capture_output=True,
+    )
+    if mounted.returncode:
+        pytest.skip("NOT TESTED: mounting a small disk needs rights that this user lacks")
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="mounts a tmpfs")
+class TestOnASmallDisk:
+    """What only a real file system shows."""
+
+    def test_a_full_disk_leaves_the_old_package(self, small_disk: Path) -> None:
+        out = small_disk / "pkg"
+        put(package({"a.py": "x" * 20_000}), out)
+        before = contents(small_disk)
+        with pytest.raises(ProblemError, match="No space left") as caught:
+            put(package({"a.py": "y" * 60_000}), out)
+        assert codes(caught) == ["cannot-write"]
+        assert contents(small_disk) == before
+
+    def test_a_full_disk_leaves_nothing_of_a_first_package(self, small_disk: Path) -> None:
+        with pytest.raises(ProblemError):
+            put(package({"a/b.py": "y" * 100_000}), small_disk / "new" / "pkg")
+        assert contents(small_disk) == {}
+
+    def test_a_mount_point_is_refused(self, small_disk: Path) -> None:
+        with pytest.raises(ProblemError) as caught:
+            put(OLD, small_disk)
+        assert codes(caught) == ["cannot-write"]
+        assert contents(small_disk) == {}
+
+
+def _run_until_killed(work: Callable[[], object], step: int) -> bool:
+    """Do `work` in a child that kills itself at a step; False if it got through."""
+    child = os.fork()
+    if child:
+        return os.WIFSIGNALED(os.waitpid(child, 0)[1])
+    try:
+        _kill_at(step)
+        work()
+    finally:
+        os._exit(0)
+
+
+_WATCHED = ("open", "os.", "shutil.", "ctypes.")
+
+
+def _kill_at(step: int) -> None:
+    """Make this process die at any audited operation, half-way through a write, or at a sync."""
+    left = step
+
+    def count() -> None:
+        nonlocal left
+        left -= 1
+        if left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    write, sync = os.write, os.fsync
+
+    def half_write(handle: int, data: bytes) -> int:
+        written = write(handle, data[: len(data) // 2 or 1])
+        count()
+        return written
+
+    def counted_sync(handle: int) -> None:
+        count()
+        sync(handle)
+
+    setattr(os, "write", half_write)  # noqa: B010 - narrower than the original on purpose
+    setattr(os, "fsync", counted_sync)  # noqa: B010
+    sys.addaudithook(lambda event, _: count() if event.startswith(_WATCHED) else None)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="kills forked children")
+@pytest.mark.parametrize("atomic", [True, False], ids=["exchange", "two renames"])
+@pytest.mark.parametrize("first", [False, True], ids=["later run", "first run"])
+def test_a_kill_at_any_step_leaves_the_old_or_the_new_package(
+    out: Path, monkeypatch: pytest.MonkeyPatch, atomic: bool, first: bool
+) -> None:
+    ctypes.CDLL(None)  # what a child would load, it need not load each time
+    if not atomic:
+        monkeypatch.setattr(workspace, "exchange", cannot)
+    start = nothing if first else with_mine
+    start(out)
+    old = contents(out)
+    put(NEW, out)
+    new = contents(out)
+    step, killed, seen = 0, True, set[str]()
+    while killed:
+        step += 1
+        _forget(out)
+        start(out)
+        killed = _run_until_killed(lambda: put(NEW, out), step)
+        now = contents(out) if out.exists() else {}
+        assert now in (old, new) or (not atomic and not out.exists())
+        seen.add("old" if now == old else "new" if now == new else "none")
+        put(NEW, out)
+        assert contents(out) == new
+        assert beside(out) == ["pkg"]
+    assert step > 40
+    assert seen >= {"old", "new"}
+    assert atomic or first or "none" in seen
+
+
+def nothing(out: Path) -> None:
+    """No package at all."""
+
+
+def with_mine(out: Path) -> None:
+    """The old package with a file of the user's in it."""
+    put(OLD, out)
+    (out / "v2025_11_25" / "mine.txt").write_text("mine")
+
+
+def _forget(out: Path) -> None:
+    for path in out.parent.iterdir():
+        shutil.rmtree(path)

@@ -1,0 +1,158 @@
+"""Our own data files: of the form they promise, complete, and free of entries for nothing."""
+
+import copy
+import json
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+import schemas
+from jsonschema import Draft202012Validator
+from mcp_protogen.config import Options
+from mcp_protogen.derive.revision import Derived, derive_revision
+from mcp_protogen.ir import ObjectIR
+from mcp_protogen.resources import schema_folder
+from mcp_protogen.store import sources
+from mcp_protogen.store.descriptions import Descriptions
+from mcp_protogen.store.metacheck import check
+from mcp_protogen.store.patches import apply
+from mcp_protogen.store.pins import load_pins
+
+Json = dict[str, Any]
+
+SCHEMA = schema_folder()
+REVISIONS = tuple(load_pins())
+FORMATS = sorted((SCHEMA / "formats").glob("*.schema.json"))
+FILES = [
+    *((SCHEMA / f"{name}.json", name) for name in ("pins", "descriptions")),
+    *(
+        (SCHEMA / revision / f"{name}.json", name)
+        for revision in REVISIONS
+        for name in ("facts", "patches")
+    ),
+]
+
+
+def read(path: Path) -> Json:
+    document: Json = json.loads(path.read_text(encoding="utf-8"))
+    return document
+
+
+def format_of(name: str) -> Any:
+    return schemas.validator(read(SCHEMA / "formats" / f"{name}.schema.json"))
+
+
+@cache
+def derived(revision: str) -> Derived:
+    return derive_revision(sources.load(revision, Options((revision,))))
+
+
+@pytest.mark.parametrize("path", FORMATS, ids=lambda path: path.name)
+def test_each_format_is_a_json_schema(path: Path) -> None:
+    Draft202012Validator.check_schema(read(path))
+
+
+@pytest.mark.parametrize(("path", "name"), FILES, ids=lambda part: str(part)[-30:])
+def test_each_file_is_of_its_format(path: Path, name: str) -> None:
+    errors = [
+        f"{error.json_path}: {error.message}" for error in format_of(name).iter_errors(read(path))
+    ]
+    assert errors == []
+
+
+@pytest.mark.parametrize(("path", "name"), FILES, ids=lambda part: str(part)[-30:])
+def test_a_member_that_the_format_does_not_know_is_refused(path: Path, name: str) -> None:
+    misspelt: Json = {**read(path), "misspelt": {}}
+    assert not format_of(name).is_valid(misspelt)
+
+
+def test_a_fact_without_its_source_is_refused() -> None:
+    facts = read(SCHEMA / REVISIONS[0] / "facts.json")
+    assert format_of("facts").is_valid(facts)
+    for section, key in (("errors", "-32700"), ("unions", "ClientRequest")):
+        spoilt = copy.deepcopy(facts)
+        del spoilt[section][key]["source"]
+        assert not format_of("facts").is_valid(spoilt), section
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_snapshots_are_json_schemas_before_and_after_their_patches(revision: str) -> None:
+    snapshot = read(SCHEMA / revision / "schema.json")
+    check(snapshot, "snapshot")
+    check(
+        apply(snapshot, read(SCHEMA / revision / "patches.json")["patches"], "patches"), "patched"
+    )
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_snapshots_hold_no_prose(revision: str) -> None:
+    for schema in _schemas(read(SCHEMA / revision / "schema.json")):
+        assert not {"description", "title", "$comment", "examples"} & schema.keys(), schema
+
+
+def _schemas(schema: Any) -> Iterator[Json]:
+    if not isinstance(schema, dict):
+        return
+    keywords = cast("Json", schema)
+    yield keywords
+    inner = [keywords.get("items"), keywords.get("additionalProperties")]
+    for keyword in ("properties", "$defs"):
+        inner += keywords.get(keyword, {}).values()
+    for keyword in ("anyOf", "allOf", "oneOf"):
+        inner += keywords.get(keyword, ())
+    for part in inner:
+        yield from _schemas(part)
+
+
+@pytest.mark.parametrize("path", FORMATS, ids=lambda path: path.name)
+def test_no_object_of_a_format_takes_members_it_does_not_name(path: Path) -> None:
+    for schema in _schemas(read(path)):
+        if "properties" in schema and schema.get("type") == "object":
+            assert schema.get("additionalProperties") is not None, schema
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_everything_that_people_look_up_is_described(revision: str) -> None:
+    ir = derived(revision).ir
+    described = {
+        **{f"type {entry.name}": entry.doc for entry in ir.types},
+        **{f"method {entry.method}": entry.doc for entry in ir.methods},
+        **{f"capability {entry.constant}": entry.doc for entry in ir.capabilities},
+        **{f"error {entry.name}": entry.doc for entry in ir.errors},
+    }
+    assert [what for what, text in described.items() if not text] == []
+
+
+def test_no_description_is_of_nothing() -> None:
+    described = read(SCHEMA / "descriptions.json")
+    overrides = described.pop("overrides")
+    everything = [described, *overrides.values()]
+    used = {kind: set[str]() for kind in described}
+    for revision in REVISIONS:
+        ir = derived(revision).ir
+        used["types"] |= {str(entry.name) for entry in ir.types}
+        used["fields"] |= {
+            key
+            for entry in ir.types
+            if isinstance(entry, ObjectIR)
+            for field in entry.fields
+            for key in (f"{entry.name}.{field.wire}", f"*.{field.wire}")
+        }
+        used["methods"] |= {entry.method for entry in ir.methods}
+        used["capabilities"] |= {".".join((entry.role, *entry.path)) for entry in ir.capabilities}
+        used["errors"] |= {str(entry.name) for entry in ir.errors}
+    unused = [
+        key for texts in everything for kind in texts for key in texts[kind].keys() - used[kind]
+    ]
+    assert sorted(unused) == []
+
+
+def test_an_override_says_something_else() -> None:
+    described = read(SCHEMA / "descriptions.json")
+    overrides = described.pop("overrides")
+    plain = Descriptions(described)
+    for texts in overrides.values():
+        for name, text in texts.get("types", {}).items():
+            assert plain.type(name) != text, name

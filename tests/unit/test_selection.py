@@ -1,0 +1,106 @@
+"""Which revisions a run makes, and which it keeps."""
+
+from dataclasses import replace
+
+import pytest
+from mcp_protogen.cli.selection import refuse_unmakeable, revision_names, select
+from mcp_protogen.config import GivenSchema
+from mcp_protogen.output.lock import Lock, lock_of
+from mcp_protogen.output.package import Inputs
+from mcp_protogen.problems import ProblemError
+from mcp_protogen.store.pins import load_pins
+from packages import INPUTS, package, with_revisions
+
+PINS = load_pins()
+DRAFT = GivenSchema("draft.json", b"{}")
+
+
+def locked(inputs: Inputs) -> Lock:
+    return lock_of(package({}, inputs), {})
+
+
+def refused(*asked: str, lock: Lock | None = None, schema: GivenSchema | None = None) -> list[str]:
+    with pytest.raises(ProblemError) as caught:
+        select(asked, PINS, lock, schema)
+    return [problem.code for problem in caught.value.problems]
+
+
+@pytest.mark.parametrize(
+    ("asked", "names"),
+    [
+        (["2025-11-25"], ("2025-11-25",)),
+        (["2026-07-28, 2025-11-25", "2025-11-25,"], ("2025-11-25", "2026-07-28")),
+        (["all"], tuple(PINS)),
+        (["draft,all"], (*PINS, "draft")),
+        ([], ()),
+    ],
+)
+def test_names_are_merged_and_sorted(asked: list[str], names: tuple[str, ...]) -> None:
+    assert revision_names(asked, PINS) == names
+
+
+def test_a_first_run_makes_what_is_asked_for() -> None:
+    options = select(("2025-11-25",), PINS, None)
+    assert (options.revisions, options.schemas, options.kept) == (("2025-11-25",), {}, {})
+
+
+def test_a_later_run_adds_to_what_is_there() -> None:
+    options = select(("2026-07-28",), PINS, locked(INPUTS))
+    assert options.revisions == ("2025-11-25", "2026-07-28")
+
+
+def test_without_a_name_a_later_run_makes_what_is_there() -> None:
+    assert select((), PINS, locked(INPUTS)).revisions == ("2025-11-25",)
+
+
+def test_a_schema_takes_the_place_of_the_pin() -> None:
+    options = select(("2025-11-25",), PINS, None, DRAFT)
+    assert options.schemas == {"2025-11-25": DRAFT}
+
+
+def test_a_revision_from_a_file_is_kept_when_the_file_is_not_at_hand() -> None:
+    lock = locked(with_revisions(["draft"], "draft.json"))
+    options = select(("2025-11-25",), PINS, lock)
+    assert options.revisions == ("2025-11-25",)
+    assert options.kept == lock.inputs.revisions
+
+
+def test_a_kept_revision_may_be_named() -> None:
+    lock = locked(with_revisions(["draft"], "draft.json"))
+    options = select(("draft",), PINS, lock)
+    assert (options.revisions, list(options.kept)) == ((), ["draft"])
+
+
+def test_naming_a_pinned_revision_goes_back_from_a_file_to_the_pin() -> None:
+    lock = locked(with_revisions(["2025-11-25"], "mine.json"))
+    assert select((), PINS, lock).kept == lock.inputs.revisions
+    assert select(("2025-11-25",), PINS, lock).kept == {}
+
+
+def test_asking_for_nothing_is_a_problem() -> None:
+    assert refused() == ["no-revision"]
+
+
+def test_every_unknown_revision_is_named() -> None:
+    assert refused("2025-11-26", "2025-11-25", "x y") == ["unknown-revision", "unsafe-name"]
+
+
+@pytest.mark.parametrize("asked", [(), ("2025-11-25", "draft")])
+def test_a_schema_is_for_one_revision(asked: tuple[str, ...]) -> None:
+    assert "ambiguous-schema" in refused(*asked, schema=DRAFT)
+
+
+def test_a_kept_revision_has_to_fit_the_tool() -> None:
+    lock = locked(with_revisions(["draft"], "draft.json"))
+    options = select(("2025-11-25",), PINS, lock)
+    refuse_unmakeable(options, lock, lock.inputs)
+    with pytest.raises(ProblemError, match="needs-schema"):
+        refuse_unmakeable(options, lock, replace(lock.inputs, runtime_digest="0" * 64))
+
+
+def test_a_revision_whose_pin_is_gone_stops_generating() -> None:
+    lock = locked(with_revisions(["2019-01-01", "2025-11-25"]))
+    options = select((), PINS, lock)
+    assert options.revisions == ("2025-11-25",)
+    with pytest.raises(ProblemError, match=r"unknown-revision.*2019-01-01"):
+        refuse_unmakeable(options, lock, INPUTS)

@@ -1,0 +1,75 @@
+"""What the schema alone says about methods and capabilities."""
+
+import schemas
+from mcp_protogen.derive import skeleton
+from mcp_protogen.derive.skeleton import DerivedMethod
+from schemas import Json, record, ref, union
+
+
+def definitions() -> Json:
+    found: Json = schemas.derive(schemas.schema()).schema["$defs"]
+    return found
+
+
+def test_direction_and_kind_follow_from_the_message_unions() -> None:
+    found = {
+        name: (method.kind, method.senders)
+        for name, method in skeleton.methods(definitions()).items()
+    }
+    assert found == {
+        "echo/say": ("request", ("client",)),
+        "ping": ("request", ("client", "server")),
+        "user/ask": ("request", ("server",)),
+        "notifications/gone": ("notification", ("client", "server")),
+        "notifications/log": ("notification", ("server",)),
+    }
+
+
+def test_a_method_is_taken_whole_from_its_message_type() -> None:
+    assert skeleton.methods(definitions())["echo/say"] == DerivedMethod(
+        method="echo/say",
+        message="SayRequest",
+        kind="request",
+        senders=("client",),
+        params="SayRequestParams",
+        params_required=True,
+        results=("SayResult",),
+    )
+
+
+def test_a_question_inside_a_result_is_embedded() -> None:
+    changed = definitions()
+    changed["InputRequest"] = union("AskRequest")
+    changed["ServerRequest"] = union("PingRequest")
+    assert skeleton.methods(changed)["user/ask"].kind == "embedded"
+
+
+def test_a_typed_response_names_the_results() -> None:
+    changed = definitions()
+    changed["SayResultResponse"] = record(("result",), result=union("SayResult", "AskResult"))
+    assert skeleton.methods(changed)["echo/say"].results == ("SayResult", "AskResult")
+    changed["SayResultResponse"] = record(("result",), result=ref("AskResult"))
+    assert skeleton.methods(changed)["echo/say"].results == ("AskResult",)
+
+
+def test_without_a_result_of_its_own_a_request_is_answered_by_an_empty_one() -> None:
+    changed = definitions()
+    assert skeleton.methods(changed)["ping"].results == ("EmptyResult",)
+    del changed["EmptyResult"]
+    assert skeleton.methods(changed)["ping"].results == ()
+
+
+def test_leaves_of_nested_unions_are_in_order() -> None:
+    nested = {"U": union("V", "A"), "V": union("B", "C"), **dict.fromkeys("ABC", record(x={}))}
+    assert skeleton.union_leaves(nested, "U") == ["B", "C", "A"]
+    assert skeleton.union_leaves(nested, "Nothing") == []
+
+
+def test_capabilities_are_paths_and_flags_are_booleans() -> None:
+    assert skeleton.capabilities(definitions(), "server") == {
+        ("echo",): False,
+        ("echo", "loud"): True,
+        ("logging",): False,
+    }
+    assert skeleton.capabilities(definitions(), "client") == {("asking",): False}
+    assert skeleton.capabilities({}, "client") == {}

@@ -1,0 +1,135 @@
+"""Structural snapshots: the schema without its prose, and nothing else missing."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+from mcp_protogen.canonical import canonical, parse_json, pretty
+from mcp_protogen.jsonpointer import walk
+from mcp_protogen.problems import ProblemError
+from mcp_protogen.store.pins import load_pins, read_snapshot
+from mcp_protogen.store.snapshot import DIALECT, differences, snapshot_of
+
+DRAFT_07 = "http://json-schema.org/draft-07/schema#"
+
+
+def draft_07(definition: Any) -> dict[str, Any]:
+    return {"$schema": DRAFT_07, "definitions": {"A": definition}}
+
+
+def test_prose_of_schemas_goes_and_properties_named_like_it_stay() -> None:
+    prose = {"description": "words", "title": "words", "$comment": "words", "examples": [1]}
+    named = {key: {"type": "string", **prose} for key in prose}
+    definition = {"type": "object", **prose, "properties": named, "required": ["title"]}
+    assert snapshot_of({"$defs": {"description": definition}, **prose}) == {
+        "$defs": {
+            "description": {
+                "type": "object",
+                "properties": {key: {"type": "string"} for key in prose},
+                "required": ["title"],
+            }
+        }
+    }
+
+
+@pytest.mark.parametrize("keyword", ["items", "additionalProperties", "not", "if", "contains"])
+def test_prose_goes_inside_a_keyword_that_holds_one_schema(keyword: str) -> None:
+    schema = {"$defs": {"A": {keyword: {"description": "words", "type": "null"}}}}
+    assert snapshot_of(schema)["$defs"]["A"] == {keyword: {"type": "null"}}
+
+
+@pytest.mark.parametrize("keyword", ["allOf", "anyOf", "oneOf", "prefixItems", "items"])
+def test_prose_goes_inside_a_keyword_that_holds_many_schemas(keyword: str) -> None:
+    schema = {"$defs": {"A": {keyword: [{"description": "words"}, True]}}}
+    assert snapshot_of(schema)["$defs"]["A"] == {keyword: [{}, True]}
+
+
+def test_values_that_are_no_schemas_stay_as_they_are() -> None:
+    values = {"default": {"title": "x"}, "const": {"title": "x"}, "enum": [{"description": "y"}]}
+    kept = {**values, "format": "uri", "x-vendor": {"title": "z"}}
+    assert snapshot_of({"$defs": {"A": kept}})["$defs"]["A"] == kept
+
+
+def test_definitions_and_references_to_them_are_called_defs() -> None:
+    schema = draft_07({"properties": {"definitions": {"$ref": "#/definitions/A"}}})
+    definition = {"properties": {"definitions": {"$ref": "#/$defs/A"}}}
+    assert snapshot_of(schema) == {"$schema": DIALECT, "$defs": {"A": definition}}
+
+
+CHANGED: dict[str, Any] = {
+    "tuple items": {"items": [{"type": "string"}]},
+    "dependencies": {"properties": {"a": {"anyOf": [{"dependencies": {}}]}}},
+    "siblings of a reference": {"$ref": "#/definitions/A", "type": "object"},
+    "identifier": {"not": {"$id": "a"}},
+}
+NO_SCHEMAS: list[Any] = [
+    *(None, [], {}, "text", {"$defs": {}, "definitions": {}}),
+    *({"$defs": []}, {"$defs": {"A": 1}}, {"$defs": {"A": {"anyOf": 1}}}),
+    *({"$defs": {"A": {"$ref": 1}}}, {"$defs": {}, "$schema": []}),
+]
+
+
+@pytest.mark.parametrize("changed", CHANGED.values(), ids=CHANGED)
+def test_a_schema_that_the_newer_dialect_reads_otherwise_keeps_its_own(changed: Any) -> None:
+    assert snapshot_of(draft_07(changed))["$schema"] == DRAFT_07
+
+
+@pytest.mark.parametrize("value", NO_SCHEMAS)
+def test_what_is_no_schema_is_refused(value: Any) -> None:
+    with pytest.raises(ProblemError, match="not-a-schema"):
+        snapshot_of(value)
+
+
+def test_differences_point_at_the_smallest_changed_values() -> None:
+    before = {"a": {"b/c": 1, "same": [1]}, "gone": 1, "n": 1, "list": [1, 2]}
+    after = {"a": {"b/c": 2, "same": [1]}, "here": 1, "n": True, "list": [1, 3]}
+    assert list(differences(before, after)) == ["/a/b~1c", "/gone", "/here", "/list", "/n"]
+
+
+def test_the_pretty_form_is_sorted_and_ends_in_a_newline() -> None:
+    assert pretty({"b": "é", "a": []}) == '{\n  "a": [],\n  "b": "é"\n}\n'.encode()
+    assert canonical({"b": 1, "a": "é"}) == '{"a":"é","b":1}'.encode()
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"{", b'{"a": 1, "a": 2}', b"NaN", b"[Infinity]", b"\xff\xfe{}", b"[" * 100_000],
+)
+def test_what_is_no_strict_json_is_refused_by_name(data: bytes) -> None:
+    with pytest.raises(ProblemError, match=r"not-json.*a\.json"):
+        parse_json(data, "a.json")
+
+
+@pytest.mark.parametrize("revision", load_pins())
+def test_each_committed_snapshot_is_the_published_file_without_prose(
+    revision: str, published: Callable[[str], bytes]
+) -> None:
+    made = snapshot_of(parse_json(published(revision), revision))
+    assert pretty(made) == read_snapshot(revision)
+
+
+@pytest.mark.parametrize("revision", load_pins())
+def test_each_committed_snapshot_is_valid_and_free_of_prose(revision: str) -> None:
+    snapshot = parse_json(read_snapshot(revision), revision)
+    Draft202012Validator.check_schema(snapshot)
+    assert snapshot["$schema"] == DIALECT
+    assert snapshot_of(snapshot) == snapshot
+
+
+def test_no_line_of_ours_repeats_published_prose(shared: Path) -> None:
+    def runs(text: str) -> set[tuple[str, ...]]:
+        words = re.findall(r"[a-z0-9_]+", text.lower())
+        return {tuple(words[i : i + 9]) for i in range(len(words) - 8)}
+
+    theirs: set[tuple[str, ...]] = set()
+    for file in (shared / "published").glob("*.json"):
+        for pointer, value in walk(parse_json(file.read_bytes(), file.name)):
+            if pointer.endswith("/description") and isinstance(value, str):
+                theirs |= runs(value)
+    schema = Path(__file__).parents[2] / "schema"
+    for file in schema.rglob("*.json"):
+        for line in file.read_text(encoding="utf-8").splitlines():
+            assert not runs(line) & theirs, f"{file}: {line}"

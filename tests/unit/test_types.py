@@ -1,0 +1,138 @@
+"""Types of the IR: members, unions and aliases as the normalised schema has them."""
+
+from typing import Any
+
+import pytest
+import schemas
+from mcp_protogen.derive.types import documented, expression
+from mcp_protogen.ir import (
+    AliasIR,
+    Anything,
+    FieldIR,
+    ListOf,
+    LiteralOf,
+    MapOf,
+    ObjectIR,
+    OneOf,
+    Ref,
+    Scalar,
+    TypeIR,
+    UnionIR,
+)
+from mcp_protogen.names import ClassName
+from schemas import ANY_OBJECT, STRING, Json, record, ref
+
+
+@pytest.mark.parametrize(
+    ("schema", "expected"),
+    [
+        ({}, Anything()),
+        (STRING, Scalar("string")),
+        ({"type": "null"}, Scalar("null")),
+        ({"type": ["string", "null"]}, OneOf((Scalar("string"), Scalar("null")))),
+        ({"const": 1}, LiteralOf((1,))),
+        ({"type": "string", "enum": ["a", "b"]}, LiteralOf(("a", "b"))),
+        ({"type": "array"}, ListOf(Anything())),
+        ({"type": "array", "items": ref("A")}, ListOf(Ref(ClassName("A")))),
+        (ANY_OBJECT, MapOf(Anything())),
+        ({"type": "object", "additionalProperties": STRING}, MapOf(Scalar("string"))),
+        ({"anyOf": [ref("A"), STRING]}, OneOf((Ref(ClassName("A")), Scalar("string")))),
+    ],
+)
+def test_expressions(schema: Json, expected: Any) -> None:
+    assert expression(schema) == expected
+
+
+def types(**more: Any) -> dict[str, TypeIR]:
+    document = schemas.schema()
+    document["$defs"] |= more
+    stated = schemas.facts()
+    stated["types"]["deprecated"] = {"Mode": {}, "SayResult.nextCursor": {}}
+    return {str(type_.name): type_ for type_ in schemas.derive(document, stated).ir.types}
+
+
+def fields(type_: TypeIR) -> dict[str, FieldIR]:
+    assert isinstance(type_, ObjectIR)
+    return {field.wire: field for field in type_.fields}
+
+
+def test_types_are_in_name_order_with_their_origin() -> None:
+    found = types()
+    assert list(found) == sorted(found)
+    assert found["Mode"].origin == "/$defs/Mode"
+
+
+def test_a_constant_that_is_required_is_filled_in() -> None:
+    kind = fields(types()["LinkBlock"])["type"]
+    assert (kind.required, kind.default) == (True, "link")
+    optional = fields(types(A=record(x={"const": "c"}))["A"])["x"]
+    assert (optional.required, optional.default) == (False, None)
+
+
+def test_bounds_belong_to_the_member() -> None:
+    assert fields(types()["LinkBlock"])["weight"].constraints == (("minimum", 0), ("maximum", 1))
+
+
+def test_null_is_allowed_directly_or_by_name() -> None:
+    null = {"type": ["string", "null"]}
+    found = types(N=null, M=ref("N"), A=record(n=ref("N"), m=ref("M"), t=ref("Token"), any={}))
+    assert {wire: field.nullable for wire, field in fields(found["A"]).items()} == {
+        "n": True,
+        "m": True,
+        "t": False,
+        "any": True,
+    }
+    assert fields(found["AskResult"])["answer"].nullable
+
+
+def test_unions_and_aliases_are_told_apart() -> None:
+    found = types()
+    block, mode = found["Block"], found["Mode"]
+    assert isinstance(block, UnionIR) and isinstance(mode, AliasIR)
+    assert (block.tag, block.open) == ("type", True)
+    assert block.arms == (Ref(ClassName("TextBlock")), Ref(ClassName("LinkBlock")))
+    client = found["ClientRequest"]
+    assert isinstance(client, UnionIR)
+    assert (client.tag, client.open) == ("method", False)
+
+
+def test_open_types_are_said_by_the_facts() -> None:
+    result, text = types()["Result"], types()["TextBlock"]
+    assert isinstance(result, ObjectIR) and isinstance(text, ObjectIR)
+    assert result.open and not text.open
+
+
+def test_deprecation_is_part_of_the_documentation() -> None:
+    found = types()
+    assert found["Mode"].deprecated
+    assert found["Mode"].doc == "Deprecated."
+    cursor = fields(found["SayResult"])["nextCursor"]
+    assert (cursor.deprecated, cursor.doc) == (True, "Deprecated.")
+
+
+@pytest.mark.parametrize(
+    ("text", "deprecated", "expected"),
+    [
+        ("A.", False, "A."),
+        ("A.", True, "A. Deprecated."),
+        ("Deprecated: A.", True, "Deprecated: A."),
+    ],
+)
+def test_a_text_says_once_that_its_subject_is_deprecated(
+    text: str, deprecated: bool, expected: str
+) -> None:
+    assert documented(text, deprecated) == expected
+
+
+def test_a_required_kind_of_result_is_filled_with_its_usual_value() -> None:
+    document = schemas.schema()
+    document["$defs"]["SayResult"]["properties"]["resultType"] = STRING
+    document["$defs"]["SayResult"]["required"].append("resultType")
+    stated = schemas.facts()
+    stated["rules"]["result_type"] = {
+        "member": "resultType",
+        "absent": "complete",
+        "values": ["complete"],
+    }
+    found = {str(t.name): t for t in schemas.derive(document, stated).ir.types}
+    assert fields(found["SayResult"])["resultType"].default == "complete"

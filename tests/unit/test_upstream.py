@@ -1,0 +1,138 @@
+"""Fetching: files and http(s) only, within bounds, and one clear problem otherwise."""
+
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+from mcp_protogen.problems import ProblemError
+from mcp_protogen.store import upstream
+from mcp_protogen.store.upstream import read_source, source_name
+
+
+class Pages(BaseHTTPRequestHandler):
+    """A few pages, one for each way an answer can go wrong."""
+
+    def do_GET(self) -> None:
+        path = self.path.partition("?")[0]
+        if path == "/moved":
+            self._answer(302, b"", Location="/schema.json")
+        elif path == "/to-file":
+            self._answer(302, b"", Location="file:///etc/hostname")
+        elif path == "/to-ftp":
+            self._answer(302, b"", Location="ftp://127.0.0.1/schema.json")
+        elif path == "/loop":
+            self._answer(302, b"", Location="/loop")
+        elif path == "/silent":
+            self.server.shutdown_request(self.request)
+        elif path == "/short":
+            self._answer(200, b"{}", **{"Content-Length": "100"})
+        elif path == "/schema.json":
+            self._answer(200, b'{"$defs": {}}')
+        else:
+            self._answer(404, b"no such page")
+
+    def _answer(self, status: int, body: bytes, **headers: str) -> None:
+        self.send_response(status)
+        for name, value in {"Content-Length": str(len(body)), **headers}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Stay quiet."""
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Pages) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+
+
+def refusal(source: str) -> str:
+    with pytest.raises(ProblemError, match="unreadable-source") as caught:
+        read_source(source)
+    assert caught.value.problems[0].place == source
+    return caught.value.problems[0].message
+
+
+def test_a_page_is_read(site: str) -> None:
+    assert read_source(f"{site}/schema.json") == b'{"$defs": {}}'
+
+
+def test_a_redirect_is_followed(site: str) -> None:
+    assert read_source(f"{site}/moved") == b'{"$defs": {}}'
+
+
+@pytest.mark.parametrize("page", ["to-file", "to-ftp"])
+def test_a_redirect_out_of_http_is_not(site: str, page: str) -> None:
+    refusal(f"{site}/{page}")
+
+
+def test_a_redirect_from_https_to_http_is_not() -> None:
+    assert not upstream.is_as_safe("https", "http://example.com")
+    assert upstream.is_as_safe("https", "https://example.com")
+    assert upstream.is_as_safe("http", "https://example.com")
+
+
+def test_a_redirect_in_circles_ends(site: str) -> None:
+    assert "HTTP 302" in refusal(f"{site}/loop")
+
+
+def test_an_error_of_the_server_is_named(site: str) -> None:
+    assert "HTTP 404" in refusal(f"{site}/other")
+
+
+def test_a_connection_that_breaks_off_is_a_problem(site: str) -> None:
+    refusal(f"{site}/silent")
+
+
+def test_a_body_that_ends_early_is_a_problem(site: str) -> None:
+    refusal(f"{site}/short")
+
+
+def test_nobody_listening_is_a_problem() -> None:
+    assert "refused" in refusal("http://127.0.0.1:9/schema.json")
+
+
+def test_a_silent_server_is_given_up(site: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(upstream, "TOTAL_SECONDS", -1.0)
+    assert "too long" in refusal(f"{site}/schema.json")
+
+
+def test_far_too_much_is_refused(
+    site: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(upstream, "MAX_BYTES", 4)
+    (tmp_path / "big").write_bytes(b"12345")
+    assert "larger" in refusal(f"{site}/schema.json")
+    assert "larger" in refusal(str(tmp_path / "big"))
+
+
+def test_files_are_read_by_path_and_by_url(tmp_path: Path) -> None:
+    file = tmp_path / "a schema.json"
+    file.write_bytes(b"{}")
+    assert read_source(str(file)) == read_source(file.as_uri()) == b"{}"
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["nowhere.json", "ftp://example.com/a", "file://example.com/a", "data://x", "http://", "."],
+)
+def test_everything_else_is_a_problem(source: str) -> None:
+    refusal(source)
+
+
+@pytest.mark.parametrize(
+    ("source", "name"),
+    [
+        ("/home/someone/draft.json", "draft.json"),
+        ("file:///home/someone/a%20b.json", "a b.json"),
+        ("https://user:secret@example.com/a.json?token=1#x", "https://example.com/a.json"),
+    ],
+)
+def test_a_source_is_named_without_secrets_and_machine_paths(source: str, name: str) -> None:
+    assert source_name(source) == name

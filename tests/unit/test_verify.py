@@ -1,0 +1,99 @@
+"""Generated modules are read before anybody runs them, and what is wrong with them is named."""
+
+import pytest
+import schemas
+from mcp_protogen.emit import models, verify
+from mcp_protogen.ir import RevisionIR
+from mcp_protogen.resources import templates_folder
+
+
+@pytest.fixture(scope="module")
+def ir() -> RevisionIR:
+    return schemas.derive(schemas.schema()).ir
+
+
+@pytest.fixture(scope="module")
+def body() -> str:
+    derived = schemas.derive(schemas.schema())
+    return models.emit(derived.ir, derived.schema, templates_folder()).body
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("def f(:", "is no Python"),
+        ("x = '\x00'", "is no Python"),
+        ("return 1", "is no Python"),
+        ("x = 1\nx = 2", "x is defined twice"),
+        ("class A: ...\ndef A(): ...", "A is defined twice"),
+        ("x: int = 1\nasync def x(): ...", "x is defined twice"),
+        ("__all__ = ['y']\nx = 1", "__all__ lists y"),
+    ],
+)
+def test_what_is_no_sound_module_is_named(source: str, message: str) -> None:
+    (problem,) = verify.module(source, "m.py")
+    assert (problem.code, problem.place) == ("bad-output", "m.py")
+    assert message in problem.message
+
+
+def test_a_sound_module_passes() -> None:
+    imported = "from x import y as z\n__all__ = ['A', 'z', 'f', 'v']\n"
+    source = imported + "class A: ...\ndef f(): ...\nv: int = 1"
+    assert verify.module(source, "m.py") == ()
+
+
+def test_what_the_writer_made_of_the_ir_passes(ir: RevisionIR, body: str) -> None:
+    assert verify.models(body, ir, "models.py") == ()
+
+
+TAMPERED = {
+    "member of another type": ("    text: str\n", "    text: int\n", "TextBlock.text"),
+    "member missing": ("    weight: ", "    ANY_OF_REQUIRED: ", "LinkBlock.weight is missing"),
+    "member added": ("    text: str\n", "    text: str\n    more: str\n", "more is in no schema"),
+    "default changed": ('= "text"', '= "tex"', "TextBlock.type"),
+    "default dropped": (' = "link"', "", "LinkBlock.type"),
+    "bound changed": ("ge=0", "ge=1", "LinkBlock.weight"),
+    "type missing": ("class TextBlock(", "class Renamed(", "type TextBlock is missing"),
+    "another base": ("class TextBlock(WireModel)", "class TextBlock(Evil)", "out of place"),
+    "a metaclass": ("TextBlock(WireModel)", "TextBlock(WireModel, metaclass=M)", "out of place"),
+    "a decorator": ("class TextBlock(", "@evil\nclass TextBlock(", "out of place"),
+    "a call": ("class TextBlock(", "evil()\n\n\nclass TextBlock(", "evil() is out of place"),
+    "a call in a class": (
+        "    text: str\n",
+        "    text: str\n    evil()\n",
+        "evil() is out of place",
+    ),
+    "a method": ("    text: str\n", "    text: str\n    def f(self): ...\n", "out of place"),
+    "an import": (
+        "class TextBlock(",
+        "import os\n\n\nclass TextBlock(",
+        "import os is out of place",
+    ),
+    "a rule too many": (
+        "    text: str\n",
+        "    ANY_OF_REQUIRED: ClassVar = ('x',)\n    text: str\n",
+        "ANY_OF_REQUIRED",
+    ),
+    "an alias of something else": ('    "Mode",\n    Literal', '    "Mode",\n    list', "Mode is"),
+    "an alias called otherwise": ('    "Mode",\n', '    "Mood",\n', "out of place"),
+}
+
+
+@pytest.mark.parametrize(("old", "new", "message"), TAMPERED.values(), ids=TAMPERED)
+def test_every_departure_from_the_ir_is_named(
+    old: str, new: str, message: str, ir: RevisionIR, body: str
+) -> None:
+    assert old in body
+    # In the published file quotes may differ; here they are as the writer leaves them.
+    found = verify.models(body.replace(old, new), ir, "models.py")
+    assert message in "\n".join(problem.message for problem in found)
+    assert {problem.code for problem in found} == {"bad-output"}
+
+
+def test_a_class_in_place_of_an_alias_is_named(ir: RevisionIR, body: str) -> None:
+    start = body.index("Mode = TypeAliasType(")
+    end = body.index(")", body.index("]", start)) + 1
+    tampered = body[:start] + "class Mode(WireModel):\n    pass\n" + body[end:]
+    assert "Mode is a class" in "\n".join(
+        problem.message for problem in verify.models(tampered, ir, "models.py")
+    )
