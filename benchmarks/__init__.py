@@ -1,0 +1,1 @@
+"""What the project costs beside its peers: generating, importing, reading and writing messages."""

@@ -1,0 +1,64 @@
+"""`python -m benchmarks`: measure, side by side with the peers, and print one table.
+
+Targets are ratios, since absolute times say more about the machine. A missed target is shown, not
+raised: a busy machine is no defect. The exit code only says whether the measuring worked.
+"""
+
+import json
+import os
+import platform
+import sys
+from argparse import ArgumentParser, Namespace
+from importlib.metadata import version
+from pathlib import Path
+
+from . import generating, importing, wire
+from .places import pins
+from .rows import Row, as_table
+
+_TOPICS = {topic.TOPIC: topic for topic in (generating, importing, wire)}
+
+
+def main() -> int:
+    """Run the command line and give its exit code."""
+    options = _options()
+    rows: list[Row] = []
+    try:
+        for name, topic in _TOPICS.items():
+            if options.only and name not in options.only:
+                continue
+            print(f"measuring: {name} …", file=sys.stderr)
+            rows += topic.rows(options.repeat or topic.ROUNDS)
+    except RuntimeError as error:
+        print(error, file=sys.stderr)
+        return 1
+    print(as_table(rows))
+    print(f"\n{_conditions()}")
+    if options.json:
+        report = {"conditions": _conditions(), "rows": [row.as_json() for row in rows]}
+        options.json.write_text(json.dumps(report, indent=2, ensure_ascii=False) + "\n")
+    return 0
+
+
+def _options() -> Namespace:
+    parser = ArgumentParser("python -m benchmarks", description="Measure side by side with peers.")
+    parser.add_argument(
+        "--only", action="append", choices=list(_TOPICS), help="this topic; may be repeated"
+    )
+    parser.add_argument("--repeat", type=int, metavar="N", help="rounds, in place of each topic's")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures there")
+    return parser.parse_args()
+
+
+def _conditions() -> str:
+    versions = [
+        f"Python {platform.python_version()}",
+        *(f"{name}=={version(name)}" for name in ("pydantic", "datamodel-code-generator")),
+        *pins(),
+    ]
+    load = f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors"
+    return f"Medians of interleaved runs; {', '.join(versions)}; {load}."
+
+
+if __name__ == "__main__":
+    sys.exit(main())

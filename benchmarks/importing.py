@@ -1,0 +1,40 @@
+"""What a program pays before its first message: imports, and the first parse.
+
+Each figure is a process of its own. All of them run on the interpreter of the peers, so that both
+sides have the same Python and the same Pydantic.
+"""
+
+from collections.abc import Iterator
+from statistics import median
+
+from .messages import CALL
+from .places import REVISION, ROOT, environment, package, peers
+from .rows import Row
+from .timing import command, in_turns
+
+TOPIC = "import"
+ROUNDS = 15
+
+_NOTHING = "pass"
+_PACKAGE = "import mcp_revisions"
+_FIRST_PARSE = (
+    f"{_PACKAGE}; "
+    f"mcp_revisions.load({REVISION!r}).methods.parse_request({CALL!r}, sender='client')"
+)
+_TYPES, _SDK = "import mcp_types.methods", "import mcp"
+
+
+def rows(rounds: int) -> Iterator[Row]:
+    """Compare the package alone with an empty program, and a first parse with the SDK's imports."""
+    programs = (_NOTHING, _PACKAGE, _FIRST_PARSE, _TYPES, _SDK)
+    seen = environment(PYTHONPATH=str(package()))
+    actions = {program: command([peers(), "-c", program], ROOT, seen) for program in programs}
+    taken = {program: median(times) for program, times in in_turns(actions, rounds).items()}
+    empty = taken[_NOTHING]
+    yield Row(TOPIC, "import the package", taken[_PACKAGE], "python -c pass", empty, 2.00)
+    first = taken[_FIRST_PARSE]
+    for peer, target in ((_TYPES, 0.45), (_SDK, 0.25)):
+        what = f"import, load {REVISION}, first tools/call"
+        net = taken[peer] - empty
+        yield Row(TOPIC, f"{what}, net of python", first - empty, peer, net, target)
+        yield Row(TOPIC, f"{what}, whole process", first, peer, taken[peer], None)

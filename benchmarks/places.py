@@ -1,0 +1,83 @@
+"""Where things are in the checkout, and the environment that holds the peers."""
+
+import os
+import sys
+from functools import cache
+from hashlib import sha256
+from importlib.metadata import version
+from pathlib import Path
+from typing import Final
+
+from .timing import command
+
+ROOT: Final = Path(__file__).resolve().parent.parent
+BUILD: Final = ROOT / "build" / "bench"
+REQUIREMENTS: Final = Path(__file__).with_name("requirements.txt")
+
+REVISION: Final = "2025-11-25"
+"""The revision that is compared wherever one is enough."""
+
+
+def environment(**more: str) -> dict[str, str]:
+    """What measured processes see: both sides find their byte code, as if they were installed."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    return {**kept, "PYTHONPYCACHEPREFIX": str(BUILD / "bytecode"), **more}
+
+
+def revisions() -> list[str]:
+    """Every revision that can be generated, oldest first."""
+    return sorted(path.parent.name for path in ROOT.glob("schema/*/schema.json"))
+
+
+def published(revision: str) -> Path:
+    """The schema to give to a peer: the published one if it lies beside the checkout."""
+    beside = ROOT.parent / "shared" / "published" / f"{revision}.schema.json"
+    return beside if beside.is_file() else ROOT / "schema" / revision / "schema.json"
+
+
+def pins() -> list[str]:
+    """The peers with their versions, as pip writes them."""
+    lines = REQUIREMENTS.read_text().splitlines()
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+def tool(name: str) -> Path:
+    """A command of the environment that runs the benchmarks."""
+    return Path(sys.executable).with_name(name)
+
+
+@cache
+def package() -> Path:
+    """A folder to import `mcp_revisions` from, as the checkout generates it now.
+
+    Raises `RuntimeError` if it does not generate.
+    """
+    folder = BUILD / "package"
+    out = folder / "mcp_revisions"
+    generate: list[str | Path] = [tool("mcp-gen"), "--revision", "all", "--out", out, "--force"]
+    command(generate, ROOT, environment())()
+    return folder
+
+
+@cache
+def peers() -> Path:
+    """The interpreter of an environment with the peers, which is made on first use.
+
+    Raises `RuntimeError` if it cannot be made.
+    """
+    requirements = [f"pydantic=={version('pydantic')}", "-r", str(REQUIREMENTS)]
+    state = f"{sys.version}\n{requirements}\n{REQUIREMENTS.read_text()}"
+    folder = BUILD / f"peers-{sha256(state.encode()).hexdigest()[:12]}"
+    interpreter = folder / "bin" / "python"
+    ready = folder / ".ready"
+    if not ready.exists():
+        print(f"installing the peers into {folder.relative_to(ROOT)} …", file=sys.stderr)
+        try:
+            command([sys.executable, "-m", "venv", "--clear", folder], ROOT, os.environ)()
+            pip: list[str | Path] = [interpreter, "-m", "pip", "install", "--quiet", *requirements]
+            command(pip, ROOT, os.environ)()
+        except RuntimeError as error:
+            hint = "generating can be measured without them: --only generate"
+            raise RuntimeError(f"the peers cannot be installed ({hint}): {error}") from error
+        ready.touch()
+    return interpreter

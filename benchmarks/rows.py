@@ -1,0 +1,90 @@
+"""Results as rows of one table: what was measured, on both sides, and how it ought to compare.
+
+This module measures nothing.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+Unit: TypeAlias = Literal["ms", "µs"]
+
+_PER_SECOND: dict[Unit, float] = {"ms": 1e3, "µs": 1e6}
+_HEAD = ("what", "ours", "peer", "", "ratio", "target", "verdict")
+_VERDICTS = {True: "met", False: "MISSED", None: ""}
+# Columns of figures line up at their right edge.
+_RIGHT = {1, 3, 4, 5}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One comparison; `ours` and `theirs` are seconds, `target` a ratio not to exceed."""
+
+    topic: str
+    what: str
+    ours: float
+    peer: str
+    theirs: float
+    target: float | None
+    unit: Unit = "ms"
+
+    @property
+    def ratio(self) -> float:
+        """Our time by theirs: below 1 we are faster."""
+        return self.ours / self.theirs
+
+    @property
+    def met(self) -> bool | None:
+        """Whether the ratio is within the target; None without one."""
+        return None if self.target is None else self.ratio <= self.target
+
+    def as_json(self) -> dict[str, Any]:
+        """The row for programs; times in seconds."""
+        return {
+            "topic": self.topic,
+            "what": self.what,
+            "ours": self.ours,
+            "peer": self.peer,
+            "theirs": self.theirs,
+            "ratio": self.ratio,
+            "target": self.target,
+            "met": self.met,
+        }
+
+
+def as_table(rows: Iterable[Row]) -> str:
+    """All rows as aligned text, with a heading above each topic."""
+    rows = list(rows)
+    cells = [_HEAD, *map(_cells, rows)]
+    widths = [max(len(line[column]) for line in cells) for column in range(len(_HEAD))]
+    lines = [_aligned(_HEAD, widths)]
+    for index, row in enumerate(rows):
+        if index == 0 or row.topic != rows[index - 1].topic:
+            lines += ["", row.topic]
+        lines.append(_aligned(_cells(row), widths))
+    return "\n".join(lines)
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    return (
+        row.what,
+        _time(row.ours, row.unit),
+        row.peer,
+        _time(row.theirs, row.unit),
+        f"{row.ratio:.2f}",
+        "" if row.target is None else f"{row.target:.2f}",
+        _VERDICTS[row.met],
+    )
+
+
+def _time(seconds: float, unit: Unit) -> str:
+    amount = seconds * _PER_SECOND[unit]
+    return f"{amount:,.{0 if amount >= 100 else 1}f} {unit}"
+
+
+def _aligned(cells: Sequence[str], widths: Sequence[int]) -> str:
+    columns = [
+        cell.rjust(width) if column in _RIGHT else cell.ljust(width)
+        for column, (cell, width) in enumerate(zip(cells, widths, strict=True))
+    ]
+    return ("  " + "  ".join(columns)).rstrip()

@@ -1,0 +1,84 @@
+"""Timing several actions in turns, so that whatever disturbs the machine disturbs all of them.
+
+Needs the standard library only: it also runs in the environment of the peers. It knows nothing of
+what is measured.
+"""
+
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+from typing import Any, TypeAlias
+
+Action: TypeAlias = Callable[[], Any]
+Samples: TypeAlias = dict[str, list[float]]
+
+# Long enough to make the clock's own cost vanish, short enough for the turns to alternate often.
+_SAMPLE = 0.004
+
+
+def in_turns(actions: Mapping[str, Action], rounds: int) -> Samples:
+    """Seconds that each action took in every round, after one round that does not count.
+
+    Every round starts with another action, so that none always follows the same neighbour.
+    """
+    samples: Samples = {name: [] for name in actions}
+    names = list(actions)
+    for name in names:
+        actions[name]()
+    for turn in range(rounds):
+        first = turn % len(names)
+        for name in names[first:] + names[:first]:
+            started = perf_counter()
+            actions[name]()
+            samples[name].append(perf_counter() - started)
+    return samples
+
+
+def calls_in_turns(calls: Mapping[str, Action], rounds: int) -> dict[str, float]:
+    """Median seconds of one call of each, for calls much shorter than a tick of the scheduler."""
+    numbers = {name: _calls_per_sample(call) for name, call in calls.items()}
+    loops = {name: _loop(call, numbers[name]) for name, call in calls.items()}
+    samples = in_turns(loops, rounds)
+    return {name: median(taken) / numbers[name] for name, taken in samples.items()}
+
+
+def _calls_per_sample(call: Action) -> int:
+    number = 1
+    while True:
+        started = perf_counter()
+        _loop(call, number)()
+        taken = perf_counter() - started
+        if taken >= _SAMPLE / 4:
+            return max(1, round(number * _SAMPLE / taken))
+        number *= 4
+
+
+def _loop(call: Action, number: int) -> Action:
+    def loop() -> None:
+        for _ in range(number):
+            call()
+
+    return loop
+
+
+def command(
+    arguments: Sequence[str | Path], folder: Path, environment: Mapping[str, str]
+) -> Callable[[], str]:
+    """An action that runs a command in `folder` to its end and gives what it printed.
+
+    The action raises `RuntimeError`, with what the command said, if it fails: a failing command is
+    no measurement.
+    """
+
+    def run() -> str:
+        done = subprocess.run(
+            arguments, cwd=folder, env=environment, capture_output=True, text=True, check=False
+        )
+        if done.returncode:
+            line, said = " ".join(map(str, arguments)), done.stderr or done.stdout
+            raise RuntimeError(f"{line} ended with {done.returncode}:\n{said.strip()}")
+        return done.stdout
+
+    return run

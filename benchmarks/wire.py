@@ -1,0 +1,52 @@
+"""What a message costs between bytes and typed objects, beside the SDK and beside Pydantic."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from .places import ROOT, environment, package, peers
+from .rows import Row
+from .timing import command
+
+TOPIC = "wire"
+ROUNDS = 60
+
+_NAMES = {
+    "call": "tools/call request",
+    "call+progress": "tools/call request, progress token",
+    "result": "1 KB result",
+    "tools": "list of 50 tools",
+}
+# By message: reading beside the SDK, writing beside the SDK.
+_TARGETS = {
+    "call": (0.25, 0.30),
+    "call+progress": (0.25, 0.30),
+    "result": (0.20, 0.25),
+    "tools": (0.17, 0.20),
+}
+_EXACT_TARGET = 1.30
+
+_SDK, _EXACT = "mcp, as wired", "validate_json, exact class"
+
+
+def rows(rounds: int) -> Iterator[Row]:
+    """Compare reading and writing of three messages."""
+    taken = _measure(rounds)
+    for name, what in _NAMES.items():
+        reading, _ = _TARGETS[name]
+        ours, sdk = taken[f"read {name} ours"], taken[f"read {name} sdk"]
+        yield Row(TOPIC, f"read {what}", ours, _SDK, sdk, reading, "µs")
+    for name, what in _NAMES.items():
+        _, writing = _TARGETS[name]
+        ours, sdk = taken[f"write {name} ours"], taken[f"write {name} sdk"]
+        yield Row(TOPIC, f"write {what}", ours, _SDK, sdk, writing, "µs")
+    for name, what in _NAMES.items():
+        ours, exact = taken[f"read {name} ours"], taken[f"read {name} exact"]
+        yield Row(TOPIC, f"read {what}", ours, _EXACT, exact, _EXACT_TARGET, "µs")
+
+
+def _measure(rounds: int) -> dict[str, float]:
+    worker: list[str | Path] = [peers(), "-m", "benchmarks.wire_worker", str(rounds)]
+    printed = command(worker, ROOT, environment(PYTHONPATH=str(package())))()
+    taken: dict[str, float] = json.loads(printed)
+    return taken

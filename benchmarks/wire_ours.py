@@ -1,0 +1,74 @@
+"""Messages through the generated package, and through Pydantic alone as the bound to reach.
+
+Runs on the interpreter of the peers, with a generated package on its path.
+"""
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, Literal, cast
+
+from .places import REVISION
+from .timing import Action
+
+# The generated package is not there for type checkers: it is on the path of one process only.
+_package: Any = import_module("mcp_revisions").load(REVISION)
+_methods = _package.methods
+_models = _package.models
+
+Read = Callable[[bytes], Any]
+
+
+def read_call(data: bytes) -> Any:
+    """A request from a client, checked and typed."""
+    return _methods.parse_request(data, sender="client")
+
+
+def read_result(data: bytes) -> Any:
+    """An answer to `tools/call`."""
+    return _methods.parse_answer(data, spec=_methods.CALL_TOOL)
+
+
+def read_tools(data: bytes) -> Any:
+    """An answer to `tools/list`."""
+    return _methods.parse_answer(data, spec=_methods.LIST_TOOLS)
+
+
+def write_call(data: bytes) -> Action:
+    """Writes the request that `data` holds."""
+    params = read_call(data).params
+    return lambda: _methods.serialise_request(_methods.CALL_TOOL, 7, params)
+
+
+def write_result(data: bytes) -> Action:
+    """Writes the result that `data` holds."""
+    result = read_result(data).value
+    return lambda: _methods.serialise_result(_methods.CALL_TOOL, 7, result)
+
+
+def write_tools(data: bytes) -> Action:
+    """Writes the list that `data` holds."""
+    result = read_tools(data).value
+    return lambda: _methods.serialise_result(_methods.LIST_TOOLS, 7, result)
+
+
+def exact_readers() -> dict[str, Read]:
+    """Pydantic's `validate_json` on the one class that is known to fit, envelope included."""
+    return {
+        "call": _models.CallToolRequest.from_json,
+        "result": _envelope(_models.CallToolResult),
+        "tools": _envelope(_models.ListToolsResult),
+    }
+
+
+def _envelope(result: Any) -> Read:
+    # Before 2026-07-28 the schema has no envelopes with typed results; this is what one would be.
+    from pydantic import create_model
+
+    fields: Any = {
+        "jsonrpc": (Literal["2.0"], "2.0"),
+        "id": (str | int, ...),
+        "result": (result, ...),
+    }
+    base: Any = import_module("mcp_revisions._runtime.wire").WireModel
+    model: Any = create_model(f"{result.__name__}Envelope", __base__=base, **fields)
+    return cast(Read, model.from_json)

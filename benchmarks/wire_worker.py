@@ -1,0 +1,56 @@
+"""Times reading and writing of messages; runs on the interpreter of the peers.
+
+`python -m benchmarks.wire_worker ROUNDS` prints the median seconds of each call as a JSON object.
+"""
+
+import gc
+import json
+import sys
+from collections.abc import Mapping
+from functools import partial
+
+from . import messages, wire_ours, wire_sdk
+from .timing import Action, calls_in_turns
+
+# The name, the data, and which reader and writer it is for.
+_MESSAGES = (
+    ("call", messages.CALL, "call"),
+    ("call+progress", messages.CALL_WITH_PROGRESS, "call"),
+    ("result", messages.RESULT, "result"),
+    ("tools", messages.TOOLS, "tools"),
+)
+
+
+def calls() -> dict[str, Action]:
+    """Every call to time, by what it does, to which message, and through what."""
+    found: dict[str, Action] = {}
+    exact = wire_ours.exact_readers()
+    for name, data, kind in _MESSAGES:
+        for side, module in (("ours", wire_ours), ("sdk", wire_sdk)):
+            read, write = getattr(module, f"read_{kind}"), getattr(module, f"write_{kind}")
+            found[f"read {name} {side}"] = partial(read, data)
+            found[f"write {name} {side}"] = write(data)
+        found[f"read {name} exact"] = partial(exact[kind], data)
+    return found
+
+
+def check(found: Mapping[str, Action]) -> None:
+    """Raise `SystemExit` unless both sides write what they read: only then is it the same work."""
+    for name, data, _ in _MESSAGES:
+        for side in ("ours", "sdk"):
+            if json.loads(found[f"write {name} {side}"]()) != json.loads(data):
+                raise SystemExit(f"{side}: the message {name} does not come back as it was")
+
+
+def main() -> None:
+    """Check and time the calls."""
+    found = calls()
+    check(found)
+    # Both sides import many long-lived objects; no collection should have to walk them.
+    gc.collect()
+    gc.freeze()
+    print(json.dumps(calls_in_turns(found, int(sys.argv[1]))))
+
+
+if __name__ == "__main__":
+    main()
