@@ -1,0 +1,42 @@
+.DEFAULT_GOAL := help
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: help setup demo test check golden bench wheel clean
+
+help: ## Show what there is
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
+
+setup: $(READY) ## Make .venv with everything installed in it
+
+$(READY): pyproject.toml requirements-dev.lock
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --require-virtualenv --constraint requirements-dev.lock --editable '.[dev]'
+	@touch $@
+
+demo: $(READY) ## Generate a package, then talk through its stubs
+	$(BIN)/mcp-gen --revision 2025-11-25 --out build/demo/pkg
+	PYTHONPATH=build/demo $(BIN)/python examples/demo.py
+
+test: $(READY) ## Run the whole suite
+	$(BIN)/python -m pytest -n auto
+
+check: $(READY) ## Lint, format check and strict types of our own code
+	$(BIN)/ruff check codegen tests benchmarks examples
+	$(BIN)/black --check --quiet codegen tests benchmarks examples
+	$(BIN)/pyright
+	$(BIN)/mypy
+
+golden: $(READY) ## Rewrite generated/ from schema/ and templates/
+	$(BIN)/mcp-gen --revision all --out generated/mcp_revisions --force
+
+bench: $(READY) ## Measure against other tools, side by side
+	$(BIN)/python -m benchmarks
+
+wheel: $(READY) ## Build sdist and wheel into dist/
+	$(BIN)/python -m build --outdir dist .
+
+clean: ## Remove what the other habits made
+	rm -rf build dist .hypothesis .pytest_cache .mypy_cache .ruff_cache $(VENV)
