@@ -91,10 +91,11 @@ def test_facts_that_are_not_json_are_refused(folder: Path) -> None:
 
 def test_what_is_not_said_is_empty() -> None:
     nothing = facts.Facts("x", {}, "x")
-    assert not nothing.methods and not nothing.unions
-    assert not nothing.enums and not nothing.open_strings
-    assert not nothing.content_kinds | nothing.open_types | nothing.json_schemas
-    assert not nothing.deprecated and not nothing.renamed
+    for said in (nothing.methods, nothing.unions, nothing.enums, nothing.open_strings):
+        assert said == {}
+    for named in (nothing.content_kinds, nothing.open_types, nothing.json_schemas):
+        assert named == frozenset()
+    assert nothing.deprecated == frozenset() and nothing.renamed == {}
 
 
 def test_the_first_revision_knows_its_reserved_name() -> None:

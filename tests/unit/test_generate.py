@@ -201,9 +201,9 @@ def watch(event, arguments):
         mode, flags = arguments[1], arguments[2]
         if (mode and set(mode) & set("wax+")) or (isinstance(flags, int) and flags & 3):
             events.append(f"open {arguments[0]!r} {mode} {flags}")
-    elif event.startswith(("socket.", "os.re", "os.mkdir", "shutil.", "subprocess")):
+    elif event.startswith(("socket.", "os.remove", "os.rename", "os.mkdir", "shutil.", "subproc")):
         events.append(f"{event} {arguments!r}")
-from mcp_protogen.config import GivenSchema, Options
+from mcp_protogen.config import Options
 from mcp_protogen.generate import generate
 import mcp_protogen.emit.parallel, mcp_protogen.generate
 if sys.argv[1] == "inline":
