@@ -19,6 +19,11 @@ Json = None | bool | int | float | str
 
 
 @dataclass(frozen=True, slots=True)
+class Filled:
+    """An object of which every required member has a usual value, so that none need be given."""
+
+
+@dataclass(frozen=True, slots=True)
 class Ref:
     """Another type of the same revision."""
 
@@ -80,7 +85,7 @@ class FieldIR:
     name: FieldName
     type: TypeExpr
     required: bool
-    default: Json
+    default: Json | Filled
     nullable: bool
     constraints: tuple[tuple[str, Json], ...]
     known_values: tuple[str, ...]
@@ -152,7 +157,11 @@ class Requirement:
 
 @dataclass(frozen=True, slots=True)
 class MethodIR:
-    """A request or notification: who sends it, with what, and what comes back."""
+    """A request or notification: who sends it, with what, and what comes back.
+
+    `params_required` is what the wire demands, `params_given` whether a caller has anything to say
+    in them. `items` is the member of the result that a paginated method lists, and what it holds.
+    """
 
     method: str
     kind: Kind
@@ -162,10 +171,12 @@ class MethodIR:
     senders: tuple[Role, ...]
     params: ClassName
     params_required: bool
+    params_given: bool
     results: tuple[ClassName, ...]
     requires: tuple[Requirement, ...]
     phase: Phase
     traits: tuple[str, ...]
+    items: tuple[FieldName, TypeExpr] | None
     since: str
     removed: str | None
     deprecated: str | None
@@ -214,6 +225,15 @@ class MetaKeyIR:
 
 
 @dataclass(frozen=True, slots=True)
+class Leniency:
+    """How a receiver reads a member of a result that is absent, or a number below zero."""
+
+    member: str
+    rule: Literal["absent", "negative"]
+    value: Json
+
+
+@dataclass(frozen=True, slots=True)
 class Rules:
     """What differs between revisions in how messages travel."""
 
@@ -222,7 +242,7 @@ class Rules:
     error_id_optional: bool
     server_requests: bool
     result_type_values: tuple[str, ...]
-    result_type_absent: str | None
+    leniency: tuple[Leniency, ...]
 
 
 @dataclass(frozen=True, slots=True)

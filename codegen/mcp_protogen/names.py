@@ -47,8 +47,10 @@ class UnsafeName(ValueError):
 
 # What the bases of generated stubs define; a method of that name would replace it.
 _RESERVED_STEMS = frozenset(
-    {"accept", "answer", "capabilities", "close", "connect", "declaration", "handled", "notify"}
-    | {"open", "receive", "request"}
+    {"adopt", "answer", "ask", "bound", "capabilities", "client_capabilities", "client_info"}
+    | {"declaration", "handled", "identity", "info", "inputs", "instructions", "log", "notify"}
+    | {"principal", "progress", "request", "request_id", "revision", "server_capabilities"}
+    | {"server_info", "verdict"}
 )
 
 # ASCII only: Python folds other letters (NFKC), so two different wire names could meet.
@@ -58,7 +60,7 @@ _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z0-9]+|[A-Z]+|[0-9]+")
 # Names that generated modules import or that typing gives a meaning in annotations.
 RESERVED_TYPES = frozenset(
     {"Annotated", "Any", "ClassVar", "Field", "Final", "Integer", "Literal", "Number", "Nullable"}
-    | {"OpenUnion", "TypeAliasType", "UnknownContent", "WireModel"}
+    | {"Implied", "OpenUnion", "SUPPLIED", "TypeAliasType", "UnknownContent", "WireModel"}
     | set(dir(builtins))
 )
 

@@ -49,6 +49,7 @@ def test_of_a_member_given_twice_the_last_counts() -> None:
     assert jsonrpc.parse(b'{"a": 1, "a": 2}') == {"a": 2}
 
 
+@pytest.mark.shows("S0-03")
 @pytest.mark.parametrize("id", [0, -1, 1, 10**30, "", "0", "x"])
 def test_ids_are_integers_and_strings(id: Any) -> None:
     assert jsonrpc.kind_of({**CALL, "id": id}) == "request"
@@ -63,6 +64,7 @@ def test_an_integer_id_may_be_written_with_a_fraction_of_zero() -> None:
         assert type(message["id"]) is int
 
 
+@pytest.mark.shows("S0-04")
 @pytest.mark.parametrize("id", [None, True, False, 1.5, [], {}])
 def test_nothing_else_is_an_id(id: Any) -> None:
     with pytest.raises(InvalidRequest):
@@ -74,6 +76,7 @@ def test_nothing_else_is_an_id(id: Any) -> None:
             jsonrpc.kind_of({**ERROR, "id": id})
 
 
+@pytest.mark.shows("S0-10")
 def test_a_call_without_id_is_a_notification() -> None:
     assert jsonrpc.kind_of(without(CALL, "id")) == "notification"
 
@@ -83,6 +86,7 @@ def test_an_error_may_lack_its_id_or_have_null() -> None:
     assert jsonrpc.kind_of({**ERROR, "id": None}) == "error"
 
 
+@pytest.mark.shows("S0-01")
 @pytest.mark.parametrize("version", [None, 2.0, "1.0", "2", 2])
 def test_the_version_has_to_be_right(version: Any) -> None:
     for message in ({**CALL, "jsonrpc": version}, without(CALL, "jsonrpc")):
@@ -94,6 +98,7 @@ def test_the_version_has_to_be_right(version: Any) -> None:
             jsonrpc.kind_of(message)
 
 
+@pytest.mark.shows("S0-08")
 @pytest.mark.parametrize(
     "message",
     [

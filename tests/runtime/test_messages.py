@@ -22,7 +22,7 @@ from mcp_protogen.runtime.errors import (
     ParseError,
     RequestId,
 )
-from mcp_protogen.runtime.spec import RequestSpec
+from mcp_protogen.runtime.spec import RequestSpec, Rules
 from mini import methods
 from mini import models as m
 
@@ -67,6 +67,7 @@ class TestReadingCalls:
             TABLE.parse_request(request("tools/call"), sender="client")
         assert caught.value.problems == (("/params", "Field required"),)
 
+    @pytest.mark.shows("S0-06")
     @pytest.mark.parametrize("params", ["null", "[]", '"x"', "1"])
     def test_params_have_to_be_an_object(self, params: str) -> None:
         data = f'{{"jsonrpc":"2.0","id":1,"method":"ping","params":{params}}}'
@@ -221,7 +222,11 @@ class TestOutcomes:
 
 class TestBatches:
     BATCHING = MethodTable(
-        "2025-03-26", methods.REQUESTS, methods.NOTIFICATIONS, methods.ERRORS, batching=True
+        "2025-03-26",
+        requests=methods.REQUESTS,
+        notifications=methods.NOTIFICATIONS,
+        errors=methods.ERRORS,
+        rules=Rules(batching=True),
     )
 
     def test_are_refused_where_the_revision_has_none(self) -> None:
@@ -281,7 +286,9 @@ class TestWriting:
 
     def test_an_error_without_id_only_where_the_revision_has_one(self) -> None:
         assert b'"id"' not in TABLE.serialise_error(None, -1, "m")
-        strict = MethodTable("x", {}, {}, {}, error_id_optional=False)
+        strict = MethodTable(
+            "x", requests={}, notifications={}, errors={}, rules=Rules(error_id_optional=False)
+        )
         with pytest.raises(LocalError):
             strict.serialise_error(None, -1, "m")
 

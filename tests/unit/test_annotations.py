@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from mcp_protogen.emit.annotations import annotation, field_annotation, same
+from mcp_protogen.emit.annotations import annotation, annotation_elsewhere, field_annotation, same
 from mcp_protogen.ir import (
     Anything,
     FieldIR,
@@ -42,6 +42,26 @@ NULL = Scalar("null")
 )
 def test_expressions(expression: TypeExpr, expected: str) -> None:
     assert annotation(expression) == expected
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        (TEXT, "str"),
+        (Scalar("integer"), "int"),
+        (Scalar("number"), "int | float"),
+        (Anything(), "Any"),
+        (Ref(ClassName("Tool")), "m.Tool"),
+        (ListOf(Ref(ClassName("Tool"))), "list[m.Tool]"),
+        (MapOf(Scalar("number")), "dict[str, int | float]"),
+        (LiteralOf(("a", 1, None, "b")), "str | int | None"),
+        (OneOf((NULL, Ref(ClassName("Tool")), TEXT)), "m.Tool | str | None"),
+    ],
+)
+def test_expressions_elsewhere_need_no_import_but_that_of_the_models(
+    expression: TypeExpr, expected: str
+) -> None:
+    assert annotation_elsewhere(expression) == expected
 
 
 def field(type_: TypeExpr = TEXT, **changes: Any) -> FieldIR:

@@ -141,6 +141,14 @@ COLLISIONS = {
             ClientRequest=union("SayRequest", "PingRequest", "NotifyGoneRequest"),
         ),
     ),
+    "request called like the walk through a list": refusal(
+        "name-collision",
+        "/$defs",
+        define(
+            IterSayRequest=schemas.message("say/iterate"),
+            ClientRequest=union("SayRequest", "PingRequest", "IterSayRequest"),
+        ),
+    ),
     "request called like a table": refusal(
         "name-collision",
         "/$defs",

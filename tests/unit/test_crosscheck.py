@@ -34,6 +34,10 @@ def types(kind: str, name: str) -> Mutation:
     return lambda facts: facts["types"].update({kind: {name: {"source": PAGE}}})
 
 
+def duty(kind: str, where: str, rule: str, value: Any) -> Mutation:
+    return section(kind, duty={"where": where, "rule": rule, "value": value, "source": PAGE})
+
+
 DISAGREEMENTS: dict[str, tuple[Mutation, str, str]] = {
     "method that the schema lacks": (
         lambda facts: facts["methods"].update({"echo/shout": facts["methods"]["echo/say"]}),
@@ -132,6 +136,26 @@ DISAGREEMENTS: dict[str, tuple[Mutation, str, str]] = {
         section("open_strings", **{"TextBlock.gone": {"values": ["a"]}}),
         "unknown-type",
         "/open_strings/TextBlock.gone",
+    ),
+    "unknown member to fill in": (
+        duty("producer", "TextBlock.gone", "filled_in", ""),
+        "unknown-type",
+        "/producer/duty",
+    ),
+    "unknown lenient member": (
+        duty("leniency", "Gone.text", "absent_reads_as", ""),
+        "unknown-type",
+        "/leniency/duty",
+    ),
+    "a value to fill in that the schema refuses": (
+        duty("producer", "TextBlock.text", "filled_in", 0),
+        "facts-disagree",
+        "/producer/duty",
+    ),
+    "a lenient value that the schema refuses": (
+        duty("leniency", "TextBlock.text", "absent_reads_as", 0),
+        "facts-disagree",
+        "/leniency/duty",
     ),
 }
 

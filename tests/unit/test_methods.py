@@ -2,9 +2,13 @@
 
 from typing import Any
 
+import pytest
 import schemas
-from mcp_protogen.ir import MethodIR, RevisionIR
+from mcp_protogen.ir import Leniency, MethodIR, Ref, RevisionIR, Scalar
+from mcp_protogen.names import ClassName
 from schemas import PAGE, STRING, Json, record, ref, union
+
+STRINGS: Json = {"type": "array", "items": STRING}
 
 
 def derived(stated: Json | None = None, **more: Any) -> RevisionIR:
@@ -138,3 +142,54 @@ def test_rules_and_metadata_come_from_the_facts() -> None:
     assert ir.rules.result_type_values == ()
     (key,) = ir.meta_keys
     assert (key.key, key.constant, key.on) == ("progressToken", "META_PROGRESS_TOKEN", ("request",))
+
+
+def test_a_page_lists_the_one_array_of_its_result() -> None:
+    assert method(derived(), "echo/say").items == ("content", Ref(ClassName("Block")))
+    assert method(derived(), "ping").items is None
+    of_strings = derived(SayResult=record(("names",), names=STRINGS, nextCursor=STRING))
+    assert method(of_strings, "echo/say").items == ("names", Scalar("string"))
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        record(("a", "b"), a=STRINGS, b=STRINGS, nextCursor=STRING),
+        record(nextCursor=STRING),
+        record(a=STRINGS, nextCursor=STRING),
+        record(("a",), a=STRINGS),
+    ],
+    ids=["two arrays", "no array", "an array that may be absent", "no next page"],
+)
+def test_a_page_of_anything_else_is_no_list(result: Json) -> None:
+    assert method(derived(SayResult=result), "echo/say").items is None
+
+
+def test_params_are_given_where_a_member_is_required_that_nobody_fills_in() -> None:
+    ir = derived()
+    assert method(ir, "echo/say").params_given
+    assert not method(ir, "ping").params_given
+    stated = schemas.facts()
+    filled = {"where": "AskRequestParams.question", "rule": "filled_in", "value": "?"}
+    stated["producer"] = {"question": {**filled, "source": PAGE}}
+    ask = method(derived(stated), "user/ask")
+    assert ask.params_required and not ask.params_given
+
+
+def test_leniency_comes_from_the_facts() -> None:
+    assert derived().rules.leniency == ()
+    stated = schemas.facts()
+    where = {"where": "TextBlock.text", "source": PAGE}
+    stated["leniency"] = {
+        "absent": {**where, "rule": "absent_reads_as", "value": ""},
+        "negative": {
+            **where,
+            "where": "LinkBlock.weight",
+            "rule": "negative_reads_as",
+            "value": 0,
+        },
+    }
+    assert derived(stated).rules.leniency == (
+        Leniency("text", "absent", ""),
+        Leniency("weight", "negative", 0),
+    )

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mcp_protogen import names
-from mcp_protogen.resources import runtime_folder
 
 
 @pytest.mark.parametrize(
@@ -99,11 +98,15 @@ def test_a_message_without_a_name_of_its_own_has_no_stub() -> None:
 
 
 def test_no_stub_replaces_what_its_base_class_defines() -> None:
-    from mcp_protogen.runtime.peer import ClientBase, Peer, ServerBase
+    from mcp_protogen.runtime.client import ClientBase
+    from mcp_protogen.runtime.server import SessionBase
 
-    assert (runtime_folder() / "peer.py").is_file()
-    attributes = {name for base in (ClientBase, Peer, ServerBase) for name in dir(base)}
-    for name in attributes:
+    attributes = {name for base in (ClientBase, SessionBase) for name in dir(base)}
+    of_instances = {"inputs"}
+    of_generated_classes = {"answer", "ask", "capabilities", "info"} | {
+        f"{side}_{what}" for side in ("client", "server") for what in ("capabilities", "info")
+    }
+    for name in attributes | of_instances | of_generated_classes:
         if not name.startswith("_") and name.islower():
             assert names.stem(f"{names.pascal(name)}Request") == f"{name}_"
 

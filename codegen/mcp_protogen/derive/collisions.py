@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-from mcp_protogen.emit.views import METHODS_MODULE
+from mcp_protogen.emit.views import METHODS_MODULE, iterator
 from mcp_protogen.ir import MethodIR, RevisionIR
 from mcp_protogen.problems import Problem
 
@@ -28,6 +28,8 @@ def _stubs(ir: RevisionIR) -> Iterator[_Named]:
         sent = f"notify_{method.stem}" if method.kind == "notification" else method.stem
         yield sent, f"sending {method.method}"
         yield f"on_{method.stem}", f"handling {method.method}"
+        if method.items:
+            yield iterator(method), f"all pages of {method.method}"
 
 
 def _in_methods_module(ir: RevisionIR) -> Iterator[_Named]:

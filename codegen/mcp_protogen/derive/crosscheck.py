@@ -8,7 +8,7 @@ from collections.abc import Container, Iterator
 from typing import Any
 
 from mcp_protogen import jsonpointer
-from mcp_protogen.derive import skeleton
+from mcp_protogen.derive import filled, skeleton
 from mcp_protogen.normalise.references import PREFIX
 from mcp_protogen.problems import Level, Problem
 from mcp_protogen.store.facts import Facts
@@ -32,6 +32,7 @@ def _findings(definitions: Json, facts: Facts) -> Iterator[_Finding]:
     yield from _methods(definitions, facts)
     yield from _capabilities(definitions, facts)
     yield from _types(definitions, facts)
+    yield from _duties(definitions, facts)
     yield from _stray_messages(definitions)
 
 
@@ -106,6 +107,23 @@ def _types(definitions: Json, facts: Facts) -> Iterator[_Finding]:
     for section in ("enums", "open_strings"):
         for path in facts.document.get(section, {}):
             yield from _member(definitions, path, jsonpointer.join(section, path))
+
+
+def _duties(definitions: Json, facts: Facts) -> Iterator[_Finding]:
+    """What senders and receivers do beyond the schema has to be possible under it."""
+    for section in ("leniency", "producer"):
+        for key, fact in facts.document.get(section, {}).items():
+            yield from _member(definitions, fact["where"], jsonpointer.join(section, key))
+    hint = "give a value that the schema allows, or remove the entry with null"
+    for filling in filled.unkept(definitions, facts):
+        message = f"{filling.member} cannot be filled in: the schema asks for something else"
+        yield "facts-disagree", message, filling.fact, hint
+    for key, fact in facts.document.get("leniency", {}).items():
+        owner, _, member = fact["where"].partition(".")
+        schema = definitions.get(owner, {}).get("properties", {}).get(member)
+        if schema is not None and not filled.fits(fact["value"], schema, definitions):
+            message = f"{member} cannot be read as {fact['value']!r:.80}"
+            yield "facts-disagree", message, jsonpointer.join("leniency", key), hint
 
 
 def _named(document: Json, methods: Container[str]) -> Iterator[tuple[str, str]]:

@@ -5,7 +5,7 @@ taken from the schema alone and reported.
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 from mcp_protogen import jsonpointer, names
 from mcp_protogen.derive import skeleton
@@ -14,11 +14,16 @@ from mcp_protogen.ir import (
     CapabilityIR,
     Condition,
     ErrorIR,
+    Leniency,
+    ListOf,
     MetaKeyIR,
     MethodIR,
+    ObjectIR,
     Requirement,
     Role,
     Rules,
+    TypeExpr,
+    TypeIR,
 )
 from mcp_protogen.problems import Problem, ProblemError
 
@@ -38,8 +43,21 @@ def rules(context: Context) -> Rules:
         error_id_optional=stated["error_id_optional"]["value"],
         server_requests=stated["server_requests"]["value"],
         result_type_values=tuple(result_type.get("values", ())),
-        result_type_absent=result_type.get("absent"),
+        leniency=tuple(_leniency(context)),
     )
+
+
+_LENIENT: Mapping[str, Literal["absent", "negative"]] = {
+    "absent_reads_as": "absent",
+    "negative_reads_as": "negative",
+}
+
+
+def _leniency(context: Context) -> Iterator[Leniency]:
+    facts: Json = context.facts.document.get("leniency", {})
+    for fact in facts.values():
+        _, _, member = fact["where"].partition(".")
+        yield Leniency(member, _LENIENT[fact["rule"]], fact["value"])
 
 
 def capabilities(definitions: Json, context: Context) -> tuple[CapabilityIR, ...]:
@@ -96,21 +114,34 @@ def meta_keys(context: Context) -> tuple[MetaKeyIR, ...]:
     )
 
 
-def methods(definitions: Json, context: Context) -> tuple[MethodIR, ...]:
-    """Every method of the schema, by wire name."""
+def methods(
+    definitions: Json, types: Mapping[str, TypeIR], context: Context
+) -> tuple[MethodIR, ...]:
+    """Every method of the schema, by wire name; `types` are those of the same schema."""
     found = skeleton.methods(definitions)
+    schema = _Schema(definitions, types)
     return tuple(
-        _method(found[method], context.facts.methods.get(method), definitions, context)
+        _method(found[method], context.facts.methods.get(method), schema, context)
         for method in sorted(found)
     )
 
 
+class _Schema(NamedTuple):
+    """One schema, as it is and as types."""
+
+    definitions: Json
+    types: Mapping[str, TypeIR]
+
+
 def _method(
-    schema: skeleton.DerivedMethod, fact: Json | None, definitions: Json, context: Context
+    schema: skeleton.DerivedMethod, fact: Json | None, around: _Schema, context: Context
 ) -> MethodIR:
+    definitions, types = around
     fact = fact or {}
     stem = names.stem(schema.message)
     deprecated = fact.get("deprecated")
+    params = _params(schema, fact, definitions, context)
+    traits = tuple(fact.get("traits", _traits(schema, definitions)))
     results = [name for name in fact.get("results", schema.results) if name in definitions]
     return MethodIR(
         method=schema.method,
@@ -119,12 +150,14 @@ def _method(
         constant=names.Constant(stem.rstrip("_").upper()),
         message=names.class_name(schema.message),
         senders=schema.senders,
-        params=_params(schema, fact, definitions, context),
+        params=params,
         params_required=schema.params_required,
+        params_given=_given(params, schema, types),
         results=tuple(names.class_name(name) for name in results or schema.results),
         requires=tuple(_requirements(schema, fact, definitions)),
         phase=fact.get("phase", "any"),
-        traits=tuple(fact.get("traits", _traits(schema, definitions))),
+        traits=traits,
+        items=_items(types.get(schema.results[0])) if "paginated" in traits else None,
         since=fact.get("since", context.facts.revision),
         removed=fact.get("removed"),
         deprecated=deprecated,
@@ -144,6 +177,29 @@ def _params(
     hint = f"give it params, or define {plain}"
     pointer = jsonpointer.join("$defs", schema.message)
     raise ProblemError(Problem("bad-message", message, context.place, pointer, hint))
+
+
+def _given(params: str, schema: skeleton.DerivedMethod, types: Mapping[str, TypeIR]) -> bool:
+    """Whether params have to be given by a caller: a member is required that nobody else fills."""
+    if not schema.params_required:
+        return False
+    type_ = types.get(params)
+    return not isinstance(type_, ObjectIR) or any(
+        field.required and field.default is None for field in type_.fields
+    )
+
+
+def _items(result: TypeIR | None) -> tuple[names.FieldName, TypeExpr] | None:
+    """The one list that every page holds, if it is one and there may be a next page."""
+    if not isinstance(result, ObjectIR):
+        return None
+    lists = [
+        (field.name, field.type.item)
+        for field in result.fields
+        if field.required and isinstance(field.type, ListOf)
+    ]
+    goes_on = any(field.wire == "nextCursor" for field in result.fields)
+    return lists[0] if goes_on and len(lists) == 1 else None
 
 
 def _traits(schema: skeleton.DerivedMethod, definitions: Json) -> Iterator[str]:

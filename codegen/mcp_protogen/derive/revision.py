@@ -52,7 +52,8 @@ def derive_revision(source: Source) -> Derived:
     raise_errors(found)
     context = Context(source.facts, source.descriptions, source.place)
     types = type_system.types(definitions, context)
-    methods = method_tables.methods(definitions, context)
+    by_name = {str(type_.name): type_ for type_ in types}
+    methods = method_tables.methods(definitions, by_name, context)
     revision = source.facts.revision
     ir = RevisionIR(
         id=revision,

@@ -1,14 +1,16 @@
 """Normalised schema and facts to IR: the types."""
 
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from mcp_protogen import jsonpointer, names
+from mcp_protogen.derive.filled import Filling, fillings
 from mcp_protogen.ir import (
     AliasIR,
     Anything,
     FieldIR,
+    Filled,
     ListOf,
     LiteralOf,
     MapOf,
@@ -47,10 +49,19 @@ def types(definitions: Json, context: Context) -> tuple[TypeIR, ...]:
     Raises `ProblemError` for names that cannot be Python's, or that meet.
     """
     raise_errors(tuple(_name_problems(definitions, context.place)))
-    nulls = _nullable_names(definitions)
-    return tuple(
-        _type(name, schema, context, nulls) for name, schema in sorted(definitions.items())
+    surroundings = _Surroundings(
+        context, _nullable_names(definitions), fillings(definitions, context.facts)
     )
+    return tuple(_type(name, schema, surroundings) for name, schema in sorted(definitions.items()))
+
+
+@dataclass(frozen=True, slots=True)
+class _Surroundings:
+    """What all types of one schema are read with."""
+
+    context: Context
+    nulls: Container[str]
+    filled: Sequence[Filling]
 
 
 def _name_problems(definitions: Json, place: str) -> Iterator[Problem]:
@@ -83,7 +94,8 @@ def _unsafe(name: str, what: str, place: str, pointer: str) -> Problem:
     return Problem("unsafe-name", f"{name!r:.80} cannot name a Python {what}", place, pointer, hint)
 
 
-def _type(name: str, schema: Json, context: Context, nulls: Container[str]) -> TypeIR:
+def _type(name: str, schema: Json, around: _Surroundings) -> TypeIR:
+    context = around.context
     class_name = names.class_name(name)
     origin = jsonpointer.join("$defs", name)
     deprecated = name in context.facts.deprecated
@@ -91,7 +103,7 @@ def _type(name: str, schema: Json, context: Context, nulls: Container[str]) -> T
     if "properties" in schema:
         return ObjectIR(
             name=class_name,
-            fields=tuple(_fields(name, schema, context, nulls)),
+            fields=tuple(_fields(name, schema, around)),
             any_of_required=tuple(schema.get("x-any-of-required", ())),
             open=name in context.facts.open_types,
             origin=origin,
@@ -118,7 +130,8 @@ def documented(text: str, deprecated: bool) -> str:
     return f"{text} Deprecated.".strip()
 
 
-def _fields(owner: str, schema: Json, context: Context, nulls: Container[str]) -> Iterator[FieldIR]:
+def _fields(owner: str, schema: Json, around: _Surroundings) -> Iterator[FieldIR]:
+    context = around.context
     required = frozenset(schema.get("required", ()))
     for wire, value in schema["properties"].items():
         expr = expression(value)
@@ -128,8 +141,8 @@ def _fields(owner: str, schema: Json, context: Context, nulls: Container[str]) -
             name=names.field_name(wire),
             type=expr,
             required=wire in required,
-            default=_default(wire, value, context) if wire in required else None,
-            nullable=_nullable(expr, nulls),
+            default=_default(wire, value, around) if wire in required else None,
+            nullable=_nullable(expr, around.nulls),
             constraints=tuple((key, value[key]) for key in _CONSTRAINTS if key in value),
             known_values=context.facts.open_strings.get(f"{owner}.{wire}", ()),
             doc=documented(context.descriptions.member(owner, wire), deprecated),
@@ -137,9 +150,12 @@ def _fields(owner: str, schema: Json, context: Context, nulls: Container[str]) -
         )
 
 
-def _default(wire: str, schema: Json, context: Context) -> JsonScalar:
+def _default(wire: str, schema: Json, around: _Surroundings) -> JsonScalar | Filled:
     """What a required member holds when Python code does not say: its only or its usual value."""
-    result_type: Json = context.facts.document["rules"].get("result_type", {})
+    for filling in around.filled:
+        if filling.member == wire and filling.schema == schema:
+            return filling.value
+    result_type: Json = around.context.facts.document["rules"].get("result_type", {})
     usual: JsonScalar = result_type["absent"] if wire == result_type.get("member") else None
     constant: JsonScalar = schema.get("const", usual)
     return constant

@@ -1,12 +1,14 @@
-"""IR to Python annotations: how a member's type reads in a models module."""
+"""IR to Python annotations: how a type reads in a models module, and beside it."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from mcp_protogen.emit.text import literal
 from mcp_protogen.ir import (
     Anything,
     FieldIR,
+    Filled,
+    Json,
     ListOf,
     LiteralOf,
     MapOf,
@@ -23,6 +25,7 @@ _SCALARS = {
     "number": "Number",
     "null": "None",
 }
+_READ = _SCALARS | {"integer": "int", "number": "int | float"}
 _CONSTRAINTS = {
     "minimum": "ge",
     "maximum": "le",
@@ -47,9 +50,7 @@ def annotation(expr: TypeExpr) -> str:
         case MapOf(value):
             return f"dict[str, {annotation(value)}]"
         case OneOf():
-            hints = dict.fromkeys(annotation(arm) for arm in _alternatives(expr))
-            # `| None` goes last, as everybody writes it; the order of disjoint types says nothing.
-            return " | ".join(sorted(hints, key="None".__eq__))
+            return _either(annotation(arm) for arm in _alternatives(expr))
         case Anything():
             return "Any"
 
@@ -60,6 +61,37 @@ def _alternatives(expr: TypeExpr) -> Iterator[TypeExpr]:
             yield from _alternatives(arm)
     else:
         yield expr
+
+
+def annotation_elsewhere(expr: TypeExpr) -> str:
+    """The same in a module that has the models as `m`, and what reading made of the values.
+
+    Constants are only their types there, which need no import.
+    """
+    match expr:
+        case Ref(name):
+            return f"m.{name}"
+        case Scalar(kind):
+            return _READ[kind]
+        case LiteralOf(values):
+            return _types_of(values)
+        case ListOf(item):
+            return f"list[{annotation_elsewhere(item)}]"
+        case MapOf(value):
+            return f"dict[str, {annotation_elsewhere(value)}]"
+        case OneOf():
+            return _either(annotation_elsewhere(arm) for arm in _alternatives(expr))
+        case Anything():
+            return "Any"
+
+
+def _types_of(values: Iterable[Json]) -> str:
+    return _either("None" if value is None else type(value).__name__ for value in values)
+
+
+def _either(hints: Iterable[str]) -> str:
+    # `| None` goes last, as everybody writes it; the order of disjoint types says nothing.
+    return " | ".join(sorted(dict.fromkeys(hints), key="None".__eq__))
 
 
 def field_annotation(field: FieldIR) -> str:
@@ -81,9 +113,20 @@ def markers(field: FieldIR) -> list[str]:
     # What may be anything keeps an explicit null anyway.
     if field.nullable and not field.required and not isinstance(field.type, Anything):
         found.append("Nullable")
-    if field.default is not None and field.type != LiteralOf((field.default,)):
+    if field.default is None:
+        return found
+    if isinstance(field.default, Filled) or field.type != LiteralOf((field.default,)):
         found.append("Implied")
     return found
+
+
+def default_text(field: FieldIR) -> str | None:
+    """The expression that a member is set to in its class; None if it has to be given."""
+    if isinstance(field.default, Filled):
+        return "SUPPLIED"
+    if field.default is not None:
+        return literal(field.default)
+    return None if field.required else "None"
 
 
 def same(left: str, right: str) -> bool:

@@ -15,7 +15,7 @@ from typing import Any
 
 from mcp_protogen.derive import recursion
 from mcp_protogen.emit import text
-from mcp_protogen.emit.annotations import field_annotation, markers
+from mcp_protogen.emit.annotations import default_text, field_annotation, markers
 from mcp_protogen.ir import FieldIR, ObjectIR, RevisionIR, UnionIR
 from mcp_protogen.jsonvalue import is_array
 
@@ -29,7 +29,8 @@ _IMPORTS: tuple[tuple[str, frozenset[str]], ...] = (
     (
         ".._runtime.wire",
         frozenset(
-            {"Implied", "Integer", "Nullable", "Number", "OpenUnion", "UnknownContent", "WireModel"}
+            {"Implied", "Integer", "Nullable", "Number", "OpenUnion"}
+            | {"SUPPLIED", "UnknownContent", "WireModel"}
         ),
     ),
 )
@@ -172,7 +173,7 @@ def _template_data(ir: RevisionIR) -> defaultdict[str, Json]:
             if type_.name in circular:
                 entry["hints"] = _hints(type_, circular)
             entry["defaults"] = {
-                str(field.name): text.literal(field.default)
+                str(field.name): default_text(field)
                 for field in type_.fields
                 if field.default is not None
             }

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 
 from mcp_protogen import names
-from mcp_protogen.emit.annotations import annotation, field_annotation, same
+from mcp_protogen.emit.annotations import annotation, default_text, field_annotation, same
 from mcp_protogen.emit.text import literal
 from mcp_protogen.ir import AliasIR, FieldIR, ObjectIR, RevisionIR, TypeIR, UnionIR
 from mcp_protogen.problems import Problem
@@ -177,6 +177,5 @@ def _members(type_: ObjectIR, node: ast.ClassDef) -> Iterator[str]:
 
 
 def _default(field: FieldIR) -> str | None:
-    if field.default is not None:
-        return ast.unparse(ast.parse(literal(field.default), mode="eval"))
-    return None if field.required else "None"
+    text = default_text(field)
+    return None if text is None else ast.unparse(ast.parse(text, mode="eval"))

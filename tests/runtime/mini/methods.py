@@ -157,4 +157,4 @@ ERRORS: Final[Mapping[int, ErrorSpec]] = MappingProxyType(
     {-32602: ErrorSpec(-32602, "INVALID_PARAMS")}
 )
 
-TABLE: Final = MethodTable(REVISION, REQUESTS, NOTIFICATIONS, ERRORS)
+TABLE: Final = MethodTable(REVISION, requests=REQUESTS, notifications=NOTIFICATIONS, errors=ERRORS)

@@ -1,0 +1,94 @@
+"""What senders have to write that callers need not say: usual values of required members.
+
+A fact names one type's member. It holds for each required member of that name and schema, because a
+published schema repeats in every type what the types have in common. A fact that cannot be kept is
+left out, so that the member has to be given: what a revision to come requires beside it, nobody
+here could fill in. This module does not know how Python code is written.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mcp_protogen import jsonpointer
+from mcp_protogen.ir import Filled
+from mcp_protogen.ir import Json as JsonScalar
+from mcp_protogen.jsonvalue import is_array, is_object
+from mcp_protogen.normalise.references import target
+from mcp_protogen.store.facts import Facts
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Filling:
+    """A member that is filled in wherever one of this name and schema is required."""
+
+    member: str
+    schema: Json
+    value: JsonScalar | Filled
+    fact: str
+    """Where the fact stands, as a JSON pointer into the facts."""
+
+
+def fillings(definitions: Json, facts: Facts) -> Sequence[Filling]:
+    """What can be filled in, by the facts and a normalised schema."""
+    return _kept(list(_stated(definitions, facts)), definitions)
+
+
+def unkept(definitions: Json, facts: Facts) -> Sequence[Filling]:
+    """What the facts want filled in and the schema does not allow to be."""
+    stated = list(_stated(definitions, facts))
+    kept = _kept(stated, definitions)
+    return [one for one in stated if one not in kept]
+
+
+def fits(value: Any, schema: Json, definitions: Json) -> bool:
+    """Whether a value is valid where `schema` stands."""
+    from jsonschema import Draft202012Validator
+
+    # Its own type knows JSON as declared there, which `Any` out of a file is not.
+    validator: Any = Draft202012Validator({**schema, "$defs": definitions})
+    valid: bool = validator.is_valid(value)
+    return valid
+
+
+def _stated(definitions: Json, facts: Facts) -> Iterator[Filling]:
+    stated: Json = facts.document.get("producer", {})
+    for key, fact in stated.items():
+        owner, _, member = fact["where"].partition(".")
+        schema = definitions.get(owner, {}).get("properties", {}).get(member)
+        if schema is None:
+            continue
+        pointer = jsonpointer.join("producer", key)
+        if fact["rule"] == "names_revision":
+            yield Filling(member, schema, facts.revision, pointer)
+        elif fact["rule"] == "filled_in":
+            value = Filled() if fact["value"] == {} else fact["value"]
+            yield Filling(member, schema, value, pointer)
+
+
+def _kept(stated: Sequence[Filling], definitions: Json) -> Sequence[Filling]:
+    """Those that can be kept; of objects inside objects, the inner ones come first."""
+    kept: list[Filling] = []
+    waiting = stated
+    while ready := [one for one in waiting if _possible(one, kept, definitions)]:
+        kept += ready
+        waiting = [one for one in waiting if one not in ready]
+    return kept
+
+
+def _possible(filling: Filling, kept: Sequence[Filling], definitions: Json) -> bool:
+    if not isinstance(filling.value, Filled):
+        scalar = not is_object(filling.value) and not is_array(filling.value)
+        return scalar and fits(filling.value, filling.schema, definitions)
+    reference = filling.schema.get("$ref")
+    schema: Json = definitions.get(target(reference), {}) if reference is not None else {}
+    if "properties" not in schema or schema.get("x-any-of-required"):
+        return False
+    return all(_needs_nobody(member, schema, kept) for member in schema.get("required", ()))
+
+
+def _needs_nobody(member: str, owner: Json, kept: Sequence[Filling]) -> bool:
+    schema: Json = owner["properties"].get(member, {})
+    return "const" in schema or any(one.member == member and one.schema == schema for one in kept)

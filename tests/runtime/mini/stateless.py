@@ -1,0 +1,113 @@
+"""A small stateless revision: results with a type, and members that callers need not give."""
+
+from types import MappingProxyType
+from typing import Annotated, Any, Final, Literal
+
+from mcp_protogen.runtime.codec import MethodTable
+from mcp_protogen.runtime.spec import Lenient, NotificationSpec, RequestSpec, Rules
+from mcp_protogen.runtime.wire import SUPPLIED, Implied, Integer, WireModel
+from pydantic import Field
+
+
+class Capabilities(WireModel):
+    """What a client can do."""
+
+    roots: dict[str, Any] | None = None
+
+
+class RequestMeta(WireModel):
+    """What each request says of its sender."""
+
+    capabilities: Annotated[Capabilities, Field(alias="example/capabilities"), Implied] = SUPPLIED
+    level: str | None = None
+    version: Annotated[str, Field(alias="example/version"), Implied] = "2030-01-01"
+
+
+class RequestParams(WireModel):
+    """What every request carries."""
+
+    meta: Annotated[RequestMeta, Field(alias="_meta"), Implied] = SUPPLIED
+
+
+class PageParams(RequestParams):
+    """Where to go on in a list."""
+
+    cursor: str | None = None
+
+
+class NameParams(RequestParams):
+    """What is asked for."""
+
+    name: str
+
+
+class PlainParams(WireModel):
+    """A class that declares no metadata."""
+
+    name: str | None = None
+
+
+class Result(WireModel):
+    """What every result carries."""
+
+    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
+    result_type: Annotated[str, Field(alias="resultType"), Implied] = "complete"
+
+
+class ListResult(Result):
+    """A page that may be kept for a while."""
+
+    cache_scope: Annotated[Literal["public", "private"], Field(alias="cacheScope"), Implied] = (
+        "private"
+    )
+    items: list[str]
+    ttl_ms: Annotated[Integer, Field(alias="ttlMs", ge=0), Implied] = 0
+
+
+class NameResult(Result):
+    """What has the name."""
+
+    ttl_ms: Annotated[Integer | None, Field(alias="ttlMs", ge=0)] = None
+
+
+class InputRequiredResult(WireModel):
+    """A question instead of an answer."""
+
+    result_type: Annotated[Literal["input_required"], Field(alias="resultType")] = "input_required"
+    state: str
+
+
+LIST: Final[RequestSpec[PageParams, ListResult]] = RequestSpec(
+    "list",
+    senders=frozenset({"client"}),
+    params=PageParams,
+    result=ListResult,
+    results=(ListResult,),
+)
+NAME: Final[RequestSpec[NameParams, NameResult | InputRequiredResult]] = RequestSpec(
+    "name",
+    senders=frozenset({"client"}),
+    params=NameParams,
+    result=NameResult | InputRequiredResult,
+    results=(NameResult, InputRequiredResult),
+)
+PLAIN: Final[NotificationSpec[PlainParams]] = NotificationSpec(
+    "plain", senders=frozenset({"client"}), params=PlainParams, params_required=False
+)
+
+TABLE: Final = MethodTable(
+    "2030-01-01",
+    requests=MappingProxyType({"list": LIST, "name": NAME}),
+    notifications=MappingProxyType({"plain": PLAIN}),
+    errors=MappingProxyType({}),
+    rules=Rules(
+        era="stateless",
+        result_types=("complete", "input_required"),
+        leniency=(
+            Lenient("resultType", "absent", "complete"),
+            Lenient("ttlMs", "absent", 0),
+            Lenient("ttlMs", "negative", 0),
+            Lenient("cacheScope", "absent", "private"),
+        ),
+    ),
+)

@@ -1,0 +1,106 @@
+"""Results as a receiver reads them: what it forgives, and which types of result it knows."""
+
+from copy import deepcopy
+from typing import Any
+
+import pytest
+from mcp_protogen.runtime.answers import UnknownResultType, result_reader
+from mcp_protogen.runtime.codec import MethodTable
+from mcp_protogen.runtime.errors import InvalidAnswer
+from mcp_protogen.runtime.model import validator_of
+from mcp_protogen.runtime.spec import RequestSpec, Rules
+from mini import methods
+from mini import stateless as s
+from pydantic import ValidationError
+
+WHOLE = {"resultType": "complete", "ttlMs": 5, "cacheScope": "public", "items": ["a"]}
+
+
+def without(*members: str, **more: Any) -> dict[str, Any]:
+    return {key: value for key, value in WHOLE.items() if key not in members} | more
+
+
+def read(spec: RequestSpec[Any, Any], value: Any) -> Any:
+    return s.TABLE.read_result(spec, value)
+
+
+def refused(spec: RequestSpec[Any, Any], value: Any) -> list[str]:
+    with pytest.raises(InvalidAnswer) as caught:
+        read(spec, value)
+    return [pointer for pointer, _ in caught.value.problems]
+
+
+class TestLeniency:
+    def test_a_whole_result_is_read_as_it_is(self) -> None:
+        assert read(s.LIST, WHOLE).to_wire() == WHOLE
+
+    @pytest.mark.parametrize(
+        ("member", "instead"), [("resultType", "complete"), ("ttlMs", 0), ("cacheScope", "private")]
+    )
+    def test_an_absent_member_reads_as_the_rules_say(self, member: str, instead: Any) -> None:
+        assert read(s.LIST, without(member)).to_wire() == WHOLE | {member: instead}
+
+    def test_everything_may_be_absent_at_once(self) -> None:
+        found = read(s.LIST, {"items": []})
+        assert (found.result_type, found.ttl_ms, found.cache_scope) == ("complete", 0, "private")
+
+    @pytest.mark.parametrize("ttl", [-1, -0.5, -(10**30)])
+    def test_a_negative_number_reads_as_the_rules_say(self, ttl: float) -> None:
+        assert read(s.LIST, without(ttlMs=ttl)).ttl_ms == 0
+
+    @pytest.mark.parametrize("ttl", [None, "1", "-1", True, 1.5, []])
+    def test_nothing_else_is_forgiven(self, ttl: Any) -> None:
+        assert refused(s.LIST, without(ttlMs=ttl)) == ["/result/ttlMs"]
+
+    def test_what_came_is_left_as_it_was(self) -> None:
+        value = {"items": ["a"], "ttlMs": -1}
+        before = deepcopy(value)
+        read(s.LIST, value)
+        assert value == before
+
+    def test_an_optional_member_is_held_to_the_schema(self) -> None:
+        assert read(s.NAME, {"resultType": "complete"}).ttl_ms is None
+        assert refused(s.NAME, {"resultType": "complete", "ttlMs": -1}) == ["/result/ttlMs"]
+
+    def test_models_are_as_strict_as_the_schema(self) -> None:
+        with pytest.raises(ValidationError):
+            s.ListResult.from_wire(without("ttlMs"))
+
+    def test_another_type_of_result_is_forgiven_nothing(self) -> None:
+        assert refused(s.NAME, {"resultType": "input_required"}) == ["/result/state"]
+
+    def test_a_revision_without_rules_reads_with_the_model_alone(self) -> None:
+        reader = result_reader(methods.LIST_TOOLS, Rules())
+        assert reader == validator_of(methods.LIST_TOOLS.results[0])
+
+
+class TestResultTypes:
+    def test_each_type_has_its_class(self) -> None:
+        assert type(read(s.NAME, {"resultType": "complete"})) is s.NameResult
+        asked = read(s.NAME, {"resultType": "input_required", "state": "x"})
+        assert type(asked) is s.InputRequiredResult
+
+    @pytest.mark.parametrize("spec", [s.LIST, s.NAME])
+    def test_an_unknown_one_is_refused(self, spec: RequestSpec[Any, Any]) -> None:
+        assert refused(spec, without(resultType="task")) == ["/result/resultType"]
+
+    def test_one_that_the_method_does_not_have_is_refused(self) -> None:
+        value = without(resultType="input_required", state="x")
+        assert refused(s.LIST, value) == ["/result/resultType"]
+
+    @pytest.mark.parametrize("spec", [s.LIST, s.NAME])
+    @pytest.mark.parametrize("kind", [None, 1, True, [], {}, ["complete"]])
+    def test_what_is_no_string_is_refused(self, spec: RequestSpec[Any, Any], kind: Any) -> None:
+        assert refused(spec, without(resultType=kind)) == ["/result/resultType"]
+
+    def test_the_reader_says_which_it_was(self) -> None:
+        with pytest.raises(UnknownResultType, match="task"):
+            result_reader(s.LIST, s.TABLE.rules)({"resultType": "task"})
+
+    @pytest.mark.parametrize("value", [None, [], "complete", 1])
+    def test_a_result_has_to_be_an_object(self, value: Any) -> None:
+        assert refused(s.LIST, value) == ["/result"]
+
+    def test_a_revision_that_has_no_types_takes_any(self) -> None:
+        table = MethodTable("x", requests={"list": s.LIST}, notifications={}, errors={})
+        assert table.read_result(s.LIST, without(resultType="task")).result_type == "task"

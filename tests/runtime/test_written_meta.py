@@ -1,0 +1,132 @@
+"""What a connection adds to `_meta`: spliced into text, or merged with what the caller gave."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from mcp_protogen.runtime.errors import LocalError
+from mcp_protogen.runtime.meta import written
+from mcp_protogen.runtime.wire import WireModel
+from mini import models as m
+from mini import stateless as s
+from pydantic_core import to_json
+
+TOKEN = b'"progressToken":5'
+USUAL: dict[str, Any] = {"example/capabilities": {}, "example/version": "2030-01-01"}
+
+
+def params(data: bytes) -> Any:
+    return json.loads(data)["params"]
+
+
+def test_nothing_is_added_unasked() -> None:
+    data = s.TABLE.serialise_request(s.NAME, 1, s.NameParams(name="x"))
+    assert params(data) == {"name": "x", "_meta": USUAL}
+
+
+def test_members_take_the_place_of_metadata_that_the_caller_did_not_give() -> None:
+    data = s.TABLE.serialise_request(s.NAME, 1, s.NameParams(name="x"), meta=TOKEN)
+    assert params(data) == {"name": "x", "_meta": {"progressToken": 5}}
+
+
+def test_what_the_caller_gave_stays_except_where_both_name_a_member() -> None:
+    meta = s.RequestMeta(level="debug", version="mine")
+    meta.__pydantic_extra__ = {"trace": "t"}
+    added = b'"example/version":"theirs","progressToken":5'
+    data = s.TABLE.serialise_request(s.NAME, 1, s.NameParams(name="x", meta=meta), meta=added)
+    assert params(data) == {
+        "name": "x",
+        "_meta": {
+            "example/capabilities": {},
+            "example/version": "theirs",
+            "level": "debug",
+            "progressToken": 5,
+            "trace": "t",
+        },
+    }
+
+
+def test_params_that_are_left_out_are_written_for_their_members() -> None:
+    none: Any = None
+    data = s.TABLE.serialise_request(s.LIST, 1, none, meta=TOKEN)
+    assert params(data) == {"_meta": {"progressToken": 5}}
+    data = s.TABLE.serialise_notification(s.PLAIN, none, meta=TOKEN)
+    assert params(data) == {"_meta": {"progressToken": 5}}
+    assert "params" not in json.loads(s.TABLE.serialise_notification(s.PLAIN, none))
+
+
+def test_params_that_are_left_out_are_filled_in_where_the_wire_needs_them() -> None:
+    none: Any = None
+    assert params(s.TABLE.serialise_request(s.LIST, 1, none)) == {"_meta": USUAL}
+
+
+@pytest.mark.parametrize("meta", [None, TOKEN])
+def test_params_with_something_to_say_cannot_be_left_out(meta: bytes | None) -> None:
+    none: Any = None
+    with pytest.raises(LocalError, match="name needs params"):
+        s.TABLE.serialise_request(s.NAME, 1, none, meta=meta)
+
+
+def test_results_and_notifications_take_members_too() -> None:
+    data = s.TABLE.serialise_result(s.LIST, 1, s.ListResult(items=[], meta={"a": 1}), meta=TOKEN)
+    assert json.loads(data)["result"]["_meta"] == {"a": 1, "progressToken": 5}
+    data = s.TABLE.serialise_notification(s.PLAIN, s.PlainParams(name="x"), meta=TOKEN)
+    assert params(data) == {"name": "x", "_meta": {"progressToken": 5}}
+
+
+def test_what_has_no_json_form_is_a_local_error() -> None:
+    result = s.ListResult(items=[], meta={"a": object()})
+    with pytest.raises(LocalError, match="list cannot be written"):
+        s.TABLE.serialise_result(s.LIST, 1, result, meta=TOKEN)
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=6,
+)
+OBJECTS = st.dictionaries(st.text() | st.sampled_from(["a", "progressToken"]), VALUES, max_size=4)
+UNDECLARED = st.dictionaries(st.sampled_from(["x", "meta", "_meta2", "data"]), VALUES, max_size=4)
+
+
+def agree(model: WireModel, added: dict[str, Any]) -> None:
+    """The text is what adding the members to the decoded object gives."""
+    wire = json.loads(model.to_json())
+    expected = {**wire, "_meta": {**wire.get("_meta", {}), **added}}
+    assert json.loads(written(model, to_json(added)[1:-1])) == expected
+
+
+@given(meta=st.none() | OBJECTS, added=OBJECTS, undeclared=UNDECLARED)
+def test_an_object_of_free_metadata_gets_the_members(
+    meta: Any, added: dict[str, Any], undeclared: dict[str, Any]
+) -> None:
+    wire: dict[str, Any] = {
+        "content": [],
+        **undeclared,
+        **({} if meta is None else {"_meta": meta}),
+    }
+    agree(m.CallToolResult.from_wire(wire), added)
+
+
+@given(added=OBJECTS, undeclared=UNDECLARED, trace=VALUES)
+def test_an_object_of_declared_metadata_gets_the_members(
+    added: dict[str, Any], undeclared: dict[str, Any], trace: Any
+) -> None:
+    wire: dict[str, Any] = {"name": "x", "_meta": {**USUAL, "trace": trace}, **undeclared}
+    agree(s.NameParams.from_wire(wire), added)
+
+
+@given(added=OBJECTS, undeclared=UNDECLARED, meta=st.none() | OBJECTS)
+def test_a_class_without_metadata_gets_the_members(
+    added: dict[str, Any], undeclared: dict[str, Any], meta: Any
+) -> None:
+    wire: dict[str, Any] = {**undeclared, **({} if meta is None else {"_meta": meta})}
+    agree(s.PlainParams.from_wire(wire), added)
+
+
+@given(added=OBJECTS)
+def test_an_object_without_members_gets_them(added: dict[str, Any]) -> None:
+    agree(m.EmptyResult(), added)
+    assert json.loads(written(None, to_json(added)[1:-1])) == {"_meta": added}

@@ -1,0 +1,98 @@
+"""What generated code spares its callers: params, members that have a usual value, and paging."""
+
+from typing import Any
+
+import schemas
+from mcp_protogen.ir import FieldIR, Filled, Leniency, MethodIR, ObjectIR, RevisionIR, Scalar
+from schemas import PAGE, STRING, Json, record, ref
+
+COUNT: Json = {"type": "integer", "minimum": 0}
+
+
+def derived(stated: Json, **definitions: Any) -> RevisionIR:
+    document = schemas.schema()
+    document["$defs"] |= definitions
+    return schemas.derive(document, stated).ir
+
+
+def stated(**producer: Json) -> Json:
+    facts = schemas.facts()
+    facts["producer"] = producer
+    return facts
+
+
+def duty(where: str, value: Any, rule: str = "filled_in") -> Json:
+    return {"where": where, "rule": rule, "value": value, "source": PAGE}
+
+
+def field(ir: RevisionIR, owner: str, wire: str) -> FieldIR:
+    type_ = next(type_ for type_ in ir.types if type_.name == owner)
+    assert isinstance(type_, ObjectIR)
+    return next(field for field in type_.fields if field.wire == wire)
+
+
+def method(ir: RevisionIR, name: str) -> MethodIR:
+    return next(method for method in ir.methods if method.method == name)
+
+
+def test_a_usual_value_holds_wherever_the_member_is_repeated_and_required() -> None:
+    ir = derived(
+        stated(count=duty("One.count", 0)),
+        One=record(("count",), count=COUNT),
+        Same=record(("count",), count=COUNT),
+        Optional=record((), count=COUNT),
+        Other=record(("count",), count={"type": "integer"}),
+    )
+    defaults = [field(ir, name, "count").default for name in ("One", "Same", "Optional", "Other")]
+    assert defaults == [0, 0, None, None]
+
+
+def test_a_member_may_name_the_revision_itself() -> None:
+    duties = stated(version=duty("One.version", True, "names_revision"))
+    ir = derived(duties, One=record(("version",), version=STRING))
+    assert field(ir, "One", "version").default == schemas.REVISION
+
+
+def test_an_object_is_filled_with_what_is_usual_in_it() -> None:
+    ir = derived(
+        stated(version=duty("Meta.version", "1"), meta=duty("One._meta", {})),
+        Meta=record(("version",), version=STRING),
+        One=record(("_meta",), _meta=ref("Meta")),
+    )
+    assert field(ir, "One", "_meta").default == Filled()
+
+
+def test_params_need_not_be_given_when_everything_in_them_is_filled_in() -> None:
+    facts = stated(meta=duty("Meta.version", "1"), more=duty("AskRequestParams._meta", {}))
+    definitions: Json = {
+        "Meta": record(("version",), version=STRING),
+        "AskRequestParams": record(("_meta",), _meta=ref("Meta"), cursor=STRING),
+    }
+    ask = method(derived(facts, **definitions), "user/ask")
+    assert (ask.params_required, ask.params_given) == (True, False)
+    assert method(derived(schemas.facts(), **definitions), "user/ask").params_given
+
+
+def test_a_paginated_method_has_the_one_list_of_its_result() -> None:
+    def listing(**lists: Json) -> MethodIR:
+        result = record(tuple(lists), nextCursor=STRING, **lists)
+        return method(derived(schemas.facts(), SayResult=result), "echo/say")
+
+    names: Json = {"type": "array", "items": STRING}
+    assert listing(names=names).items == ("names", Scalar("string"))
+    assert listing(names=names, more=names).items is None
+    assert listing().items is None
+
+
+def test_leniency_is_what_the_facts_say() -> None:
+    facts = schemas.facts()
+    facts["leniency"] = {
+        "absent": duty("SayResult.nextCursor", "y", "absent_reads_as"),
+        "negative": duty("SayResult.size", 0, "negative_reads_as"),
+    }
+    result = record((), nextCursor=STRING, size=COUNT)
+    ir = derived(facts, SayResult=result)
+    assert ir.rules.leniency == (
+        Leniency("nextCursor", "absent", "y"),
+        Leniency("size", "negative", 0),
+    )

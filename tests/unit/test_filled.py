@@ -1,0 +1,113 @@
+"""Which required members are filled in for callers: where a fact holds, and where it cannot."""
+
+from typing import Any
+
+import pytest
+import schemas
+from mcp_protogen.derive.filled import fillings, unkept
+from mcp_protogen.ir import FieldIR, Filled, ObjectIR
+from mcp_protogen.store.facts import Facts
+from schemas import PAGE, STRING, Json, record, ref
+
+TTL: Json = {"type": "integer", "minimum": 0}
+META = record(("who", "version"), who=ref("Who"), version=STRING, level=STRING)
+DEFINITIONS: Json = {
+    "Who": record(roots=STRING),
+    "Meta": META,
+    "Params": record(("_meta",), _meta=ref("Meta")),
+    "Other": record(("_meta", "ttl", "name"), _meta=ref("Meta"), ttl=TTL, name=STRING),
+    "Kept": record(("ttl",), ttl=TTL),
+    "Loose": record(ttl=TTL),
+    "Foreign": record(("ttl",), ttl=STRING),
+}
+
+
+def duty(where: str, value: Any, rule: str = "filled_in") -> Json:
+    return {"where": where, "rule": rule, "value": value, "source": PAGE}
+
+
+DUTIES: Json = {
+    "meta": duty("Params._meta", {}),
+    "ttl": duty("Kept.ttl", 0),
+    "version": duty("Meta.version", True, "names_revision"),
+    "who": duty("Meta.who", {}),
+}
+
+
+def facts(duties: Json) -> Facts:
+    return Facts(schemas.REVISION, schemas.facts() | {"producer": duties}, schemas.REVISION)
+
+
+def kept(definitions: Json, duties: Json = DUTIES) -> dict[str, Any]:
+    return {one.member: one.value for one in fillings(definitions, facts(duties))}
+
+
+def test_objects_are_filled_in_when_what_they_require_is() -> None:
+    filled = {"_meta": Filled(), "ttl": 0, "version": schemas.REVISION, "who": Filled()}
+    assert kept(DEFINITIONS) == filled
+    assert unkept(DEFINITIONS, facts(DUTIES)) == []
+
+
+def test_other_duties_fill_nothing_in() -> None:
+    assert kept(DEFINITIONS, {"a": duty("Kept.ttl", True, "required")}) == {}
+
+
+def test_a_fact_about_what_is_gone_fills_nothing_in() -> None:
+    assert kept(DEFINITIONS, {"a": duty("Gone.ttl", 0), "b": duty("Kept.gone", 0)}) == {}
+
+
+@pytest.mark.parametrize("value", [-1, "0", True, None, [0], {"a": 1}])
+def test_a_value_that_the_schema_refuses_is_not_filled_in(value: Any) -> None:
+    stated = {"ttl": duty("Kept.ttl", value)}
+    assert kept(DEFINITIONS, stated) == {}
+    assert [one.fact for one in unkept(DEFINITIONS, facts(stated))] == ["/producer/ttl"]
+
+
+def test_an_object_that_requires_more_has_to_be_given() -> None:
+    more = record(("who", "version", "more"), who=ref("Who"), version=STRING, more=STRING)
+    changed = DEFINITIONS | {"Meta": more}
+    assert "_meta" not in kept(changed)
+    assert [one.fact for one in unkept(changed, facts(DUTIES))] == ["/producer/meta"]
+
+
+def test_an_object_is_not_filled_in_without_its_members() -> None:
+    assert "_meta" not in kept(DEFINITIONS, {key: DUTIES[key] for key in ("meta", "version")})
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        record(("self",), self=ref("Meta")),
+        {"type": "object", "additionalProperties": STRING},
+        STRING,
+        record(a=STRING, b=STRING) | {"x-any-of-required": ["a", "b"]},
+    ],
+    ids=["a circle", "a map", "a string", "one of some"],
+)
+def test_what_is_no_object_of_filled_members_has_to_be_given(schema: Json) -> None:
+    duties = DUTIES | {"self": duty("Meta.self", {})}
+    assert "_meta" not in kept(DEFINITIONS | {"Meta": schema}, duties)
+
+
+def test_constants_need_nobody() -> None:
+    constant = record(("kind",), kind={"const": "a"})
+    assert kept(DEFINITIONS | {"Meta": constant}, {"meta": DUTIES["meta"]}) == {"_meta": Filled()}
+
+
+def test_a_fact_holds_for_every_required_member_of_that_name_and_schema() -> None:
+    document = schemas.schema()
+    document["$defs"] |= DEFINITIONS
+    stated = schemas.facts() | {"producer": DUTIES}
+    types = {str(type_.name): type_ for type_ in schemas.derive(document, stated).ir.types}
+
+    def field(owner: str, wire: str) -> FieldIR:
+        type_ = types[owner]
+        assert isinstance(type_, ObjectIR)
+        return next(field for field in type_.fields if field.wire == wire)
+
+    assert field("Other", "ttl").default == 0
+    assert field("Other", "_meta").default == Filled()
+    assert field("Loose", "ttl").default is None
+    assert field("Foreign", "ttl").default is None
+    assert field("Other", "name").default is None
+    assert field("Meta", "version").default == schemas.REVISION
