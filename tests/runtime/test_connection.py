@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from mcp_protogen.runtime.codec import MethodTable
-from mcp_protogen.runtime.connection import Connection, Event, Failure, Ignored, Refusal
+from mcp_protogen.runtime.connection import Connection
 from mcp_protogen.runtime.dispatch import Error, Notification, Request, Result
 from mcp_protogen.runtime.errors import (
     InvalidAnswer,
@@ -14,7 +14,8 @@ from mcp_protogen.runtime.errors import (
     McpError,
     MethodNotFound,
 )
-from mcp_protogen.runtime.spec import Role
+from mcp_protogen.runtime.events import Event, Failure, Ignored, Refusal
+from mcp_protogen.runtime.spec import Role, Rules
 from mini import methods
 from mini import models as m
 
@@ -26,7 +27,13 @@ PARAMS = m.CallToolRequestParams(name="x")
 
 
 def client(**options: Any) -> Connection:
-    table = MethodTable("x", methods.REQUESTS, methods.NOTIFICATIONS, methods.ERRORS, **options)
+    table = MethodTable(
+        "x",
+        requests=methods.REQUESTS,
+        notifications=methods.NOTIFICATIONS,
+        errors=methods.ERRORS,
+        rules=Rules(**options),
+    )
     return Connection(table, "client", DECLARED)
 
 
@@ -39,6 +46,7 @@ def receive(connection: Connection, **message: Any) -> Event | list[Event]:
 
 
 class TestCalls:
+    @pytest.mark.shows("S0-05")
     def test_ids_are_fresh(self) -> None:
         connection = client()
         ids = [connection.request(methods.CALL_TOOL, PARAMS)[0] for _ in range(3)]
@@ -64,6 +72,7 @@ class TestCalls:
 
 
 class TestAnswers:
+    @pytest.mark.shows("S0-07")
     def test_an_answer_meets_its_request_once(self) -> None:
         connection = client()
         id, _ = connection.request(methods.CALL_TOOL, PARAMS)
@@ -83,6 +92,7 @@ class TestAnswers:
         connection.request(methods.CALL_TOOL, PARAMS)
         assert isinstance(receive(connection, id="1", result={"content": []}), Ignored)
 
+    @pytest.mark.shows("S0-09")
     @pytest.mark.parametrize(
         "answer",
         [
@@ -141,6 +151,7 @@ class TestInbound:
         assert isinstance(event, Refusal)
         assert (event.error.code, event.id) == (-32700, None)
 
+    @pytest.mark.shows("S0-11")
     @pytest.mark.parametrize(
         "message",
         [
@@ -153,6 +164,7 @@ class TestInbound:
     def test_faulty_notifications_are_never_answered(self, message: Any) -> None:
         assert isinstance(receive(server(), **message), Ignored)
 
+    @pytest.mark.shows("S0-26")
     def test_a_request_for_what_was_not_declared_is_refused(self) -> None:
         event = receive(server(), id=1, method="resources/read", params={"uri": "u"})
         assert isinstance(event, Refusal)
@@ -163,7 +175,7 @@ class TestInbound:
         params: Any = {"maxTokens": 1, "messages": []}
         method = "sampling/createMessage"
         assert isinstance(receive(connection, id=1, method=method, params=params), Request)
-        event = receive(connection, id=1, method=method, params={**params, "tools": []})
+        event = receive(connection, id=2, method=method, params={**params, "tools": []})
         assert isinstance(event, Refusal)
         assert isinstance(event.error, InvalidParams)
         assert "client.sampling.tools" in event.error.message
@@ -184,6 +196,7 @@ class TestBatches:
 
 
 class TestRefusals:
+    @pytest.mark.shows("S1-47")
     def test_carry_code_message_and_data(self) -> None:
         data = server().refuse(3, McpError(-5, "m", {"a": 1}))
         assert data is not None

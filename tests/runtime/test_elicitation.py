@@ -1,0 +1,67 @@
+"""What a user entered against what a form asked for, beside a full JSON Schema validator."""
+
+from typing import Any
+
+import jsonschema
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from mcp_protogen.runtime.elicitation import problems_of
+
+TITLED = [{"const": "a", "title": "A"}, {"const": "b", "title": "B"}]
+MEMBERS: list[dict[str, Any]] = [
+    {"type": "string"},
+    {"type": "string", "minLength": 1, "maxLength": 2},
+    {"type": "string", "enum": ["a", "b"]},
+    {"type": "string", "enum": ["a", "b"], "enumNames": ["A", "B"]},
+    {"type": "string", "oneOf": TITLED},
+    {"type": "number", "minimum": 0, "maximum": 2.5},
+    {"type": "integer", "minimum": -1},
+    {"type": "boolean", "default": True},
+    {"type": "array", "items": {"type": "string", "enum": ["a", "b"]}, "maxItems": 1},
+    {"type": "array", "items": {"anyOf": TITLED}, "minItems": 1},
+]
+VALUES = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-3, 3),
+    st.floats(-3, 3),
+    st.text("abc", max_size=3),
+    st.lists(st.sampled_from(["a", "b", "c", 1]), max_size=2),
+    st.just({}),
+)
+
+
+def form(properties: dict[str, Any], required: set[str]) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": sorted(required)}
+
+
+SCHEMAS = st.builds(
+    form,
+    st.dictionaries(st.sampled_from("pqr"), st.sampled_from(MEMBERS), max_size=3),
+    st.sets(st.sampled_from("pqrs")),
+)
+
+
+@given(SCHEMAS, st.dictionaries(st.sampled_from("pqrst"), VALUES, max_size=4))
+def test_it_judges_as_a_full_validator_does(schema: Any, content: Any) -> None:
+    validator: Any = jsonschema.Draft202012Validator(schema)
+    valid = validator.is_valid(content)
+    assert (problems_of(content, schema, "") == []) == valid
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ([], [("/at", "Input should be an object")]),
+        ({}, [("/at/age~1x", "Field required")]),
+        ({"age/x": "1"}, [("/at/age~1x", "Input should be an integer")]),
+        ({"age/x": 1.0}, []),
+        ({"age/x": float("inf")}, [("/at/age~1x", "Input should be an integer")]),
+        ({"age/x": 7}, [("/at/age~1x", "Should be at most 5")]),
+    ],
+)
+def test_it_says_where_and_what(content: Any, expected: Any) -> None:
+    member = {"type": "integer", "maximum": 5}
+    schema = {"type": "object", "properties": {"age/x": member}, "required": ["age/x"]}
+    assert [tuple(one) for one in problems_of(content, schema, "/at")] == expected

@@ -1,0 +1,57 @@
+"""Messages as lines."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from mcp_protogen.runtime.errors import ParseError
+from mcp_protogen.runtime.framing import LineReader, frame
+
+
+def read(chunks: list[bytes], limit: int = 100) -> list[Any]:
+    """What comes of these chunks; None stands for a line that is too long."""
+    reader = LineReader(limit)
+    received = [one for chunk in chunks for one in reader.feed(chunk)] + reader.end()
+    return [None if isinstance(one, ParseError) else one for one in received]
+
+
+LINES = st.lists(st.binary(max_size=12).map(lambda line: line.replace(b"\n", b"")), max_size=8)
+
+
+@given(LINES, st.integers(1, 9), st.integers(3, 9))
+def test_it_does_not_matter_how_it_is_cut(lines: list[bytes], size: int, limit: int) -> None:
+    data = b"\n".join(lines)
+    chunks = [data[start : start + size] for start in range(0, len(data), size)]
+    assert read(chunks, limit) == read([data], limit)
+    for line in read([data], limit):
+        assert line is None or 0 < len(line) <= limit
+
+
+def test_both_ends_of_line_are_read_and_blank_lines_are_not() -> None:
+    assert read([b"a\r\nb\n\n \r\n\r\nc"]) == [b"a", b"b", b"c"]
+
+
+@pytest.mark.parametrize("ending", [b"\n", b"\r\n"])
+def test_a_line_may_be_as_long_as_the_limit(ending: bytes) -> None:
+    assert read([b"x" * 100 + ending + b"y" + ending]) == [b"x" * 100, b"y"]
+    assert read([b"x" * 101 + ending + b"y" + ending]) == [None, b"y"]
+    assert read([b"x" * 60, b"x" * 60, ending, b"y"]) == [None, b"y"]
+
+
+def test_what_is_too_long_is_not_held() -> None:
+    reader = LineReader(1000)
+    for _ in range(100_000):
+        assert reader.feed(b"x" * 100) == []
+    assert sum(map(len, reader._parts)) <= 1001  # pyright: ignore[reportPrivateUsage]
+    (error,) = reader.feed(b"\n")
+    assert isinstance(error, ParseError)
+    assert "1000 bytes" in error.message
+    assert reader.feed(b"next\n") == [b"next"]
+
+
+@pytest.mark.shows("S3-05")
+@given(st.lists(st.binary(min_size=1, max_size=9).filter(lambda m: b"\n" not in m and m.strip())))
+def test_what_is_framed_is_read(messages: list[bytes]) -> None:
+    kept = [message for message in messages if not message.endswith(b"\r")]
+    assert read([frame(kept)]) == kept

@@ -1,0 +1,71 @@
+"""The life of a connection: every cell of the tables."""
+
+from itertools import product
+
+import pytest
+from mcp_protogen.runtime.lifecycle import (
+    HANDSHAKE,
+    MAY_PASS,
+    STATELESS,
+    Event,
+    IllegalTransition,
+    State,
+    advance,
+    may_pass,
+)
+from mcp_protogen.runtime.spec import Phase, Role
+
+PHASES: tuple[Phase, ...] = ("any", "before_ready", "ready")
+ROLES: tuple[Role, ...] = ("client", "server")
+
+
+@pytest.mark.parametrize("era", ["handshake", "stateless"])
+@pytest.mark.parametrize(("state", "event"), list(product(State, Event)))
+def test_an_event_leads_on_or_is_a_breach(era: str, state: State, event: Event) -> None:
+    table = HANDSHAKE if era == "handshake" else STATELESS
+    if (state, event) in table:
+        assert advance(table, state, event) is table[state, event]
+    else:
+        with pytest.raises(IllegalTransition, match=r"cannot happen") as caught:
+            advance(table, state, event)
+        assert (caught.value.state, caught.value.event) == (state, event)
+
+
+@pytest.mark.shows("S0-13")
+def test_a_handshake_opens_a_connection() -> None:
+    state = State.NEW
+    for event in (Event.INITIALIZE, Event.INITIALIZE_ACCEPTED, Event.INITIALIZED):
+        state = advance(HANDSHAKE, state, event)
+    assert state is State.OPEN
+
+
+@pytest.mark.shows("S1-25")
+def test_nothing_leads_out_of_the_end() -> None:
+    assert not [
+        cell for table in (HANDSHAKE, STATELESS) for cell in table if cell[0] is State.CLOSED
+    ]
+
+
+def test_the_stateless_era_has_one_state_until_the_end() -> None:
+    assert set(STATELESS.values()) == {State.NEW, State.CLOSED}
+
+
+def test_every_state_and_phase_has_its_rule() -> None:
+    assert set(MAY_PASS) == set(product(State, PHASES))
+
+
+# Who may send what in the handshake era: client and server, for each phase.
+RULES = {
+    State.NEW: {"any": "cs", "before_ready": "c", "ready": ""},
+    State.OPENING: {"any": "cs", "before_ready": "", "ready": ""},
+    State.OPEN_PENDING: {"any": "cs", "before_ready": "c", "ready": "c"},
+    State.OPEN: {"any": "cs", "before_ready": "", "ready": "cs"},
+    State.CLOSED: {"any": "", "before_ready": "", "ready": ""},
+}
+
+
+@pytest.mark.shows("S1-07")
+@pytest.mark.parametrize(("state", "phase", "role"), list(product(State, PHASES, ROLES)))
+def test_who_may_send_what(state: State, phase: Phase, role: Role) -> None:
+    assert may_pass("handshake", state, phase, role) == (role[0] in RULES[state][phase])
+    assert may_pass("stateless", state, phase, role) == (state is State.NEW)

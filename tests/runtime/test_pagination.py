@@ -1,0 +1,69 @@
+"""Lists in pages."""
+
+import asyncio
+from contextlib import suppress
+from typing import NamedTuple
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from mcp_protogen.runtime.errors import InvalidParams
+from mcp_protogen.runtime.pagination import items, page
+
+
+class Listed(NamedTuple):
+    """A page as a client gets it."""
+
+    names: list[int]
+    next_cursor: str | None
+
+
+@pytest.mark.shows("S2-07")
+@given(st.lists(st.integers(), max_size=30), st.integers(1, 7))
+def test_all_pages_are_the_list(numbers: list[int], size: int) -> None:
+    async def fetch(cursor: str | None) -> Listed:
+        one = page(numbers, cursor, size)
+        assert len(one.items) <= size
+        return Listed(one.items, one.next_cursor)
+
+    async def walk() -> list[int]:
+        return [number async for number in items(fetch, lambda listed: listed.names)]
+
+    assert asyncio.run(walk()) == numbers
+
+
+def test_the_last_page_has_no_cursor() -> None:
+    assert page([1, 2], None, 2).next_cursor is None
+    assert page([], None).next_cursor is None
+
+
+@pytest.mark.parametrize(
+    "cursor", ["", "2", "YXQ6", "YXQ6LTE", "YXQ6MA", "YXQ6OTk", "ä", "YXQ6IDI"]
+)
+def test_a_cursor_of_nobody_is_invalid(cursor: str) -> None:
+    with pytest.raises(InvalidParams) as caught:
+        page([1, 2, 3], cursor, 2)
+    assert caught.value.code == -32602
+    assert caught.value.problems[0][0] == "/params/cursor"
+
+
+@given(st.text(max_size=8))
+def test_made_up_cursors_never_do_harm(cursor: str) -> None:
+    with suppress(InvalidParams):
+        assert page(list(range(10)), cursor, 3).items
+
+
+def test_a_page_has_items() -> None:
+    with pytest.raises(ValueError, match="at least one"):
+        page([1], None, 0)
+
+
+def test_a_cursor_that_comes_back_ends_the_walk(caplog: pytest.LogCaptureFixture) -> None:
+    async def fetch(cursor: str | None) -> Listed:
+        return Listed([1], "again")
+
+    async def walk() -> list[int]:
+        return [number async for number in items(fetch, lambda listed: listed.names)]
+
+    assert asyncio.run(walk()) == [1, 1]
+    assert "cut short" in caplog.text

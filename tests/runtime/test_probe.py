@@ -1,0 +1,310 @@
+"""What a client decides. Tests carry the ids of the rows of the decision tables they show."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from mcp_protogen.runtime.errors import (
+    Disconnected,
+    InvalidAnswer,
+    McpError,
+    NegotiationError,
+    RemoteError,
+    RequestTimeout,
+)
+from mcp_protogen.runtime.negotiate import (
+    BeforeHandshake,
+    Offer,
+    Stateless,
+    answer_initialize,
+    route,
+)
+from mcp_protogen.runtime.negotiate import (
+    Initialize as InitializeRoute,
+)
+from mcp_protogen.runtime.probe import (
+    Adopt,
+    Answered,
+    Discover,
+    Fail,
+    Gone,
+    Initialize,
+    Negotiation,
+    Outcome,
+    Refused,
+    Restart,
+    Silent,
+    Step,
+    Verdict,
+)
+from test_negotiate import CAPABILITIES, DUAL, LEGACY, MODERN, NEW, OLD, VERSION, offer
+
+NEXT = "2027-01-01"
+DISCOVERED = {"supportedVersions": [NEW]}
+
+
+def agreed(version: str) -> Answered:
+    return Answered({"protocolVersion": version, "capabilities": {}})
+
+
+def unsupported(*supported: str) -> Refused:
+    return Refused(-32022, "Unsupported", {"supported": list(supported), "requested": "?"})
+
+
+def after(offer: Offer, *outcomes: Outcome, known: Verdict | None = None) -> Step:
+    """The step that a negotiation comes to after these outcomes."""
+    negotiation = Negotiation(offer, known)
+    step = negotiation.start()
+    for outcome in outcomes:
+        assert not isinstance(step, (Adopt, Fail))
+        step = negotiation.next(outcome)
+    return step
+
+
+def failure(step: Step) -> Any:
+    assert isinstance(step, Fail)
+    return step.error
+
+
+class TestHandshake:
+    @pytest.mark.shows("S0-17", "S1-09")
+    def test_HC01_the_newest_is_proposed(self) -> None:
+        assert after(LEGACY) == Initialize("2025-11-25")
+        assert after(offer("2024-11-05", "2025-03-26")) == Initialize("2025-03-26")
+
+    @pytest.mark.parametrize("version", OLD)
+    def test_HC02_HC03_what_the_server_answers_is_adopted_if_it_is_on_offer(
+        self, version: str
+    ) -> None:
+        step = after(LEGACY, agreed(version))
+        assert isinstance(step, Adopt)
+        assert step.verdict == Verdict(version, "handshake")
+
+    @pytest.mark.parametrize("version", ["1999-01-01", NEW, "2025-11-25"])
+    def test_HC04_anything_else_is_refused_naming_both_sides(self, version: str) -> None:
+        error = failure(after(offer("2024-11-05"), agreed(version)))
+        assert isinstance(error, NegotiationError)
+        assert (error.offered, error.supported) == (("2024-11-05",), (version,))
+
+    def test_HC04_a_stateless_revision_is_never_agreed_on_by_a_handshake(self) -> None:
+        error = failure(after(DUAL, Silent(), agreed(NEW)))
+        assert isinstance(error, NegotiationError)
+
+    @pytest.mark.parametrize("result", [None, {}, {"protocolVersion": 5}, [], "x"])
+    def test_HC04_no_revision_at_all_is_the_servers_fault(self, result: Any) -> None:
+        assert isinstance(failure(after(LEGACY, Answered(result))), InvalidAnswer)
+
+    def test_HC05_a_refusal_that_names_revisions_gets_one_more_try_on_a_new_connection(
+        self,
+    ) -> None:
+        refused = Refused(-32602, "Unsupported", {"supported": ["2025-03-26", "2024-11-05"]})
+        assert after(LEGACY, refused) == Restart(Initialize("2025-03-26"))
+        step = after(LEGACY, refused, refused)
+        assert step == Restart(Initialize("2024-11-05"))
+        assert isinstance(failure(after(LEGACY, refused, refused, refused)), NegotiationError)
+
+    def test_HC05_nothing_in_common_is_reported(self) -> None:
+        refused = Refused(-32602, "Unsupported", {"supported": ["1999-01-01"]})
+        assert failure(after(LEGACY, refused)).supported == ("1999-01-01",)
+
+    @pytest.mark.parametrize("data", [None, {}, {"supported": "x"}, {"supported": [1]}])
+    def test_HC06_any_other_error_is_reported_as_it_came(self, data: Any) -> None:
+        error = failure(after(LEGACY, Refused(-32602, "no", data)))
+        assert isinstance(error, McpError)
+        assert (error.code, error.message) == (-32602, "no")
+
+    def test_HC07_silence_is_a_timeout(self) -> None:
+        error = failure(after(LEGACY, Silent(10)))
+        assert isinstance(error, RequestTimeout)
+        assert error.seconds == 10
+
+    def test_a_broken_connection_is_no_verdict(self) -> None:
+        error = failure(after(LEGACY, Gone("exit code 3")))
+        assert isinstance(error, Disconnected)
+        assert "exit code 3" in str(error)
+
+
+class TestStateless:
+    def test_SC02_PS01_a_common_revision_is_adopted(self) -> None:
+        both = offer(NEW, NEXT)
+        step = after(both, Answered({"supportedVersions": [NEW, "x"]}))
+        assert step == Adopt(Verdict(NEW, "stateless"), {"supportedVersions": [NEW, "x"]})
+
+    def test_SC03_PS04_an_unsupported_revision_is_corrected_once_for_each_version(self) -> None:
+        both = offer(NEW, NEXT)
+        assert after(both) == Discover(NEXT)
+        assert after(both, unsupported(NEW)) == Discover(NEW)
+        assert isinstance(
+            failure(after(both, unsupported(NEW), unsupported(NEW))), NegotiationError
+        )
+
+    def test_SC04_a_listed_handshake_revision_means_the_handshake(self) -> None:
+        assert after(DUAL, unsupported("2025-06-18")) == Initialize("2025-06-18")
+
+    def test_SC05_nothing_in_common_names_both_lists(self) -> None:
+        error = failure(after(DUAL, unsupported(NEXT)))
+        assert (error.offered, error.supported) == (DUAL.all, (NEXT,))
+        assert NEXT in str(error)
+        assert NEW in str(error)
+
+    def test_PS02_discovered_handshake_revisions_mean_the_handshake(self) -> None:
+        step = after(DUAL, Answered({"supportedVersions": [NEXT, "2025-03-26"]}))
+        assert step == Initialize("2025-03-26")
+
+    def test_PS03_nothing_in_common_is_reported(self) -> None:
+        error = failure(after(DUAL, Answered({"supportedVersions": [NEXT]})))
+        assert error.supported == (NEXT,)
+
+    def test_PS05_a_modern_error_is_no_sign_of_an_old_server(self) -> None:
+        error = failure(after(DUAL, Refused(-32021, "roots needed", {"requiredCapabilities": {}})))
+        assert (error.code, error.message) == (-32021, "roots needed")
+
+    @pytest.mark.parametrize("code", [-32601, -32602, -32600, -32000, -32603, -32700, 0, 1])
+    def test_PS06_any_other_error_means_an_old_server(self, code: int) -> None:
+        assert after(DUAL, Refused(code, "what?")) == Initialize("2025-11-25")
+
+    def test_PS07_a_header_error_is_like_any_other(self) -> None:
+        assert after(DUAL, Refused(-32020, "headers")) == Initialize("2025-11-25")
+
+    @pytest.mark.parametrize("result", [{}, {"supportedVersions": "x"}, {"tools": []}, None, 1])
+    def test_PS06_an_answer_that_is_none_means_an_old_server(self, result: Any) -> None:
+        assert after(DUAL, Answered(result)) == Initialize("2025-11-25")
+
+    def test_PS08_silence_means_an_old_server(self) -> None:
+        assert after(DUAL, Silent(5)) == Initialize("2025-11-25")
+
+    def test_PS09_a_server_that_goes_is_started_once_more_with_a_handshake(self) -> None:
+        assert after(DUAL, Gone("exit")) == Restart(Initialize("2025-11-25"))
+        assert isinstance(failure(after(DUAL, Gone("exit"), Gone("exit"))), Disconnected)
+        assert isinstance(failure(after(MODERN, Gone("exit"))), Disconnected)
+
+    def test_PS10_a_handshake_refused_in_the_modern_way_is_probed_again_once(self) -> None:
+        assert after(DUAL, Silent(), unsupported(NEW)) == Discover(NEW)
+        again = after(DUAL, Silent(), unsupported(NEW), Answered(DISCOVERED))
+        assert again == Adopt(Verdict(NEW, "stateless"), DISCOVERED)
+        step = after(DUAL, Silent(), unsupported(NEW), Silent(), unsupported(NEW))
+        assert isinstance(failure(step), NegotiationError)
+
+    def test_PS11_a_modern_client_fails_clearly_at_an_old_server(self) -> None:
+        for outcome in (Refused(-32601, "no"), Silent(), Answered({})):
+            error = failure(after(MODERN, outcome))
+            assert isinstance(error, NegotiationError)
+            assert NEW in str(error)
+
+
+class TestKnown:
+    def test_a_verdict_spares_the_probe(self) -> None:
+        known = Verdict("2025-06-18", "handshake")
+        assert after(DUAL, known=known) == Initialize("2025-06-18")
+        assert after(DUAL, known=Verdict(NEW, "stateless")) == Discover(NEW)
+
+    def test_a_verdict_beyond_the_offer_is_ignored(self) -> None:
+        assert after(LEGACY, known=Verdict(NEW, "stateless")) == Initialize("2025-11-25")
+        assert after(DUAL, known=Verdict("2025-11-25", "stateless")) == Discover(NEW)
+
+    def test_a_verdict_that_proves_wrong_is_put_aside(self) -> None:
+        known = Verdict("2025-06-18", "handshake")
+        assert after(DUAL, unsupported(NEW), known=known) == Discover(NEW)
+        assert after(DUAL, Refused(-32601, "no"), known=known) == Restart(Discover(NEW))
+        step = after(DUAL, Refused(-32601, "no"), Answered(DISCOVERED), known=known)
+        assert step == Adopt(Verdict(NEW, "stateless"), DISCOVERED)
+
+
+class Server:
+    """A server that does nothing but negotiate."""
+
+    def __init__(self, offer: Offer) -> None:
+        self._offer = offer
+        self._handshaken = False
+
+    def answer(self, step: Discover | Initialize) -> Outcome:
+        message: dict[str, Any] = {"jsonrpc": "2.0", "id": 1}
+        if isinstance(step, Discover):
+            message["method"] = "server/discover"
+            message["params"] = {"_meta": {VERSION: step.version, CAPABILITIES: {}}}
+        else:
+            message["method"] = "initialize"
+            message["params"] = {"protocolVersion": step.version}
+        try:
+            where = route(message, self._offer, handshaken=self._handshaken)
+            assert not isinstance(where, BeforeHandshake)
+            if isinstance(where, Stateless):
+                return Answered({"supportedVersions": list(self._offer.stateless)})
+            assert isinstance(where, InitializeRoute)
+            self._handshaken = True
+            return agreed(answer_initialize({"protocolVersion": step.version}, self._offer))
+        except RemoteError as error:
+            return Refused(error.code, error.message, error.data)
+
+
+@pytest.mark.shows("S1-41")
+@pytest.mark.parametrize(
+    ("row", "client", "server", "expected"),
+    [
+        ("MX01", MODERN, MODERN, NEW),
+        ("MX02", MODERN, LEGACY, None),
+        ("MX03", MODERN, DUAL, NEW),
+        ("MX04", DUAL, MODERN, NEW),
+        ("MX05", DUAL, LEGACY, "2025-11-25"),
+        ("MX06", DUAL, DUAL, NEW),
+        ("MX07", LEGACY, MODERN, None),
+        ("MX08", LEGACY, DUAL, "2025-11-25"),
+        ("MX09", LEGACY, LEGACY, "2025-11-25"),
+        ("MX09 older", offer("2024-11-05"), LEGACY, "2024-11-05"),
+    ],
+)
+def test_MX_the_compatibility_matrix(
+    row: str, client: Offer, server: Offer, expected: str | None
+) -> None:
+    negotiation, peer = Negotiation(client), Server(server)
+    step = negotiation.start()
+    while not isinstance(step, (Adopt, Fail)):
+        assert isinstance(step, (Discover, Initialize))
+        step = negotiation.next(peer.answer(step))
+    if expected is None:
+        error = failure(step)
+        assert isinstance(error, NegotiationError)
+        # Whoever has to act on it learns what the server speaks, where it says so.
+        assert row == "MX02" or NEW in str(error)
+    else:
+        assert isinstance(step, Adopt)
+        assert step.verdict.revision == expected
+
+
+VERSIONS = st.lists(st.sampled_from([*OLD, NEW, NEXT, "x"]), max_size=3)
+OUTCOMES: st.SearchStrategy[Outcome] = st.one_of(
+    VERSIONS.map(lambda names: Answered({"supportedVersions": names})),
+    st.sampled_from([*OLD, NEW, "x", None]).map(lambda name: Answered({"protocolVersion": name})),
+    st.builds(
+        Refused,
+        st.sampled_from([-32020, -32021, -32022, -32601, -32602, 1]),
+        st.just("no"),
+        st.none() | VERSIONS.map(lambda names: {"supported": names}),
+    ),
+    st.just(Silent(1)),
+    st.just(Gone("gone")),
+)
+OFFERS = st.lists(st.sampled_from([*OLD, NEW, NEXT]), min_size=1, unique=True).map(
+    lambda ids: offer(*sorted(ids))
+)
+
+
+@pytest.mark.shows("S0-16")
+@given(OFFERS, st.lists(OUTCOMES, min_size=30, max_size=30), st.booleans())
+def test_every_negotiation_ends_within_its_offer(
+    ours: Offer, outcomes: list[Outcome], remembered: bool
+) -> None:
+    first = ours.revisions[0]
+    negotiation = Negotiation(ours, Verdict(first.id, first.era) if remembered else None)
+    step = negotiation.start()
+    for outcome in outcomes:
+        if isinstance(step, Restart):
+            step = step.then
+        if isinstance(step, (Adopt, Fail)):
+            break
+        assert step.version in (ours.stateless if isinstance(step, Discover) else ours.handshake)
+        step = negotiation.next(outcome)
+    assert isinstance(step, (Adopt, Fail))
+    if isinstance(step, Adopt):
+        assert step.verdict.revision in ours.of(step.verdict.era)

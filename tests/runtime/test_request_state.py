@@ -1,0 +1,125 @@
+"""The sealed state that travels between rounds of one request."""
+
+import subprocess
+import sys
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from mcp_protogen.runtime.errors import InvalidParams
+from mcp_protogen.runtime.request_state import Bearer, StateSeal, digest_of
+
+KEY = b"k" * 32
+BEARER = Bearer("tools/call", digest_of({"name": "a"}), None)
+
+
+class Clock:
+    """A clock that stands until it is moved."""
+
+    def __init__(self) -> None:
+        self.now = 1_000_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def refused(seal: StateSeal, text: str, bearer: Bearer = BEARER) -> None:
+    with pytest.raises(InvalidParams) as caught:
+        seal.open(text, bearer)
+    assert caught.value.problems[0][0] == "/params/requestState"
+
+
+JSON: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@given(JSON)
+def test_what_is_sealed_comes_back(value: Any) -> None:
+    seal = StateSeal(KEY)
+    assert seal.open(seal.seal(value, BEARER), BEARER) == value
+
+
+def test_a_changed_state_is_refused() -> None:
+    seal = StateSeal(KEY)
+    raw = urlsafe_b64decode(seal.seal({"a": 1}, BEARER) + "==")
+    for place in range(len(raw)):
+        changed = raw[:place] + bytes([raw[place] ^ 1]) + raw[place + 1 :]
+        refused(seal, urlsafe_b64encode(changed).rstrip(b"=").decode())
+
+
+@pytest.mark.parametrize(
+    "text", ["", "x", "AAAA", "ä", "=", "!!!!", "A" * 2_000_000, "A" * 100, "\n", "AA=="]
+)
+def test_what_is_no_state_is_refused(text: str) -> None:
+    refused(StateSeal(KEY), text)
+
+
+def test_a_shortened_or_padded_state_is_refused() -> None:
+    seal = StateSeal(KEY)
+    text = seal.seal("x" * 50, BEARER)
+    for length in range(len(text)):
+        refused(seal, text[:length])
+    refused(seal, text + "=")
+    refused(seal, text + "\n")
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        BEARER._replace(method="prompts/get"),
+        BEARER._replace(digest=digest_of({"name": "b"})),
+        BEARER._replace(principal="eve"),
+        BEARER._replace(principal=""),
+    ],
+)
+def test_a_state_of_another_request_or_caller_is_refused(other: Bearer) -> None:
+    seal = StateSeal(KEY)
+    refused(seal, seal.seal(1, other))
+    refused(seal, seal.seal(1, BEARER), other)
+
+
+def test_a_state_lapses() -> None:
+    clock = Clock()
+    seal = StateSeal(KEY, lifetime=60, clock=clock)
+    text = seal.seal(1, BEARER)
+    clock.now += 60
+    assert seal.open(text, BEARER) == 1
+    clock.now += 1
+    refused(seal, text)
+
+
+def test_without_a_key_it_is_one_of_this_process() -> None:
+    text = StateSeal().seal(1, BEARER)
+    assert StateSeal().open(text, BEARER) == 1
+    bearer = f"r.Bearer({BEARER.method!r}, {BEARER.digest!r}, None)"
+    program = (
+        "from mcp_protogen.runtime import request_state as r; "
+        f"print(r.StateSeal().seal(1, {bearer}))"
+    )
+    there = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    refused(StateSeal(), there.stdout.strip())
+
+
+def test_another_key_opens_nothing() -> None:
+    assert StateSeal(KEY).open(StateSeal(KEY).seal(1, BEARER), BEARER) == 1
+    refused(StateSeal(b"l" * 32), StateSeal(KEY).seal(1, BEARER))
+
+
+def test_a_short_key_is_refused() -> None:
+    with pytest.raises(ValueError, match="16 bytes"):
+        StateSeal(b"short")
+
+
+def test_a_digest_is_of_what_all_rounds_have_in_common() -> None:
+    once = {"name": "a", "arguments": {"x": 1, "y": 2}}
+    again = {"arguments": {"y": 2, "x": 1}, "name": "a"}
+    extra = {"_meta": {"a": 1}, "requestState": "s", "inputResponses": {}}
+    assert digest_of(once) == digest_of({**extra, **again})
+    assert digest_of(once) != digest_of({**once, "name": "b"})

@@ -1,0 +1,61 @@
+"""Who wants to know of which changes."""
+
+from typing import Any
+
+import pytest
+from mcp_protogen.runtime.errors import McpError
+from mcp_protogen.runtime.subscriptions import Filter, Listeners
+
+TOOLS = "notifications/tools/list_changed"
+UPDATED = "notifications/resources/updated"
+EVERYTHING: Any = {
+    "toolsListChanged": True,
+    "promptsListChanged": True,
+    "resourcesListChanged": True,
+    "resourceSubscriptions": ["file:///b", "file:///a"],
+}
+DECLARED: Any = {"tools": {"listChanged": True}, "resources": {"subscribe": True}}
+
+
+def test_a_filter_is_what_was_asked_for() -> None:
+    assert Filter.of(EVERYTHING).to_wire() == {
+        **EVERYTHING,
+        "resourceSubscriptions": ["file:///a", "file:///b"],
+    }
+    assert Filter.of({}).to_wire() == {}
+    assert Filter.of({"toolsListChanged": False}).to_wire() == {}
+
+
+@pytest.mark.shows("S4-04")
+def test_only_what_the_server_declared_is_honoured() -> None:
+    honoured = Filter.of(EVERYTHING).honoured(DECLARED).to_wire()
+    assert honoured.keys() == {"toolsListChanged", "resourceSubscriptions"}
+    assert Filter.of(EVERYTHING).honoured({"tools": {}, "resources": {}}) == Filter()
+
+
+def test_streams_get_what_they_asked_for_and_nothing_else() -> None:
+    listeners = Listeners(10)
+    listeners.add(1, Filter.of({"toolsListChanged": True}))
+    listeners.add("1", Filter.of({"resourceSubscriptions": ["file:///a"]}))
+    assert listeners.matching(TOOLS, None) == [1]
+    assert listeners.matching(UPDATED, "file:///a") == ["1"]
+    assert listeners.matching(UPDATED, "file:///b") == []
+    listeners.remove(1)
+    assert listeners.matching(TOOLS, None) == []
+    listeners.remove(1)
+
+
+def test_there_are_not_too_many_streams_or_resources() -> None:
+    listeners = Listeners(1)
+    listeners.add(1, Filter())
+    with pytest.raises(McpError, match="No more than 1"):
+        listeners.add(2, Filter())
+    listeners.subscribe("a")
+    listeners.subscribe("a")
+    with pytest.raises(McpError):
+        listeners.subscribe("b")
+    listeners.unsubscribe("a")
+    listeners.subscribe("b")
+    assert listeners.wants("b")
+    assert not listeners.wants("a")
+    assert listeners.wants(None)
