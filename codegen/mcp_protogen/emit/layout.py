@@ -23,14 +23,24 @@ MODULES: Mapping[str, str] = {
 }
 # What a package offers of its runtime, by module.
 RUNTIME_EXPORTS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("connect", ("connect",)),
     (
         "errors",
         (
-            *("InvalidParams", "LocalError", "McpError", "MethodNotFound", "MissingCapability"),
-            *("ProtocolError", "RemoteError"),
+            *("Disconnected", "InvalidParams", "LocalError", "McpError", "MethodNotFound"),
+            *("MissingCapability", "MissingClientCapability", "NegotiationError"),
+            *("ProtocolError", "RemoteError", "RequestTimeout"),
         ),
     ),
     ("memory", ("connect_in_memory",)),
+    ("options", ("Options", "Progress")),
+    ("pagination", ("page",)),
+    ("probe", ("Verdict",)),
+    ("serve", ("serve",)),
+    ("transport", ("Opener", "Received", "Transport")),
+    ("transports.lines", ("LineProtocol", "LineTransport")),
+    ("transports.process", ("launch",)),
+    ("transports.stdio", ("run_stdio", "serve_stdio")),
 )
 
 MODELS_TEMPLATE = "models.py.jinja"

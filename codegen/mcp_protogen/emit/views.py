@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from mcp_protogen.emit.annotations import annotation_elsewhere
 from mcp_protogen.emit.text import literal
 from mcp_protogen.ir import Condition, MethodIR, Requirement, RevisionIR
 
@@ -17,9 +18,25 @@ def result(method: MethodIR) -> str:
     return " | ".join(result_types(method))
 
 
+def plain_result(method: MethodIR) -> str:
+    """The annotation of what comes back in the end, when nothing more is asked."""
+    return f"m.{method.results[0]}"
+
+
 def params_argument(method: MethodIR) -> str:
     """The annotation, and default, of what a sender passes."""
-    return f"m.{method.params}" if method.params_required else f"m.{method.params} | None = None"
+    return f"m.{method.params}" if method.params_given else f"m.{method.params} | None = None"
+
+
+def iterator(method: MethodIR) -> str:
+    """What the stub that walks all pages of a list is called."""
+    return f"iter_{method.stem.removeprefix('list_')}"
+
+
+def item(method: MethodIR) -> str:
+    """The annotation of one item of a paginated list."""
+    assert method.items is not None
+    return annotation_elsewhere(method.items[1])
 
 
 def spec_class(method: MethodIR) -> str:
@@ -84,16 +101,25 @@ def condition(condition: Condition) -> str:
 def revision_context(ir: RevisionIR) -> dict[str, Any]:
     """Everything that the templates of one revision may name."""
     methods = ir.methods
+    client_sends = [method for method in methods if "client" in method.senders]
+    client_calls = [method for method in client_sends if method.method not in SENT_BY_RUNTIME]
+    names = {str(type_.name) for type_ in ir.types}
     server_sends = [method for method in methods if "server" in method.senders]
     return {
         "ir": ir,
         "methods": methods,
-        "client_sends": [method for method in methods if "client" in method.senders],
+        "client_calls": client_calls,
+        "client_pages": any(method.items for method in client_calls),
+        "server_handles": [m for m in client_sends if m.method not in ANSWERED_BY_RUNTIME],
+        "server_pages": any(method.items for method in server_sends),
+        "server_requests": any(method.kind == "request" for method in server_sends),
         "server_sends": server_sends,
         "server_asks_in_results": any(method.kind == "embedded" for method in server_sends),
         "has_conditions": any(need.when for method in methods for need in method.requires),
         "server_asks": any(method.kind != "notification" for method in server_sends),
-        "exported": sorted(str(type_.name) for type_ in ir.types),
+        # A schema need not say what a side calls itself.
+        "implementation": "m.Implementation" if "Implementation" in names else "WireModel",
+        "exported": sorted(names),
         "capabilities_exported": sorted(
             {str(capability.constant) for capability in ir.capabilities}
             | {
@@ -113,6 +139,10 @@ def revision_context(ir: RevisionIR) -> dict[str, Any]:
     }
 
 
+# What agrees on a revision is not a user's to send or to answer.
+SENT_BY_RUNTIME = frozenset({"initialize", "notifications/initialized"})
+ANSWERED_BY_RUNTIME = frozenset({"initialize"})
+
 METHODS_MODULE = frozenset(
     {"ERRORS", "INPUT_REQUESTS", "NOTIFICATIONS", "REQUESTS", "REVISION", "TABLE", "parse"}
     | {"parse_request", "parse_notification", "parse_answer"}
@@ -123,7 +153,10 @@ METHODS_MODULE = frozenset(
 FILTERS: Mapping[str, Callable[..., Any]] = {
     "condition": condition,
     "documentation": documentation,
+    "item": item,
+    "iterator": iterator,
     "params_argument": params_argument,
+    "plain_result": plain_result,
     "result": result,
     "result_types": result_types,
     "spec_class": spec_class,
