@@ -17,30 +17,84 @@ if TYPE_CHECKING:
     from . import v2025_06_18 as v2025_06_18
     from . import v2025_11_25 as v2025_11_25
     from . import v2026_07_28 as v2026_07_28
+    from ._runtime.connect import (
+        connect as connect,
+    )
     from ._runtime.errors import (
+        Disconnected as Disconnected,
         InvalidParams as InvalidParams,
         LocalError as LocalError,
         McpError as McpError,
         MethodNotFound as MethodNotFound,
         MissingCapability as MissingCapability,
+        MissingClientCapability as MissingClientCapability,
+        NegotiationError as NegotiationError,
         ProtocolError as ProtocolError,
         RemoteError as RemoteError,
+        RequestTimeout as RequestTimeout,
     )
     from ._runtime.memory import (
         connect_in_memory as connect_in_memory,
     )
+    from ._runtime.options import (
+        Options as Options,
+        Progress as Progress,
+    )
+    from ._runtime.pagination import (
+        page as page,
+    )
+    from ._runtime.probe import (
+        Verdict as Verdict,
+    )
+    from ._runtime.serve import (
+        serve as serve,
+    )
+    from ._runtime.transport import (
+        Opener as Opener,
+        Received as Received,
+        Transport as Transport,
+    )
+    from ._runtime.transports.lines import (
+        LineProtocol as LineProtocol,
+        LineTransport as LineTransport,
+    )
+    from ._runtime.transports.process import (
+        launch as launch,
+    )
+    from ._runtime.transports.stdio import (
+        run_stdio as run_stdio,
+        serve_stdio as serve_stdio,
+    )
 
 __all__ = [
+    "Disconnected",
     "InvalidParams",
+    "LineProtocol",
+    "LineTransport",
     "LocalError",
     "McpError",
     "MethodNotFound",
     "MissingCapability",
+    "MissingClientCapability",
+    "NegotiationError",
+    "Opener",
+    "Options",
+    "Progress",
     "ProtocolError",
     "REVISIONS",
+    "Received",
     "RemoteError",
+    "RequestTimeout",
+    "Transport",
+    "Verdict",
+    "connect",
     "connect_in_memory",
+    "launch",
     "load",
+    "page",
+    "run_stdio",
+    "serve",
+    "serve_stdio",
     "v2024_11_05",
     "v2025_03_26",
     "v2025_06_18",
@@ -69,14 +123,32 @@ def load(revision: str) -> ModuleType:
 
 # Loaded when first asked for: importing the package imports neither models nor Pydantic.
 _ELSEWHERE = {
+    "connect": "connect",
+    "Disconnected": "errors",
     "InvalidParams": "errors",
     "LocalError": "errors",
     "McpError": "errors",
     "MethodNotFound": "errors",
     "MissingCapability": "errors",
+    "MissingClientCapability": "errors",
+    "NegotiationError": "errors",
     "ProtocolError": "errors",
     "RemoteError": "errors",
+    "RequestTimeout": "errors",
     "connect_in_memory": "memory",
+    "Options": "options",
+    "Progress": "options",
+    "page": "pagination",
+    "Verdict": "probe",
+    "serve": "serve",
+    "Opener": "transport",
+    "Received": "transport",
+    "Transport": "transport",
+    "LineProtocol": "transports.lines",
+    "LineTransport": "transports.lines",
+    "launch": "transports.process",
+    "run_stdio": "transports.stdio",
+    "serve_stdio": "transports.stdio",
 }
 
 

@@ -35,6 +35,7 @@ def instances(revision: str, complete: bool) -> Instances:
     return Instances(oracle.document(revision), complete=complete)
 
 
+@pytest.mark.shows("S2-13", "S2-34")
 @pytest.mark.parametrize(("revision", "name"), CASES)
 def test_type_and_schema_accept_the_same_values(revision: str, name: str) -> None:
     subject = oracle.subjects(revision)[name]
@@ -51,6 +52,21 @@ def test_type_and_schema_accept_the_same_values(revision: str, name: str) -> Non
     agree()
 
 
+@pytest.mark.shows(
+    "S1-04",
+    "S2-01",
+    "S2-12",
+    "S2-25",
+    "S2-27",
+    "S2-28",
+    "S4-01",
+    "S4-06",
+    "S4-12",
+    "S4-13",
+    "S4-14",
+    "S4-15",
+    "S4-16",
+)
 @pytest.mark.parametrize(("revision", "name"), CASES)
 def test_type_and_schema_agree_on_every_small_change(revision: str, name: str) -> None:
     """All members present, and every change to the whole and to each member, one at a time."""

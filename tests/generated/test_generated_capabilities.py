@@ -23,6 +23,7 @@ def _missing(
     return None
 
 
+@pytest.mark.shows("S4-03")
 @pytest.mark.parametrize("revision", HANDSHAKE)
 def test_a_server_declares_what_its_methods_need(revision: str) -> None:
     declare = load(revision).capabilities.server_capabilities

@@ -44,7 +44,10 @@ def _with(stub: Any, *handlers: Any) -> Any:
 
 
 def _talk(revision: str, talk: Talk, client: Any = None) -> list[tuple[str, Json]]:
-    """Let `talk` use a client and the server's session; gives what travelled, with its sender."""
+    """Let `talk` use a client and the server; gives what travelled, with its sender.
+
+    What it takes to agree on a revision is left out.
+    """
     travelled: list[tuple[str, Json]] = []
 
     def tap(sender: str, data: bytes) -> None:
@@ -54,13 +57,19 @@ def _talk(revision: str, talk: Talk, client: Any = None) -> list[tuple[str, Json
         client_side = client or load(revision).Client()
         connect = runtime("memory").connect_in_memory
         async with asyncio.timeout(10):
-            async with connect(client_side, _server(revision), tap=tap) as session:
-                await talk(client_side, session)
+            server = _server(revision)
+            async with connect(client_side, server, tap=tap):
+                if revision in HANDSHAKE:
+                    # Whatever came before a ping has been read when it is answered.
+                    await client_side.ping()
+                travelled.clear()
+                await talk(client_side, server)
 
     asyncio.run(converse())
     return travelled
 
 
+@pytest.mark.shows("S2-04")
 @pytest.mark.parametrize("revision", REVISIONS)
 def test_a_server_advertises_what_it_overrides(revision: str) -> None:
     assert _server(revision).capabilities().to_wire() == {"tools": {}}
@@ -81,7 +90,7 @@ def test_a_client_advertises_what_it_overrides(revision: str) -> None:
 def test_calls_are_answered_with_typed_results(revision: str) -> None:
     m: Any = load(revision).models
 
-    async def talk(client: Any, session: Any) -> None:
+    async def talk(client: Any, server: Any) -> None:
         listed = await client.list_tools(_params(revision, "tools/list", cursor="2"))
         assert (listed.tools[0].name, listed.next_cursor) == ("forecast", "2")
         result = await client.call_tool(_params(revision, "tools/call", name="forecast"))
@@ -105,7 +114,7 @@ def _params(revision: str, method: str, **members: Any) -> Any:
 
 @pytest.mark.parametrize("revision", REVISIONS)
 def test_a_handler_that_fails_tells_nothing(revision: str) -> None:
-    async def talk(client: Any, session: Any) -> None:
+    async def talk(client: Any, server: Any) -> None:
         with pytest.raises(runtime("errors").McpError) as failed:
             await client.call_tool(_params(revision, "tools/call", name="broken"))
         assert failed.value.code == -32603
@@ -116,7 +125,7 @@ def test_a_handler_that_fails_tells_nothing(revision: str) -> None:
 
 @pytest.mark.parametrize("revision", REVISIONS)
 def test_what_is_not_declared_is_not_sent(revision: str) -> None:
-    async def talk(client: Any, session: Any) -> None:
+    async def talk(client: Any, server: Any) -> None:
         with pytest.raises(runtime("errors").MissingCapability, match="server.prompts"):
             await client.get_prompt(_params(revision, "prompts/get", name="p"))
 
@@ -130,7 +139,8 @@ def test_a_server_may_ask_its_client(revision: str) -> None:
     async def on_list_roots(self: Any, params: Any) -> Any:
         return m.ListRootsResult(roots=[m.Root(uri="file:///a")])
 
-    async def talk(client: Any, session: Any) -> None:
+    async def talk(client: Any, server: Any) -> None:
+        (session,) = server.sessions
         roots = await session.list_roots()
         assert [root.uri for root in roots.roots] == ["file:///a"]
 
@@ -163,7 +173,7 @@ def test_stubs_cover_every_method_of_the_tables(revision: str) -> None:
     heard = {"client": package.Client.NOTIFICATIONS, "server": package.Server.NOTIFICATIONS}
     for receiver, sender in (("client", "server"), ("server", "client")):
         requests = {method for method, spec in tables.items() if sender in spec.senders}
-        assert answered[receiver].keys() == requests
+        assert answered[receiver].keys() == requests - {"initialize"}
         notes = package.methods.NOTIFICATIONS.items()
         assert heard[receiver].keys() == {
             method for method, spec in notes if sender in spec.senders

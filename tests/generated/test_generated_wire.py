@@ -55,6 +55,7 @@ def _result(revision: str, **members: Any) -> Json:
     return {"resultType": "complete", **members} if revision >= "2026" else members
 
 
+@pytest.mark.shows("S2-33")
 @pytest.mark.parametrize("revision", REVISIONS)
 def test_undeclared_members_survive_with_their_nulls(revision: str) -> None:
     block = {**TEXT, "x-vendor": {"a": [None, 1.0]}, "nothing": None}
@@ -67,6 +68,7 @@ def test_undeclared_members_survive_with_their_nulls(revision: str) -> None:
         assert json.loads(result.to_json()) == wire
 
 
+@pytest.mark.shows("S2-26")
 @pytest.mark.parametrize("revision", REVISIONS)
 def test_content_of_an_unknown_kind_survives(revision: str) -> None:
     wire = _result(revision, content=[TEXT, UNKNOWN])
@@ -251,6 +253,7 @@ def test_numbers_keep_the_form_they_came_in(revision: str) -> None:
         assert json.loads(params.from_json(written).to_json()) == json.loads(written)
 
 
+@pytest.mark.shows("S4-17", "S4-19")
 @pytest.mark.parametrize("revision", REVISIONS)
 def test_formats_are_not_asserted(revision: str) -> None:
     models = _models(revision)

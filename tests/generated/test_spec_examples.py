@@ -89,6 +89,7 @@ def _encoded(message: Json) -> bytes:
     return json.dumps(message).encode()
 
 
+@pytest.mark.shows("S2-29", "S2-31")
 @pytest.mark.parametrize("example", _examples("request", "notification", "response", "error"))
 def test_sound_examples_fit_every_definition_they_are_printed_for(example: Example) -> None:
     message = example.whole()
@@ -114,6 +115,7 @@ def test_a_definition_refuses_what_the_page_left_out(example: Example) -> None:
             assert same(_read(kind, value).to_wire(), value, exact=True)
 
 
+@pytest.mark.shows("S2-08")
 @pytest.mark.parametrize("example", _examples("request"))
 def test_requests_are_read_by_method_and_sender(example: Example) -> None:
     methods, message = load(example.revision).methods, example.whole()
@@ -145,6 +147,7 @@ def test_notifications_are_read_by_method_and_sender(example: Example) -> None:
         )
 
 
+@pytest.mark.shows("S2-09")
 @pytest.mark.parametrize("example", _examples("response"))
 def test_results_are_read_by_the_request_they_answer(example: Example) -> None:
     package, message = load(example.revision), example.whole()

@@ -73,8 +73,12 @@ def read(data: bytes) -> str:
 """
 
 STATELESS = """
+from collections.abc import Sequence
 from typing import assert_type
 
+from mcp_revisions import Options, Progress, connect, connect_in_memory, launch, page, run_stdio
+from mcp_revisions import serve
+from mcp_revisions import v2025_11_25 as old
 from mcp_revisions import v2026_07_28 as mcp
 from mcp_revisions.v2026_07_28 import models as m
 
@@ -84,19 +88,73 @@ class Weather(mcp.Server):
         self, session: mcp.Session, params: m.CallToolRequestParams
     ) -> m.CallToolResult | m.InputRequiredResult:
         assert_type(params.meta, m.RequestMetaObject)
-        if params.input_responses is None:
-            return m.InputRequiredResult(request_state="1")
+        await session.progress(0.5, 1, "half way")
+        await session.log("info", {"any": ["json"]})
+        if session.inputs is None:
+            return session.ask({"where": m.ListRootsRequest()}, state={"step": 1})
+        answer = session.inputs.response("where", m.ListRootsResult)
+        assert_type(answer, m.ListRootsResult | None)
+        assert_type(session.client_info, m.Implementation | None)
         return m.CallToolResult(content=[], structured_content=None)
 
+    async def on_list_tools(
+        self, session: mcp.Session, params: m.PaginatedRequestParams
+    ) -> m.ListToolsResult:
+        tools = [m.Tool(name="forecast", input_schema={"type": "object"})]
+        one = page(tools, params.cursor, size=10)
+        assert_type(one.items, list[m.Tool])
+        return m.ListToolsResult(tools=one.items, next_cursor=one.next_cursor)
 
-async def use(client: mcp.Client, meta: m.RequestMetaObject) -> int:
-    listed = await client.list_tools(m.PaginatedRequestParams(meta=meta))
+
+def told(progress: Progress) -> None:
+    assert_type(progress.total, float | None)
+
+
+async def use(client: mcp.Client) -> int:
+    listed = await client.list_tools()
     assert_type(listed.ttl_ms, int)
-    found = await client.call_tool(m.CallToolRequestParams(name="forecast", meta=meta))
-    if isinstance(found, m.InputRequiredResult):
-        return len(found.input_requests or {})
+    found = await client.call_tool(
+        m.CallToolRequestParams(name="forecast"), timeout=5, on_progress=told
+    )
     assert_type(found, m.CallToolResult)
+    async for tool in client.iter_tools():
+        assert_type(tool, m.Tool)
+    assert_type(client.server_capabilities, m.ServerCapabilities)
     return len(found.content)
+
+
+async def both(weather: Weather) -> None:
+    how = launch(["python", "server.py"], env={"A": "b"}, grace=1)
+    async with connect(how, mcp.Client()) as client:
+        assert_type(client, mcp.Client)
+        await use(client)
+    async with connect(how, old.Client(), mcp.Client(), options=Options(timeout=3)) as either:
+        assert_type(either, old.Client | mcp.Client)
+        if isinstance(either, mcp.Client):
+            await either.discover()
+        else:
+            await either.ping()
+    async with connect_in_memory(mcp.Client(), weather) as client:
+        assert_type(client, mcp.Client)
+    await weather.tools_list_changed()
+    await weather.resource_updated("file:///a")
+
+
+class Wire:
+    async def receive(self) -> Sequence[bytes]:
+        return []
+
+    async def send(self, messages: Sequence[bytes]) -> None:
+        pass
+
+    async def close(self) -> None:
+        pass
+
+
+async def by_hand() -> None:
+    await serve({Weather, old.Server}, Wire())
+    await serve(Weather(), Wire(), options=Options(drain=1))
+    run_stdio([Weather()])
 """
 
 WRONG = """
@@ -121,6 +179,9 @@ async def use(client: mcp.Client, session: mcp.Session) -> None:
     listed = await client.list_tools(m.PaginatedRequestParams())
     print(listed.next_curser)  # wrong
     print(listed.next_cursor.upper())  # wrong
+    await client.list_tools(timeout="soon")  # wrong
+    await client.list_tools(patience=5)  # wrong
+    await session.log("loud", 1)  # wrong
     m.CallToolRequestParams()  # wrong
     m.TextContent(text=1)  # wrong
     m.TextContent(text="", type="image")  # wrong

@@ -1,16 +1,27 @@
-"""Which class reads a result, when a method may be answered in more than one way.
+"""Which class reads a result, and what a receiver forgives before it does.
 
-The choice is made by value, never by trying: an alternative is recognised by a constant it alone
-requires (`resultType: input_required`), or else by a member that it alone requires (`task`). What
-is none of the alternatives is the plain answer, and is held to the plain answer's rules.
+When a method may be answered in more than one way, the choice is made by value, never by trying: an
+alternative is recognised by a constant it alone requires (`resultType: input_required`), or else by
+a member that it alone requires (`task`). What is none of the alternatives is the plain answer, and
+is held to the plain answer's rules.
+
+Models are as strict as the schema. Where the pages ask a receiver to be kinder, the revision's
+rules say so, and what is missing or out of range is put right here, in a copy.
 """
 
 from collections.abc import Sequence
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
+from .jsonvalue import is_object
 from .model import Validate, WireModel, required_constants, required_members, validator_of
-from .spec import RequestSpec
+from .spec import Lenient, RequestSpec, Rules
+
+_RESULT_TYPE: Final = "resultType"
+
+
+class UnknownResultType(Exception):
+    """A `resultType` that the method or the revision does not have (2026-07-28, basic)."""
 
 
 class _Alternative(NamedTuple):
@@ -20,15 +31,49 @@ class _Alternative(NamedTuple):
 
 
 @cache
-def result_reader(spec: RequestSpec[Any, Any]) -> Validate:
+def result_reader(spec: RequestSpec[Any, Any], rules: Rules) -> Validate:
     """A function that reads the decoded result of `spec` as the class that fits it.
 
     Classes that nothing tells apart are left to Pydantic, which takes the one that fits best. The
-    function raises `pydantic.ValidationError`.
+    function raises `pydantic.ValidationError` and `UnknownResultType`.
     """
-    if len(spec.results) == 1:
-        return validator_of(spec.results[0])
+    read = _by_value(spec)
+    needed = required_members(spec.results[0])
+    lenient = [one for one in rules.leniency if one.member in needed]
+    types = frozenset(rules.result_types) if _RESULT_TYPE in needed else frozenset[str]()
+    if not lenient and not types:
+        return read
+    plain_only = len(spec.results) == 1
+
+    def forgiving(value: Any) -> Any:
+        if not is_object(value):
+            return read(value)
+        given = value.get(_RESULT_TYPE, "complete")
+        if given == "complete":
+            value = _forgiven(value, lenient)
+        elif types and type(given) is str and (plain_only or given not in types):
+            raise UnknownResultType(given)
+        return read(value)
+
+    return forgiving
+
+
+def _forgiven(value: dict[str, Any], lenient: Sequence[Lenient]) -> dict[str, Any]:
+    for member, rule, instead in ((one.member, one.rule, one.value) for one in lenient):
+        if rule == "absent":
+            wrong = member not in value
+        else:
+            given = value.get(member)
+            wrong = isinstance(given, (int, float)) and given < 0
+        if wrong:
+            value = {**value, member: instead}
+    return value
+
+
+def _by_value(spec: RequestSpec[Any, Any]) -> Validate:
     plain = validator_of(spec.results[0])
+    if len(spec.results) == 1:
+        return plain
     alternatives: list[_Alternative] = []
     for arm in spec.results[1:]:
         others = [other for other in spec.results if other is not arm]

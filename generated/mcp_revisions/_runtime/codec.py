@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Any, Final, TypeAlias, TypeVar, get_args
 
+from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError, to_json
 
 from .dispatch import (
@@ -27,7 +28,8 @@ from .dispatch import (
 from .errors import InvalidAnswer, InvalidRequest, LocalError, RequestId
 from .jsonrpc import kind_of, parse, write_call, write_error, write_result
 from .jsonvalue import is_array
-from .spec import ErrorSpec, NotificationSpec, RequestSpec, Role
+from .meta import written
+from .spec import ErrorSpec, NotificationSpec, RequestSpec, Role, Rules
 
 P = TypeVar("P")
 R = TypeVar("R")
@@ -42,37 +44,37 @@ _ROLES: Final[tuple[Role, ...]] = ("client", "server")
 class MethodTable:
     """Everything that may travel in one revision.
 
-    `requests` and `notifications` are by wire name, `errors` by code. `batching` says whether an
-    array of messages may be received, `error_id_optional` whether an error may be sent without id.
+    `requests` and `notifications` are by wire name, `errors` by code. `input_requests` are those
+    that travel inside a result only. `rules` says what else differs between revisions.
     """
 
     __slots__ = (
         "_notifications",
         "_requests",
-        "batching",
-        "error_id_optional",
         "errors",
+        "input_requests",
         "notifications",
         "requests",
         "revision",
+        "rules",
     )
 
     def __init__(
         self,
         revision: str,
+        *,
         requests: Mapping[str, RequestSpec[Any, Any]],
         notifications: Mapping[str, NotificationSpec[Any]],
         errors: Mapping[int, ErrorSpec],
-        *,
-        batching: bool = False,
-        error_id_optional: bool = True,
+        input_requests: Mapping[str, RequestSpec[Any, Any]] | None = None,
+        rules: Rules = Rules(),  # noqa: B008 (frozen)
     ) -> None:
         self.revision = revision
         self.requests = requests
         self.notifications = notifications
         self.errors = errors
-        self.batching = batching
-        self.error_id_optional = error_id_optional
+        self.input_requests = input_requests or {}
+        self.rules = rules
         self._requests = {role: Calls(requests, role) for role in _ROLES}
         self._notifications = {role: Calls(notifications, role) for role in _ROLES}
 
@@ -102,7 +104,7 @@ class MethodTable:
         spec = pending(message["id"])
         if spec is None:
             raise InvalidAnswer("a result for a request that is not pending", id=message["id"])
-        return read_result(spec, message)
+        return read_result(spec, message, self.rules)
 
     def members(self, value: object) -> list[Any] | None:
         """The messages of a decoded batch, or None if `value` is not an array.
@@ -112,7 +114,7 @@ class MethodTable:
         """
         if not is_array(value):
             return None
-        if not self.batching:
+        if not self.rules.batching:
             raise InvalidRequest(f"{self.revision} has no batches")
         if not value:
             raise InvalidRequest("a batch cannot be empty")
@@ -157,39 +159,57 @@ class MethodTable:
             return read_error(message)
         if kind != "result":
             raise InvalidAnswer("not an answer")
-        outcome = read_result(spec, message)
+        outcome = read_result(spec, message, self.rules)
         if type(outcome) is not Result:
             raise outcome.error()
         return outcome
 
+    def read_result(self, spec: RequestSpec[Any, R], result: Any) -> R:
+        """Read the decoded result of a request made with `spec`; raises `InvalidAnswer`."""
+        outcome = read_result(spec, {"id": 0, "result": result}, self.rules)
+        if type(outcome) is not Result:
+            raise outcome.error()
+        value: R = outcome.value
+        return value
+
     def serialise_request(
-        self, spec: RequestSpec[P, Any], id: RequestId, params: P | None
+        self,
+        spec: RequestSpec[P, Any],
+        id: RequestId,
+        params: P | None,
+        *,
+        meta: bytes | None = None,
     ) -> bytes:
         """A request as JSON text.
 
-        Params of None are left out where the method can do without. Raises `LocalError`.
+        Params of None are left out where the method can do without. `meta` holds members, as JSON
+        text, that its `_meta` is to have beside those of `params`. Raises `LocalError`.
         """
         if self.requests.get(spec.method) is not spec:
             raise LocalError(f"{spec.method} is not a request of {self.revision}")
-        return write_call(id, _method(spec), _params(spec, params))
+        return write_call(id, _method(spec), _params(spec, params, meta))
 
-    def serialise_notification(self, spec: NotificationSpec[P], params: P | None) -> bytes:
-        """A notification as JSON text; raises `LocalError`."""
+    def serialise_notification(
+        self, spec: NotificationSpec[P], params: P | None, *, meta: bytes | None = None
+    ) -> bytes:
+        """A notification as JSON text, `meta` as for a request; raises `LocalError`."""
         if self.notifications.get(spec.method) is not spec:
             raise LocalError(f"{spec.method} is not a notification of {self.revision}")
-        return write_call(None, _method(spec), _params(spec, params))
+        return write_call(None, _method(spec), _params(spec, params, meta))
 
-    def serialise_result(self, spec: RequestSpec[Any, R], id: RequestId, result: R) -> bytes:
-        """The result of a request as JSON text; raises `LocalError`."""
+    def serialise_result(
+        self, spec: RequestSpec[Any, R], id: RequestId, result: R, *, meta: bytes | None = None
+    ) -> bytes:
+        """The result of a request as JSON text, `meta` as for a request; raises `LocalError`."""
         if type(result) not in spec.results and not isinstance(result, spec.results):
             raise LocalError(f"{type(result).__name__} is not a result of {spec.method}")
-        return write_result(id, _body(spec.method, result))
+        return write_result(id, _body(spec.method, result, meta))
 
     def serialise_error(
         self, id: RequestId | None, code: int, message: str, data: Any = None
     ) -> bytes:
         """An error as JSON text; raises `LocalError`."""
-        if id is None and not self.error_id_optional:
+        if id is None and not self.rules.error_id_optional:
             raise LocalError(f"{self.revision} has no errors without an id")
         try:
             return write_error(id, code, message, data)
@@ -215,17 +235,29 @@ def _classes_in(expression: Any) -> Iterator[type]:
         yield from _classes_in(part)
 
 
-def _params(spec: RequestSpec[Any, Any] | NotificationSpec[Any], params: object) -> bytes | None:
-    if params is None and not spec.params_required:
-        return None
-    if not isinstance(params, _params_classes(spec)):
+def _params(
+    spec: RequestSpec[Any, Any] | NotificationSpec[Any], params: object, meta: bytes | None
+) -> bytes | None:
+    if params is None:
+        if not spec.params_required:
+            return None if meta is None else written(None, meta)
+        params = _left_out(spec)
+    elif not isinstance(params, _params_classes(spec)):
         raise LocalError(f"{type(params).__name__} is not what {spec.method} carries")
-    return _body(spec.method, params)
+    return _body(spec.method, params, meta)
 
 
-def _body(method: str, model: Any) -> bytes:
+def _left_out(spec: RequestSpec[Any, Any] | NotificationSpec[Any]) -> object:
+    """Params of which a caller need say nothing, though the wire needs them."""
     try:
-        body: bytes = model.to_json()
+        return spec.params()
+    except (TypeError, ValidationError):
+        raise LocalError(f"{spec.method} needs params") from None
+
+
+def _body(method: str, model: Any, meta: bytes | None) -> bytes:
+    try:
+        body: bytes = model.to_json() if meta is None else written(model, meta)
     except PydanticSerializationError as error:
         raise LocalError(f"{method} cannot be written: {error}") from error
     return body

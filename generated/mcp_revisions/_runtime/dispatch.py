@@ -10,12 +10,12 @@ from typing import Any, Final, Generic, Literal, NamedTuple, TypeVar, final
 
 from pydantic import ValidationError
 
-from .answers import result_reader
+from .answers import UnknownResultType, result_reader
 from .errors import InvalidAnswer, InvalidParams, MethodNotFound, RemoteError, RequestId
 from .jsonvalue import JSONObject
 from .model import Validate, validator_of
 from .pointers import Problem, problems
-from .spec import NotificationSpec, RequestSpec, Role
+from .spec import NotificationSpec, RequestSpec, Role, Rules
 
 P = TypeVar("P")
 R = TypeVar("R")
@@ -85,6 +85,7 @@ class Unfit(NamedTuple):
 
 
 _NO_PARAMS: Final = Problem("/params", "Field required")
+_NO_RESULT_TYPE: Final = Problem("/result/resultType", "Input is no type of result of this method")
 
 SpecT = TypeVar("SpecT", bound=RequestSpec[Any, Any] | NotificationSpec[Any])
 
@@ -155,14 +156,16 @@ def read_notification(
         return Unfit("notification", None, method, problems(error, params, "/params"))
 
 
-def read_result(spec: RequestSpec[Any, R], message: JSONObject) -> Result[R] | Unfit:
-    """What the result of a request made with `spec` comes to."""
+def read_result(spec: RequestSpec[Any, R], message: JSONObject, rules: Rules) -> Result[R] | Unfit:
+    """What the result of a request made with `spec` comes to, by the rules of its revision."""
     id: RequestId = message["id"]
+    result = message["result"]
     try:
-        return Result(id, result_reader(spec)(message["result"]))
+        return Result(id, result_reader(spec, rules)(result))
+    except UnknownResultType:
+        return Unfit("result", id, spec.method, [_NO_RESULT_TYPE])
     except ValidationError as error:
-        refused = problems(error, message["result"], "/result")
-        return Unfit("result", id, spec.method, refused)
+        return Unfit("result", id, spec.method, problems(error, result, "/result"))
 
 
 def read_error(message: JSONObject) -> Error:

@@ -5,7 +5,7 @@ means that the peer broke one: `code`, `message` and `data` are what to answer. 
 fault of the protocol but an answer: a handler raises it, and a request answered by it raises it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final, TypeAlias
 
 RequestId: TypeAlias = str | int
@@ -15,6 +15,8 @@ INVALID_REQUEST: Final = -32600
 METHOD_NOT_FOUND: Final = -32601
 INVALID_PARAMS: Final = -32602
 INTERNAL_ERROR: Final = -32603
+MISSING_CLIENT_CAPABILITY: Final = -32021
+UNSUPPORTED_VERSION: Final = -32022
 
 
 class ProtocolError(Exception):
@@ -111,5 +113,59 @@ class InvalidAnswer(Invalid):
     CODE = INVALID_REQUEST
 
 
+class MissingClientCapability(RemoteError):
+    """The client has not declared what a request needs of it (2026-07-28, basic, "_meta").
+
+    `required` is the object of the missing capabilities, which travels in `data`.
+    """
+
+    CODE = MISSING_CLIENT_CAPABILITY
+
+    def __init__(
+        self, message: str, required: Mapping[str, Any], *, id: RequestId | None = None
+    ) -> None:
+        super().__init__(message, id=id, data={"requiredCapabilities": dict(required)})
+        self.required: Final = required
+
+
+class UnsupportedVersion(RemoteError):
+    """The peer asked for a revision that is not on offer (2026-07-28, basic/versioning)."""
+
+    CODE = UNSUPPORTED_VERSION
+
+    def __init__(
+        self, requested: str, supported: Sequence[str], *, id: RequestId | None = None
+    ) -> None:
+        data = {"supported": list(supported), "requested": requested}
+        super().__init__("Unsupported protocol version", id=id, data=data)
+        self.requested: Final = requested
+        self.supported: Final = tuple(supported)
+
+
+class NegotiationError(ProtocolError):
+    """The two sides have no revision in common, or the peer refused to agree on one.
+
+    `offered` is what this side allows, `supported` what the peer named, as far as it did.
+    """
+
+    CODE = UNSUPPORTED_VERSION
+
+    def __init__(
+        self, message: str, offered: Sequence[str] = (), supported: Sequence[str] = ()
+    ) -> None:
+        super().__init__(message)
+        self.offered: Final = tuple(offered)
+        self.supported: Final = tuple(supported)
+
+
+class RequestTimeout(LocalError, TimeoutError):
+    """No answer came in time; the peer was told that the request is given up, where it may be."""
+
+    def __init__(self, method: str, seconds: float) -> None:
+        super().__init__(f"{method} was not answered within {seconds:g} s")
+        self.method: Final = method
+        self.seconds: Final = seconds
+
+
 class Disconnected(ConnectionError):
-    """The connection ended before the answer came."""
+    """The connection could not be made, broke, or ended before the answer came."""

@@ -6,15 +6,18 @@ decision. Needs of level SHOULD are advice: they are listed in the tables and ne
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, TypeAlias
+from functools import cache
+from typing import Any, Final, TypeAlias
 
 from .errors import LocalError, MissingCapability
 from .jsonvalue import JSONObject, is_object
 from .model import WireModel
-from .spec import Capability, NotificationSpec, RequestSpec, Requirement, Role
+from .spec import Capability, Condition, NotificationSpec, RequestSpec, Requirement, Role
 
 AnySpec: TypeAlias = RequestSpec[Any, Any] | NotificationSpec[Any]
 Declared: TypeAlias = Mapping[Role, Mapping[str, Any]]
+
+_NOTHING: Final[Mapping[str, Any]] = {}
 
 
 def check(spec: AnySpec, sender: Role, params: object, declared: Declared) -> None:
@@ -51,16 +54,37 @@ def unmet(
             continue
         if need.capability.declared_in(declared[need.capability.role]):
             continue
-        if not need.when or any(condition.holds(_members(params)) for condition in need.when):
+        if not need.when or _applies(need.when, params):
             return need
     return None
 
 
-def _members(params: object) -> Mapping[str, Any]:
-    # What would be written is what counts: a None that is left out is no member.
-    if isinstance(params, WireModel):
-        return params.to_wire()
-    return params if is_object(params) else {}
+def _applies(conditions: Iterable[Condition], params: object) -> bool:
+    # Asked for each request, so no generator is made.
+    for one in conditions:  # noqa: SIM110
+        if one.holds(_members(params, one.member)):
+            return True
+    return False
+
+
+def _members(params: object, wanted: str) -> Mapping[str, Any]:
+    """The members that count: all there are, or of a model the one that is wanted."""
+    if not isinstance(params, WireModel):
+        return params if is_object(params) else _NOTHING
+    name = _names(type(params)).get(wanted)
+    if name is None:
+        return params.model_extra or _NOTHING
+    value = getattr(params, name)
+    if value is not None:
+        return {wanted: value}
+    # What would be written is what counts, be it null; a None that is left out is no member.
+    return params.to_wire() if name in params.model_fields_set else _NOTHING
+
+
+@cache
+def _names(cls: type[WireModel]) -> Mapping[str, str]:
+    """The members of a class: the name in Python by the name on the wire."""
+    return {field.alias or name: name for name, field in cls.model_fields.items()}
 
 
 def needed(requirements: Iterable[Requirement], role: Role) -> Iterator[Capability]:

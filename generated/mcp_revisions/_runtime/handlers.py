@@ -9,8 +9,8 @@ from typing import Any, ClassVar, Final, TypeAlias
 
 from . import gate
 from .codec import MethodTable
-from .errors import MethodNotFound
-from .jsonvalue import JSONObject
+from .jsonvalue import JSONObject, is_object
+from .model import WireModel
 from .spec import NotificationSpec, RequestSpec, Role
 
 RequestHandlers: TypeAlias = Mapping[str, tuple[RequestSpec[Any, Any], str]]
@@ -34,6 +34,8 @@ class Handlers:
     """Questions that a server puts into a result (2026-07-28, basic/patterns/mrtr)."""
     SENDS: ClassVar[frozenset[str]] = frozenset()
     """Wire names of the notifications that a subclass sends; they may need a capability."""
+    DECLARES: ClassVar[Mapping[str, Any]] = {}
+    """Capabilities to declare beside those, as a JSON object: modes, extensions, experiments."""
 
     @classmethod
     def handled(cls) -> frozenset[str]:
@@ -67,12 +69,29 @@ class Handlers:
         ]
         for method in self.SENDS:
             needs += self.TABLE.notifications[method].requires
-        return gate.declare(gate.needed(needs, self.ROLE))
+        return merged(gate.declare(gate.needed(needs, self.ROLE)), self.DECLARES)
 
-    def _handler(self, method: str) -> Callable[..., Awaitable[Any]]:
-        """The handler of a message; raises `MethodNotFound` if it has none."""
-        entry = self.REQUESTS.get(method) or self.NOTIFICATIONS.get(method)
-        if entry is None:
-            raise MethodNotFound(method)
-        handler: Callable[..., Awaitable[Any]] = getattr(self, entry[1])
-        return handler
+    def bound(self) -> Mapping[str, Callable[..., Awaitable[Any]]]:
+        """The handlers that a subclass overrides, by wire name."""
+        handled = self.handled()
+        tables = (self.REQUESTS, self.INPUT_REQUESTS, self.NOTIFICATIONS)
+        return {
+            method: getattr(self, name)
+            for table in tables
+            for method, (_, name) in table.items()
+            if method in handled
+        }
+
+    def identity(self) -> JSONObject:
+        """What this side calls itself: its `info`, or else the name of its class."""
+        info: WireModel | None = getattr(self, "info", None)
+        return {"name": type(self).__name__, "version": "0"} if info is None else info.to_wire()
+
+
+def merged(one: Mapping[str, Any], other: Mapping[str, Any]) -> JSONObject:
+    """Two JSON objects as one; where both have a member that is no object, `other` counts."""
+    both = dict(one)
+    for key, value in other.items():
+        mine = both.get(key)
+        both[key] = merged(mine, value) if is_object(mine) and is_object(value) else value
+    return both

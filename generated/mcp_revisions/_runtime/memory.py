@@ -1,81 +1,132 @@
-"""A client and a server in one process, with real messages between them.
+"""Connections within one process, with real messages between the two sides.
 
 What one side sends arrives at the other as the bytes it would put on any wire, so tests and
 embedded servers see exactly what a remote peer would see.
 """
 
-from asyncio import Queue, Task, create_task, gather
-from collections.abc import AsyncGenerator, Callable, Coroutine
+from asyncio import Event, Task, create_task
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, TypeAlias, TypeVar
+from typing import Final, TypeAlias, TypeVar
 
-from .peer import ClientBase, Link, Peer, ServerBase, SessionBase
+from .client import ClientBase
+from .connect import connect
+from .errors import Disconnected
+from .options import Options
+from .serve import Server, serve
 from .spec import Role
+from .transport import Opener, Transport
 
-SessionT = TypeVar("SessionT", bound=SessionBase)
+ClientT = TypeVar("ClientT", bound=ClientBase)
 
 Tap: TypeAlias = Callable[[Role, bytes], object]
 """Is shown every message before it is delivered: who sent it, and its bytes."""
 
+_USUAL: Final = Options()
 
-@asynccontextmanager
-async def connect_in_memory(
-    client: ClientBase, server: ServerBase[SessionT], *, tap: Tap | None = None
-) -> AsyncGenerator[SessionT, None]:
-    """Connect `client` to `server`; gives the server's side of the connection.
-
-    Each side has declared what its `declaration()` says. On leaving, handlers still at work are
-    cancelled and unanswered requests raise `Disconnected`.
-    """
-    declared: dict[Role, Any] = {
-        "client": client.declaration(),
-        "server": server.declaration(),
-    }
-    tasks = _Tasks()
-    to_server, to_client = _Pipe("client", tap), _Pipe("server", tap)
-    client.connect(Link(to_server.send, tasks.spawn, declared))
-    session = server.accept(Link(to_client.send, tasks.spawn, declared))
-    tasks.spawn(to_server.deliver(session))
-    tasks.spawn(to_client.deliver(client))
-    try:
-        yield session
-    finally:
-        client.close()
-        session.close()
-        await tasks.cancel()
+# As many messages may wait to be read before the sender has to wait.
+_CAPACITY: Final = 1000
 
 
 class _Pipe:
-    """One direction: messages arrive one by one, in the order in which they were sent."""
+    """One direction: messages arrive in the order in which they were sent."""
 
     def __init__(self, sender: Role, tap: Tap | None) -> None:
         self._sender: Role = sender
         self._tap = tap
-        self._queue: Queue[bytes] = Queue()
+        self._messages: list[bytes] = []
+        self._closed = False
+        self._changed = Event()
 
-    async def send(self, data: bytes) -> None:
+    async def send(self, messages: Sequence[bytes]) -> None:
+        while len(self._messages) >= _CAPACITY and not self._closed:
+            await self._change()
+        if self._closed:
+            raise Disconnected("the other side has closed the connection")
         if self._tap is not None:
-            self._tap(self._sender, data)
-        await self._queue.put(data)
+            for message in messages:
+                self._tap(self._sender, message)
+        self._messages += messages
+        self._changed.set()
 
-    async def deliver(self, receiver: Peer) -> None:
-        while True:
-            receiver.receive(await self._queue.get())
+    async def receive(self) -> Sequence[bytes]:
+        while not self._messages and not self._closed:
+            await self._change()
+        messages, self._messages = self._messages, []
+        self._changed.set()
+        return messages
+
+    async def _change(self) -> None:
+        self._changed.clear()
+        await self._changed.wait()
+
+    def close(self) -> None:
+        self._closed = True
+        self._changed.set()
 
 
-class _Tasks:
-    """The tasks of one connection; they end with it."""
+class MemoryTransport:
+    """One end of a connection within the process."""
 
-    def __init__(self) -> None:
-        self._running: set[Task[None]] = set()
+    def __init__(self, incoming: _Pipe, outgoing: _Pipe) -> None:
+        self._incoming = incoming
+        self._outgoing = outgoing
+        self.serving: Task[None] | None = None
+        """The server at the other end, if closing this one should wait for it."""
 
-    def spawn(self, work: Coroutine[Any, Any, None]) -> None:
-        task = create_task(work)
-        self._running.add(task)
-        task.add_done_callback(self._running.discard)
+    async def receive(self) -> Sequence[bytes]:
+        """See `Transport.receive`."""
+        return await self._incoming.receive()
 
-    async def cancel(self) -> None:
-        running = list(self._running)
-        for task in running:
-            task.cancel()
-        await gather(*running, return_exceptions=True)
+    async def send(self, messages: Sequence[bytes]) -> None:
+        """See `Transport.send`."""
+        await self._outgoing.send(messages)
+
+    def end(self) -> None:
+        """Nothing more will come."""
+        self._incoming.close()
+
+    async def close(self) -> None:
+        """See `Transport.close`."""
+        self._incoming.close()
+        self._outgoing.close()
+        if self.serving is not None:
+            await self.serving
+
+
+def memory_pair(tap: Tap | None = None) -> tuple[MemoryTransport, MemoryTransport]:
+    """The client's and the server's end of a connection."""
+    to_server, to_client = _Pipe("client", tap), _Pipe("server", tap)
+    return MemoryTransport(to_client, to_server), MemoryTransport(to_server, to_client)
+
+
+def in_memory(
+    servers: Server | Iterable[Server], *, options: Options = _USUAL, tap: Tap | None = None
+) -> Opener:
+    """Opens connections to servers in this process, for `connect`."""
+
+    async def open() -> Transport:
+        client_end, server_end = memory_pair(tap)
+        serving = create_task(serve(servers, server_end, options=options))
+        client_end.serving = serving
+        # Whatever ends the server ends the connection.
+        serving.add_done_callback(lambda _: client_end.end())
+        return client_end
+
+    return open
+
+
+@asynccontextmanager
+async def connect_in_memory(
+    client: ClientT,
+    server: Server,
+    *,
+    options: Options = _USUAL,
+    tap: Tap | None = None,
+) -> AsyncGenerator[ClientT, None]:
+    """Connect `client` to `server` and negotiate, as over any other transport; gives the client.
+
+    On leaving, handlers still at work are cancelled and unanswered requests raise `Disconnected`.
+    """
+    async with connect(in_memory(server, options=options, tap=tap), client, options=options) as one:
+        yield one

@@ -54,6 +54,14 @@ class Implied:
     """Marks a member that has a usual value: required on the wire, filled in for callers."""
 
 
+SUPPLIED: Final[Any] = object()
+"""The usual value of a member that is an object: one whose own members have their usual values.
+
+All instances that leave the member out share it, so it cannot be changed: a caller who wants
+another gives one. `supplied` tells which it is.
+"""
+
+
 class Nullable:
     """Marks an optional member that may also be null: `Annotated[int | None, Nullable]`."""
 
@@ -134,11 +142,16 @@ class WireModel(BaseModel):
         __init__.__pydantic_base_init__ = True
 
         def __setattr__(self, name: str, value: Any) -> None:
+            _refuse_if_shared(self)
             if value is None and name in _rules_of(type(self)).optional:
                 self.__dict__[name] = None
                 self.__pydantic_fields_set__.discard(name)
             else:
                 super().__setattr__(name, value)
+
+        def __delattr__(self, name: str) -> None:
+            _refuse_if_shared(self)
+            super().__delattr__(name)
 
         @classmethod
         def model_construct(cls, _fields_set: set[str] | None = None, **members: Any) -> Self:
@@ -175,6 +188,26 @@ class WireModel(BaseModel):
                 if not cls.__pydantic_complete__:
                     _adjust(cls, handler.resolve_ref_schema(schema))
             return schema
+
+
+_shared: dict[type, WireModel] = {}
+
+
+def supplied(value: object) -> bool:
+    """Whether a model stands where the caller gave none (see `SUPPLIED`)."""
+    return value is not None and _shared.get(type(value)) is value
+
+
+def _refuse_if_shared(model: WireModel) -> None:
+    if supplied(model):
+        raise AttributeError(f"nobody gave this {type(model).__name__}: give one of your own")
+
+
+def _share(cls: type[WireModel]) -> WireModel:
+    with BUILDING:
+        if cls not in _shared:
+            _shared[cls] = cls()
+        return _shared[cls]
 
 
 def required_constants(cls: type[WireModel]) -> dict[str, Any]:
@@ -219,7 +252,10 @@ def _derive_rules(cls: type[WireModel]) -> _Rules:
     for name, field in cls.model_fields.items():
         wire_name = field.alias or name
         if _is_implied(field):
-            implied.append((name, wire_name, field.default))
+            default = field.default
+            if default is SUPPLIED:
+                default = _share(cast(type[WireModel], field.annotation))
+            implied.append((name, wire_name, default))
         elif _absent_if_none(field):
             optional[name] = wire_name
     names = frozenset(optional)

@@ -115,4 +115,9 @@ def _same(value: Any, target: Any) -> bool:
 
 
 def _pointer(steps: Sequence[int | str]) -> str:
-    return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in steps)
+    return "".join("/" + escaped(str(step)) for step in steps)
+
+
+def escaped(step: str) -> str:
+    """The name of a member as it stands in a pointer."""
+    return step.replace("~", "~0").replace("/", "~1")

@@ -14,6 +14,7 @@ from .jsonvalue import is_object
 Role: TypeAlias = Literal["client", "server"]
 Level: TypeAlias = Literal["MUST", "SHOULD"]
 Phase: TypeAlias = Literal["any", "before_ready", "ready"]
+Era: TypeAlias = Literal["handshake", "stateless"]
 
 P = TypeVar("P")
 R = TypeVar("R")
@@ -130,3 +131,30 @@ class ErrorSpec:
     code: int
     name: str
     data: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Lenient:
+    """How a receiver reads a required member of a result that is absent, or a negative number."""
+
+    member: str
+    rule: Literal["absent", "negative"]
+    value: Any
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rules:
+    """How the messages of a revision travel.
+
+    `batching` says whether an array of messages may be received, `error_id_optional` whether an
+    error may be sent without id, `server_requests` whether a server may send requests of its own.
+    `result_types` are the values of `resultType`, where results have one; `leniency` is what a
+    receiver forgives that the schema does not.
+    """
+
+    era: Era = "handshake"
+    batching: bool = False
+    error_id_optional: bool = True
+    server_requests: bool = True
+    result_types: tuple[str, ...] = ()
+    leniency: tuple[Lenient, ...] = ()

@@ -1,11 +1,12 @@
 """Everything the generated models are made of, in one place to import from."""
 
-from .model import Implied, Nullable, WireModel, validator_of
+from .model import SUPPLIED, Implied, Nullable, WireModel, validator_of
 from .pointers import Problem, problems
 from .scalars import Integer, Number
 from .unions import OpenUnion, UnknownContent
 
 __all__ = [
+    "SUPPLIED",
     "Implied",
     "Integer",
     "Nullable",

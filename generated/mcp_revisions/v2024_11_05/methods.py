@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from .._runtime.codec import MethodTable
-from .._runtime.spec import ErrorSpec, NotificationSpec, RequestSpec
+from .._runtime.spec import ErrorSpec, NotificationSpec, RequestSpec, Rules
 from . import capabilities as c
 from . import models as m
 
@@ -501,8 +501,13 @@ TABLE: Final = MethodTable(
     requests=REQUESTS,
     notifications=NOTIFICATIONS,
     errors=ERRORS,
-    batching=False,
-    error_id_optional=True,
+    input_requests=INPUT_REQUESTS,
+    rules=Rules(
+        era="handshake",
+        batching=False,
+        error_id_optional=True,
+        server_requests=True,
+    ),
 )
 """Reads and writes whole messages of this revision."""
 

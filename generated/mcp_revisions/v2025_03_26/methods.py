@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from .._runtime.codec import MethodTable
-from .._runtime.spec import ErrorSpec, NotificationSpec, RequestSpec
+from .._runtime.spec import ErrorSpec, NotificationSpec, RequestSpec, Rules
 from . import capabilities as c
 from . import models as m
 
@@ -505,8 +505,13 @@ TABLE: Final = MethodTable(
     requests=REQUESTS,
     notifications=NOTIFICATIONS,
     errors=ERRORS,
-    batching=True,
-    error_id_optional=True,
+    input_requests=INPUT_REQUESTS,
+    rules=Rules(
+        era="handshake",
+        batching=True,
+        error_id_optional=True,
+        server_requests=True,
+    ),
 )
 """Reads and writes whole messages of this revision."""
 

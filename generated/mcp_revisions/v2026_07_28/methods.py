@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from .._runtime.codec import MethodTable
-from .._runtime.spec import ErrorSpec, NotificationSpec, RequestSpec
+from .._runtime.spec import ErrorSpec, Lenient, NotificationSpec, RequestSpec, Rules
 from . import capabilities as c
 from . import models as m
 
@@ -486,8 +486,20 @@ TABLE: Final = MethodTable(
     requests=REQUESTS,
     notifications=NOTIFICATIONS,
     errors=ERRORS,
-    batching=False,
-    error_id_optional=True,
+    input_requests=INPUT_REQUESTS,
+    rules=Rules(
+        era="stateless",
+        batching=False,
+        error_id_optional=True,
+        server_requests=False,
+        result_types=("complete", "input_required"),
+        leniency=(
+            Lenient("resultType", "absent", "complete"),
+            Lenient("ttlMs", "absent", 0),
+            Lenient("cacheScope", "absent", "private"),
+            Lenient("ttlMs", "negative", 0),
+        ),
+    ),
 )
 """Reads and writes whole messages of this revision."""
 

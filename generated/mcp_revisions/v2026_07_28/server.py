@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 from .._runtime.errors import MethodNotFound
-from .._runtime.peer import ServerBase, SessionBase
+from .._runtime.server import ServerBase, SessionBase
 from .._runtime.spec import NotificationSpec, RequestSpec
 from . import methods
 from . import models as m
@@ -17,9 +17,31 @@ __all__ = ["Server", "Session"]
 
 
 class Session(SessionBase):
-    """One connected client: what a server may send it."""
+    """The client behind a request: what is known of it, and what a server may send it."""
 
     TABLE = methods.TABLE
+
+    @property
+    def client_capabilities(self) -> m.ClientCapabilities:
+        """What the client has declared."""
+        return m.ClientCapabilities.from_wire(self._peer_declared())
+
+    @property
+    def client_info(self) -> m.Implementation | None:
+        """What the client calls itself, if it does."""
+        info = self._peer_info()
+        return None if info is None else m.Implementation.from_wire(info)
+
+    def ask(
+        self, requests: Mapping[str, m.InputRequest], state: Any = None
+    ) -> m.InputRequiredResult:
+        """The result with which a handler asks the client for more, each question under a key.
+
+        The client makes its request again with the answers, which are then in `inputs`, as is
+        `state`, a JSON value. Raises `MissingClientCapability`, which is meant to be the answer, if
+        the client has not declared what is asked of it.
+        """
+        return m.InputRequiredResult(**self._ask(requests, state))
 
     async def notify_cancelled(self, params: m.CancelledNotificationParams) -> None:
         """`notifications/cancelled`: Give up a request; from a server, end a listen stream."""
@@ -33,7 +55,7 @@ class Session(SessionBase):
         """
         await self.notify(methods.LOGGING_MESSAGE, params)
 
-    async def notify_progress(self, params: m.ProgressNotificationParams) -> None:
+    async def notify_progress_(self, params: m.ProgressNotificationParams) -> None:
         """`notifications/progress`: Report how far a request has come."""
         await self.notify(methods.PROGRESS, params)
 
@@ -79,6 +101,10 @@ class Server(ServerBase[Session]):
 
     TABLE = methods.TABLE
     SESSION: ClassVar[type[Session]] = Session
+    info: m.Implementation | None = None
+    """What the server calls itself; the name of its class if this is None."""
+    instructions: str | None = None
+    """What a model should know about using this server."""
     REQUESTS: ClassVar[Mapping[str, tuple[RequestSpec[Any, Any], str]]] = MappingProxyType(
         {
             "completion/complete": (methods.COMPLETE, "on_complete"),

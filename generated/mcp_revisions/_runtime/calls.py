@@ -1,0 +1,177 @@
+"""Requests of this side: sent, awaited for a bounded time, given up, settled.
+
+One timer serves all calls of a connection. It is set for the earliest deadline known when it was
+set; later ones are found when it fires.
+"""
+
+from asyncio import CancelledError, Future, TimerHandle, get_running_loop
+from collections.abc import Awaitable, Callable
+from inspect import isawaitable
+from logging import getLogger
+from typing import Any, Final, TypeVar
+
+from .connection import Connection
+from .dispatch import Error, Result
+from .errors import Disconnected, McpError, RequestId, RequestTimeout
+from .events import Ended, Failure, Progressed
+from .options import CallOptions, Options, Progress
+from .outbox import Outbox
+from .spec import RequestSpec
+from .tasks import Tasks
+
+P = TypeVar("P")
+R = TypeVar("R")
+
+_log: Final = getLogger(__name__)
+
+# How long the answer to what the peer has ended by itself may still take, in seconds.
+_LAST_WORDS: Final = 1.0
+
+
+class _Call:
+    __slots__ = ("answer", "on_progress", "sent")
+
+    def __init__(
+        self, answer: Future[Any], on_progress: Callable[[Progress], object] | None
+    ) -> None:
+        self.answer = answer
+        self.on_progress = on_progress
+        self.sent = False
+
+
+class Calls:
+    """The requests that wait for an answer of the peer."""
+
+    __slots__ = (
+        "_calls",
+        "_connection",
+        "_ended",
+        "_loop",
+        "_options",
+        "_outbox",
+        "_tasks",
+        "_timer",
+        "_timer_at",
+    )
+
+    def __init__(
+        self, connection: Connection, outbox: Outbox, options: Options, tasks: Tasks
+    ) -> None:
+        self._connection = connection
+        self._outbox = outbox
+        self._options = options
+        self._tasks = tasks
+        self._loop = get_running_loop()
+        self._calls: dict[RequestId, _Call] = {}
+        self._ended: Disconnected | None = None
+        self._timer: TimerHandle | None = None
+        self._timer_at = float("inf")
+
+    async def request(self, spec: RequestSpec[P, R], params: P | None, options: CallOptions) -> R:
+        """Send a request and wait for its result.
+
+        Raises `LocalError` if it may not be sent, `McpError` if the peer answers with an error,
+        `RemoteError` if the answer does not fit, `RequestTimeout` and `Disconnected`. A call that
+        is cancelled, or takes too long, is given up: the peer is told, and a late answer dropped.
+        """
+        if self._ended is not None:
+            raise Disconnected(*self._ended.args)
+        on_progress = options.get("on_progress")
+        id, data = self._connection.request(
+            spec,
+            params,
+            self._options.patience(spec, options),
+            self._loop.time(),
+            progress=on_progress is not None,
+        )
+        answer: Future[R] = self._loop.create_future()
+        call = self._calls[id] = _Call(answer, on_progress)
+        try:
+            self._watch()
+            await self._outbox.send(data, unless=answer)
+            call.sent = True
+            return await answer
+        except CancelledError:
+            self._give_up(id, "cancelled by the caller")
+            raise
+        finally:
+            del self._calls[id]
+            self._connection.forget(id)
+
+    def _give_up(self, id: RequestId, reason: str) -> None:
+        data = self._connection.cancel(id, reason)
+        # What never left needs no cancellation.
+        if data is not None and self._calls[id].sent:
+            self._outbox.put(data)
+
+    def settle(self, event: Result[Any] | Error | Failure) -> None:
+        """End the call that an answer belongs to."""
+        call = None if event.id is None else self._calls.get(event.id)
+        if call is None or call.answer.done():
+            return
+        if isinstance(event, Result):
+            call.answer.set_result(event.value)
+        elif isinstance(event, Error):
+            call.answer.set_exception(McpError(event.code, event.message, event.data))
+        else:
+            call.answer.set_exception(event.error)
+
+    def progressed(self, event: Progressed) -> None:
+        """Tell a call how far the peer has come."""
+        call = self._calls.get(event.id)
+        if call is None or call.on_progress is None:
+            return
+        params = event.notification.params
+        # The first revision has progress without words.
+        progress = Progress(params.progress, params.total, getattr(params, "message", None))
+        try:
+            told = call.on_progress(progress)
+        except Exception:
+            _log.exception("the progress callback failed")
+            return
+        if isawaitable(told):
+            self._tasks.start(_awaited(told))
+
+    def ended(self, event: Ended) -> None:
+        """The peer ends a long-lived call by itself; its answer is not waited for much longer."""
+        call = self._calls.get(event.id)
+        if call is not None:
+            self._loop.call_later(
+                _LAST_WORDS, self._fail, call.answer, "the peer ended the request"
+            )
+
+    @staticmethod
+    def _fail(answer: Future[Any], reason: str) -> None:
+        if not answer.done():
+            answer.set_exception(Disconnected(reason))
+
+    def abandon(self, error: Disconnected) -> None:
+        """No answer will come any more: fail what waits, and what is called from now on."""
+        self._ended = self._ended or error
+        if self._timer is not None:
+            self._timer.cancel()
+        for call in self._calls.values():
+            if not call.answer.done():
+                call.answer.set_exception(Disconnected(*self._ended.args))
+
+    def _watch(self) -> None:
+        due = self._connection.latest_due
+        if due < self._timer_at:
+            if self._timer is not None:
+                self._timer.cancel()
+            self._timer_at = due
+            self._timer = self._loop.call_at(due, self._expire)
+
+    def _expire(self) -> None:
+        for id, spec, seconds in self._connection.overdue(self._loop.time()):
+            call = self._calls[id]
+            self._give_up(id, f"no answer within {seconds:g} s")
+            if not call.answer.done():
+                call.answer.set_exception(RequestTimeout(spec.method, seconds))
+        self._timer, self._timer_at = None, self._connection.deadline()
+        if self._timer_at != float("inf"):
+            self._timer = self._loop.call_at(self._timer_at, self._expire)
+
+
+async def _awaited(work: Awaitable[object]) -> None:
+    await work

@@ -1,0 +1,141 @@
+"""The client: one connection to a server, its calls and its handlers in one class."""
+
+from asyncio import TaskGroup
+from collections.abc import Awaitable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeVar, Unpack
+
+from . import gate
+from .dispatch import Notification, Request
+from .endpoint import Endpoint
+from .errors import InvalidAnswer, LocalError, MethodNotFound
+from .handlers import Handlers
+from .options import CallOptions
+from .peer import Peer
+from .probe import Verdict
+from .spec import RequestSpec, Role
+
+P = TypeVar("P")
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """What a client knows of the server it is connected to."""
+
+    endpoint: Endpoint
+    verdict: Verdict
+    instructions: str | None
+
+
+class ClientBase(Peer, Handlers):
+    """Base of the generated client."""
+
+    ROLE: ClassVar[Role] = "client"
+
+    _agreement: Agreement | None = None
+
+    @property
+    def verdict(self) -> Verdict:
+        """Which revision was agreed on, and in which era; spares the next connection the probe.
+
+        Raises `LocalError` before the client is connected.
+        """
+        return self._agreed().verdict
+
+    @property
+    def instructions(self) -> str | None:
+        """What the server wants a model to know about using it; see `verdict` for errors."""
+        return self._agreed().instructions
+
+    def _agreed(self) -> Agreement:
+        if self._agreement is None:
+            raise LocalError("not connected")
+        return self._agreement
+
+    def adopt(self, agreement: Agreement) -> None:
+        """Begin to speak as agreed; `connect` calls this."""
+        self._agreement = agreement
+        self._endpoint = agreement.endpoint
+
+    def _peer_declared(self) -> Mapping[str, Any]:
+        return self._agreed().endpoint.connection.declared["server"]
+
+    def _peer_info(self) -> Mapping[str, Any] | None:
+        return self._agreed().endpoint.connection.identity.get("server")
+
+    async def _rounds(
+        self, spec: RequestSpec[P, Any], params: P, **options: Unpack[CallOptions]
+    ) -> Any:
+        """Make a request, answer what the server asks back, and make it again, until it is done.
+
+        Each round is a request of its own, with a new id. Raises `InvalidAnswer` if the server
+        asks too often, or for what the client has not declared (2026-07-28, basic/patterns/mrtr).
+        """
+        for _ in range(self._connected().options.max_rounds):
+            result = await self.request(spec, params, **options)
+            if isinstance(result, spec.results[0]):
+                return result
+            params = await self._next_round(params, result)
+        raise InvalidAnswer(f"{spec.method} asks for more input again and again")
+
+    async def _next_round(self, params: Any, result: Any) -> Any:
+        questions: Mapping[str, Any] = result.input_requests or {}
+        for key, question in questions.items():
+            self._check_question(key, question)
+        responses: dict[str, Any] = {}
+
+        async def respond(key: str, question: Any) -> None:
+            responses[key] = await self._answer(question.method, question.params)
+
+        await _together([respond(key, question) for key, question in questions.items()])
+        update = {"input_responses": responses or None, "request_state": result.request_state}
+        return params.model_copy(update=update)
+
+    def _check_question(self, key: str, question: Any) -> None:
+        spec, _ = self.INPUT_REQUESTS[question.method]
+        declared = self._connected().connection.declared
+        need = gate.unmet(spec.requires, "server", question.params, declared)
+        if need is not None:
+            problem = f"needs {need.capability.name}, which is not declared"
+            raise InvalidAnswer("Invalid question", [(f"/result/inputRequests/{key}", problem)])
+
+    async def _answer(self, method: str, params: Any) -> Any:
+        """Answer a question that came inside a result."""
+        spec, name = self.INPUT_REQUESTS[method]
+        return await getattr(self, name)(spec.params() if params is None else params)
+
+
+class ClientSide:
+    """A client on its connection: what the runtime itself answers, and what the client does."""
+
+    __slots__ = ("_handlers",)
+
+    def __init__(self, client: ClientBase) -> None:
+        self._handlers = client.bound()
+
+    async def serve(self, request: Request[Any], meta: Mapping[str, Any]) -> Any:
+        """The result of a request that the server sends."""
+        method = request.spec.method
+        handler = self._handlers.get(method)
+        if handler is not None:
+            return await handler(request.params)
+        if method == "ping":
+            return request.spec.results[0]()
+        raise MethodNotFound(method)
+
+    def heed(
+        self, notification: Notification[Any], meta: Mapping[str, Any]
+    ) -> Awaitable[None] | None:
+        """Whatever the client wants to do about a notification."""
+        handler = self._handlers.get(notification.spec.method)
+        return None if handler is None else handler(notification.params)
+
+
+async def _together(work: list[Any]) -> None:
+    """Await all; the first failure ends the others and is raised as it is."""
+    try:
+        async with TaskGroup() as group:
+            for one in work:
+                group.create_task(one)
+    except BaseExceptionGroup as failures:
+        raise failures.exceptions[0] from None

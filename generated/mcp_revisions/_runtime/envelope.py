@@ -1,0 +1,48 @@
+"""The members of `_meta` that the protocol itself reads and writes.
+
+In the stateless era each request says by itself which revision it speaks, who sends it and what the
+sender can do (2026-07-28, basic, "_meta"); in both eras it may ask for progress. Reading is lenient
+here: the models have said by then whether a message is valid.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from pydantic_core import to_json
+
+from .jsonvalue import is_object
+
+PROTOCOL_VERSION: Final = "io.modelcontextprotocol/protocolVersion"
+CLIENT_CAPABILITIES: Final = "io.modelcontextprotocol/clientCapabilities"
+CLIENT_INFO: Final = "io.modelcontextprotocol/clientInfo"
+LOG_LEVEL: Final = "io.modelcontextprotocol/logLevel"
+SERVER_INFO: Final = "io.modelcontextprotocol/serverInfo"
+SUBSCRIPTION_ID: Final = "io.modelcontextprotocol/subscriptionId"
+PROGRESS_TOKEN: Final = "progressToken"
+
+_NOTHING: Final[Mapping[str, Any]] = {}
+
+
+def meta_of(message: Any) -> Mapping[str, Any]:
+    """The `_meta` of a decoded request or notification; empty if there is none."""
+    params = message.get("params")
+    meta = params.get("_meta") if is_object(params) else None
+    return meta if meta is not None and is_object(meta) else _NOTHING
+
+
+def client_capabilities(meta: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What the sender of a request declares in it."""
+    declared = meta.get(CLIENT_CAPABILITIES)
+    return declared if is_object(declared) else _NOTHING
+
+
+def client_envelope(
+    revision: str, capabilities: Mapping[str, Any], info: Mapping[str, Any]
+) -> Mapping[str, Any]:
+    """What a client says of itself in each request of the stateless era."""
+    return {PROTOCOL_VERSION: revision, CLIENT_CAPABILITIES: capabilities, CLIENT_INFO: info}
+
+
+def members(meta: Mapping[str, Any]) -> bytes:
+    """The members of an object as JSON text, without the braces around them."""
+    return to_json(meta)[1:-1]

@@ -1,0 +1,78 @@
+"""Messages as lines: the framing of stdio, and of any other stream of bytes.
+
+A message is one line, ended by a newline, and contains none (basic/transports/stdio). Lines that
+are too long are reported and dropped without being held in memory; blank ones are passed over.
+"""
+
+from collections.abc import Iterable
+from typing import Final
+
+from .errors import ParseError
+from .transport import Received
+
+LONGEST: Final = 16 * 1024 * 1024
+"""Bytes that a line may have unless somebody says otherwise."""
+
+
+class LineReader:
+    """Cuts what arrives, in pieces of any size, into lines of at most `limit` bytes."""
+
+    __slots__ = ("_limit", "_parts", "_size")
+
+    def __init__(self, limit: int = LONGEST) -> None:
+        self._limit = limit
+        # The line that has not ended yet; its parts are dropped, but counted, once it is too long.
+        self._parts: list[bytes] = []
+        self._size = 0
+
+    def feed(self, chunk: bytes) -> list[Received]:
+        """The lines that end in `chunk`, or what is wrong with them."""
+        lines = chunk.split(b"\n")
+        rest = lines.pop()
+        received: list[Received] = []
+        if lines and self._size:
+            self._keep(lines.pop(0))
+            received = self._finished()
+        received += self._read(lines)
+        if rest:
+            self._keep(rest)
+        return received
+
+    def end(self) -> list[Received]:
+        """What is left when nothing more will come: a last line that no newline ended."""
+        return self._finished()
+
+    def _keep(self, part: bytes) -> None:
+        self._size += len(part)
+        if self._too_long(self._size):
+            self._parts.clear()
+        else:
+            self._parts.append(part)
+
+    def _too_long(self, size: int) -> bool:
+        # One more than allowed may be the carriage return of a line that is not too long.
+        return size > self._limit + 1
+
+    def _finished(self) -> list[Received]:
+        line, size = b"".join(self._parts), self._size
+        self._parts, self._size = [], 0
+        return [self._error()] if self._too_long(size) else self._read([line])
+
+    def _read(self, lines: list[bytes]) -> list[Received]:
+        received: list[Received] = []
+        for line in lines:
+            if line.endswith(b"\r"):
+                line = line[:-1]
+            if len(line) > self._limit:
+                received.append(self._error())
+            elif line and not line.isspace():
+                received.append(line)
+        return received
+
+    def _error(self) -> ParseError:
+        return ParseError(f"Parse error: a line of more than {self._limit} bytes")
+
+
+def frame(messages: Iterable[bytes]) -> bytes:
+    """Messages as lines; none of them may contain a newline."""
+    return b"\n".join(messages) + b"\n"

@@ -1,0 +1,48 @@
+"""Models as JSON text, with members in `_meta` that the connection adds.
+
+A connection has something to say in the `_meta` of what its users send: a token for progress, which
+revision this is, who sends it. Mostly the user has said nothing there; then the members are spliced
+into text that is already written. What the user has said stays, except where both name a member.
+"""
+
+from typing import Any, Final
+
+from pydantic_core import from_json, to_json
+
+from .jsonvalue import is_object
+from .model import WireModel, supplied
+
+_EMPTY: Final = b"{}"
+_META: Final = {"meta"}
+
+# Members that a class does not declare: one is the `_meta` itself, the other is called in the JSON
+# what ours is called in Python, and would be left out with it.
+_CLASHING: Final = ("_meta", "meta")
+
+
+def written(model: WireModel | None, members: bytes) -> bytes:
+    """A model, or an object without members if it is None, as JSON text with `members` in `_meta`.
+
+    Raises `pydantic_core.PydanticSerializationError` for what has no JSON form.
+    """
+    if model is None:
+        return b'{"_meta":{%b}}' % members
+    extra = model.__pydantic_extra__
+    if extra and not extra.keys().isdisjoint(_CLASHING):
+        return _merged(model.to_wire(), members)
+    given = getattr(model, "meta", None)
+    if given is not None and not supplied(given):
+        meta = given.to_wire() if isinstance(given, WireModel) else given
+        members = to_json({**meta, **from_json(b"{%b}" % members)})[1:-1]
+    body = model.__pydantic_serializer__.to_json(
+        model, by_alias=True, exclude_unset=True, exclude=_META
+    )
+    if body == _EMPTY:
+        return b'{"_meta":{%b}}' % members
+    return b'{"_meta":{%b},%b' % (members, body[1:])
+
+
+def _merged(wire: dict[str, Any], members: bytes) -> bytes:
+    given = wire.get("_meta")
+    own = given if is_object(given) else {}
+    return to_json({**wire, "_meta": {**own, **from_json(b"{%b}" % members)}})

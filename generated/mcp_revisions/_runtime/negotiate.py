@@ -1,0 +1,185 @@
+"""What a server decides: which revision to agree on, and which era a message belongs to.
+
+Pure functions of the message and of what is on offer. Revisions are opaque names: what counts is
+their place in the offer, never how they compare as text. The offer is a ceiling: nothing outside it
+is ever agreed on.
+
+Pages: basic/lifecycle up to 2025-11-25, "Version Negotiation"; 2026-07-28, basic/versioning, and
+basic, "_meta".
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+from .envelope import CLIENT_CAPABILITIES, PROTOCOL_VERSION, meta_of
+from .errors import (
+    INVALID_PARAMS,
+    InvalidParams,
+    InvalidRequest,
+    MethodNotFound,
+    RemoteError,
+    RequestId,
+    UnsupportedVersion,
+)
+from .jsonrpc import kind_of
+from .jsonvalue import is_object
+from .pointers import escaped
+from .spec import Era
+
+INITIALIZE: Final = "initialize"
+PING: Final = "ping"
+
+
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """One revision on offer, and whether it begins with a handshake."""
+
+    id: str
+    era: Era
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """The revisions that one side allows, oldest first."""
+
+    revisions: tuple[Offered, ...]
+
+    def of(self, era: Era) -> tuple[str, ...]:
+        """The revisions of one era, newest first."""
+        return tuple(one.id for one in reversed(self.revisions) if one.era == era)
+
+    @property
+    def handshake(self) -> tuple[str, ...]:
+        """Those that begin with a handshake, newest first."""
+        return self.of("handshake")
+
+    @property
+    def stateless(self) -> tuple[str, ...]:
+        """Those that need none, newest first; what `server/discover` names."""
+        return self.of("stateless")
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        """All of them, newest first; what a refusal names."""
+        return tuple(one.id for one in reversed(self.revisions))
+
+
+class UnsupportedInHandshake(RemoteError):
+    """No revision at all can be agreed on by a handshake (basic/lifecycle, "Error Handling")."""
+
+    CODE = INVALID_PARAMS
+
+
+def answer_initialize(params: object, offer: Offer, id: RequestId | None = None) -> str:
+    """The revision a server settles on: the one asked for, or else its newest with a handshake.
+
+    Raises `InvalidParams` if none is asked for, and `UnsupportedInHandshake` if none is on offer.
+    """
+    requested = params.get("protocolVersion") if is_object(params) else None
+    if not isinstance(requested, str):
+        problem = ("/params/protocolVersion", "Input should be a string")
+        raise InvalidParams("Invalid params of initialize", [problem], id=id)
+    if requested in offer.handshake:
+        return requested
+    if not offer.handshake:
+        data = {"supported": list(offer.all), "requested": requested}
+        raise UnsupportedInHandshake("Unsupported protocol version", id=id, data=data)
+    return offer.handshake[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Stateless:
+    """The message stands by itself, in the revision it names."""
+
+    revision: str
+
+
+@dataclass(frozen=True, slots=True)
+class Handshake:
+    """The message belongs to the handshake that was made."""
+
+
+@dataclass(frozen=True, slots=True)
+class Initialize:
+    """The message begins a handshake."""
+
+
+@dataclass(frozen=True, slots=True)
+class BeforeHandshake:
+    """The message needs no handshake: a ping to answer, or a notification to pass over."""
+
+
+Route: TypeAlias = Stateless | Handshake | Initialize | BeforeHandshake
+
+_HANDSHAKE: Final = Handshake()
+
+
+def route(message: Mapping[str, Any], offer: Offer, *, handshaken: bool) -> Route:
+    """Which era a call belongs to; `message` has a method and is no member of a batch.
+
+    A request with a revision in its `_meta` is stateless, whatever happened before; any other
+    belongs to the handshake, which `initialize` begins (2026-07-28, basic/versioning, "Backward
+    Compatibility"). Cancellations carry no mark: theirs is the era of the request they name.
+
+    Raises the `RemoteError` to answer with.
+    """
+    meta = meta_of(message)
+    if PROTOCOL_VERSION in meta and offer.stateless:
+        return _stateless(message, meta, offer)
+    if handshaken and message.get("method") != INITIALIZE:
+        return _HANDSHAKE
+    return _unmarked(message, offer, handshaken)
+
+
+def _stateless(message: Mapping[str, Any], meta: Mapping[str, Any], offer: Offer) -> Route:
+    version = meta[PROTOCOL_VERSION]
+    if "id" not in message:
+        # Whatever is wrong with a notification, it is not answered.
+        return Stateless(version) if version in offer.stateless else BeforeHandshake()
+    id = _id_of(message)
+    if not isinstance(version, str):
+        raise _missing([PROTOCOL_VERSION], id)
+    if not is_object(meta.get(CLIENT_CAPABILITIES)):
+        raise _missing([CLIENT_CAPABILITIES], id)
+    if version not in offer.stateless:
+        raise UnsupportedVersion(version, offer.all, id=id)
+    return Stateless(version)
+
+
+def _unmarked(message: Mapping[str, Any], offer: Offer, handshaken: bool) -> Route:
+    is_request = kind_of(message) == "request"
+    method, id = message["method"], message.get("id")
+    if method == INITIALIZE and is_request:
+        if handshaken:
+            raise InvalidRequest("the handshake was made already", id=id)
+        if not offer.handshake:
+            raise UnsupportedVersion(_requested(message), offer.all, id=id)
+        return Initialize()
+    if not is_request:
+        return _HANDSHAKE if handshaken else BeforeHandshake()
+    if not offer.handshake:
+        raise _missing([PROTOCOL_VERSION, CLIENT_CAPABILITIES], id)
+    if method == PING:
+        return BeforeHandshake()
+    if PROTOCOL_VERSION in meta_of(message):
+        # What a server of the handshake era makes of a probe: a method it does not have.
+        raise MethodNotFound(method, id=id)
+    raise InvalidRequest(f"{method} came before initialize", id=id)
+
+
+def _requested(message: Mapping[str, Any]) -> str:
+    params = message.get("params")
+    version = params.get("protocolVersion") if is_object(params) else None
+    return version if isinstance(version, str) else ""
+
+
+def _id_of(message: Mapping[str, Any]) -> RequestId | None:
+    id = message.get("id")
+    return id if type(id) is int or type(id) is str else None
+
+
+def _missing(keys: list[str], id: RequestId | None) -> InvalidParams:
+    kinds = {PROTOCOL_VERSION: "a string", CLIENT_CAPABILITIES: "an object"}
+    problems = [(f"/params/_meta/{escaped(key)}", f"Required, {kinds[key]}") for key in keys]
+    return InvalidParams("Invalid _meta of a request", problems, id=id)

@@ -1,0 +1,83 @@
+"""Lists in pages: cutting them on the server, walking them on the client.
+
+A cursor means something to the server alone (server/utilities/pagination, "Pagination Model").
+"""
+
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from binascii import Error as NotBase64
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from logging import getLogger
+from typing import Any, Final, Generic, NamedTuple, TypeVar
+
+from .errors import InvalidParams
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+_log: Final = getLogger(__name__)
+
+_MARK: Final = b"at:"
+
+
+class Page(NamedTuple, Generic[T]):
+    """Some items of a list, and the cursor of the next page if there is one."""
+
+    items: list[T]
+    next_cursor: str | None
+
+
+def page(items: Sequence[T], cursor: str | None, size: int = 50) -> Page[T]:
+    """The page that `cursor`, as the client sent it, stands for; the first one if it is None.
+
+    Raises `InvalidParams` for a cursor that this list never gave
+    (server/utilities/pagination, "Error Handling"), and `ValueError` if `size` is not positive.
+    """
+    if size < 1:
+        raise ValueError("a page has at least one item")
+    start = 0 if cursor is None else _place(cursor)
+    if not 0 <= start <= len(items) or (cursor is not None and start == 0):
+        raise _invalid()
+    end = start + size
+    following = _cursor(end) if end < len(items) else None
+    return Page(list(items[start:end]), following)
+
+
+def _cursor(place: int) -> str:
+    return urlsafe_b64encode(b"%b%d" % (_MARK, place)).rstrip(b"=").decode("ascii")
+
+
+def _place(cursor: str) -> int:
+    try:
+        text = urlsafe_b64decode(cursor.encode("ascii") + b"=" * (-len(cursor) % 4))
+        place = int(text.removeprefix(_MARK))
+    except (NotBase64, ValueError):
+        raise _invalid() from None
+    if _cursor(place) != cursor:
+        raise _invalid()
+    return place
+
+
+def _invalid() -> InvalidParams:
+    return InvalidParams("Invalid cursor", [("/params/cursor", "Not a cursor of this list")])
+
+
+async def items(
+    fetch: Callable[[str | None], Awaitable[R]], of: Callable[[R], Sequence[T]]
+) -> AsyncGenerator[T, None]:
+    """The items of all pages; `fetch` gets the page of a cursor, `of` says what is on it.
+
+    Ends, with a warning in the log, when a cursor comes back: the pages would never end.
+    """
+    seen: set[str] = set()
+    cursor: str | None = None
+    while True:
+        result: Any = await fetch(cursor)
+        for item in of(result):
+            yield item
+        cursor = result.next_cursor
+        if cursor is None:
+            return
+        if cursor in seen:
+            _log.warning("a list was cut short: the server repeats the cursor %r", cursor)
+            return
+        seen.add(cursor)

@@ -1,0 +1,272 @@
+"""What a client decides: which revision to propose, in which era, and when to give up.
+
+`Negotiation` is a machine without input or output. It says what to do next, is told what came of
+it, and says what to do then, until it adopts a revision or fails. Its rules:
+
+* a server that answers `server/discover` as the page says, or with one of the errors that only
+  servers of the stateless era have, is of that era; whatever else it answers, it is not, and the
+  handshake is tried (2026-07-28, basic/transports/stdio, "Backward Compatibility");
+* silence is taken for an old server, a broken connection for nothing: the first is asked again in
+  the old way, after the second a new connection is opened once;
+* only what the offer holds is ever adopted, and nothing is tried twice.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+from .errors import (
+    INVALID_PARAMS,
+    MISSING_CLIENT_CAPABILITY,
+    UNSUPPORTED_VERSION,
+    Disconnected,
+    InvalidAnswer,
+    McpError,
+    NegotiationError,
+    RequestTimeout,
+)
+from .jsonvalue import is_array, is_object
+from .negotiate import Offer
+from .spec import Era
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a client found out about a server; may be kept for the next connection to it."""
+
+    revision: str
+    era: Era
+
+
+@dataclass(frozen=True, slots=True)
+class Discover:
+    """Send `server/discover` in this revision."""
+
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Initialize:
+    """Send `initialize` with this revision."""
+
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Restart:
+    """Close the connection, open a new one, and do `then`."""
+
+    then: "Discover | Initialize"
+
+
+@dataclass(frozen=True, slots=True)
+class Adopt:
+    """Speak what the verdict says; `result` is the answer it stands on."""
+
+    verdict: Verdict
+    result: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Fail:
+    """Give up, for this reason."""
+
+    error: Exception
+
+
+Ask: TypeAlias = Discover | Initialize
+Step: TypeAlias = Ask | Restart | Adopt | Fail
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The result of what was asked, as it came."""
+
+    result: object
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The error that answered what was asked."""
+
+    code: int
+    message: str
+    data: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Silent:
+    """No answer came within this time, in seconds."""
+
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """The connection broke or was closed."""
+
+    reason: str
+
+
+Outcome: TypeAlias = Answered | Refused | Silent | Gone
+
+# On stdio -32020 is no sign of the stateless era: it is about headers (basic, "Error Codes").
+_MODERN_ERRORS: Final = frozenset({UNSUPPORTED_VERSION, MISSING_CLIENT_CAPABILITY})
+
+
+class Negotiation:
+    """Finds out what to speak with one server, within `offer`; `known` is an earlier verdict."""
+
+    def __init__(self, offer: Offer, known: Verdict | None = None) -> None:
+        if not offer.revisions:
+            raise ValueError("a client needs at least one revision")
+        self._offer = offer
+        fits = known is not None and known.revision in offer.of(known.era)
+        self._known = known if fits else None
+        self._asked: Ask | None = None
+        self._tried: set[Ask] = set()
+        self._restarted = False
+        self._probed_again = False
+
+    def start(self) -> Step:
+        """The first thing to do."""
+        if self._known is None:
+            return self._afresh()
+        if self._known.era == "stateless":
+            return self._ask(Discover(self._known.revision))
+        return self._ask(Initialize(self._known.revision))
+
+    def _afresh(self) -> Step:
+        # Also a client of the stateless era alone asks first: an old server might take another
+        # request for one of its own (basic/transports/stdio, "Backward Compatibility").
+        if self._offer.stateless:
+            return self._ask(Discover(self._offer.stateless[0]))
+        return self._ask(Initialize(self._offer.handshake[0]))
+
+    def _ask(self, ask: Ask) -> Ask:
+        self._asked = ask
+        self._tried.add(ask)
+        return ask
+
+    def next(self, outcome: Outcome) -> Step:
+        """What to do after `outcome` came of the last step, which was to ask something."""
+        step = self._judge(outcome)
+        if isinstance(step, Fail) and self._known is not None:
+            # What was known has proved wrong; what is found out now may be something else.
+            self._known = None
+            self._tried.clear()
+            self._restarted = True
+            fresh = self._afresh()
+            assert isinstance(fresh, (Discover, Initialize))
+            return Restart(fresh)
+        return step
+
+    def _judge(self, outcome: Outcome) -> Step:
+        if isinstance(self._asked, Discover):
+            return self._discovered(self._asked.version, outcome)
+        assert self._asked is not None
+        return self._initialized(self._asked.version, outcome)
+
+    # The stateless era.
+
+    def _discovered(self, version: str, outcome: Outcome) -> Step:
+        match outcome:
+            case Answered(result):
+                supported = _names(result, "supportedVersions")
+                # An old server might answer anything to what it does not know.
+                return self._old() if supported is None else self._choose(result, supported)
+            case Refused(code, _, data) if code in _MODERN_ERRORS:
+                return self._corrected(version, outcome, _names(data, "supported") or ())
+            case Refused() | Silent():
+                return self._old()
+            case Gone(reason):
+                return self._gone(reason)
+
+    def _choose(self, result: object, supported: Sequence[str]) -> Step:
+        for version in self._offer.stateless:
+            if version in supported:
+                return Adopt(Verdict(version, "stateless"), result)
+        return self._common_handshake(supported)
+
+    def _corrected(self, version: str, refused: Refused, supported: Sequence[str]) -> Step:
+        if refused.code == MISSING_CLIENT_CAPABILITY:
+            # Everything this client can do was declared already.
+            return Fail(McpError(refused.code, refused.message, refused.data))
+        for other in self._offer.stateless:
+            if other in supported and Discover(other) not in self._tried:
+                return self._ask(Discover(other))
+        return self._common_handshake(supported)
+
+    def _common_handshake(self, supported: Sequence[str]) -> Step:
+        """Listed revisions that begin with a handshake can only be had by one."""
+        for version in self._offer.handshake:
+            if version in supported and Initialize(version) not in self._tried:
+                return self._ask(Initialize(version))
+        return Fail(self._nothing_in_common(supported))
+
+    def _nothing_in_common(self, supported: Sequence[str]) -> NegotiationError:
+        ours = ", ".join(self._offer.all)
+        theirs = ", ".join(supported) or "none that it names"
+        message = f"no revision in common: the client allows {ours}; the server supports {theirs}"
+        return NegotiationError(message, self._offer.all, supported)
+
+    # The handshake era.
+
+    def _old(self) -> Step:
+        """The server is not of the stateless era."""
+        if not self._offer.handshake:
+            ours = ", ".join(self._offer.all)
+            message = f"the server knows only revisions with a handshake; the client allows {ours}"
+            return Fail(NegotiationError(message, self._offer.all))
+        return self._ask(Initialize(self._offer.handshake[0]))
+
+    def _gone(self, reason: str) -> Step:
+        if self._restarted or not self._offer.handshake:
+            return Fail(Disconnected(reason))
+        self._restarted = True
+        return Restart(self._ask(Initialize(self._offer.handshake[0])))
+
+    def _initialized(self, version: str, outcome: Outcome) -> Step:
+        match outcome:
+            case Answered(result):
+                return self._adopted(result)
+            case Refused():
+                return self._refused(version, outcome)
+            case Silent(seconds):
+                # Never cancelled (basic/utilities/cancellation); the connection is closed instead.
+                return Fail(RequestTimeout("initialize", seconds))
+            case Gone(reason):
+                return Fail(Disconnected(reason))
+
+    def _adopted(self, result: object) -> Step:
+        agreed = result.get("protocolVersion") if is_object(result) else None
+        if not isinstance(agreed, str):
+            problem = ("/result/protocolVersion", "Input should be a string")
+            return Fail(InvalidAnswer("Invalid result of initialize", [problem]))
+        if agreed not in self._offer.handshake:
+            return Fail(self._nothing_in_common([agreed]))
+        return Adopt(Verdict(agreed, "handshake"), result)
+
+    def _refused(self, version: str, refused: Refused) -> Step:
+        supported = _names(refused.data, "supported")
+        if supported is not None:
+            for other in self._offer.stateless:
+                # It is of the stateless era after all, and was slow to say so.
+                if other in supported and not self._probed_again:
+                    self._probed_again = True
+                    return self._ask(Discover(other))
+            for other in self._offer.handshake:
+                if refused.code == INVALID_PARAMS and other in supported:
+                    ask = Initialize(other)
+                    if ask not in self._tried:
+                        return Restart(self._ask(ask))
+            return Fail(self._nothing_in_common(supported))
+        return Fail(McpError(refused.code, refused.message, refused.data))
+
+
+def _names(value: object, member: str) -> Sequence[str] | None:
+    """A member that is a list of names; None if it is anything else."""
+    names = value.get(member) if is_object(value) else None
+    if is_array(names) and all(isinstance(name, str) for name in names):
+        return names
+    return None

@@ -1,0 +1,177 @@
+"""The server's end of one connection: which server, in which era, a message is for.
+
+One connection may carry both eras: requests that name their revision in `_meta`, each by itself,
+and beside them one handshake (2026-07-28, basic/versioning, "Backward Compatibility"). The rules
+are in `negotiate`; this module keeps the sides they choose between.
+"""
+
+from collections.abc import Mapping, Sequence
+from logging import getLogger
+from typing import TYPE_CHECKING, Any, Final
+
+from . import jsonrpc, negotiate
+from .connection import CANCELLED, Connection
+from .dispatch import Request
+from .envelope import SERVER_INFO, members
+from .errors import InvalidRequest, RemoteError
+from .events import Refusal
+from .jsonvalue import JSONObject, is_array, is_object
+from .lifecycle import Event as Step
+from .lifecycle import State
+from .model import WireModel
+from .side import Shared, Side
+from .transport import Received
+
+if TYPE_CHECKING:
+    from .server import ServerBase
+
+_log: Final = getLogger(__name__)
+
+
+class Reception:
+    """Takes in what a client sends, and hands it to one of `servers`, which are by revision."""
+
+    def __init__(
+        self, servers: "Mapping[str, ServerBase[Any]]", offer: negotiate.Offer, shared: Shared
+    ) -> None:
+        self._servers = servers
+        self._offer = offer
+        self._shared = shared
+        self.sides: list[Side] = []
+        """All sides that have been needed so far."""
+        self._session: Side | None = None
+        self._stateless: dict[str, Side] = {}
+
+    @property
+    def crowded(self) -> bool:
+        """Whether so much is to be done already that nothing more should be read."""
+        # Asked for each message, so no generator is made.
+        for side in self.sides:  # noqa: SIM110
+            if side.endpoint.crowded:
+                return True
+        return False
+
+    async def room(self) -> None:
+        """Wait until it is right to read on."""
+        for side in self.sides:
+            await side.endpoint.room()
+
+    def receive(self, received: Received) -> None:
+        """Take in one message, or what is wrong with one."""
+        try:
+            if isinstance(received, RemoteError):
+                raise received
+            self._receive(jsonrpc.parse(received))
+        except RemoteError as error:
+            self._refuse(error)
+
+    def _receive(self, message: object) -> None:
+        if is_object(message) and "method" in message:
+            self._route(message)
+        elif is_array(message):
+            self._batch(message)
+        elif self._session is not None:
+            self._session.endpoint.receive(message)
+        elif is_object(message) and ("result" in message or "error" in message):
+            # A client never answers in the stateless era (2026-07-28, basic/transports/stdio).
+            _log.info("ignored an answer to nothing")
+        else:
+            raise InvalidRequest("a message has to be an object with a method, result or error")
+
+    def _route(self, message: JSONObject) -> None:
+        if "id" not in message and message["method"] == CANCELLED:
+            self._cancelled(message)
+            return
+        session = self._session
+        route = negotiate.route(message, self._offer, handshaken=session is not None)
+        match route:
+            case negotiate.Handshake() if session is not None:
+                session.endpoint.receive(message)
+            case negotiate.Stateless(revision):
+                self._stateless_side(revision).endpoint.receive(message)
+            case negotiate.Initialize():
+                self._initialize(message)
+            case _:
+                self._before(message)
+
+    def _before(self, message: JSONObject) -> None:
+        """What is answered before any handshake is a ping; notifications are ignored."""
+        if jsonrpc.kind_of(message) == "request":
+            self._shared.outbox.put(jsonrpc.write_result(message["id"], b"{}"))
+
+    def _cancelled(self, message: JSONObject) -> None:
+        # It belongs to the era of the request it names, and carries no mark of its own.
+        params = message.get("params")
+        id = params.get("requestId") if is_object(params) else None
+        for side in self.sides:
+            if isinstance(id, (int, str)) and side.endpoint.connection.is_open(id):
+                side.endpoint.receive(message)
+                return
+        _log.info("ignored the cancellation of a request that is not open")
+
+    def _batch(self, batch: Sequence[Any]) -> None:
+        if self._session is None:
+            raise InvalidRequest("no batch can come before initialize was answered")
+        if any(is_object(member) and member.get("method") == "initialize" for member in batch):
+            raise InvalidRequest("initialize cannot be part of a batch")
+        self._session.endpoint.receive(batch)
+
+    def _initialize(self, message: JSONObject) -> None:
+        jsonrpc.kind_of(message)
+        revision = negotiate.answer_initialize(message.get("params"), self._offer, message["id"])
+        server = self._servers[revision]
+        declared = server.declaration()
+        connection = Connection(
+            server.TABLE, "server", {"server": declared, "client": {}}, state=State.NEW
+        )
+        event = connection.take(message)
+        if not isinstance(event, Request):
+            raise event.error if isinstance(event, Refusal) else InvalidRequest("no handshake")
+        connection.step(Step.INITIALIZE)
+        params: JSONObject = message["params"]
+        connection.declared["client"] = params["capabilities"]
+        connection.identity = {"client": params["clientInfo"], "server": server.identity()}
+        result = self._welcome(event, server, declared)
+        data = connection.answer(event, result)
+        connection.step(Step.INITIALIZE_ACCEPTED)
+        self._session = Side(server, connection, self._shared)
+        self.sides.append(self._session)
+        if data is not None:
+            self._shared.outbox.put(data)
+
+    @staticmethod
+    def _welcome(
+        request: Request[Any], server: "ServerBase[Any]", declared: Mapping[str, Any]
+    ) -> Any:
+        result: JSONObject = {
+            "protocolVersion": server.TABLE.revision,
+            "capabilities": declared,
+            "serverInfo": server.identity(),
+        }
+        instructions: str | None = getattr(server, "instructions", None)
+        if instructions is not None:
+            result["instructions"] = instructions
+        welcome: type[WireModel] = request.spec.results[0]
+        return welcome.from_wire(result)
+
+    def _stateless_side(self, revision: str) -> Side:
+        side = self._stateless.get(revision)
+        if side is None:
+            server = self._servers[revision]
+            connection = Connection(server.TABLE, "server", {"server": server.declaration()})
+            connection.signature = members({SERVER_INFO: server.identity()})
+            side = self._stateless[revision] = Side(server, connection, self._shared)
+            self.sides.append(side)
+        return side
+
+    def _refuse(self, error: RemoteError) -> None:
+        _log.info("refused a message: %s", error)
+        if error.id is None and not self._may_lack_id():
+            return
+        data = jsonrpc.write_error(error.id, error.code, error.message, error.data)
+        self._shared.outbox.put(data)
+
+    def _may_lack_id(self) -> bool:
+        if self._session is not None:
+            return self._session.endpoint.connection.table.rules.error_id_optional
+        return any(server.TABLE.rules.error_id_optional for server in self._servers.values())

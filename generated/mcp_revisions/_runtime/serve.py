@@ -1,0 +1,107 @@
+"""Serving: one connection with `serve`, the standard streams of this process with `run_stdio`."""
+
+import asyncio
+from asyncio import CancelledError, Task
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from logging import getLogger
+from typing import Any, Final, TypeAlias
+
+from .errors import Disconnected
+from .negotiate import Offer, Offered
+from .options import Options
+from .outbox import Outbox
+from .reading import read
+from .reception import Reception
+from .request_state import StateSeal
+from .server import ServerBase
+from .side import Shared
+from .tasks import Tasks
+from .transport import Transport
+
+_log: Final = getLogger(__name__)
+
+Server: TypeAlias = ServerBase[Any] | type[ServerBase[Any]]
+"""A server, which all its connections share, or a class, of which each connection gets its own."""
+
+_USUAL: Final = Options()
+
+
+async def serve(
+    servers: Server | Iterable[Server], transport: Transport, *, options: Options = _USUAL
+) -> None:
+    """Serve one connection until the client is gone; each of `servers` speaks one revision.
+
+    What the client offers decides which of them it gets: in a handshake the revision it asks for,
+    or else the newest there is; from 2026-07-28 on, request by request, the one it names. When the
+    client is gone, or this call is cancelled, handlers get `options.drain` seconds to finish; what
+    is then still open is answered with an error. Nothing is left running, and `transport` is
+    closed. Raises `ValueError` if no server is given, or two of the same revision.
+    """
+    try:
+        await _serve(_by_revision(servers), transport, options)
+    finally:
+        await transport.close()
+
+
+async def _serve(
+    servers: Mapping[str, ServerBase[Any]], transport: Transport, options: Options
+) -> None:
+    tasks, outbox = Tasks(), Outbox(transport, options.max_outgoing)
+    offer = Offer(tuple(Offered(id, server.TABLE.rules.era) for id, server in servers.items()))
+    seal = StateSeal(options.state_key, lifetime=options.state_lifetime)
+    shared = Shared(outbox, tasks, options, seal, offer.stateless)
+    reception = Reception(servers, offer, shared)
+    writer = asyncio.create_task(outbox.run())
+    try:
+        await _read(reception, transport, writer)
+    finally:
+        await _finish(reception, shared, writer)
+
+
+def _by_revision(servers: Server | Iterable[Server]) -> dict[str, ServerBase[Any]]:
+    given = servers if isinstance(servers, Iterable) else [servers]
+    made = [server() if isinstance(server, type) else server for server in given]
+    # Revisions are named by dates: their names sort as they were published.
+    by_revision = {server.TABLE.revision: server for server in made}
+    if len(by_revision) < len(made) or not made:
+        raise ValueError("serve needs at least one server, and one for a revision at most")
+    return dict(sorted(by_revision.items()))
+
+
+async def _read(reception: Reception, transport: Transport, writer: Task[None]) -> None:
+    """Take in what comes until the client is gone, or cannot be written to any more."""
+    reader = asyncio.create_task(_receive(reception, transport))
+    try:
+        await asyncio.wait((reader, writer), return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        reader.cancel()
+        with suppress(CancelledError):
+            await reader
+
+
+async def _receive(reception: Reception, transport: Transport) -> None:
+    try:
+        await read(transport, reception)
+    except Disconnected as error:
+        _log.info("the connection broke: %s", error)
+
+
+async def _finish(reception: Reception, shared: Shared, writer: Task[None]) -> None:
+    """End what is under way, in order: calls, streams, handlers, and then the way out."""
+    gone = Disconnected("the client is gone")
+    try:
+        for side in reception.sides:
+            side.close(gone)
+        async with asyncio.TaskGroup() as group:
+            for side in reception.sides:
+                group.create_task(side.endpoint.finish(shared.options.drain))
+        await shared.tasks.cancel()
+        shared.outbox.close()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(asyncio.shield(writer), shared.options.drain)
+    finally:
+        await shared.tasks.cancel()
+        writer.cancel()
+        with suppress(CancelledError):
+            await writer

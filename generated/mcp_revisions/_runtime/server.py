@@ -1,0 +1,63 @@
+"""The server: answers any number of connections, and tells them what has changed."""
+
+from asyncio import gather
+from typing import Any, ClassVar, Generic, TypeVar, cast
+
+from .errors import Disconnected
+from .handlers import Handlers
+from .session import SessionBase
+from .side import Side
+from .spec import Role
+
+__all__ = ["ServerBase", "SessionBase"]
+
+SessionT = TypeVar("SessionT", bound=SessionBase)
+
+
+class ServerBase(Handlers, Generic[SessionT]):
+    """Base of the generated server.
+
+    `SESSION` is the class of what handlers get beside the params. The methods that publish reach
+    every connection of this server that wants to know: in the handshake revisions each one, or for
+    a resource those subscribed to it; in 2026-07-28 the listen streams that asked for it. They
+    raise `LocalError` if the capability is not declared, as one does by naming the notification
+    in `SENDS`.
+    """
+
+    ROLE: ClassVar[Role] = "server"
+    SESSION: ClassVar[type[Any]]
+
+    @property
+    def sessions(self) -> tuple[SessionT, ...]:
+        """The connections that are open, one session for each, in the order of their opening."""
+        return tuple(cast(SessionT, self.SESSION(side)) for side in self.sides)
+
+    @property
+    def sides(self) -> list[Side]:
+        """The connections that are open, for the runtime."""
+        # A user's __init__ need not call ours.
+        sides: list[Side] = self.__dict__.setdefault("_connections", [])
+        return sides
+
+    async def tools_list_changed(self) -> None:
+        """Tell those who want to know that the list of tools has changed."""
+        await self._publish("notifications/tools/list_changed")
+
+    async def prompts_list_changed(self) -> None:
+        """Tell those who want to know that the list of prompts has changed."""
+        await self._publish("notifications/prompts/list_changed")
+
+    async def resources_list_changed(self) -> None:
+        """Tell those who want to know that the list of resources has changed."""
+        await self._publish("notifications/resources/list_changed")
+
+    async def resource_updated(self, uri: str) -> None:
+        """Tell those who subscribed to it that a resource has changed."""
+        await self._publish("notifications/resources/updated", uri)
+
+    async def _publish(self, method: str, uri: str | None = None) -> None:
+        told = [side.publish(method, uri) for side in self.sides]
+        for outcome in await gather(*told, return_exceptions=True):
+            # Who has gone need not be told.
+            if isinstance(outcome, BaseException) and not isinstance(outcome, Disconnected):
+                raise outcome

@@ -1,0 +1,48 @@
+"""Tasks that belong to one connection and end with it.
+
+Not a `TaskGroup`: one that fails must not take the others along, and what a user raises inside
+`async with connect(...)` must not come out wrapped in a group.
+"""
+
+from asyncio import Task, gather, get_running_loop
+from collections.abc import Callable, Coroutine
+from logging import getLogger
+from typing import Any, Final, TypeAlias
+
+_log: Final = getLogger(__name__)
+
+Ended: TypeAlias = Callable[[Task[None]], object]
+
+
+class Tasks:
+    """Starts tasks and knows those that still run."""
+
+    __slots__ = ("_loop", "_running")
+
+    def __init__(self) -> None:
+        self._loop = get_running_loop()
+        self._running: dict[Task[None], Ended | None] = {}
+
+    def start(self, work: Coroutine[Any, Any, None], ended: Ended | None = None) -> Task[None]:
+        """Run `work` beside everything else; an exception that escapes from it is logged.
+
+        `ended` is told, even if it was cancelled before its first step.
+        """
+        task = self._loop.create_task(work)
+        self._running[task] = ended
+        task.add_done_callback(self._ended)
+        return task
+
+    def _ended(self, task: Task[None]) -> None:
+        ended = self._running.pop(task)
+        if ended is not None:
+            ended(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            _log.error("a task of a connection failed", exc_info=error)
+
+    async def cancel(self) -> None:
+        """Cancel those that still run, and wait until they have ended."""
+        running = list(self._running)
+        for task in running:
+            task.cancel()
+        await gather(*running, return_exceptions=True)

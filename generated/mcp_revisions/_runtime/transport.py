@@ -1,0 +1,49 @@
+"""What a transport is: the few calls through which a connection moves its messages.
+
+A transport knows where one message ends and the next begins, and nothing else about them. Any
+channel that keeps messages whole and in order will do (2025-11-25, basic/transports, "Custom
+Transports"; 2026-07-28, basic/transports, "Custom Transports").
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Protocol, TypeAlias, runtime_checkable
+
+from .errors import RemoteError
+
+Received: TypeAlias = bytes | RemoteError
+"""One message as it came, or what is wrong with one that could not be taken in."""
+
+
+class Transport(Protocol):
+    """One open connection. Its calls are made by one task for each direction."""
+
+    async def receive(self) -> Sequence[Received]:
+        """Wait for messages: all that have come, at least one; none at all once the peer is done.
+
+        Loses nothing when cancelled. Raises `Disconnected`, saying why, if the connection broke.
+        """
+        ...
+
+    async def send(self, messages: Sequence[bytes]) -> None:
+        """Write messages, in order; returns once there is room for more. Raises `Disconnected`."""
+        ...
+
+    async def close(self) -> None:
+        """Let go of everything the transport holds. Does nothing the second time."""
+        ...
+
+
+@runtime_checkable
+class EagerTransport(Protocol):
+    """A transport that can do without a task that waits for messages, which saves a turn of it."""
+
+    def hand_over(self, take: Callable[[Received], bool] | None) -> None:
+        """Call `take` for each message as soon as it comes, until it says that it is enough.
+
+        What it did not get is what `receive` gives. None ends it too.
+        """
+        ...
+
+
+Opener: TypeAlias = Callable[[], Awaitable[Transport]]
+"""Makes a new connection to the same peer each time it is called; raises `Disconnected`."""

@@ -1,0 +1,246 @@
+"""The server's side of stdio: messages on standard input and output, and nothing else there.
+
+While a connection is open, file descriptor 1 leads to standard error and descriptor 0 to nothing:
+a stray `print`, a C library or a child process can neither break the protocol nor read it
+(basic/transports/stdio: nothing may be on stdout that is not a message).
+"""
+
+import asyncio
+import os
+import stat
+import sys
+from asyncio import get_running_loop
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import contextmanager, suppress
+from signal import SIGINT, SIGTERM
+from threading import Event, Thread
+from typing import Final
+
+from ..errors import Disconnected
+from ..framing import LONGEST, frame
+from ..options import Options
+from ..serve import Server, serve
+from ..transport import Received
+from .lines import LineProtocol
+
+_USUAL: Final = Options()
+_STDIN, _STDOUT, _STDERR = 0, 1, 2
+_CHUNK: Final = 256 * 1024
+_HAS_MODES: Final = sys.platform != "win32"
+_ENDING: Final = (SIGTERM, SIGINT)
+
+
+def run_stdio(
+    servers: Server | Iterable[Server], *, options: Options = _USUAL, limit: int = LONGEST
+) -> None:
+    """Serve standard input and output until the client closes them; what a program's main does.
+
+    Takes the same `servers` as `serve`. SIGTERM and Ctrl-C end it as the client would: handlers get
+    `options.drain` seconds to finish. A line of more than `limit` bytes is answered with an error.
+    """
+    # Where asyncio handles no signals, Ctrl-C arrives as an exception.
+    with suppress(KeyboardInterrupt):
+        asyncio.run(serve_stdio(servers, options=options, limit=limit))
+
+
+async def serve_stdio(
+    servers: Server | Iterable[Server], *, options: Options = _USUAL, limit: int = LONGEST
+) -> None:
+    """The same inside a running event loop; see `run_stdio`."""
+    serving = asyncio.create_task(serve(servers, await open_stdio(limit), options=options))
+    stopped = False
+
+    def stop() -> None:
+        nonlocal stopped
+        stopped = True
+        serving.cancel()
+
+    with _signals(stop):
+        try:
+            await serving
+        except asyncio.CancelledError:
+            if not stopped:
+                raise
+
+
+@contextmanager
+def _signals(stop: Callable[[], None]) -> Generator[None, None, None]:
+    """Have `stop` called for signals that end a program, where an event loop can."""
+    loop = get_running_loop()
+    # Not on Windows, and not outside the main thread.
+    with suppress(NotImplementedError, RuntimeError, ValueError):
+        for number in _ENDING:
+            loop.add_signal_handler(number, stop)
+    try:
+        yield
+    finally:
+        with suppress(NotImplementedError, RuntimeError, ValueError):
+            for number in _ENDING:
+                loop.remove_signal_handler(number)
+
+
+async def open_stdio(limit: int = LONGEST) -> "StdioTransport":
+    """Take over standard input and output of this process, until the transport is closed."""
+    taken = _Descriptors()
+    protocol = LineProtocol(limit)
+    loop = get_running_loop()
+    if _pollable(taken.incoming):
+        source = os.fdopen(taken.incoming, "rb", buffering=0)
+        await loop.connect_read_pipe(lambda: protocol, source)
+    else:
+        protocol.connection_made(_Thread(taken.incoming, protocol))
+    if _pollable(taken.outgoing):
+        sink = os.fdopen(taken.outgoing, "wb", buffering=0)
+        writing = LineProtocol()
+        await loop.connect_write_pipe(lambda: writing, sink)
+        return StdioTransport(taken, protocol, writing)
+    return StdioTransport(taken, protocol, None)
+
+
+def _pollable(descriptor: int) -> bool:
+    """Whether an event loop can wait for a descriptor: regular files and devices are always ready.
+
+    On Windows it cannot wait for those that were inherited.
+    """
+    mode = os.fstat(descriptor).st_mode
+    waits = stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or os.isatty(descriptor)
+    return waits and _HAS_MODES
+
+
+class _Descriptors:
+    """Descriptors 0 and 1, taken from the rest of the process and given back."""
+
+    def __init__(self) -> None:
+        # Whether a descriptor blocks is shared with whoever else holds it, such as a shell.
+        self._blocking = {fd: os.get_blocking(fd) for fd in (_STDIN, _STDOUT) if _HAS_MODES}
+        self._kept = {fd: os.dup(fd) for fd in (_STDIN, _STDOUT)}
+        self.incoming = os.dup(_STDIN)
+        self.outgoing = os.dup(_STDOUT)
+        nothing = os.open(os.devnull, os.O_RDWR)
+        os.dup2(nothing, _STDIN)
+        try:
+            os.dup2(_STDERR, _STDOUT)
+        except OSError:
+            # Standard error may be closed.
+            os.dup2(nothing, _STDOUT)
+        os.close(nothing)
+        # What was printed before is no message either.
+        _flush()
+
+    def give_back(self) -> None:
+        _flush()
+        for fd, kept in self._kept.items():
+            if fd in self._blocking:
+                os.set_blocking(kept, self._blocking[fd])
+            os.dup2(kept, fd)
+            os.close(kept)
+        self._kept.clear()
+
+
+def _flush() -> None:
+    if sys.stdout is not None and not sys.stdout.closed:
+        sys.stdout.flush()
+
+
+class _Thread(asyncio.ReadTransport):
+    """Reads, in a thread, what an event loop cannot wait for."""
+
+    def __init__(self, descriptor: int, protocol: LineProtocol) -> None:
+        super().__init__()
+        self._descriptor = descriptor
+        self._protocol = protocol
+        self._loop = get_running_loop()
+        self._wanted = Event()
+        self._wanted.set()
+        self._closed = False
+        self._thread = Thread(target=self._run, name="stdin", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        chunk = b"\n"
+        # The loop may be closed before the thread hears of it.
+        with suppress(RuntimeError):
+            while chunk and not self._closed:
+                try:
+                    chunk = os.read(self._descriptor, _CHUNK)
+                except OSError as error:
+                    self._loop.call_soon_threadsafe(self._protocol.incoming.end, error)
+                    return
+                if chunk:
+                    self._loop.call_soon_threadsafe(self._protocol.incoming.data, chunk)
+                    self._wanted.wait()
+                else:
+                    self._loop.call_soon_threadsafe(self._protocol.incoming.end)
+
+    def pause_reading(self) -> None:
+        """See `asyncio.ReadTransport`."""
+        self._wanted.clear()
+
+    def resume_reading(self) -> None:
+        """See `asyncio.ReadTransport`."""
+        self._wanted.set()
+
+    def close(self) -> None:
+        """See `asyncio.BaseTransport`."""
+        self._closed = True
+        self._wanted.set()
+        # It cannot be woken where reading blocks; then it ends, as a daemon, with the process.
+        self._thread.join(timeout=0)
+        if not self._thread.is_alive():
+            os.close(self._descriptor)
+
+
+class StdioTransport:
+    """Standard input and output of this process, as a transport."""
+
+    def __init__(
+        self, taken: _Descriptors, reading: LineProtocol, writing: LineProtocol | None
+    ) -> None:
+        self._taken = taken
+        self._reading = reading
+        self._writing = writing
+        self._closed = False
+
+    async def receive(self) -> Sequence[Received]:
+        """See `Transport.receive`."""
+        received = await self._reading.incoming.receive()
+        if not received and self._reading.incoming.error is not None:
+            raise Disconnected(f"cannot be read: {self._reading.incoming.error}")
+        return received
+
+    def hand_over(self, take: Callable[[Received], bool] | None) -> None:
+        """See `EagerTransport.hand_over`."""
+        self._reading.incoming.hand_over(take)
+
+    async def send(self, messages: Sequence[bytes]) -> None:
+        """See `Transport.send`."""
+        if self._writing is not None:
+            await self._writing.outgoing.send(messages)
+            return
+        try:
+            await asyncio.to_thread(_write, self._taken.outgoing, frame(messages))
+        except OSError as error:
+            raise Disconnected(f"cannot be written to: {error.strerror}") from None
+
+    async def close(self) -> None:
+        """See `Transport.close`."""
+        if self._closed:
+            return
+        self._closed = True
+        if self._writing is not None:
+            await self._writing.outgoing.close()
+        else:
+            os.close(self._taken.outgoing)
+        self._reading.incoming.close()
+        # Descriptors are closed by callbacks of the loop.
+        await asyncio.sleep(0)
+        self._taken.give_back()
+
+
+def _write(descriptor: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
+
+
+__all__ = ["StdioTransport", "open_stdio", "run_stdio", "serve_stdio"]

@@ -1,0 +1,140 @@
+"""What callers of the stateless revision need not say, and what a receiver of it forgives."""
+
+import inspect
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from golden_package import REVISIONS, load, runtime
+
+STATELESS = "2026-07-28"
+META: dict[str, Any] = {
+    "io.modelcontextprotocol/clientCapabilities": {},
+    "io.modelcontextprotocol/protocolVersion": STATELESS,
+}
+CACHEABLE = (
+    *("DiscoverResult", "ListPromptsResult", "ListResourceTemplatesResult"),
+    *("ListResourcesResult", "ListToolsResult", "ReadResourceResult"),
+)
+LISTS = {
+    "prompts/list": ("iter_prompts", "Prompt"),
+    "resources/list": ("iter_resources", "Resource"),
+    "resources/templates/list": ("iter_resource_templates", "ResourceTemplate"),
+    "tasks/list": ("iter_tasks", "Task"),
+    "tools/list": ("iter_tools", "Tool"),
+}
+
+
+def _required(cls: Any) -> set[str]:
+    names: list[str] = runtime("model").required_members(cls)
+    return set(names)
+
+
+def _requests() -> Iterator[Any]:
+    yield from load(STATELESS).methods.REQUESTS.values()
+
+
+def test_params_and_results_are_made_of_what_callers_know() -> None:
+    m = load(STATELESS).models
+    params = m.CallToolRequestParams(name="x")
+    assert params.to_wire() == {"name": "x", "_meta": META}
+    assert m.ListToolsResult(tools=[]).to_wire() == {
+        "cacheScope": "private",
+        "resultType": "complete",
+        "tools": [],
+        "ttlMs": 0,
+    }
+
+
+def test_every_request_needs_metadata_on_the_wire_and_none_from_callers() -> None:
+    supplied = runtime("model").supplied
+    for spec in _requests():
+        assert "_meta" in _required(spec.params), spec.method
+        default = spec.params.model_construct()
+        assert supplied(default.meta), spec.method
+        assert default.meta.to_wire() == META, spec.method
+
+
+def test_every_result_that_may_be_kept_has_the_narrowest_time_and_scope() -> None:
+    m = load(STATELESS).models
+    found = {
+        cls.__name__
+        for spec in _requests()
+        for cls in spec.results
+        if {"ttlMs", "cacheScope"} <= _required(cls)
+    }
+    assert found == set(CACHEABLE)
+    for name in CACHEABLE:
+        made = getattr(m, name).model_construct()
+        assert (made.ttl_ms, made.cache_scope, made.result_type) == (0, "private", "complete")
+
+
+def test_earlier_revisions_fill_in_constants_only() -> None:
+    for revision in REVISIONS[:-1]:
+        m = load(revision).models
+        assert m.CallToolRequestParams(name="x").to_wire() == {"name": "x"}
+        assert m.ListToolsResult(tools=[]).to_wire() == {"tools": []}
+
+
+def test_what_a_receiver_forgives_is_in_the_rules() -> None:
+    rules = load(STATELESS).methods.TABLE.rules
+    assert {(one.member, one.rule): one.value for one in rules.leniency} == {
+        ("resultType", "absent"): "complete",
+        ("ttlMs", "absent"): 0,
+        ("ttlMs", "negative"): 0,
+        ("cacheScope", "absent"): "private",
+    }
+    assert rules.result_types == ("complete", "input_required")
+    assert (rules.era, rules.server_requests) == ("stateless", False)
+    for revision in REVISIONS[:-1]:
+        rules = load(revision).methods.TABLE.rules
+        assert (rules.era, rules.server_requests) == ("handshake", True)
+        assert (rules.leniency, rules.result_types) == ((), ())
+
+
+@pytest.mark.parametrize("name", CACHEABLE)
+def test_results_are_read_without_what_a_receiver_forgives(name: str) -> None:
+    package = load(STATELESS)
+    spec = next(spec for spec in _requests() if spec.results[0].__name__ == name)
+    whole = package.models.__dict__[name]
+    values: dict[str, Any] = {
+        "capabilities": {},
+        "supportedVersions": [STATELESS],
+        **{list_: [] for list_ in ("contents", "prompts", "resources", "resourceTemplates")},
+        "tools": [],
+    }
+    wire = {member: values[member] for member in _required(whole) & values.keys()}
+    found = package.methods.TABLE.read_result(spec, {**wire, "ttlMs": -1})
+    assert type(found) is whole
+    assert (found.ttl_ms, found.cache_scope, found.result_type) == (0, "private", "complete")
+    with pytest.raises(runtime("errors").InvalidAnswer, match="/result/resultType"):
+        package.methods.TABLE.read_result(spec, {**wire, "resultType": "task"})
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_every_list_can_be_walked_by_whoever_may_ask_for_it(revision: str) -> None:
+    package = load(revision)
+    for method, spec in package.methods.REQUESTS.items():
+        if "paginated" not in spec.traits:
+            continue
+        name, item = LISTS[method]
+        senders = {"client": package.Client, "server": package.server.Session}
+        for role in spec.senders:
+            walk = inspect.signature(getattr(senders[role], name))
+            assert str(walk.return_annotation).endswith(f".{item}]"), (role, method)
+            assert walk.parameters["params"].default is None
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_params_without_anything_to_say_may_be_left_out(revision: str) -> None:
+    package = load(revision)
+    for method in ("ping", "server/discover", "prompts/list", "tools/list"):
+        if method in package.methods.REQUESTS:
+            stub = method.replace("server/", "")
+            name = "_".join(reversed(stub.split("/")))
+            assert (
+                inspect.signature(getattr(package.Client, name)).parameters["params"].default
+                is None
+            )
+    needs = inspect.signature(package.Client.call_tool).parameters["params"]
+    assert needs.default is inspect.Parameter.empty
