@@ -1,0 +1,99 @@
+"""Environments with foreign peers, each made once, on first use, under `build/peers`.
+
+What is installed is pinned in the requirement files beside this module; a change of a pin makes a
+new environment. Workers of one test run wait for each other.
+"""
+
+import fcntl
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from time import time
+from typing import Final
+
+import pytest
+
+HERE: Final = Path(__file__).resolve().parent
+ROOT: Final = HERE.parents[1]
+BUILD: Final = ROOT / "build" / "peers"
+GENERATED: Final = ROOT / "generated"
+PROGRAMS: Final = HERE / "programs"
+
+Command = Sequence[str | Path]
+
+# Seconds after which an installation that failed is tried again.
+_RECENT: Final = 600.0
+
+
+@cache
+def python_with(name: str) -> Path:
+    """The interpreter of the environment that `requirements-<name>.txt` describes."""
+    pins = HERE / f"requirements-{name}.txt"
+
+    def make(folder: Path) -> None:
+        _run([sys.executable, "-m", "venv", "--clear", folder])
+        _run([folder / "bin" / "python", "-m", "pip", "install", "--quiet", "-r", pins])
+
+    return _made(name, f"{sys.version}{pins.read_text()}", make) / "bin" / "python"
+
+
+@cache
+def node_modules() -> Path:
+    """The folder of Node packages that `package.json` names; skips where there is no Node."""
+    if shutil.which("node") is None or shutil.which("npm") is None:
+        pytest.skip("NOT TESTED: the TypeScript SDK, because node and npm are not installed")
+    wanted = HERE / "package.json"
+
+    def make(folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        shutil.copy(wanted, folder)
+        _run(["npm", "install", "--no-audit", "--no-fund", "--silent", "--prefix", folder])
+
+    return _made("node", wanted.read_text(), make) / "node_modules"
+
+
+def _made(name: str, state: str, make: Callable[[Path], None]) -> Path:
+    """The folder of an environment; skips, saying so, if it cannot be installed."""
+    folder = BUILD / f"{name}-{sha256(state.encode()).hexdigest()[:12]}"
+    ready, failed = folder / ".ready", BUILD / f"{name}.failed"
+    with _alone(name):
+        if not ready.exists() and not _is_recent(failed):
+            try:
+                make(folder)
+                ready.touch()
+            except RuntimeError as error:
+                failed.write_text(str(error))
+    if not ready.exists():
+        reason = failed.read_text().strip().splitlines()[-1]
+        pytest.skip(f"NOT TESTED: {name} could not be installed: {reason}")
+    return folder
+
+
+def _is_recent(failed: Path) -> bool:
+    """Whether it was tried, and failed, in this run or just before it."""
+    return failed.exists() and time() - failed.stat().st_mtime < _RECENT
+
+
+@contextmanager
+def _alone(name: str) -> Generator[None, None, None]:
+    BUILD.mkdir(parents=True, exist_ok=True)
+    with (BUILD / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _run(command: Command) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise RuntimeError(f"{command} failed:\n{done.stderr}")
+
+
+def environment() -> dict[str, str]:
+    """What our own programs need to import the generated package."""
+    return {**os.environ, "PYTHONPATH": str(GENERATED)}

@@ -1,0 +1,158 @@
+"""A low-level server of the official SDK, generation 2, on standard input and output."""
+
+import asyncio
+import warnings
+from typing import Any
+
+import mcp_types as types
+from mcp.server import Server
+from mcp.server.context import ServerRequestContext
+from mcp.server.stdio import stdio_server
+from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
+from mcp.shared.subscriptions import ResourceUpdated, ToolsListChanged
+
+warnings.simplefilter("ignore")
+
+URI = "file:///a"
+NAMES = ("ask", "change", "count", "echo", "log", "roots", "sample", "sleep")
+FORM: Any = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
+BUS = InMemorySubscriptionBus()
+
+Context = ServerRequestContext[Any]
+
+
+def said(text: str) -> types.CallToolResult:
+    return types.CallToolResult(content=[types.TextContent(type="text", text=text)])
+
+
+async def list_tools(ctx: Context, params: Any) -> types.ListToolsResult:
+    start = int(params.cursor) if params is not None and params.cursor else 0
+    tools = [types.Tool(name=name, input_schema={"type": "object"}) for name in NAMES]
+    following = str(start + 3) if start + 3 < len(tools) else None
+    return types.ListToolsResult(tools=tools[start : start + 3], next_cursor=following)
+
+
+async def call_tool(ctx: Context, params: types.CallToolRequestParams) -> Any:
+    arguments = params.arguments or {}
+    modern = ctx.protocol_version == "2026-07-28"
+    match params.name:
+        case "echo":
+            return said(str(arguments.get("text")))
+        case "count":
+            for number in (1, 2, 3):
+                await ctx.session.report_progress(number, 3, f"at {number}")
+        case "sleep":
+            await asyncio.sleep(60)
+        case "log":
+            await ctx.session.send_log_message(
+                "info", {"said": "logged"}, "tools", related_request_id=ctx.request_id
+            )
+        case "change":
+            await change(ctx, modern)
+        case _:
+            return await question(ctx, params, modern)
+    return said("done")
+
+
+async def change(ctx: Context, modern: bool) -> None:
+    if modern:
+        await BUS.publish(ResourceUpdated(uri=URI))
+        await BUS.publish(ToolsListChanged())
+    else:
+        await ctx.session.send_resource_updated(URI)
+        await ctx.session.send_tool_list_changed()
+
+
+async def question(ctx: Context, params: types.CallToolRequestParams, modern: bool) -> Any:
+    asked = QUESTIONS[params.name]
+    if modern and not params.input_responses:
+        return types.InputRequiredResult(input_requests={"q": asked}, request_state="state")
+    answer: Any
+    if modern:
+        assert params.request_state == "state"
+        answer = (params.input_responses or {})["q"]
+    else:
+        kinds: Any = {
+            "ask": types.ElicitResult,
+            "sample": types.CreateMessageResult,
+            "roots": types.ListRootsResult,
+        }
+        answer = await ctx.session.send_request(asked, kinds[params.name])
+    match params.name:
+        case "ask":
+            return said(f"{answer.action} {answer.content['name']}")
+        case "sample":
+            return said(f"{answer.model} {answer.content.text}")
+        case _:
+            return said(" ".join(str(root.uri) for root in answer.roots))
+
+
+QUESTIONS: dict[str, Any] = {
+    "ask": types.ElicitRequest(
+        params=types.ElicitRequestFormParams(message="Your name?", requested_schema=FORM)
+    ),
+    "sample": types.CreateMessageRequest(
+        params=types.CreateMessageRequestParams(
+            max_tokens=10,
+            messages=[
+                types.SamplingMessage(role="user", content=types.TextContent(type="text", text="?"))
+            ],
+        )
+    ),
+    "roots": types.ListRootsRequest(),
+}
+
+
+async def list_resources(ctx: Context, params: Any) -> types.ListResourcesResult:
+    return types.ListResourcesResult(resources=[types.Resource(uri=URI, name="a")])
+
+
+async def read_resource(ctx: Context, params: Any) -> types.ReadResourceResult:
+    contents = types.TextResourceContents(uri=params.uri, text="content of a")
+    return types.ReadResourceResult(contents=[contents])
+
+
+async def subscribe(ctx: Context, params: Any) -> types.EmptyResult:
+    return types.EmptyResult()
+
+
+async def list_prompts(ctx: Context, params: Any) -> types.ListPromptsResult:
+    return types.ListPromptsResult(prompts=[types.Prompt(name="greet")])
+
+
+async def get_prompt(ctx: Context, params: Any) -> types.GetPromptResult:
+    text = types.TextContent(type="text", text=f"Greet {(params.arguments or {}).get('name')}")
+    return types.GetPromptResult(messages=[types.PromptMessage(role="user", content=text)])
+
+
+async def complete(ctx: Context, params: Any) -> types.CompleteResult:
+    values = [name for name in ("ada", "alan") if name.startswith(params.argument.value)]
+    return types.CompleteResult(completion=types.Completion(values=values))
+
+
+async def set_level(ctx: Context, params: Any) -> types.EmptyResult:
+    return types.EmptyResult()
+
+
+async def main() -> None:
+    server: Any = Server(
+        "everything",
+        version="1",
+        instructions="Call whatever you like.",
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+        on_list_resources=list_resources,
+        on_read_resource=read_resource,
+        on_subscribe_resource=subscribe,
+        on_unsubscribe_resource=subscribe,
+        on_subscriptions_listen=ListenHandler(BUS),
+        on_list_prompts=list_prompts,
+        on_get_prompt=get_prompt,
+        on_completion=complete,
+        on_set_logging_level=set_level,
+    )
+    async with stdio_server() as (read, write):
+        await server.run(read, write, server.create_initialization_options())
+
+
+asyncio.run(main())

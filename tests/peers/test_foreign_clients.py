@@ -1,0 +1,49 @@
+"""Clients that others wrote, as processes, against a server made of our stubs."""
+
+from typing import Any
+
+import pytest
+from places import PROGRAMS, node_modules, python_with
+from running_peers import EXPECTED, seen_by
+
+HANDSHAKE = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+CHANGES = {"notifications/resources/updated", "notifications/tools/list_changed"}
+
+
+def check(seen: dict[str, Any], errors: str, revision: str) -> None:
+    expected = dict(EXPECTED)
+    if revision == "2024-11-05":
+        # Progress has no words yet.
+        expected["progress"] = [[done, total, None] for done, total, _ in EXPECTED["progress"]]
+    if revision < "2025-06-18":
+        del expected["ask"]
+    assert {key: seen[key] for key in expected} == expected
+    # The handler was told, and what it prints does not get in the way of messages.
+    assert "sleep was cancelled" in errors
+    assert "stray output" in errors
+
+
+@pytest.mark.shows("S4-07")
+@pytest.mark.parametrize("revision", [*HANDSHAKE, "2026-07-28"])
+def test_the_python_sdk_of_generation_2(revision: str) -> None:
+    seen, errors = seen_by([python_with("mcp-2"), PROGRAMS / "mcp2_client.py", revision])
+    assert seen["revision"] == revision
+    check(seen, errors, revision)
+    assert set(seen["notifications"]) >= CHANGES
+    if revision == "2026-07-28":
+        assert seen["listened"] == ["ResourceUpdated", "ToolsListChanged"]
+
+
+@pytest.mark.parametrize("revision", HANDSHAKE)
+def test_the_python_sdk_of_generation_1(revision: str) -> None:
+    seen, errors = seen_by([python_with("mcp-1"), PROGRAMS / "mcp1_client.py", revision])
+    assert seen["revision"] == revision
+    check(seen, errors, revision)
+    assert set(seen["notifications"]) >= CHANGES
+
+
+@pytest.mark.shows("S4-08")
+def test_the_typescript_sdk() -> None:
+    seen, errors = seen_by(["node", PROGRAMS / "sdk_client.mjs", node_modules()])
+    check(seen, errors, "2025-11-25")
+    assert set(seen["notifications"]) == CHANGES

@@ -1,0 +1,210 @@
+"""A client made of our stubs against servers that others wrote, as processes."""
+
+import asyncio
+import os
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+from places import GENERATED, PROGRAMS, node_modules, python_with
+
+sys.path.insert(0, str(GENERATED))
+
+mcp_revisions: Any = import_module("mcp_revisions")
+
+HANDSHAKE = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+STATELESS = "2026-07-28"
+
+
+def client_of(revision: str) -> Any:
+    """A client of one revision that answers what servers ask, and remembers what it hears."""
+    mcp: Any = mcp_revisions.load(revision)
+    m = mcp.models
+
+    class Host(mcp.Client):  # type: ignore[misc]
+        def __init__(self) -> None:
+            self.heard: list[str] = []
+            self.logs: list[Any] = []
+            self.listening = asyncio.Event()
+
+        async def on_create_message(self, params: Any) -> Any:
+            text = m.TextContent(text="sampled")
+            return m.CreateMessageResult(role="assistant", model="model", content=text)
+
+        async def on_list_roots(self, params: Any) -> Any:
+            return m.ListRootsResult(roots=[m.Root(uri="file:///root")])
+
+        async def on_logging_message(self, params: Any) -> None:
+            self.logs.append(params.data)
+
+        async def on_tool_list_changed(self, params: Any) -> None:
+            self.heard.append("tools")
+
+        async def on_resource_updated(self, params: Any) -> None:
+            self.heard.append(params.uri)
+
+    class Eliciting(Host):
+        async def on_elicit(self, params: Any) -> Any:
+            return m.ElicitResult(action="accept", content={"name": "ada"})
+
+        async def on_subscriptions_acknowledged(self, params: Any) -> None:
+            self.listening.set()
+
+    return Host() if revision < "2025-06-18" else Eliciting()
+
+
+async def use(client: Any) -> dict[str, Any]:
+    """Everything once, and what came of it."""
+    m = sys.modules[f"mcp_revisions.v{client.revision.replace('-', '_')}"].models
+    seen: dict[str, Any] = {"progress": []}
+
+    async def call(name: str, **options: Any) -> str:
+        params = m.CallToolRequestParams(name=name, arguments={"text": "hi", "to": 3})
+        if client.revision == STATELESS:
+            params.meta = m.RequestMetaObject(log_level="debug")
+        result = await client.call_tool(params, **options)
+        text: str = result.content[0].text
+        return text
+
+    def progressed(progress: tuple[Any, ...]) -> None:
+        seen["progress"].append(tuple(progress))
+
+    seen["tools"] = [tool.name async for tool in client.iter_tools()]
+    seen["resources"] = [one.uri async for one in client.iter_resources()]
+    read = await client.read_resource(m.ReadResourceRequestParams(uri="file:///a"))
+    seen["read"] = read.contents[0].text
+    seen["prompts"] = [one.name async for one in client.iter_prompts()]
+    arguments = {"name": "ada"}
+    prompt = await client.get_prompt(m.GetPromptRequestParams(name="greet", arguments=arguments))
+    seen["prompt"] = prompt.messages[0].content.text
+    completed = await client.complete(
+        m.CompleteRequestParams(
+            ref=m.PromptReference(name="greet"),
+            argument=m.CompleteRequestParamsArgument(name="name", value="a"),
+        )
+    )
+    seen["completed"] = completed.completion.values
+    for name in ("echo", "log", "sample", "roots"):
+        seen[name] = await call(name)
+    if client.revision >= "2025-06-18":
+        seen["ask"] = await call("ask")
+    await call("count", on_progress=progressed)
+    await (listen if client.revision == STATELESS else subscribe)(client, m, call)
+    with pytest.raises(mcp_revisions.RequestTimeout):
+        await call("sleep", timeout=0.2)
+    seen["after"] = await call("echo")
+    return seen
+
+
+async def subscribe(client: Any, m: Any, call: Any) -> None:
+    await client.ping()
+    await client.set_level(m.SetLevelRequestParams(level="info"))
+    await client.subscribe(m.SubscribeRequestParams(uri="file:///a"))
+    await call("change")
+    await client.unsubscribe(m.UnsubscribeRequestParams(uri="file:///a"))
+
+
+async def listen(client: Any, m: Any, call: Any) -> None:
+    wanted = m.SubscriptionFilter(tools_list_changed=True, resource_subscriptions=["file:///a"])
+    params = m.SubscriptionsListenRequestParams(notifications=wanted)
+    stream = asyncio.create_task(client.subscriptions_listen(params))
+    await client.listening.wait()
+    await call("change")
+    while len(client.heard) < 2:
+        await asyncio.sleep(0.01)
+    stream.cancel()
+    await asyncio.gather(stream, return_exceptions=True)
+
+
+def talk_to(server: list[str | Path], client: Any) -> dict[str, Any]:
+    async def main() -> dict[str, Any]:
+        async with asyncio.timeout(30):
+            async with mcp_revisions.connect(mcp_revisions.launch(server), client) as connected:
+                assert connected is client
+                assert client.instructions == "Call whatever you like."
+                assert client.server_info.name == "everything"
+                assert client.server_capabilities.tools is not None
+                return await use(client)
+
+    return asyncio.run(main())
+
+
+def check(seen: dict[str, Any], client: Any) -> None:
+    progress = [(number, 3, f"at {number}") for number in (1, 2, 3)]
+    expected = {
+        "tools": ["ask", "change", "count", "echo", "log", "roots", "sample", "sleep"],
+        "resources": ["file:///a"],
+        "read": "content of a",
+        "prompts": ["greet"],
+        "prompt": "Greet ada",
+        "completed": ["ada", "alan"],
+        "echo": "hi",
+        "log": "done",
+        "sample": "model sampled",
+        "roots": "file:///root",
+        "after": "hi",
+    }
+    assert {key: seen[key] for key in expected} == expected
+    assert seen.get("ask", "accept ada") == "accept ada"
+    assert [step[:2] for step in seen["progress"]] == [step[:2] for step in progress]
+    assert sorted(client.heard) == ["file:///a", "tools"]
+    assert client.logs == [{"said": "logged"}]
+
+
+@pytest.mark.shows("S2-06", "S4-05")
+@pytest.mark.parametrize("revision", [*HANDSHAKE, STATELESS])
+def test_the_python_sdk_of_generation_2(revision: str) -> None:
+    client = client_of(revision)
+    check(talk_to([python_with("mcp-2"), PROGRAMS / "mcp2_server.py"], client), client)
+
+
+@pytest.mark.parametrize("revision", HANDSHAKE)
+def test_the_python_sdk_of_generation_1(revision: str) -> None:
+    client = client_of(revision)
+    check(talk_to([python_with("mcp-1"), PROGRAMS / "mcp1_server.py"], client), client)
+
+
+@pytest.mark.parametrize(("environment", "agreed"), [("mcp-2", STATELESS), ("mcp-1", "2025-11-25")])
+def test_a_client_of_both_eras_finds_out_which_one_a_server_is_of(
+    environment: str, agreed: str
+) -> None:
+    server = [python_with(environment), PROGRAMS / f"{environment.replace('-', '')}_server.py"]
+
+    async def main() -> None:
+        clients = [client_of(revision) for revision in (*HANDSHAKE, STATELESS)]
+        launch = mcp_revisions.launch(server)
+        async with mcp_revisions.connect(launch, *clients) as client:
+            assert client.revision == agreed
+            verdict = client.verdict
+        async with mcp_revisions.connect(launch, *clients, verdict=verdict) as client:
+            assert client.verdict == verdict
+
+    asyncio.run(main())
+
+
+def test_the_reference_server_from_npm() -> None:
+    modules = node_modules()
+    server = modules / "@modelcontextprotocol" / "server-everything" / "dist" / "index.js"
+
+    async def main() -> None:
+        clients = [client_of(revision) for revision in ("2025-11-25", STATELESS)]
+        launch = mcp_revisions.launch(["node", server, "stdio"], inherit=True)
+        async with asyncio.timeout(30):
+            async with mcp_revisions.connect(launch, *clients) as client:
+                assert client.revision == "2025-11-25"
+                m = mcp_revisions.load("2025-11-25").models
+                assert "echo" in [tool.name async for tool in client.iter_tools()]
+                params = m.CallToolRequestParams(name="echo", arguments={"message": "hi"})
+                result = await client.call_tool(params)
+                assert "hi" in result.content[0].text
+                assert [one async for one in client.iter_resources()]
+
+    asyncio.run(main())
+
+
+def test_nothing_is_left_of_a_server_that_was_launched() -> None:
+    before = set(os.listdir("/proc/self/fd"))
+    talk_to([python_with("mcp-2"), PROGRAMS / "mcp2_server.py"], client_of("2025-11-25"))
+    assert set(os.listdir("/proc/self/fd")) == before

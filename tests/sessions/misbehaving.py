@@ -1,0 +1,137 @@
+"""A server that breaks the rules, in the way its first argument names; the standard library alone.
+
+The second argument is a file that counts how often it was started.
+"""
+
+import json
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+MODE, COUNTER = sys.argv[1], Path(sys.argv[2])
+OLD = "2025-11-25"
+ERRORS = {"-32601", "-32602", "-32600", "-32000"}
+
+COUNTER.write_bytes((COUNTER.read_bytes() if COUNTER.exists() else b"") + b"x")
+STARTS = len(COUNTER.read_bytes())
+
+
+def write(data: bytes) -> None:
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
+
+
+def send(message: Any) -> None:
+    write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+
+
+def welcome(asked: Any, version: str = OLD) -> None:
+    info = {"name": "misbehaving", "version": "1"}
+    result: Any = {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": info}
+    send({"id": asked["id"], "result": result})
+
+
+def probed(asked: Any) -> None:
+    """Something modern was asked of a server that is not."""
+    if MODE in ERRORS:
+        send({"id": asked["id"], "error": {"code": int(MODE), "message": "no"}})
+    elif MODE == "text":
+        write(b"Unknown command: server/discover\n")
+        send({"id": asked["id"], "error": {"code": -1, "message": "no"}})
+    elif MODE == "exit":
+        print("what is server/discover?", file=sys.stderr, flush=True)
+        sys.exit(3)
+    elif MODE != "silence":
+        send({"id": asked["id"], "error": {"code": -32601, "message": "no"}})
+
+
+def initialize(asked: Any) -> None:
+    match MODE:
+        case "wrong version":
+            welcome(asked, "1999-01-01")
+        case "echoed version":
+            welcome(asked, "2026-07-28")
+        case "mute":
+            pass
+        case "modern after all" if STARTS == 1:
+            data = {"supported": ["2026-07-28"], "requested": "x"}
+            send({"id": asked["id"], "error": {"code": -32022, "message": "no", "data": data}})
+        case "dies":
+            print("out of memory", file=sys.stderr, flush=True)
+            os._exit(9)
+        case _:
+            welcome(asked)
+
+
+def call(asked: Any) -> None:
+    answer: Any = {"id": asked["id"], "result": {"content": []}}
+    match MODE:
+        case "huge line":
+            write(b'{"jsonrpc":"2.0","id":%d,"result":"' % asked["id"])
+            for _ in range(40):
+                write(b"x" * 1_000_000)
+            write(b'"}\n')
+            send(answer)
+        case "half a line":
+            write(b'{"jsonrpc":"2.0","id":')
+            sys.exit(0)
+        case "garbage":
+            write(bytes(range(256)) * 100 + b"\n\n\xff\n")
+            send(answer)
+        case "flood":
+            for number in range(20_000):
+                params = {"level": "info", "data": number}
+                send({"method": "notifications/message", "params": params})
+            send(answer)
+        case "twice":
+            send(answer)
+            send(answer)
+            send({"id": asked["id"], "error": {"code": 1, "message": "late"}})
+        case "to nothing":
+            send({"id": 12345, "result": {}})
+            send({"id": "abc", "error": {"code": 1, "message": "m"}})
+            send({"error": {"code": 1, "message": "m"}})
+            send(answer)
+        case "wrong shape":
+            send({"id": asked["id"], "result": {"content": "text"}})
+        case "requests":
+            send({"id": 1, "method": "no/such"})
+            send({"id": True, "method": "ping"})
+            send(answer)
+        case _:
+            send(answer)
+
+
+if MODE == "stubborn":
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+if MODE == "wrapper":
+    child = os.fork()
+    if child == 0:
+        # A child in the same group that nobody told to end.
+        os.close(0)
+        os.close(1)
+        os.close(2)
+        time.sleep(600)
+    COUNTER.with_suffix(".pid").write_text(str(child))
+
+for line in sys.stdin.buffer:
+    message = json.loads(line)
+    if message.get("method") == "initialize":
+        initialize(message)
+    elif message.get("method") == "tools/call":
+        call(message)
+    elif "_meta" in message.get("params", {}) and "id" in message:
+        if MODE == "modern after all" and STARTS == 1 and not COUNTER.with_suffix(".slow").exists():
+            # The first probe is not answered in time.
+            COUNTER.with_suffix(".slow").touch()
+            continue
+        if MODE == "modern after all":
+            result: Any = {"supportedVersions": ["2026-07-28"], "capabilities": {}}
+            send({"id": message["id"], "result": result})
+            continue
+        probed(message)
+if MODE == "stubborn":
+    time.sleep(600)

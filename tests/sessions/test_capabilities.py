@@ -1,0 +1,109 @@
+"""Capabilities in a session. Tests carry the ids of the rows of the decision tables they show."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from talking import (
+    STATELESS,
+    Accepting,
+    Hand,
+    client,
+    models,
+    modern,
+    named,
+    pkg,
+    request,
+    run,
+    served,
+    shaken,
+    tools,
+    welcome,
+)
+
+OLD = "2025-11-25"
+
+
+def by_url(revision: str) -> Any:
+    m = models(revision)
+    required = {"elicitation_id": "e"} if revision == OLD else {}
+    return m.ElicitRequestURLParams(message="Log in", url="https://example.com", **required)
+
+
+async def log_in(session: Any, params: Any) -> Any:
+    m = models(session.revision)
+    if session.revision == OLD:
+        return (await session.elicit(by_url(OLD))).action
+    if session.inputs is None:
+        return session.ask({"login": m.ElicitRequest(params=by_url(STATELESS))})
+    return session.inputs.response("login", m.ElicitResult).action
+
+
+def answering(revision: str, **members: Any) -> Any:
+    async def on_elicit(self: Any, params: Any) -> Any:
+        assert params.url == "https://example.com"
+        return models(revision).ElicitResult(action="accept")
+
+    return client(revision, on_elicit=on_elicit, **members)
+
+
+@pytest.mark.parametrize("revision", [OLD, STATELESS])
+def test_CN06_an_empty_elicitation_capability_means_forms_only(revision: str) -> None:
+    async def script() -> None:
+        async with pkg.connect_in_memory(answering(revision), tools(revision, log_in)) as ours:
+            with pytest.raises(pkg.McpError) as caught:
+                await ours.call_tool(named(revision, "x"))
+            assert caught.value.code == (-32603 if revision == OLD else -32021)
+        willing = answering(revision, DECLARES={"elicitation": {"url": {}}})
+        async with pkg.connect_in_memory(willing, tools(revision, log_in)) as ours:
+            assert (await ours.call_tool(named(revision, "x"))).content[0].text == "accept"
+
+    run(script())
+
+
+def test_CN06_a_client_refuses_a_mode_it_did_not_declare() -> None:
+    heard: list[Any] = []
+
+    async def script() -> None:
+        async def play(hand: Hand) -> None:
+            await hand.send(welcome((await hand.take())["id"]))
+            await hand.take()
+            await hand.send(request("elicitation/create", 5, **by_url(OLD).to_wire()))
+            heard.append(await hand.take())
+            while await hand.take():
+                pass
+
+        async with pkg.connect(Accepting(play), answering(OLD)):
+            while not heard:
+                await asyncio.sleep(0.01)
+
+    run(script())
+    assert heard[0]["error"]["code"] == -32602
+
+
+def test_CN07_extensions_of_both_sides_are_known_to_both() -> None:
+    ours: Any = {"com.example/ours": {"depth": 3}}
+
+    async def told(session: Any, params: Any) -> str:
+        return str(session.client_capabilities.extensions)
+
+    async def script() -> None:
+        server = tools(STATELESS, told, DECLARES={"extensions": {"com.example/theirs": {}}})
+        async with pkg.connect_in_memory(
+            client(STATELESS, DECLARES={"extensions": ours}), server
+        ) as one:
+            assert one.server_capabilities.extensions == {"com.example/theirs": {}}
+            assert (await one.call_tool(named(STATELESS, "x"))).content[0].text == str(ours)
+
+    run(script())
+
+
+def test_a_handler_left_alone_is_not_declared_and_not_found() -> None:
+    async def script() -> None:
+        async with shaken(tools(OLD, log_in)) as hand:
+            assert (await hand.ask("prompts/get", 1, name="p"))["error"]["code"] == -32601
+        async with served(tools(STATELESS, log_in)) as hand:
+            await hand.send(modern("prompts/get", 1, name="p"))
+            assert (await hand.take())["error"]["code"] == -32601
+
+    run(script())

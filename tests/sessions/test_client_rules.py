@@ -1,0 +1,458 @@
+"""A client on the wire. Tests carry the ids of the rows of the decision tables they show."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from talking import (
+    CAPABILITIES,
+    META,
+    STATELESS,
+    VERSION,
+    Accepting,
+    Hand,
+    client,
+    discovered,
+    error,
+    models,
+    named,
+    notification,
+    pkg,
+    request,
+    run,
+    runtime,
+    welcome,
+)
+
+OLD = "2025-11-25"
+QUICK = {"probe_timeout": 0.3, "initialize_timeout": 0.5, "timeout": 5.0, "drain": 0.2}
+
+
+def connect(accepting: Accepting, *revisions: str, **options: Any) -> Any:
+    clients = [client(revision) for revision in revisions]
+    return pkg.connect(accepting, *clients, options=pkg.Options(**{**QUICK, **options}))
+
+
+async def to_the_end(hand: Hand) -> list[Any]:
+    """Whatever still comes."""
+    messages: list[Any] = []
+    while (message := await hand.take()) is not None:
+        messages.append(message)
+    return messages
+
+
+class TestHandshake:
+    @pytest.mark.shows("S0-14", "S0-15", "S0-24", "S0-36", "S1-02", "S1-06", "S3-08")
+    def test_HC01_HC08_S0_15_S0_24_a_handshake_is_offered_answered_and_confirmed(self) -> None:
+        heard: list[Any] = []
+
+        async def play(hand: Hand) -> None:
+            first = await hand.take()
+            heard.append(first)
+            await hand.send(welcome(first["id"]))
+            heard.extend(await to_the_end(hand))
+
+        async def script() -> None:
+            async with connect(Accepting(play), OLD) as ours:
+                assert ours.revision == OLD
+                await asyncio.sleep(0.02)
+
+        run(script())
+        assert heard == [
+            request(
+                "initialize",
+                1,
+                protocolVersion=OLD,
+                capabilities={},
+                clientInfo={"name": "Ours", "version": "0"},
+            ),
+            notification("notifications/initialized"),
+        ]
+
+    @pytest.mark.shows("S0-19", "S1-12")
+    def test_HC04_S0_19_S1_12_an_unknown_answer_ends_it_without_confirmation(self) -> None:
+        heard: list[Any] = []
+
+        async def play(hand: Hand) -> None:
+            await hand.send(welcome((await hand.take())["id"], "1999-01-01"))
+            heard.extend(await to_the_end(hand))
+
+        async def script() -> None:
+            with pytest.raises(pkg.NegotiationError, match="1999-01-01"):
+                async with connect(Accepting(play), OLD):
+                    pass
+
+        run(script())
+        assert heard == []
+
+    @pytest.mark.shows("S1-15")
+    def test_HC05_S1_15_a_refusal_that_names_revisions_is_tried_once_more_afresh(self) -> None:
+        async def play(hand: Hand) -> None:
+            first = await hand.take()
+            if accepting.opened == 1:
+                await hand.send(error(first["id"], -32602, "no", {"supported": ["2024-11-05"]}))
+            else:
+                assert first["params"]["protocolVersion"] == "2024-11-05"
+                await hand.send(welcome(first["id"], "2024-11-05"))
+            await to_the_end(hand)
+
+        accepting = Accepting(play)
+
+        async def script() -> None:
+            async with connect(accepting, "2024-11-05", OLD) as ours:
+                assert ours.revision == "2024-11-05"
+
+        run(script())
+        assert accepting.opened == 2
+
+    def test_HC07_silence_ends_it_without_a_cancellation(self) -> None:
+        heard: list[Any] = []
+
+        async def play(hand: Hand) -> None:
+            heard.extend(await to_the_end(hand))
+
+        async def script() -> None:
+            with pytest.raises(pkg.RequestTimeout, match="initialize"):
+                async with connect(Accepting(play), OLD):
+                    pass
+
+        run(script())
+        assert [message["method"] for message in heard] == ["initialize"]
+
+    @pytest.mark.shows("S0-20", "S1-19", "S1-21", "S1-42")
+    def test_HC13_S1_21_what_the_server_did_not_declare_is_not_called(self) -> None:
+        heard: list[Any] = []
+
+        async def play(hand: Hand) -> None:
+            await hand.send(welcome((await hand.take())["id"], resources={}))
+            heard.extend(await to_the_end(hand))
+
+        async def script() -> None:
+            m = models(OLD)
+            async with connect(Accepting(play), OLD) as ours:
+                with pytest.raises(pkg.MissingCapability, match=r"server\.tools"):
+                    await ours.list_tools()
+                with pytest.raises(pkg.MissingCapability, match=r"resources\.subscribe"):
+                    await ours.subscribe(m.SubscribeRequestParams(uri="u"))
+                await asyncio.sleep(0.02)
+
+        run(script())
+        assert [message["method"] for message in heard] == ["notifications/initialized"]
+
+    def test_a_server_may_ping_and_log_before_it_answers(self) -> None:
+        async def play(hand: Hand) -> None:
+            first = await hand.take()
+            await hand.send(
+                request("ping", 5),
+                request("roots/list", 6),
+                notification("notifications/message", level="info", data=1),
+            )
+            assert (await hand.take()) == {"jsonrpc": "2.0", "id": 5, "result": {}}
+            assert (await hand.take())["error"]["code"] == -32600
+            await hand.send(welcome(first["id"]))
+            await to_the_end(hand)
+
+        async def script() -> None:
+            async with connect(Accepting(play), OLD):
+                pass
+
+        run(script())
+
+    def test_what_comes_with_the_answer_is_not_lost(self) -> None:
+        heard: list[Any] = []
+
+        async def play(hand: Hand) -> None:
+            log = notification("notifications/message", level="info", data="early")
+            await hand.send(welcome((await hand.take())["id"], logging={}), log)
+            await to_the_end(hand)
+
+        async def on_logging_message(self: Any, params: Any) -> None:
+            heard.append(params.data)
+
+        async def script() -> None:
+            ours = client(OLD, on_logging_message=on_logging_message)
+            async with pkg.connect(Accepting(play), ours):
+                await asyncio.sleep(0.02)
+
+        run(script())
+        assert heard == ["early"]
+
+
+def modern(*answers: Any) -> tuple[Accepting, list[Any]]:
+    """A stateless server that answers requests, one after the other, with these results."""
+    heard: list[Any] = []
+
+    async def play(hand: Hand) -> None:
+        first = await hand.take()
+        await hand.send(discovered(first["id"], tools={}, resources={}))
+        for answer in answers:
+            asked = await hand.take()
+            if asked is None:
+                return
+            heard.append(asked)
+            await hand.send({"jsonrpc": "2.0", "id": asked["id"], **answer})
+        await to_the_end(hand)
+
+    return Accepting(play), heard
+
+
+TEXT = {"content": [{"type": "text", "text": "done"}]}
+DONE = {"result": {**TEXT, "resultType": "complete"}}
+
+
+class TestStateless:
+    def test_SC01_every_request_says_who_asks_and_what_it_can_do(self) -> None:
+        accepting, heard = modern(DONE)
+        meta = models(STATELESS).RequestMetaObject(**{"com.example/trace": "t"})
+
+        async def script() -> None:
+            async with connect(accepting, STATELESS) as ours:
+                await ours.call_tool(named(STATELESS, "x", meta=meta))
+
+        run(script())
+        assert heard[0]["params"]["_meta"] == {
+            **META,
+            "io.modelcontextprotocol/clientInfo": {"name": "Ours", "version": "0"},
+            "com.example/trace": "t",
+        }
+
+    def test_SC06_a_missing_capability_is_reported(self) -> None:
+        refused: Any = {
+            "error": {"code": -32021, "message": "roots", "data": {"requiredCapabilities": {}}}
+        }
+        accepting, _ = modern(refused)
+
+        async def script() -> None:
+            async with connect(accepting, STATELESS) as ours:
+                with pytest.raises(pkg.McpError) as caught:
+                    await ours.call_tool(named(STATELESS, "x"))
+                assert caught.value.code == -32021
+
+        run(script())
+
+    def test_SC10_a_result_without_a_type_is_complete(self) -> None:
+        accepting, _ = modern({"result": TEXT}, {"result": {"tools": []}})
+
+        async def script() -> None:
+            async with connect(accepting, STATELESS) as ours:
+                assert (await ours.call_tool(named(STATELESS, "x"))).content[0].text == "done"
+                listed = await ours.list_tools()
+                assert (listed.ttl_ms, listed.cache_scope) == (0, "private")
+
+        run(script())
+
+    def test_a_negative_time_to_live_is_none(self) -> None:
+        listed: Any = {"tools": [], "ttlMs": -5, "cacheScope": "public", "resultType": "complete"}
+        accepting, _ = modern({"result": listed})
+
+        async def script() -> None:
+            async with connect(accepting, STATELESS) as ours:
+                result = await ours.list_tools()
+                assert (result.ttl_ms, result.cache_scope) == (0, "public")
+
+        run(script())
+
+    @pytest.mark.parametrize("kind", ["partial", "input_required"])
+    def test_SC12_a_type_that_is_not_known_is_invalid(self, kind: str) -> None:
+        accepting, _ = modern({"result": {"tools": [], "resultType": kind}})
+
+        async def script() -> None:
+            async with connect(accepting, STATELESS) as ours:
+                with pytest.raises(pkg.RemoteError, match="/result/resultType"):
+                    await ours.list_tools()
+
+        run(script())
+
+    def test_SC11_questions_are_answered_with_a_new_id_each_round(self) -> None:
+        form = {"type": "object", "properties": {"name": {"type": "string"}}}
+        asked = {
+            "who": {
+                "method": "elicitation/create",
+                "params": {"mode": "form", "message": "?", "requestedSchema": form},
+            },
+            "where": {"method": "roots/list"},
+        }
+        first = {"resultType": "input_required", "inputRequests": asked, "requestState": "s1"}
+        second = {"resultType": "input_required", "requestState": "s2"}
+        third = {"resultType": "input_required", "inputRequests": {"where": asked["where"]}}
+        accepting, heard = modern({"result": first}, {"result": second}, {"result": third}, DONE)
+        m = models(STATELESS)
+
+        async def on_elicit(self: Any, params: Any) -> Any:
+            return m.ElicitResult(action="accept", content={"name": "ada"})
+
+        async def on_list_roots(self: Any, params: Any) -> Any:
+            return m.ListRootsResult(roots=[])
+
+        async def script() -> None:
+            ours = client(STATELESS, on_elicit=on_elicit, on_list_roots=on_list_roots)
+            async with pkg.connect(accepting, ours):
+                result = await ours.call_tool(named(STATELESS, "x", arguments={"a": 1}))
+                assert result.content[0].text == "done"
+
+        run(script())
+        assert len({message["id"] for message in heard}) == 4
+        sent = [{k: v for k, v in one["params"].items() if k != "_meta"} for one in heard]
+        same = {"name": "x", "arguments": {"a": 1}}
+        who = {"action": "accept", "content": {"name": "ada"}}
+        responses: Any = {"who": who, "where": {"roots": []}}
+        assert sent == [
+            same,
+            {**same, "inputResponses": responses, "requestState": "s1"},
+            {**same, "requestState": "s2"},
+            {**same, "inputResponses": {"where": {"roots": []}}},
+        ]
+        assert heard[0]["params"]["_meta"][CAPABILITIES] == {"elicitation": {}, "roots": {}}
+
+    def test_questions_do_not_go_on_for_ever(self) -> None:
+        again = {"result": {"resultType": "input_required", "requestState": "s"}}
+        accepting, heard = modern(*[again] * 9)
+
+        async def script() -> None:
+            async with connect(accepting, STATELESS, max_rounds=3) as ours:
+                with pytest.raises(pkg.RemoteError, match="again and again"):
+                    await ours.call_tool(named(STATELESS, "x"))
+
+        run(script())
+        assert len(heard) == 3
+
+    def test_CN04_a_question_that_was_not_declared_is_the_servers_fault(self) -> None:
+        asked = {"where": {"method": "roots/list"}}
+        accepting, _ = modern({"result": {"resultType": "input_required", "inputRequests": asked}})
+
+        async def script() -> None:
+            async with connect(accepting, STATELESS) as ours:
+                with pytest.raises(pkg.RemoteError, match="/result/inputRequests/where"):
+                    await ours.call_tool(named(STATELESS, "x"))
+
+        run(script())
+
+    def test_a_handler_of_a_question_that_fails_ends_the_call(self) -> None:
+        asked = {"where": {"method": "roots/list"}}
+        accepting, _ = modern({"result": {"resultType": "input_required", "inputRequests": asked}})
+
+        async def on_list_roots(self: Any, params: Any) -> Any:
+            raise KeyError("mine")
+
+        async def script() -> None:
+            async with pkg.connect(
+                accepting, client(STATELESS, on_list_roots=on_list_roots)
+            ) as ours:
+                with pytest.raises(KeyError, match="mine"):
+                    await ours.call_tool(named(STATELESS, "x"))
+
+        run(script())
+
+
+def test_in_the_stateless_era_a_client_answers_nothing() -> None:
+    heard: list[Any] = []
+
+    async def play(hand: Hand) -> None:
+        await hand.send(discovered((await hand.take())["id"], tools={}))
+        await hand.send(request("ping", 7), request("roots/list", 8), b"{", b"[]", b'{"id": 9}')
+        heard.extend(await to_the_end(hand))
+
+    async def script() -> None:
+        async with connect(Accepting(play), STATELESS):
+            await asyncio.sleep(0.05)
+
+    run(script())
+    assert heard == []
+
+
+class TestProbe:
+    def test_PS08_a_late_answer_to_the_probe_is_ignored(self) -> None:
+        async def play(hand: Hand) -> None:
+            probe = await hand.take()
+            started = await hand.take()
+            assert (probe["method"], started["method"]) == ("server/discover", "initialize")
+            assert probe["params"]["_meta"][VERSION] == STATELESS
+            await hand.send(discovered(probe["id"]), welcome(started["id"]))
+            await to_the_end(hand)
+
+        async def script() -> None:
+            async with connect(Accepting(play), OLD, STATELESS) as ours:
+                assert ours.revision == OLD
+
+        run(script())
+
+    def test_PS09_a_server_that_ends_at_the_probe_is_opened_once_more(self) -> None:
+        async def play(hand: Hand) -> None:
+            first = await hand.take()
+            if first["method"] == "initialize":
+                await hand.send(welcome(first["id"]))
+                await to_the_end(hand)
+
+        accepting = Accepting(play)
+
+        async def script() -> None:
+            async with connect(accepting, OLD, STATELESS) as ours:
+                assert ours.revision == OLD
+
+        run(script())
+        assert accepting.opened == 2
+
+    def test_SC14_a_new_connection_needs_no_probe_with_a_verdict(self) -> None:
+        heard: list[str] = []
+
+        async def play(hand: Hand) -> None:
+            first = await hand.take()
+            heard.append(first["method"])
+            await hand.send(welcome(first["id"]))
+            await to_the_end(hand)
+
+        async def script() -> None:
+            verdict = pkg.Verdict(OLD, "handshake")
+            clients = (client(OLD), client(STATELESS))
+            async with pkg.connect(Accepting(play), *clients, verdict=verdict) as ours:
+                assert ours.verdict == verdict
+
+        run(script())
+        assert heard == ["initialize"]
+
+    def test_without_a_client_or_with_two_of_one_revision_there_is_nothing_to_connect(self) -> None:
+        async def play(hand: Hand) -> None:
+            raise AssertionError("never opened")
+
+        for clients in ([], [client(OLD), client(OLD)]):
+            with pytest.raises(ValueError, match="at least one client"):
+                pkg.connect(Accepting(play), *clients)
+
+
+def test_nothing_can_be_called_before_connecting_or_afterwards() -> None:
+    accepting, _ = modern(DONE)
+
+    async def script() -> None:
+        ours = client(STATELESS)
+        with pytest.raises(pkg.LocalError, match="not connected"):
+            await ours.list_tools()
+        with pytest.raises(pkg.LocalError, match="not connected"):
+            _ = ours.verdict
+        async with pkg.connect(accepting, ours):
+            pass
+        with pytest.raises(pkg.Disconnected):
+            await ours.list_tools()
+
+    run(script())
+
+
+def test_an_error_inside_the_block_is_not_wrapped() -> None:
+    async def script() -> None:
+        accepting, _ = modern()
+        with pytest.raises(KeyError, match="own"):
+            async with connect(accepting, STATELESS):
+                raise KeyError("own")
+
+    run(script())
+
+
+def test_a_transport_that_cannot_be_opened_says_why() -> None:
+    async def nowhere() -> Any:
+        raise runtime("errors").Disconnected("nobody there")
+
+    async def script() -> None:
+        with pytest.raises(pkg.Disconnected, match="nobody there"):
+            async with pkg.connect(nowhere, client(OLD)):
+                pass
+
+    run(script())

@@ -1,0 +1,303 @@
+"""A client against servers that break the rules: each ends in a verdict or an error, in time."""
+
+import asyncio
+import os
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from talking import STATELESS, client, named, pkg, run
+
+OLD = "2025-11-25"
+PROGRAM = Path(__file__).with_name("misbehaving.py")
+OPTIONS = pkg.Options(probe_timeout=1, initialize_timeout=3, timeout=15, timeouts={})
+
+
+class Meeting:
+    """A client of both eras and a server that misbehaves."""
+
+    def __init__(self, mode: str, folder: Path, **launching: Any) -> None:
+        self.counter = folder / "starts"
+        self.errors: list[str] = []
+        launching = {"stderr": self.errors.append, "grace": 0.2, **launching}
+        self.launch = pkg.launch([sys.executable, PROGRAM, mode, self.counter], **launching)
+
+    def connect(self, *clients: Any) -> Any:
+        clients = clients or (client(OLD), client(STATELESS))
+        return pkg.connect(self.launch, *clients, options=OPTIONS)
+
+    @property
+    def starts(self) -> int:
+        return len(self.counter.read_bytes())
+
+    async def call(self) -> Any:
+        async with self.connect() as ours:
+            assert ours.revision == OLD
+            return await ours.call_tool(named(OLD, "x"))
+
+
+EMPTY: list[Any] = []
+
+
+@pytest.mark.parametrize(
+    "mode", ["silence", "exit", "-32601", "-32602", "-32600", "-32000", "text", "fine"]
+)
+def test_PS06_PS08_PS09_what_an_old_server_makes_of_the_probe(mode: str, tmp_path: Path) -> None:
+    meeting = Meeting(mode, tmp_path)
+
+    async def script() -> None:
+        assert (await meeting.call()).content == EMPTY
+
+    run(script())
+    assert meeting.starts == (2 if mode == "exit" else 1)
+
+
+@pytest.mark.shows("S1-44")
+def test_PS09_a_server_that_ends_twice_says_how(tmp_path: Path) -> None:
+    async def script() -> None:
+        with pytest.raises(pkg.Disconnected, match="code 9") as caught:
+            async with Meeting("dies", tmp_path).connect():
+                pass
+        assert "out of memory" in str(caught.value)
+
+    run(script())
+
+
+def test_PS10_a_slow_modern_server_is_recognised_by_its_refusal(tmp_path: Path) -> None:
+    async def script() -> None:
+        async with Meeting("modern after all", tmp_path).connect() as ours:
+            assert ours.revision == STATELESS
+
+    run(script())
+
+
+@pytest.mark.parametrize(
+    ("mode", "named_version"),
+    [("wrong version", "1999-01-01"), ("echoed version", "2026-07-28")],
+)
+def test_HC04_a_version_nobody_offered_is_refused(
+    mode: str, named_version: str, tmp_path: Path
+) -> None:
+    async def script() -> None:
+        with pytest.raises(pkg.NegotiationError, match=named_version):
+            async with Meeting(mode, tmp_path).connect():
+                pass
+
+    run(script())
+
+
+@pytest.mark.shows("S1-43")
+def test_HC07_silence_ends_in_time(tmp_path: Path) -> None:
+    async def script() -> None:
+        with pytest.raises(pkg.RequestTimeout, match="initialize"):
+            async with Meeting("mute", tmp_path).connect():
+                pass
+
+    run(script(), within=15)
+
+
+@pytest.mark.parametrize("mode", ["garbage", "twice", "to nothing", "requests", "flood"])
+def test_what_is_no_answer_does_not_get_in_the_way_of_one(mode: str, tmp_path: Path) -> None:
+    meeting = Meeting(mode, tmp_path)
+
+    async def script() -> None:
+        async with meeting.connect() as ours:
+            for _ in range(2):
+                assert (await ours.call_tool(named(OLD, "x"))).content == EMPTY
+
+    run(script(), within=20)
+
+
+def test_a_flood_is_heard_in_order_and_in_bounded_room(tmp_path: Path) -> None:
+    heard: list[int] = []
+
+    async def on_logging_message(self: Any, params: Any) -> None:
+        await asyncio.sleep(0)
+        heard.append(params.data)
+
+    async def script() -> None:
+        ours = client(OLD, on_logging_message=on_logging_message)
+        async with Meeting("flood", tmp_path).connect(ours):
+            await ours.call_tool(named(OLD, "x"))
+
+    run(script(), within=20)
+    assert heard == sorted(heard)
+    assert len(heard) > 10_000
+
+
+def test_a_line_that_is_too_long_is_dropped_and_the_session_goes_on(tmp_path: Path) -> None:
+    meeting = Meeting("huge line", tmp_path, limit=1_000_000)
+
+    async def script() -> None:
+        assert (await meeting.call()).content == EMPTY
+
+    run(script(), within=20)
+
+
+@pytest.mark.shows("S2-48")
+def test_an_answer_that_does_not_fit_says_where(tmp_path: Path) -> None:
+    async def script() -> None:
+        with pytest.raises(pkg.RemoteError, match="/result/content"):
+            await Meeting("wrong shape", tmp_path).call()
+
+    run(script())
+
+
+def test_half_a_line_and_the_end_is_the_end(tmp_path: Path) -> None:
+    async def script() -> None:
+        with pytest.raises(pkg.Disconnected, match="ended with code 0"):
+            await Meeting("half a line", tmp_path).call()
+
+    run(script())
+
+
+class TestLaunch:
+    @pytest.mark.shows("S0-37", "S1-27", "S1-28", "S1-29", "S1-30")
+    def test_S1_26_S1_30_a_stubborn_server_is_ended_step_by_step(self, tmp_path: Path) -> None:
+        meeting = Meeting("stubborn", tmp_path, grace=0.3)
+
+        async def script() -> None:
+            began = 0.0
+            async with meeting.connect():
+                began = time.monotonic()
+            assert 0.6 <= time.monotonic() - began < 3
+
+        run(script())
+
+    @pytest.mark.shows("S1-26")
+    def test_a_server_that_ends_by_itself_is_not_waited_for(self, tmp_path: Path) -> None:
+        async def script() -> None:
+            began = 0.0
+            async with Meeting("fine", tmp_path, grace=30).connect():
+                began = time.monotonic()
+            assert time.monotonic() - began < 5
+
+        run(script())
+
+    def test_what_a_server_has_started_ends_with_it(self, tmp_path: Path) -> None:
+        meeting = Meeting("wrapper", tmp_path)
+
+        async def script() -> None:
+            async with meeting.connect():
+                pass
+
+        run(script())
+        child = Path("/proc", (tmp_path / "starts.pid").read_text(), "stat")
+        # It may wait for somebody to ask how it ended, but runs no more.
+        assert not child.exists() or child.read_text().rsplit(")", 1)[1].split()[0] == "Z"
+
+    def test_nothing_is_left_behind(self, tmp_path: Path) -> None:
+        before, threads = set(os.listdir("/proc/self/fd")), threading.active_count()
+
+        async def script() -> None:
+            for mode in ("fine", "exit"):
+                await Meeting(mode, tmp_path).call()
+            with pytest.raises(pkg.Disconnected):
+                await Meeting("half a line", tmp_path).call()
+
+        run(script())
+        assert set(os.listdir("/proc/self/fd")) == before
+        # Threads that wait for processes end by themselves, a moment after them.
+        until = time.monotonic() + 5
+        while threading.active_count() > threads and time.monotonic() < until:
+            time.sleep(0.01)
+        assert threading.active_count() <= threads
+        with pytest.raises(ChildProcessError):
+            os.waitpid(-1, os.WNOHANG)
+
+    def test_a_cancelled_exit_still_ends_the_process(self, tmp_path: Path) -> None:
+        meeting = Meeting("stubborn", tmp_path, grace=0.2)
+
+        async def script() -> None:
+            async def use() -> None:
+                async with meeting.connect():
+                    pass
+
+            task = asyncio.create_task(use())
+            await asyncio.sleep(0.8)
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+            await asyncio.sleep(0.8)
+
+        run(script())
+        with pytest.raises(ChildProcessError):
+            os.waitpid(-1, os.WNOHANG)
+
+    @pytest.mark.parametrize("program", ["no-such-program", "/etc/passwd", "/"])
+    def test_a_program_that_cannot_be_started_is_named(self, program: str) -> None:
+        async def script() -> None:
+            with pytest.raises(pkg.Disconnected, match=f"cannot start {program}"):
+                async with pkg.connect(pkg.launch([program]), client(OLD)):
+                    pass
+
+        run(script())
+
+    def test_there_has_to_be_a_program(self) -> None:
+        with pytest.raises(ValueError, match="no program"):
+            pkg.launch([])
+
+    def test_a_server_inherits_what_is_safe_and_gets_what_it_is_given(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("SECRET_TOKEN", "hunter2")
+        monkeypatch.setenv("LC_TIME", "C")
+        monkeypatch.setenv("TERM", "() { evil; }")
+        usual = pkg.launch(["x"], env={"MINE": "1"}).env
+        assert usual["PATH"] == os.environ["PATH"]
+        assert (usual["LC_TIME"], usual["MINE"]) == ("C", "1")
+        assert not {"SECRET_TOKEN", "TERM"} & usual.keys()
+        assert pkg.launch(["x"], inherit=True).env["SECRET_TOKEN"] == "hunter2"
+        assert pkg.launch(["x"], inherit=["SECRET_TOKEN"]).env == {"SECRET_TOKEN": "hunter2"}
+        assert pkg.launch(["x"], inherit=False).env == {}
+
+    @pytest.mark.shows("S0-34")
+    def test_standard_error_goes_to_a_callback_or_a_file(self, tmp_path: Path) -> None:
+        meeting = Meeting("exit", tmp_path)
+        into_file = Meeting("exit", tmp_path, stderr=tmp_path / "log")
+
+        async def script() -> None:
+            for one in (meeting, into_file):
+                one.counter.unlink(missing_ok=True)
+                await one.call()
+
+        run(script())
+        assert meeting.errors == ["what is server/discover?"]
+        assert (tmp_path / "log").read_text() == "what is server/discover?\n"
+
+    @pytest.mark.shows("S3-06")
+    def test_standard_error_passes_through(
+        self, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    ) -> None:
+        async def script() -> None:
+            await Meeting("exit", tmp_path, stderr=None).call()
+
+        run(script())
+        assert "what is server/discover?" in capfd.readouterr().err
+
+    def test_a_server_runs_where_it_is_told_to(self, tmp_path: Path) -> None:
+        program = "import os; os.write(2, os.getcwd().encode())"
+        where: list[str] = []
+        launch = pkg.launch(
+            [sys.executable, "-c", program], cwd=tmp_path, stderr=where.append, inherit=True
+        )
+
+        async def script() -> None:
+            with pytest.raises(pkg.Disconnected):
+                async with pkg.connect(launch, client(OLD)):
+                    pass
+
+        run(script())
+        assert where == [str(tmp_path)]
+
+    @pytest.mark.shows("S0-29", "S0-31", "S3-03")
+    def test_a_wrapper_command_works(self, tmp_path: Path) -> None:
+        command = f"{sys.executable} {PROGRAM} fine {tmp_path / 'starts'}; true"
+
+        async def script() -> None:
+            async with pkg.connect(pkg.launch(["sh", "-c", command]), client(OLD)) as ours:
+                assert (await ours.call_tool(named(OLD, "x"))).content == EMPTY
+
+        run(script())

@@ -1,0 +1,237 @@
+"""A server on standard input and output, as a process of its own."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from talking import GENERATED, INITIALIZED, hello, notification, request
+
+PROGRAM = """
+    import asyncio, os, subprocess, sys
+    from mcp_revisions import Options, run_stdio
+    from mcp_revisions import v2025_11_25 as mcp
+    from mcp_revisions.v2025_11_25 import models as m
+
+    class Noisy(mcp.Server):
+        async def on_call_tool(self, session, params):
+            match params.name:
+                case "noise":
+                    print("printed")
+                    sys.stdout.flush()
+                    os.write(1, b"written\\n")
+                    subprocess.run(["echo", "echoed"], check=True)
+                case "read":
+                    return m.CallToolResult(content=[m.TextContent(text=sys.stdin.read())])
+                case "big":
+                    text = "x" * params.arguments["size"]
+                    return m.CallToolResult(content=[m.TextContent(text=text)])
+                case "slow":
+                    await asyncio.sleep(params.arguments["seconds"])
+            return m.CallToolResult(content=[m.TextContent(text="ä")])
+
+    print("before", flush=False)
+    run_stdio(Noisy(), options=Options(drain=float(sys.argv[1])), limit=int(sys.argv[2]))
+    print("after")
+"""
+
+
+def start(drain: float = 3, limit: int = 10_000, **options: Any) -> subprocess.Popen[bytes]:
+    """A server process with pipes."""
+    command = [sys.executable, "-X", "dev", "-c", textwrap.dedent(PROGRAM), str(drain), str(limit)]
+    environment = {**os.environ, "PYTHONPATH": str(GENERATED)}
+    # What was printed before it serves is still in a buffer then, as it is by default.
+    environment.pop("PYTHONUNBUFFERED", None)
+    pipe = subprocess.PIPE
+    streams: dict[str, Any] = {"stdin": pipe, "stdout": pipe, "stderr": pipe, **options}
+    return subprocess.Popen[bytes](command, env=environment, **streams)
+
+
+def lines(*messages: Any, ending: bytes = b"\n") -> bytes:
+    """Messages as they are sent."""
+    encoded = [one if isinstance(one, bytes) else json.dumps(one).encode() for one in messages]
+    return b"".join(one + ending for one in encoded)
+
+
+def call(id: Any, name: str, **arguments: Any) -> Any:
+    return request("tools/call", id, name=name, arguments=arguments)
+
+
+OPENING = (hello(), INITIALIZED)
+
+
+def talk(*messages: Any, ending: bytes = b"\n", **options: Any) -> tuple[list[Any], str]:
+    """What a server answers to these messages and the end of them, and what it says beside."""
+    process = start(**options)
+    out, err = process.communicate(lines(*OPENING, *messages, ending=ending), timeout=20)
+    assert process.returncode == 0, err
+    written = out.decode().splitlines()
+    # What is printed once it has ended is the program's business again.
+    assert written.pop() == "after"
+    return [json.loads(line) for line in written], err.decode()
+
+
+@pytest.mark.shows("S0-32", "S0-35", "S3-07")
+def test_S0_35_S3_07_nothing_but_messages_is_on_standard_output() -> None:
+    answers, errors = talk(call(1, "noise"))
+    assert [one["id"] for one in answers] == [0, 1]
+    for noise in ("before", "printed", "written", "echoed"):
+        assert noise in errors
+
+
+def test_handlers_cannot_read_what_is_meant_for_the_server() -> None:
+    answers, _ = talk(call(1, "read"), call(2, "x"))
+    assert answers[1]["result"]["content"][0]["text"] == ""
+    assert answers[2]["id"] == 2
+
+
+@pytest.mark.shows("S0-33", "S3-01")
+@pytest.mark.parametrize("ending", [b"\n", b"\r\n", b"\n\n", b" \n"])
+def test_S0_33_S3_01_messages_are_lines_of_utf8(ending: bytes) -> None:
+    answers, _ = talk(call("ü", "x"), ending=ending)
+    assert answers[1]["id"] == "ü"
+    assert answers[1]["result"]["content"][0]["text"] == "ä"
+
+
+def test_a_line_that_is_too_long_gets_an_error_and_the_session_goes_on() -> None:
+    answers, _ = talk(call(1, "x" * 20_000), call(2, "x"), limit=10_000)
+    by_id = {one.get("id"): one for one in answers}
+    assert by_id[None]["error"]["code"] == -32700
+    assert "10000 bytes" in by_id[None]["error"]["message"]
+    assert "result" in by_id[2]
+
+
+def test_garbage_gets_an_error_and_the_session_goes_on() -> None:
+    garbage = (b"\x00\xff\xfe", b"not json", b'"text"', b'{"jsonrpc":"2.0"}', b"[" * 1000)
+    answers, _ = talk(*garbage, call(2, "x"))
+    codes = sorted(one["error"]["code"] for one in answers if "error" in one)
+    assert codes == [-32700, -32700, -32700, -32600, -32600]
+    assert "result" in next(one for one in answers if one.get("id") == 2)
+
+
+def test_what_is_in_flight_at_the_end_of_input_is_answered() -> None:
+    answers, _ = talk(call(1, "slow", seconds=0.2), call(2, "big", size=300_000))
+    assert {one["id"] for one in answers} == {0, 1, 2}
+
+
+def test_what_takes_longer_is_answered_with_an_error() -> None:
+    answers, _ = talk(call(1, "slow", seconds=60), drain=0.1)
+    assert answers[1]["error"]["code"] == -32603
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_it_cleanly(number: signal.Signals) -> None:
+    process = start(drain=0.2)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(lines(*OPENING, call(1, "slow", seconds=60)))
+    process.stdin.flush()
+    process.stdout.readline()
+    time.sleep(0.2)
+    process.send_signal(number)
+    out, err = process.communicate(timeout=10)
+    assert process.returncode == 0
+    assert json.loads(out.splitlines()[0])["error"]["code"] == -32603
+    assert b"Traceback" not in err
+
+
+def test_a_client_that_stops_reading_ends_it_cleanly() -> None:
+    process = start(drain=0.2)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.close()
+    with process.stdin, process.stderr:
+        process.stdin.write(lines(*OPENING, call(1, "big", size=100_000)))
+        process.stdin.flush()
+        errors = process.stderr.read()
+        # Python itself complains that the program's last words were not heard.
+        assert process.wait(timeout=10) == 120
+    assert b"exception was never retrieved" not in errors
+    assert errors.count(b"BrokenPipeError") == 1
+
+
+def test_input_and_output_may_be_files(tmp_path: Path) -> None:
+    (tmp_path / "in").write_bytes(lines(*OPENING, call(1, "x")))
+    with (tmp_path / "in").open("rb") as source, (tmp_path / "out").open("wb") as sink:
+        process = start(stdin=source, stdout=sink)
+        _, err = process.communicate(timeout=20)
+    assert process.returncode == 0, err
+    answers = [json.loads(line) for line in (tmp_path / "out").read_text().splitlines()[:-1]]
+    assert [one["id"] for one in answers] == [0, 1]
+
+
+def test_input_may_be_nothing() -> None:
+    process = start(stdin=subprocess.DEVNULL)
+    out, err = process.communicate(timeout=20)
+    assert (process.returncode, out) == (0, b"after\n"), err
+
+
+def test_a_shared_descriptor_blocks_again_afterwards() -> None:
+    reading, writing = os.pipe()
+    try:
+        process = start(stdin=subprocess.DEVNULL, stdout=writing)
+        process.communicate(timeout=20)
+        assert os.get_blocking(writing)
+    finally:
+        os.close(reading)
+        os.close(writing)
+
+
+def test_a_caller_hears_of_its_own_cancellation() -> None:
+    program = """
+        import asyncio
+        from mcp_revisions import serve_stdio
+        from mcp_revisions import v2025_11_25 as mcp
+
+        async def main():
+            serving = asyncio.create_task(serve_stdio(mcp.Server))
+            await asyncio.sleep(0.1)
+            serving.cancel()
+            await asyncio.wait([serving])
+            print(serving.cancelled())
+
+        asyncio.run(main())
+    """
+    command = [sys.executable, "-c", textwrap.dedent(program)]
+    environment = {**os.environ, "PYTHONPATH": str(GENERATED)}
+    reading, writing = os.pipe()
+    try:
+        out = subprocess.check_output(command, env=environment, stdin=reading, timeout=20)
+    finally:
+        os.close(reading)
+        os.close(writing)
+    assert out == b"True\n"
+
+
+def test_descriptors_are_given_back_when_there_is_nothing_to_serve() -> None:
+    program = "from mcp_revisions import run_stdio\ntry: run_stdio([])\nexcept ValueError: print(1)"
+    environment = {**os.environ, "PYTHONPATH": str(GENERATED)}
+    command = [sys.executable, "-c", program]
+    out = subprocess.check_output(command, env=environment, stdin=subprocess.DEVNULL, timeout=20)
+    assert out == b"1\n"
+
+
+def test_the_last_line_needs_no_newline() -> None:
+    process = start()
+    data = lines(*OPENING, call(1, "x")).rstrip(b"\n")
+    out, _ = process.communicate(data, timeout=20)
+    assert [json.loads(line)["id"] for line in out.splitlines()[:-1]] == [0, 1]
+
+
+def test_messages_that_come_in_pieces_are_read() -> None:
+    process = start()
+    assert process.stdin is not None
+    assert process.stdout is not None
+    for byte in lines(hello()):
+        process.stdin.write(bytes([byte]))
+        process.stdin.flush()
+    assert json.loads(process.stdout.readline())["id"] == 0
+    process.communicate(lines(notification("notifications/initialized")), timeout=20)
+    assert process.returncode == 0
