@@ -12,11 +12,11 @@ from argparse import ArgumentParser, Namespace
 from importlib.metadata import version
 from pathlib import Path
 
-from . import generating, importing, wire
+from . import generating, importing, serving, wire
 from .places import pins
 from .rows import Row, as_table
 
-_TOPICS = {topic.TOPIC: topic for topic in (generating, importing, wire)}
+_TOPICS = {topic.TOPIC: topic for topic in (generating, importing, wire, serving)}
 
 
 def main() -> int:

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-Unit: TypeAlias = Literal["ms", "µs"]
+Unit: TypeAlias = Literal["ms", "µs", "MiB"]
 
-_PER_SECOND: dict[Unit, float] = {"ms": 1e3, "µs": 1e6}
+# How many of a unit there are in a second, or in a byte.
+_FACTORS: dict[Unit, float] = {"ms": 1e3, "µs": 1e6, "MiB": 2**-20}
 _HEAD = ("what", "ours", "peer", "", "ratio", "target", "verdict")
 _VERDICTS = {True: "met", False: "MISSED", None: ""}
 # Columns of figures line up at their right edge.
@@ -18,7 +19,7 @@ _RIGHT = {1, 3, 4, 5}
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One comparison; `ours` and `theirs` are seconds, `target` a ratio not to exceed."""
+    """One comparison; `ours` and `theirs` are seconds, or bytes; `target` a ratio not to exceed."""
 
     topic: str
     what: str
@@ -78,7 +79,7 @@ def _cells(row: Row) -> tuple[str, ...]:
 
 
 def _time(seconds: float, unit: Unit) -> str:
-    amount = seconds * _PER_SECOND[unit]
+    amount = seconds * _FACTORS[unit]
     return f"{amount:,.{0 if amount >= 100 else 1}f} {unit}"
 
 
