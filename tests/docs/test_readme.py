@@ -1,5 +1,7 @@
 """What the README shows works as it stands there."""
 
+import json
+import os
 import re
 import shutil
 import subprocess
@@ -10,14 +12,32 @@ ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def test_the_example_runs(tmp_path: Path) -> None:
-    (example,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+def test_the_server_and_the_client_run_as_they_stand(tmp_path: Path) -> None:
+    server, client = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    assert server.count("\n") <= 25
+    assert client.count("\n") <= 15
+    (tmp_path / "server.py").write_text(server)
+    (tmp_path / "client.py").write_text(client)
     shutil.copytree(ROOT / "generated" / "mcp_revisions", tmp_path / "pkg")
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
-        [sys.executable, "-c", example], cwd=tmp_path, capture_output=True, text=True, check=False
+        ["python", "client.py"],
+        cwd=tmp_path,
+        env={**os.environ, "PATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert "Hello from greet" in done.stdout
+    first, second = done.stdout.splitlines()
+    assert first == "2025-11-25 ['greet']"
+    assert json.loads(second) == {"content": [{"type": "text", "text": "Hello, Ada"}]}
+
+
+def test_the_configuration_of_a_host_is_json() -> None:
+    (configuration,) = re.findall(r"```json\n(.*?)```", README, re.DOTALL)
+    (server,) = json.loads(configuration)["mcpServers"].values()
+    assert server.keys() == {"command", "args", "env"}
 
 
 def test_links_lead_somewhere() -> None:
