@@ -19,8 +19,8 @@ _TABLE = "[tool.mcp-gen]"
 
 
 @dataclass(frozen=True, slots=True)
-class GivenSchema:
-    """A published schema handed over in place of a pinned one: the name of its file, or its URL."""
+class GivenFile:
+    """A file handed over in place of one of ours: its name, or its URL, and what is in it."""
 
     name: str
     content: bytes
@@ -32,13 +32,15 @@ class Options:
 
     `revisions` are generated, sorted; each from its pin unless `schemas` has a file for it.
     `kept` are the further revisions of the package whose files stay as they are: they are listed,
-    not generated. `templates` is a folder whose templates go before the built-in ones.
+    not generated. `templates` is a folder whose templates go before the built-in ones. `rules` are
+    those of translation into a revision from the one before it, in place of ours.
     """
 
     revisions: tuple[str, ...]
-    schemas: Mapping[str, GivenSchema] = field(default_factory=dict[str, GivenSchema])
+    schemas: Mapping[str, GivenFile] = field(default_factory=dict[str, GivenFile])
     templates: Path | None = None
     kept: Mapping[str, RevisionInputs] = field(default_factory=dict[str, RevisionInputs])
+    rules: Mapping[str, GivenFile] = field(default_factory=dict[str, GivenFile])
 
 
 class Format(StrEnum):
@@ -60,6 +62,7 @@ class Settings:
     revisions: tuple[str, ...] | None = None
     out: Path | None = None
     schema: str | None = None
+    rules: str | None = None
     templates: Path | None = None
     format: Format | None = None
     own: tuple[str, ...] | None = None
@@ -67,10 +70,11 @@ class Settings:
     def over(self, other: "Settings") -> "Settings":
         """These settings, and those of `other` where these say nothing.
 
-        A schema belongs to the revision it was set with: naming other revisions drops it.
+        A schema belongs to the revision it was set with, as do rules: naming other revisions drops
+        both.
         """
         if self.revisions is not None:
-            other = replace(other, schema=None)
+            other = replace(other, schema=None, rules=None)
         said = {name: getattr(self, name) for name in Settings.__slots__}
         return replace(other, **{name: value for name, value in said.items() if value is not None})
 
@@ -158,6 +162,7 @@ _READERS: Mapping[str, tuple[str, Callable[[Any, Path], Any]]] = {
     "own": ("own", _texts),
     "revision": ("revisions", _texts),
     "revisions": ("revisions", _texts),
+    "rules": ("rules", _source),
     "schema": ("schema", _source),
     "templates": ("templates", _path),
 }

@@ -16,26 +16,31 @@ from mcp_protogen.emit.formatting import Formatter
 from mcp_protogen.emit.layout import Module
 from mcp_protogen.emit.parallel import executor
 from mcp_protogen.emit.render import Renderer
+from mcp_protogen.ir import RevisionIR
 from mcp_protogen.names import UnsafeName, module_name
 from mcp_protogen.output.package import GeneratedFile, Package
 from mcp_protogen.problems import Level, Problem, ProblemError, raise_errors
 from mcp_protogen.resources import runtime_folder, templates_folder
 from mcp_protogen.store import sources
 from mcp_protogen.store.inputs import read_inputs
+from mcp_protogen.translate.tables import all_tables
 
 
 def generate(options: Options) -> Package:
     """A whole package for `options.revisions`; raises `ProblemError` with all that is wrong."""
     raise_errors(tuple(_unsafe_names(options)))
     inputs = read_inputs(options)
-    jobs = [_Job(revision, part, options) for part in _PARTS for revision in options.revisions]
+    jobs = [_Job(options.revisions[0], "translations", options)]
+    jobs += [_Job(revision, part, options) for part in _PARTS for revision in options.revisions]
     with executor() as pool:
         formatter = Formatter(pool)
         running = [pool.submit(_run, job) for job in jobs]
         for done in as_completed(running):
             for module in done.result().modules:
-                formatter.add(module.pieces)
-        outcomes = [done.result() for done in running]
+                if not module.formed:
+                    formatter.add(module.pieces)
+        # What is wrong with a revision alone is told before what is wrong between two.
+        outcomes = [done.result() for done in (*running[1:], running[0])]
         problems = _once(problem for outcome in outcomes for problem in outcome.problems)
         raise_errors(problems)
         package = _package_module(options)
@@ -62,8 +67,8 @@ def _unsafe_names(options: Options) -> Iterator[Problem]:
         folders[folder] = revision
 
 
-_Part = Literal["models", "modules"]
-# The models take longest, so they are started first.
+_Part = Literal["models", "modules", "translations"]
+# What takes longest is started first: translations, which are about all revisions, and then models.
 _PARTS: tuple[_Part, ...] = ("models", "modules")
 
 
@@ -88,6 +93,8 @@ def _run(job: _Job) -> _Outcome:
 
 
 def _outcome(job: _Job) -> _Outcome:
+    if job.part == "translations":
+        return _translations(job.options)
     source = sources.load(job.revision, job.options)
     if job.part == "modules" or job.options.schemas:
         sources.check(source)
@@ -101,6 +108,18 @@ def _outcome(job: _Job) -> _Outcome:
     return _Outcome(tuple(layout.revision_modules(derived.ir, renderer)), warnings)
 
 
+def _translations(options: Options) -> _Outcome:
+    derived: dict[str, RevisionIR] = {}
+    # One revision alone has nothing to be translated to.
+    for revision in options.revisions if len(options.revisions) > 1 else ():
+        source = sources.load(revision, options)
+        if options.schemas:
+            sources.check(source)
+        derived[revision] = derive_revision(source).ir
+    renderer = Renderer(templates_folder(), options.templates)
+    return _Outcome(tuple(layout.translation_modules(all_tables(derived, options), renderer)))
+
+
 def _package_module(options: Options) -> Module:
     listed = tuple(
         layout.ListedRevision(revision, sources.era(revision), module_name(revision))
@@ -110,7 +129,8 @@ def _package_module(options: Options) -> Module:
 
 
 def _file(module: Module, formatter: Formatter) -> GeneratedFile:
-    return GeneratedFile(module.path, formatter.joined(module.pieces).encode(), module.origin)
+    text = "".join(module.pieces) if module.formed else formatter.joined(module.pieces)
+    return GeneratedFile(module.path, text.encode(), module.origin)
 
 
 def _once(problems: Iterable[Problem]) -> tuple[Problem, ...]:

@@ -68,6 +68,12 @@ def generate(
         str | None,
         typer.Option(metavar="FILE|URL", help="A published schema to use in place of the pin."),
     ] = None,
+    rules: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE|URL", help="Rules of translating into the revision of --schema."
+        ),
+    ] = None,
     templates: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Folder of templates that replace built-in ones."),
@@ -94,6 +100,7 @@ def generate(
         revisions=tuple(revision) if revision else None,
         out=out,
         schema=schema,
+        rules=rules,
         templates=templates,
         format=format,
     )

@@ -5,12 +5,12 @@ checking does not.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mcp_protogen.cli.report import Action, FileChange, Report, Status
 from mcp_protogen.cli.selection import refuse_unmakeable, revision_names, select
-from mcp_protogen.config import GivenSchema, Options, Settings
+from mcp_protogen.config import GivenFile, Options, Settings
 from mcp_protogen.output.drift import drift
 from mcp_protogen.output.lock import Lock, read_lock
 from mcp_protogen.output.package import Package
@@ -99,7 +99,14 @@ def prepare(settings: Settings) -> Task:
     lock = read_lock(out)
     pins = load_pins()
     asked = revision_names(settings.revisions or (), pins)
-    options = select(asked, pins, lock, _given(settings), _templates(settings))
+    if settings.rules is not None and settings.schema is None:
+        hint = "rules of pinned revisions are built in; name the schema with --schema"
+        message = "rules belong to a schema of your own"
+        raise ProblemError(Problem("conflicting-options", message, settings.rules, hint=hint))
+    schema, rules = _given(settings.schema), _given(settings.rules)
+    options = select(asked, pins, lock, schema, _templates(settings))
+    if rules is not None:
+        options = replace(options, rules=dict.fromkeys(options.schemas, rules))
     return Task(out, lock, options)
 
 
@@ -117,12 +124,12 @@ def _templates(settings: Settings) -> Path | None:
     raise ProblemError(Problem("missing-templates", message, str(settings.templates)))
 
 
-def _given(settings: Settings) -> GivenSchema | None:
-    if settings.schema is None:
+def _given(source: str | None) -> GivenFile | None:
+    if source is None:
         return None
     from mcp_protogen.store.upstream import read_source, source_name
 
-    return GivenSchema(source_name(settings.schema), read_source(settings.schema))
+    return GivenFile(source_name(source), read_source(source))
 
 
 def _generate(task: Task) -> Package:

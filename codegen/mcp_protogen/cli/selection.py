@@ -7,7 +7,7 @@ one that came from a file of the user's is kept as it is, because its schema is 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from mcp_protogen.config import GivenSchema, Options
+from mcp_protogen.config import GivenFile, Options
 from mcp_protogen.names import UnsafeName, module_name
 from mcp_protogen.output.lock import Lock
 from mcp_protogen.output.package import Inputs, RevisionInputs
@@ -32,7 +32,7 @@ def select(
     asked: tuple[str, ...],
     pins: Pins,
     lock: Lock | None,
-    schema: GivenSchema | None = None,
+    schema: GivenFile | None = None,
     templates: Path | None = None,
 ) -> Options:
     """The options of a run that asks for revisions in a folder whose lock is `lock`.
@@ -72,7 +72,7 @@ def _misuse(
     asked: tuple[str, ...],
     pins: Pins,
     locked: Iterable[str],
-    schema: GivenSchema | None,
+    schema: GivenFile | None,
 ) -> Iterator[Problem]:
     known = {*pins, *locked}
     if not asked and not known & set(locked):

@@ -1,7 +1,7 @@
 """IR to modules: which files a package has, and which template makes each."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from mcp_protogen.emit.render import Renderer
 from mcp_protogen.ir import Era, RevisionIR
 from mcp_protogen.output.package import GeneratedFile
 from mcp_protogen.problems import raise_errors
+from mcp_protogen.translate.tables import PairTables
 
 # Module of a revision's folder → template; the models are not among them.
 MODULES: Mapping[str, str] = {
@@ -32,28 +33,34 @@ RUNTIME_EXPORTS: tuple[tuple[str, tuple[str, ...]], ...] = (
             *("ProtocolError", "RemoteError", "RequestTimeout"),
         ),
     ),
+    ("handlers", ("handles",)),
     ("memory", ("connect_in_memory",)),
     ("options", ("Options", "Progress")),
     ("pagination", ("page",)),
     ("probe", ("Verdict",)),
     ("serve", ("serve",)),
+    ("translation.losses", ("Loss", "Translated", "Untranslatable")),
+    ("translation.notice", ("Lost",)),
     ("transport", ("Opener", "Received", "Transport")),
     ("transports.lines", ("LineProtocol", "LineTransport")),
     ("transports.process", ("launch",)),
-    ("transports.stdio", ("run_stdio", "serve_stdio")),
+    ("transports.stdio", ("open_stdio", "run_stdio", "serve_stdio")),
 )
 
 MODELS_TEMPLATE = "models.py.jinja"
+TRANSLATION_TEMPLATE = "translation.py.jinja"
+TRANSLATIONS_TEMPLATE = "translate.py.jinja"
 PACKAGE_TEMPLATE = "package.py.jinja"
 
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """A rendered and verified module that is yet to be formatted."""
+    """A rendered and verified module that is yet to be formatted, unless it has its form."""
 
     path: str
     origin: str
     pieces: tuple[str, ...]
+    formed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +88,17 @@ def revision_modules(ir: RevisionIR, renderer: Renderer) -> Iterator[Module]:
         yield _module(f"{ir.module}/{module}.py", template, renderer.render(template, context))
 
 
+def translation_modules(pairs: Iterable[PairTables], renderer: Renderer) -> Iterator[Module]:
+    """The tables between each two revisions, and the package they are in."""
+    source = renderer.render(TRANSLATIONS_TEMPLATE, {})
+    yield _module("translate/__init__.py", TRANSLATIONS_TEMPLATE, source)
+    for pair in pairs:
+        path = f"translate/{pair.older.module}__{pair.newer.module}.py"
+        source = renderer.render(TRANSLATION_TEMPLATE, {"pair": pair, **views.pair_context(pair)})
+        made = _module(path, TRANSLATION_TEMPLATE, source)
+        yield replace(made, pieces=(source,), formed=True)
+
+
 def package_module(revisions: tuple[ListedRevision, ...], renderer: Renderer) -> Module:
     """The `__init__` of the package, which lists its revisions."""
     modules = [str(revision.module) for revision in revisions]
@@ -88,7 +106,8 @@ def package_module(revisions: tuple[ListedRevision, ...], renderer: Renderer) ->
     context: Mapping[str, Any] = {
         "revisions": revisions,
         "runtime_exports": RUNTIME_EXPORTS,
-        "package_exported": sorted(["REVISIONS", "load", *exports]) + modules,
+        "package_exported": sorted(["Bridge", "REVISIONS", "load", "translate", *exports])
+        + modules,
     }
     return _module("__init__.py", PACKAGE_TEMPLATE, renderer.render(PACKAGE_TEMPLATE, context))
 

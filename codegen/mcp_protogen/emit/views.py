@@ -1,11 +1,15 @@
 """What templates print: the IR, and filters for the phrases that take more than printing."""
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from dataclasses import replace
+from typing import Any, cast
 
+from mcp_protogen.emit import rows
 from mcp_protogen.emit.annotations import annotation_elsewhere
 from mcp_protogen.emit.text import literal
 from mcp_protogen.ir import Condition, MethodIR, Requirement, RevisionIR
+from mcp_protogen.runtime.translation.plans import Direction
+from mcp_protogen.translate.tables import PairTables
 
 
 def result_types(method: MethodIR) -> tuple[str, ...]:
@@ -136,6 +140,27 @@ def revision_context(ir: RevisionIR) -> dict[str, Any]:
             | {str(key.constant) for key in ir.meta_keys}
             | METHODS_MODULE
         ),
+    }
+
+
+def pair_context(pair: PairTables) -> dict[str, Any]:
+    """What the template of a pair of revisions names beside the pair."""
+    plans = "from .._runtime.translation.plans import "
+    classes = sorted({"Plan", *rows.classes_in((pair.up, pair.down))})
+    listed = rows.laid_out(tuple(map(rows.Name, classes)), plans)
+    return {
+        "imports": f"{plans}{', '.join(classes)}" if "\n" not in listed else listed,
+        "tables": [_table("UP", pair.up), _table("DOWN", pair.down)],
+    }
+
+
+def _table(name: str, direction: Direction) -> dict[str, Any]:
+    """The text of one direction: its plans, and all there is to know of it."""
+    whole = replace(direction, plans=cast(Any, rows.Name(f"_{name}")))
+    return {
+        "plans": rows.laid_out(direction.plans, f"_{name}: Final[Mapping[str, Plan]] = "),
+        "direction": rows.laid_out(whole, f"{name}: Final = "),
+        "doc": f"From {direction.source} to {direction.target}; what is in no plan stays as it is.",
     }
 
 

@@ -28,6 +28,7 @@ class Kind(StrEnum):
     FACTS = "facts-moved"
     PATCHES = "patches-moved"
     DESCRIPTIONS = "descriptions-moved"
+    RULES = "rules-moved"
     TEMPLATES = "templates-moved"
     GENERATOR = "generator-moved"
     RUNTIME = "runtime-moved"
@@ -89,6 +90,9 @@ def _revision(revision: str, was: RevisionInputs, now: RevisionInputs) -> Iterat
     if was.descriptions != now.descriptions:
         message = "its descriptions changed"
         yield _moved(Kind.DESCRIPTIONS, revision, message, was.descriptions, now.descriptions)
+    if was.rules != now.rules:
+        message = "the rules of translating from the revision before it changed"
+        yield _moved(Kind.RULES, revision, message, was.rules, now.rules)
 
 
 def _tool(was: Inputs, now: Inputs) -> Iterator[Cause]:

@@ -40,6 +40,7 @@ class RevisionInputs:
     patches: str
     facts: str
     descriptions: str
+    rules: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,8 +67,20 @@ def plan(package: Package, before: Lock | None, tree: Tree, *, force: bool = Fal
 def kept_files(package: Package, locked: Mapping[str, LockedFile]) -> dict[str, LockedFile]:
     """The locked files of revisions that `package` lists but did not make."""
     made = {file.path.partition("/")[0] for file in package.files}
-    folders = {module_name(revision) for revision in package.inputs.revisions} - made
-    return {path: entry for path, entry in locked.items() if path.partition("/")[0] in folders}
+    there = {str(module_name(revision)) for revision in package.inputs.revisions}
+    kept = there - made
+    return {
+        path: entry
+        for path, entry in locked.items()
+        if (belongs := _belongs_to(path)) & kept and belongs <= there
+    }
+
+
+def _belongs_to(path: str) -> set[str]:
+    """The folder of the revision a file is about; two for one that translates between them."""
+    folder, _, rest = path.partition("/")
+    pair = rest.removesuffix(".py").split("__")
+    return set(pair) if folder == "translate" and len(pair) == 2 else {folder}
 
 
 def _kept_missing(kept: Mapping[str, LockedFile], tree: Tree) -> Iterator[Problem]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from mcp_protogen import __version__
 from mcp_protogen.canonical import digest, digest_files, parse_json, pretty, sha256
-from mcp_protogen.config import GivenSchema, Options
+from mcp_protogen.config import GivenFile, Options
 from mcp_protogen.output.package import Inputs, RevisionInputs
 from mcp_protogen.resources import runtime_folder, schema_folder, templates_folder
 from mcp_protogen.store.facts import merge_patch
@@ -19,7 +19,7 @@ from mcp_protogen.store.snapshot import snapshot_of
 
 _CODE = Path(__file__).resolve().parents[1]
 # The parts whose code decides on the output; the command line and publishing only carry it.
-_GENERATING = ("*.py", "derive/*.py", "emit/*.py", "normalise/*.py", "store/*.py")
+_GENERATING = ("*.py", "derive/*.py", "emit/*.py", "normalise/*.py", "store/*.py", "translate/*.py")
 _TEMPLATES = ("models", "package")
 
 
@@ -65,7 +65,14 @@ class _SchemaFolder:
             patches=digest(ledger) if ledger is not None else "",
             facts=digest(facts) if (facts := self._merged_facts(basis)) is not None else "",
             descriptions=self._descriptions_digest(revision),
+            rules=digest(rules) if (rules := self._rules(revision, options)) is not None else "",
         )
+
+    def _rules(self, revision: str, options: Options) -> Any:
+        given = options.rules.get(revision)
+        if given is not None:
+            return parse_json(given.content, given.name)
+        return self._json(revision, "translation.json")
 
     def _pinned(self, revision: str) -> tuple[str, str, str | None, str]:
         pin = pin_of(revision, self._pins)
@@ -97,7 +104,7 @@ class _SchemaFolder:
         return parse_json(content, str(file))
 
 
-def _given(given: GivenSchema) -> tuple[str, str, str | None, str]:
+def _given(given: GivenFile) -> tuple[str, str, str | None, str]:
     structure = snapshot_of(parse_json(given.content, given.name), given.name)
     return given.name, sha256(given.content), None, sha256(pretty(structure))
 

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from mcp_protogen.canonical import parse_json
-from mcp_protogen.config import GivenSchema, Options
+from mcp_protogen.config import GivenFile, Options
 from mcp_protogen.derive.revision import Source
 from mcp_protogen.ir import Era
 from mcp_protogen.problems import Level, Problem, ProblemError
@@ -43,7 +43,7 @@ def check(source: Source) -> None:
     metacheck.check(source.schema, source.place)
 
 
-def _given(given: GivenSchema) -> tuple[str, Json, dict[str, str]]:
+def _given(given: GivenFile) -> tuple[str, Json, dict[str, str]]:
     published = parse_json(given.content, given.name)
     structure = snapshot_of(published, given.name)
     return given.name, structure, descriptions.extract(published)

@@ -1,0 +1,136 @@
+"""Rows of a translation table as Python, laid out as black lays them out.
+
+The tables are long and of one simple shape, and most of what writing a package would cost if black
+had to find out what this module knows: a test holds it to black's opinion.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from typing import Any, Literal, TypeAlias, cast
+
+from mcp_protogen.emit.text import WIDTH, literal
+
+# A text no longer than this fits into a line however far in it stands.
+_TEXT = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """An expression that stands for itself."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Something in brackets: items with what stands before each, such as the key of a member."""
+
+    kind: Literal["call", "display", "text"]
+    open: str
+    items: tuple[tuple[str, "_Part"], ...]
+    close: str
+
+    @property
+    def one_tuple(self) -> bool:
+        """Whether it needs a comma to be what it is."""
+        return self.kind == "display" and self.open == "(" and len(self.items) == 1
+
+
+_Part: TypeAlias = str | _Group
+
+
+def row(value: Any) -> str:
+    """The expression that makes a row, or a part of one, in a single line."""
+    return _inline(_part(value))
+
+
+def laid_out(value: Any, before: str, after: str = "") -> str:
+    """The same in as many lines as it takes, between what stands before and after it."""
+    return "\n".join(_lines(_part(value), 0, before, after))
+
+
+def _part(value: Any) -> _Part:
+    if isinstance(value, Name):
+        return value.text
+    if is_dataclass(value) and not isinstance(value, type):
+        return _Group("call", f"{type(value).__name__}(", tuple(_arguments(value)), ")")
+    if isinstance(value, Mapping):
+        entries = cast("Mapping[Any, object]", value).items()
+        items = tuple((f"{row(key)}: ", _part(inner)) for key, inner in entries)
+        return _Group("display", "{", items, "}")
+    if isinstance(value, tuple):
+        members = cast("tuple[object, ...]", value)
+        return _Group("display", "(", tuple(("", _part(one)) for one in members), ")")
+    return _wrapped(value) if isinstance(value, str) else literal(value)
+
+
+def _wrapped(text: str) -> _Part:
+    if len(text) <= _TEXT:
+        return literal(text)
+    lines = [""]
+    for word in re.findall(r"\S*\s*", text):
+        if len(lines[-1]) + len(word) > _TEXT and lines[-1]:
+            lines.append("")
+        lines[-1] += word
+    return _Group("text", "(", tuple(("", literal(line)) for line in lines), ")")
+
+
+def _arguments(value: Any) -> Iterator[tuple[str, _Part]]:
+    for one in fields(value):
+        given = getattr(value, one.name)
+        if given == _usual(one):
+            continue
+        # What has no usual value is told by its place.
+        required = one.default is MISSING and one.default_factory is MISSING
+        yield "" if required and not one.kw_only else f"{one.name}=", _part(given)
+
+
+def _usual(one: Field[Any]) -> Any:
+    return one.default_factory() if one.default_factory is not MISSING else one.default
+
+
+def _inline(part: _Part) -> str:
+    if isinstance(part, str):
+        return part
+    return f"{part.open}{_body(part)}{part.close}"
+
+
+def _body(group: _Group) -> str:
+    between = " " if group.kind == "text" else ", "
+    body = between.join(before + _inline(item) for before, item in group.items)
+    return f"{body}," if group.one_tuple else body
+
+
+def _lines(part: _Part, indent: int, before: str, after: str) -> Iterator[str]:
+    whole = f"{before}{_inline(part)}{after}"
+    if isinstance(part, str) or indent + len(whole) <= WIDTH:
+        yield " " * indent + whole
+        return
+    yield " " * indent + before + part.open
+    body = _body(part)
+    # Black keeps the arguments of a call together if it can, but never those of a display.
+    together = part.kind != "display" and len(part.items) > 1
+    if together and indent + 4 + len(body) <= WIDTH:
+        yield " " * (indent + 4) + body
+    else:
+        alone = len(part.items) == 1 and not part.one_tuple
+        comma = "" if alone or part.kind == "text" else ","
+        for name, item in part.items:
+            yield from _lines(item, indent + 4, name, comma)
+    yield " " * indent + part.close + after
+
+
+def classes_in(value: Any) -> set[str]:
+    """The classes that the expression of `row` names."""
+    if is_dataclass(value) and not isinstance(value, type):
+        parts = (getattr(value, one.name) for one in fields(value))
+        return {type(value).__name__}.union(*map(classes_in, parts))
+    inner: Iterator[object]
+    if isinstance(value, Mapping):
+        inner = iter(cast("Mapping[Any, object]", value).values())
+    elif isinstance(value, tuple):
+        inner = iter(cast("tuple[object, ...]", value))
+    else:
+        return set()
+    return set[str]().union(*map(classes_in, inner))

@@ -1,0 +1,152 @@
+"""What takes judgement in a translation: rules between adjacent revisions, each with its reason.
+
+The `translation.json` of a revision is about the step from the one before it. A rule stands at a
+type, a member (`Type.member`) or an arm of a union (`Type[tag]`), by its name in the newer one.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from mcp_protogen import jsonpointer
+from mcp_protogen.canonical import parse_json
+from mcp_protogen.config import GivenFile, Options
+from mcp_protogen.problems import Problem, raise_errors
+from mcp_protogen.store.pins import load_pins
+from mcp_protogen.suggest import did_you_mean
+
+Json = dict[str, Any]
+Way = Literal["up", "down"]
+Verb = Literal["keep", "drop", "move", "add", "apply", "finish"]
+
+_WAYS: tuple[Way, ...] = get_args(Way)
+_VERBS: tuple[Verb, ...] = get_args(Verb)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What to do at one place in one direction.
+
+    `do` is the verb: `keep` (whatever differs), `drop` ("lossy" or "harmless"), `move` (the path to
+    go to), `add` (the value), or `apply` and `finish` (a function of the runtime, before or after
+    everything else). `settles` are members whose differences the function takes care of; with
+    `whole`, it does for all.
+    """
+
+    at: str
+    way: Way
+    do: Verb
+    value: Any
+    settles: tuple[str, ...]
+    whole: bool
+    reason: str
+    place: str
+    """Where the rule stands: file and JSON pointer."""
+
+
+@dataclass(frozen=True, slots=True)
+class CodeRule:
+    """An error code of a method, or of all if it is empty, that becomes another one."""
+
+    method: str
+    way: Way
+    was: int
+    becomes: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Translation:
+    """The rules of one step, from `older` to `newer`; `became` are types with another name now."""
+
+    older: str
+    newer: str
+    became: Mapping[str, str]
+    rules: tuple[Rule, ...]
+    errors: tuple[CodeRule, ...]
+
+
+def place_of(revision: str) -> str:
+    """The rules file of a revision, as problems name it."""
+    return f"schema/{revision}/translation.json"
+
+
+def load(folder: Path, revision: str) -> Translation | None:
+    """The rules of the step to `revision`; None if it has none of its own."""
+    file = folder / revision / "translation.json"
+    if not file.is_file():
+        return None
+    return _translation(file.read_bytes(), revision, place_of(revision))
+
+
+def _translation(content: bytes, revision: str, place: str) -> Translation:
+    document: Json = parse_json(content, place)
+    rules = tuple(
+        rule
+        for number, entry in enumerate(document["rules"])
+        for rule in _rules(entry, f"{place}#/rules/{number}")
+    )
+    errors = tuple(
+        CodeRule(entry["method"], way, entry[way]["was"], entry[way]["becomes"], entry["reason"])
+        for entry in document["errors"]
+        for way in _WAYS
+        if way in entry
+    )
+    return Translation(document["older"], revision, document["became"], rules, errors)
+
+
+def _rules(entry: Json, place: str) -> Iterator[Rule]:
+    for way in _WAYS:
+        action: Json | None = entry.get(way)
+        if action is None:
+            continue
+        do: Verb = next(verb for verb in _VERBS if verb in action)
+        settles = tuple(action.get("settles", ()))
+        whole: bool = action.get("whole", False)
+        for at in entry["at"]:
+            yield Rule(at, way, do, action[do], settles, whole, entry["reason"], place)
+
+
+def between(folder: Path, older: str, newer: str, options: Options) -> tuple[Translation, ...]:
+    """The rules of all steps from `older` to `newer`, oldest first.
+
+    Raises `ProblemError` for rules of the user's that are not of the form of a rules file.
+    """
+    found: list[Translation] = []
+    known, at = sorted(load_pins(folder)), newer
+    while at > older:
+        given = options.rules.get(at)
+        step = load(folder, at) if given is None else _given(given, at, folder)
+        found += [] if step is None else [step]
+        # Without rules of its own a revision is taken to follow the one before it.
+        before = max((one for one in known if one < at), default="")
+        at = step.older if step is not None and step.older < at else before
+    return tuple(reversed(found))
+
+
+def _given(given: GivenFile, revision: str, folder: Path) -> Translation:
+    from jsonschema import Draft202012Validator
+
+    document = parse_json(given.content, given.name)
+    form = parse_json((folder / "formats" / "translation.schema.json").read_bytes(), "formats")
+    validator: Any = Draft202012Validator(form)
+    problems = [
+        Problem("bad-rule", error.message, given.name, jsonpointer.join(*error.absolute_path))
+        for error in validator.iter_errors(document)
+    ]
+    raise_errors(problems)
+    translation = _translation(given.content, revision, given.name)
+    raise_errors(tuple(_unknown_functions(translation)))
+    return translation
+
+
+def _unknown_functions(translation: Translation) -> Iterator[Problem]:
+    from mcp_protogen.runtime.translation.judgements import JUDGEMENTS
+
+    for rule in translation.rules:
+        if rule.do in ("apply", "finish") and rule.value not in JUDGEMENTS:
+            hint = did_you_mean(rule.value, JUDGEMENTS)
+            message = f"the runtime has no function {rule.value!r:.60}"
+            place, _, pointer = rule.place.partition("#")
+            yield Problem("bad-rule", message, place, pointer, hint)

@@ -1,0 +1,1 @@
+"""From two revisions to the tables that translate between them."""

@@ -1,0 +1,132 @@
+"""Type expressions looked at from outside: what they stand for, hold and accept."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from mcp_protogen.ir import (
+    AliasIR,
+    FieldIR,
+    ListOf,
+    LiteralOf,
+    MapOf,
+    ObjectIR,
+    OneOf,
+    Ref,
+    Scalar,
+    TypeExpr,
+    TypeIR,
+    UnionIR,
+)
+from mcp_protogen.names import ClassName
+
+
+@dataclass
+class ByKind:
+    """Alternatives by the kind of JSON value they are."""
+
+    objects: list[TypeExpr] = field(default_factory=list[TypeExpr])
+    arrays: list[TypeExpr] = field(default_factory=list[TypeExpr])
+    scalars: list[TypeExpr] = field(default_factory=list[TypeExpr])
+
+
+def by_kind(arms: Iterable[TypeExpr], types: Mapping[str, TypeIR]) -> ByKind:
+    """Sort alternatives, nested ones too."""
+    found = ByKind()
+    for arm in flat(arms, types):
+        match arm:
+            case Ref() | MapOf():
+                found.objects.append(arm)
+            case ListOf():
+                found.arrays.append(arm)
+            case _:
+                found.scalars.append(arm)
+    return found
+
+
+def constants(type_: TypeIR | None) -> dict[str, Any]:
+    """The members that are required and have one value only."""
+    if not isinstance(type_, ObjectIR):
+        return {}
+    return {
+        one.wire: one.type.values[0]
+        for one in type_.fields
+        if one.required and isinstance(one.type, LiteralOf) and len(one.type.values) == 1
+    }
+
+
+def plain(expression: TypeExpr, types: Mapping[str, TypeIR]) -> TypeExpr:
+    """What an alias stands for."""
+    while isinstance(expression, Ref):
+        named = types.get(str(expression.name))
+        if not isinstance(named, AliasIR):
+            break
+        expression = named.type
+    return expression
+
+
+def flat(arms: Iterable[TypeExpr], types: Mapping[str, TypeIR]) -> Iterator[TypeExpr]:
+    """Alternatives without names and unions around them, except unions that a tag tells apart."""
+    for arm in arms:
+        meant = plain(arm, types)
+        if isinstance(meant, OneOf):
+            yield from flat(meant.arms, types)
+            continue
+        named = types.get(str(meant.name)) if isinstance(meant, Ref) else None
+        if isinstance(named, UnionIR) and named.tag is None:
+            yield from flat(named.arms, types)
+        else:
+            yield meant
+
+
+def alternatives(type_: TypeIR) -> tuple[TypeExpr, ...]:
+    """The arms of a union, or the type itself."""
+    return type_.arms if isinstance(type_, UnionIR) else (Ref(ClassName(type_.name)),)
+
+
+def arms_of(expression: TypeExpr) -> tuple[TypeExpr, ...]:
+    """The arms of a union without a name, or the expression itself."""
+    return expression.arms if isinstance(expression, OneOf) else (expression,)
+
+
+def accepts(target: TypeExpr, source: TypeExpr) -> bool:
+    """Whether every value of a source that is no object and no array is one of the target."""
+    match source, target:
+        case LiteralOf(ours), LiteralOf(theirs):
+            return set(ours) <= set(theirs)
+        case LiteralOf(ours), Scalar("string"):
+            return all(isinstance(value, str) for value in ours)
+        case Scalar("integer"), Scalar("number"):
+            return True
+        case _:
+            return source == target
+
+
+def said(expression: TypeExpr) -> str:
+    """An expression in words, for a problem."""
+    match expression:
+        case Ref(name):
+            return str(name)
+        case Scalar(kind):
+            return f"an {kind}" if kind == "integer" else f"a {kind}"
+        case LiteralOf(values):
+            return " or ".join(map(str, values))
+        case ListOf(item):
+            return f"an array of {said(item)}"
+        case MapOf():
+            return "an object with free keys"
+        case OneOf(arms):
+            return " or ".join(map(said, arms))
+        case _:
+            return "anything"
+
+
+def by_name(fields: Iterable[FieldIR]) -> dict[str, FieldIR]:
+    """Members by their names on the wire."""
+    return {one.wire: one for one in fields}
+
+
+def declared(expression: TypeExpr, types: Mapping[str, TypeIR]) -> tuple[FieldIR, ...]:
+    """The members of an object; none of one with free keys."""
+    found = types[str(expression.name)] if isinstance(expression, Ref) else None
+    return found.fields if isinstance(found, ObjectIR) else ()

@@ -1,0 +1,200 @@
+"""The tables of a pair of revisions: both directions, cut down to what changes."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any
+
+from mcp_protogen.config import Options
+from mcp_protogen.ir import MethodIR, Ref, RevisionIR
+from mcp_protogen.names import ClassName
+from mcp_protogen.problems import Problem, ProblemError, raise_errors
+from mcp_protogen.resources import schema_folder
+from mcp_protogen.runtime.translation.plans import (
+    Arms,
+    Direction,
+    Each,
+    Either,
+    Members,
+    Method,
+    Plan,
+    Step,
+    To,
+    When,
+    Whole,
+)
+from mcp_protogen.store.rules import Rule, Translation, Way, between, place_of
+from mcp_protogen.translate.ruling import Ruling
+from mcp_protogen.translate.walk import Walk
+from mcp_protogen.translate.work import Pair, key_of, works
+
+# What is exchanged outside the methods that both have, in any era.
+_BESIDE = ("ClientCapabilities", "Implementation", "ServerCapabilities")
+
+
+@dataclass(frozen=True, slots=True)
+class PairTables:
+    """How values get from an older revision to a newer one, and back."""
+
+    older: RevisionIR
+    newer: RevisionIR
+    up: Direction
+    down: Direction
+
+
+def all_tables(revisions: Mapping[str, RevisionIR], options: Options) -> tuple[PairTables, ...]:
+    """The tables of each pair of revisions, adjacent or not.
+
+    Raises `ProblemError` (`undecided-difference`) with every difference that the types do not
+    decide and no rule does.
+    """
+    made: list[PairTables] = []
+    problems: list[Problem] = []
+    for older, newer in combinations(sorted(revisions), 2):
+        steps = between(schema_folder(), older, newer, options)
+        try:
+            made.append(pair_tables(revisions[older], revisions[newer], steps))
+        except ProblemError as error:
+            problems += error.problems
+    raise_errors(problems)
+    return tuple(made)
+
+
+def pair_tables(older: RevisionIR, newer: RevisionIR, steps: tuple[Translation, ...]) -> PairTables:
+    """The tables of one pair; see `all_tables`."""
+    up, found = _direction(older, newer, "up", steps)
+    down, more = _direction(newer, older, "down", steps)
+    problems = [*found, *more]
+    if problems:
+        raise ProblemError(*problems)
+    return PairTables(older, newer, up, down)
+
+
+def _direction(
+    source: RevisionIR, target: RevisionIR, way: Way, steps: tuple[Translation, ...]
+) -> tuple[Direction, list[Problem]]:
+    walk = Walk(source, target, way, Ruling(steps, way))
+    methods = dict(_methods(walk))
+    for name in _BESIDE:
+        if _has(source, name) and _has(target, name):
+            walk.between(Ref(ClassName(name)), Ref(ClassName(name)), name)
+    plans, named = _cut(walk.plans)
+    direction = Direction(
+        source.id,
+        target.id,
+        methods={name: _rewritten(method, named) for name, method in sorted(methods.items())},
+        plans=dict(sorted(plans.items())),
+        same=dict(sorted(_same(walk.plans, plans, named))),
+        errors=_errors(walk.ruling),
+    )
+    newer = target.id if way == "up" else source.id
+    problems = [_problem(one.at, one.what, walk, newer) for one in walk.undecided]
+    if [step.newer for step in steps] == [newer]:
+        # Between revisions further apart, what a rule is about may have come and gone.
+        problems += [_idle(rule) for rule in walk.ruling.idle()]
+    return direction, problems
+
+
+def _has(revision: RevisionIR, name: str) -> bool:
+    return any(str(one.name) == name for one in revision.types)
+
+
+def _problem(at: str, what: str, walk: Walk, newer: str) -> Problem:
+    return Problem(
+        "undecided-difference",
+        f"from {walk.source.id} to {walk.target.id}, {at}: {what}",
+        place_of(newer),
+        "/rules",
+        "a rule has to say what becomes of it: here, or in a file given with --rules",
+    )
+
+
+def _idle(rule: Rule) -> Problem:
+    place, _, pointer = rule.place.partition("#")
+    hint = "name a type, a member (Type.member) or an arm (Type[tag]) of the newer revision"
+    return Problem(
+        "bad-rule", f"on the way {rule.way}, nothing is at {rule.at}", place, pointer, hint
+    )
+
+
+def _methods(walk: Walk) -> Iterator[tuple[str, Method]]:
+    theirs = {method.method: method for method in walk.target.methods}
+    for method in walk.source.methods:
+        other = theirs.get(method.method)
+        if other is not None:
+            yield method.method, Method(
+                walk.between(Ref(method.params), Ref(other.params), method.method),
+                _result(walk, method, other),
+            )
+
+
+def _result(walk: Walk, ours: MethodIR, theirs: MethodIR) -> Step | None:
+    if not ours.results or not theirs.results:
+        return None
+    return walk.between(Ref(ours.results[0]), Ref(theirs.results[0]), ours.method)
+
+
+def _errors(ruling: Ruling) -> Mapping[tuple[str, int], tuple[int, str]]:
+    return {(one.method, one.was): (one.becomes, one.reason) for one in ruling.codes}
+
+
+# Cutting down: a plan without anything to do goes, and what refers to it with it.
+
+
+def _cut(walked: Mapping[Pair, Plan]) -> tuple[dict[str, Plan], Mapping[str, str]]:
+    """The plans that do something, by their final names, and these names by the walk's keys."""
+    every = {key_of(pair) for pair in walked}
+    idle = {key for key in every if not works(To(key), walked)}
+    working = {pair: plan for pair, plan in walked.items() if key_of(pair) not in idle}
+    named = dict(_names(working))
+    plans = {named[key_of(pair)]: _rewritten(plan, named) for pair, plan in working.items()}
+    return plans, named
+
+
+def _names(working: Mapping[Pair, Plan]) -> Iterator[tuple[str, str]]:
+    """A plan is called after its source, if all plans of that source do the same."""
+    for pair, plan in working.items():
+        others = [other for one, other in working.items() if one.source == pair.source]
+        alike = all(replace(other, becomes=plan.becomes) == plan for other in others)
+        yield key_of(pair), pair.source if alike else key_of(pair)
+
+
+def _same(
+    walked: Mapping[Pair, Plan], plans: Mapping[str, Plan], named: Mapping[str, str]
+) -> Iterator[tuple[str, str]]:
+    for pair, plan in walked.items():
+        if key_of(pair) not in named and plan.becomes and pair.source not in plans:
+            yield pair.source, pair.target
+
+
+def _rewritten(part: Any, named: Mapping[str, str]) -> Any:
+    """`part` with the final names of plans, and without steps that lead to nothing."""
+    match part:
+        case To(key):
+            return To(named[key]) if key in named else None
+        case Each(step):
+            inner = _rewritten(step, named)
+            return None if inner is None else Each(inner)
+        case Either(of_object, of_array):
+            made = Either(_rewritten(of_object, named), _rewritten(of_array, named))
+            return None if made == Either() else made
+        case When(cases, otherwise):
+            kept = tuple((member, value, _rewritten(step, named)) for member, value, step in cases)
+            last = _rewritten(otherwise, named)
+            idle = last is None and all(step is None for _, _, step in kept)
+            return None if idle else When(kept, last)
+        case Method(params, result):
+            return Method(_rewritten(params, named), _rewritten(result, named))
+        case Members():
+            return replace(part, inside=_kept(part.inside, named))
+        case Arms():
+            return replace(part, arms=_kept(part.arms, named))
+        case Whole():
+            return replace(part, step=_rewritten(part.step, named))
+        case _:
+            return part
+
+
+def _kept(steps: Mapping[str, Step], named: Mapping[str, str]) -> dict[str, Step]:
+    made = {name: _rewritten(step, named) for name, step in steps.items()}
+    return {name: step for name, step in made.items() if step is not None}

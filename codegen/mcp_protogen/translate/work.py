@@ -1,0 +1,59 @@
+"""Which plans do anything: those that act themselves, and those that lead to one that does."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any, cast
+
+from mcp_protogen.runtime.translation.plans import Arms, Members, Plan, Step, To, Whole
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A type of the source and the type of the target that its values become."""
+
+    source: str
+    target: str
+
+
+def key_of(pair: Pair) -> str:
+    """What the plan for a pair is called while it is not known whether the source is enough."""
+    return f"{pair.source} as {pair.target or 'an object'}"
+
+
+def works(step: Step | None, plans: Mapping[Pair, Plan]) -> bool:
+    """Whether a step does anything, by the plans it leads to."""
+    by_key = {key_of(pair): plan for pair, plan in plans.items()}
+    waiting, seen = list(plans_in(step)), set[str]()
+    while waiting:
+        key = waiting.pop()
+        if key not in seen:
+            seen.add(key)
+            if acts(by_key[key]):
+                return True
+            waiting += plans_in(by_key[key])
+    return False
+
+
+def acts(plan: Plan) -> bool:
+    """Whether a plan does anything by itself."""
+    match plan:
+        case Members():
+            # What is emptied was there to hold members that go.
+            parts = (plan.apply, plan.drop, plan.move, plan.unmeant, plan.add, plan.finish)
+            return any(parts)
+        case Arms() | Whole():
+            return bool(plan.apply)
+
+
+def plans_in(part: Any) -> Iterator[str]:
+    """The plans that a plan, or a step, or anything made of them, leads to."""
+    if isinstance(part, To):
+        yield part.plan
+    elif isinstance(part, Mapping):
+        yield from plans_in(tuple(cast("Mapping[str, object]", part).values()))
+    elif isinstance(part, tuple):
+        for inner in cast("tuple[object, ...]", part):
+            yield from plans_in(inner)
+    elif is_dataclass(part):
+        for one in fields(part):
+            yield from plans_in(getattr(part, one.name))
