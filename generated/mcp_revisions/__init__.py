@@ -33,6 +33,9 @@ if TYPE_CHECKING:
         RemoteError as RemoteError,
         RequestTimeout as RequestTimeout,
     )
+    from ._runtime.handlers import (
+        handles as handles,
+    )
     from ._runtime.memory import (
         connect_in_memory as connect_in_memory,
     )
@@ -49,6 +52,14 @@ if TYPE_CHECKING:
     from ._runtime.serve import (
         serve as serve,
     )
+    from ._runtime.translation.losses import (
+        Loss as Loss,
+        Translated as Translated,
+        Untranslatable as Untranslatable,
+    )
+    from ._runtime.translation.notice import (
+        Lost as Lost,
+    )
     from ._runtime.transport import (
         Opener as Opener,
         Received as Received,
@@ -62,16 +73,22 @@ if TYPE_CHECKING:
         launch as launch,
     )
     from ._runtime.transports.stdio import (
+        open_stdio as open_stdio,
         run_stdio as run_stdio,
         serve_stdio as serve_stdio,
     )
+    from .translate import Bridge as Bridge
+    from .translate import translate as translate
 
 __all__ = [
+    "Bridge",
     "Disconnected",
     "InvalidParams",
     "LineProtocol",
     "LineTransport",
     "LocalError",
+    "Loss",
+    "Lost",
     "McpError",
     "MethodNotFound",
     "MissingCapability",
@@ -85,16 +102,21 @@ __all__ = [
     "Received",
     "RemoteError",
     "RequestTimeout",
+    "Translated",
     "Transport",
+    "Untranslatable",
     "Verdict",
     "connect",
     "connect_in_memory",
+    "handles",
     "launch",
     "load",
+    "open_stdio",
     "page",
     "run_stdio",
     "serve",
     "serve_stdio",
+    "translate",
     "v2024_11_05",
     "v2025_03_26",
     "v2025_06_18",
@@ -135,24 +157,38 @@ _ELSEWHERE = {
     "ProtocolError": "errors",
     "RemoteError": "errors",
     "RequestTimeout": "errors",
+    "handles": "handlers",
     "connect_in_memory": "memory",
     "Options": "options",
     "Progress": "options",
     "page": "pagination",
     "Verdict": "probe",
     "serve": "serve",
+    "Loss": "translation.losses",
+    "Translated": "translation.losses",
+    "Untranslatable": "translation.losses",
+    "Lost": "translation.notice",
     "Opener": "transport",
     "Received": "transport",
     "Transport": "transport",
     "LineProtocol": "transports.lines",
     "LineTransport": "transports.lines",
     "launch": "transports.process",
+    "open_stdio": "transports.stdio",
     "run_stdio": "transports.stdio",
     "serve_stdio": "transports.stdio",
 }
 
 
 def __getattr__(name: str) -> Any:
+    if name == "translate":
+        from importlib import import_module
+
+        return import_module(f"{__name__}.translate")
+    if name == "Bridge":
+        from importlib import import_module
+
+        return import_module(f"{__name__}.translate").Bridge
     if name in _ELSEWHERE:
         from importlib import import_module
 

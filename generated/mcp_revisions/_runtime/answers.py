@@ -9,7 +9,7 @@ Models are as strict as the schema. Where the pages ask a receiver to be kinder,
 rules say so, and what is missing or out of range is put right here, in a copy.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, Final, NamedTuple
 
@@ -37,23 +37,32 @@ def result_reader(spec: RequestSpec[Any, Any], rules: Rules) -> Validate:
     Classes that nothing tells apart are left to Pydantic, which takes the one that fits best. The
     function raises `pydantic.ValidationError` and `UnknownResultType`.
     """
-    read = _by_value(spec)
+    read, forgive = _by_value(spec), forgiver(spec, rules)
+    return read if forgive is None else lambda value: read(forgive(value))
+
+
+@cache
+def forgiver(spec: RequestSpec[Any, Any], rules: Rules) -> Callable[[Any], Any] | None:
+    """What makes of a decoded result one that the models accept, where the pages ask for it.
+
+    None if there is nothing to forgive. The function raises `UnknownResultType`.
+    """
     needed = required_members(spec.results[0])
     lenient = [one for one in rules.leniency if one.member in needed]
     types = frozenset(rules.result_types) if _RESULT_TYPE in needed else frozenset[str]()
     if not lenient and not types:
-        return read
+        return None
     plain_only = len(spec.results) == 1
 
     def forgiving(value: Any) -> Any:
         if not is_object(value):
-            return read(value)
+            return value
         given = value.get(_RESULT_TYPE, "complete")
         if given == "complete":
             value = _forgiven(value, lenient)
         elif types and type(given) is str and (plain_only or given not in types):
             raise UnknownResultType(given)
-        return read(value)
+        return value
 
     return forgiving
 

@@ -1,9 +1,8 @@
 """The client: one connection to a server, its calls and its handlers in one class."""
 
-from asyncio import TaskGroup
 from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeVar, Unpack
+from typing import Any, ClassVar, Protocol, TypeVar, Unpack
 
 from . import gate
 from .dispatch import Notification, Request
@@ -14,8 +13,10 @@ from .options import CallOptions
 from .peer import Peer
 from .probe import Verdict
 from .spec import RequestSpec, Role
+from .tasks import together
 
 P = TypeVar("P")
+R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,26 @@ class Agreement:
     endpoint: Endpoint
     verdict: Verdict
     instructions: str | None
+    ways: "Ways | None" = None
+    """How the messages of one era get through to a server of the other."""
+
+
+class Ways(Protocol):
+    """What takes the place of the connection where client and server are of different eras."""
+
+    async def open(self) -> None:
+        """Say what holds for the whole connection."""
+        ...
+
+    async def request(self, spec: RequestSpec[Any, Any], params: Any, options: CallOptions) -> Any:
+        """See `Peer.request`."""
+        ...
+
+    def heed(
+        self, notification: Notification[Any], meta: Mapping[str, Any]
+    ) -> Awaitable[None] | None:
+        """Whatever the client wants to do about a notification."""
+        ...
 
 
 class ClientBase(Peer, Handlers):
@@ -33,6 +54,12 @@ class ClientBase(Peer, Handlers):
     ROLE: ClassVar[Role] = "client"
 
     _agreement: Agreement | None = None
+
+    @property
+    def revision(self) -> str:
+        """The revision that was agreed on with the server; the client's own before that."""
+        agreed = self._agreement
+        return self.TABLE.revision if agreed is None else agreed.verdict.revision
 
     @property
     def verdict(self) -> Verdict:
@@ -57,6 +84,16 @@ class ClientBase(Peer, Handlers):
         self._agreement = agreement
         self._endpoint = agreement.endpoint
 
+    async def request(
+        self, spec: RequestSpec[P, R], params: P | None, **options: Unpack[CallOptions]
+    ) -> R:
+        """See `Peer.request`."""
+        ways = self._agreed().ways
+        if ways is None:
+            return await super().request(spec, params, **options)
+        result: R = await ways.request(spec, params, options)
+        return result
+
     def _peer_declared(self) -> Mapping[str, Any]:
         return self._agreed().endpoint.connection.declared["server"]
 
@@ -71,10 +108,14 @@ class ClientBase(Peer, Handlers):
         Each round is a request of its own, with a new id. Raises `InvalidAnswer` if the server
         asks too often, or for what the client has not declared (2026-07-28, basic/patterns/mrtr).
         """
-        for _ in range(self._connected().options.max_rounds):
+        left = self._connected().options.max_rounds
+        while True:
             result = await self.request(spec, params, **options)
             if isinstance(result, spec.results[0]):
                 return result
+            left -= 1
+            if left <= 0:
+                break
             params = await self._next_round(params, result)
         raise InvalidAnswer(f"{spec.method} asks for more input again and again")
 
@@ -87,7 +128,7 @@ class ClientBase(Peer, Handlers):
         async def respond(key: str, question: Any) -> None:
             responses[key] = await self._answer(question.method, question.params)
 
-        await _together([respond(key, question) for key, question in questions.items()])
+        await together([respond(key, question) for key, question in questions.items()])
         update = {"input_responses": responses or None, "request_state": result.request_state}
         return params.model_copy(update=update)
 
@@ -102,18 +143,20 @@ class ClientBase(Peer, Handlers):
     async def _answer(self, method: str, params: Any) -> Any:
         """Answer a question that came inside a result."""
         spec, name = self.INPUT_REQUESTS[method]
-        return await getattr(self, name)(spec.params() if params is None else params)
+        handler = self.bound(self.revision).get(method) or getattr(self, name)
+        return await handler(spec.params() if params is None else params)
 
 
 class ClientSide:
     """A client on its connection: what the runtime itself answers, and what the client does."""
 
-    __slots__ = ("_handlers",)
+    __slots__ = ("_handlers", "ways")
 
-    def __init__(self, client: ClientBase) -> None:
-        self._handlers = client.bound()
+    def __init__(self, client: ClientBase, revision: str) -> None:
+        self._handlers = client.bound(revision)
+        self.ways: Ways | None = None
 
-    async def serve(self, request: Request[Any], meta: Mapping[str, Any]) -> Any:
+    async def serve(self, request: Request[Any], raw: Mapping[str, Any]) -> Any:
         """The result of a request that the server sends."""
         method = request.spec.method
         handler = self._handlers.get(method)
@@ -127,15 +170,7 @@ class ClientSide:
         self, notification: Notification[Any], meta: Mapping[str, Any]
     ) -> Awaitable[None] | None:
         """Whatever the client wants to do about a notification."""
+        if self.ways is not None:
+            return self.ways.heed(notification, meta)
         handler = self._handlers.get(notification.spec.method)
         return None if handler is None else handler(notification.params)
-
-
-async def _together(work: list[Any]) -> None:
-    """Await all; the first failure ends the others and is raised as it is."""
-    try:
-        async with TaskGroup() as group:
-            for one in work:
-                group.create_task(one)
-    except BaseExceptionGroup as failures:
-        raise failures.exceptions[0] from None

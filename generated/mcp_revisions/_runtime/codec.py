@@ -12,6 +12,7 @@ from typing import Any, Final, TypeAlias, TypeVar, get_args
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError, to_json
 
+from .answers import result_reader
 from .dispatch import (
     Calls,
     Error,
@@ -27,8 +28,9 @@ from .dispatch import (
 )
 from .errors import InvalidAnswer, InvalidRequest, LocalError, RequestId
 from .jsonrpc import kind_of, parse, write_call, write_error, write_result
-from .jsonvalue import is_array
+from .jsonvalue import JSONObject, is_array
 from .meta import written
+from .model import Validate, validator_of
 from .spec import ErrorSpec, NotificationSpec, RequestSpec, Role, Rules
 
 P = TypeVar("P")
@@ -78,6 +80,11 @@ class MethodTable:
         self._requests = {role: Calls(requests, role) for role in _ROLES}
         self._notifications = {role: Calls(notifications, role) for role in _ROLES}
 
+    @property
+    def wire(self) -> "MethodTable":
+        """The table of the revision that is on the wire: this one, unless it translates."""
+        return self
+
     def request(self, method: str, sender: Role) -> RequestSpec[Any, Any] | None:
         """The request of that wire name that `sender` may send, if there is one."""
         spec = self.requests.get(method)
@@ -104,7 +111,7 @@ class MethodTable:
         spec = pending(message["id"])
         if spec is None:
             raise InvalidAnswer("a result for a request that is not pending", id=message["id"])
-        return read_result(spec, message, self.rules)
+        return read_result(spec, message, self.result_reader(spec))
 
     def members(self, value: object) -> list[Any] | None:
         """The messages of a decoded batch, or None if `value` is not an array.
@@ -159,18 +166,22 @@ class MethodTable:
             return read_error(message)
         if kind != "result":
             raise InvalidAnswer("not an answer")
-        outcome = read_result(spec, message, self.rules)
+        outcome = read_result(spec, message, self.result_reader(spec))
         if type(outcome) is not Result:
             raise outcome.error()
         return outcome
 
     def read_result(self, spec: RequestSpec[Any, R], result: Any) -> R:
         """Read the decoded result of a request made with `spec`; raises `InvalidAnswer`."""
-        outcome = read_result(spec, {"id": 0, "result": result}, self.rules)
+        outcome = read_result(spec, {"id": 0, "result": result}, self.result_reader(spec))
         if type(outcome) is not Result:
             raise outcome.error()
         value: R = outcome.value
         return value
+
+    def result_reader(self, spec: RequestSpec[Any, Any]) -> Validate:
+        """What reads the decoded results of `spec`."""
+        return result_reader(spec, self.rules)
 
     def serialise_request(
         self,
@@ -187,7 +198,7 @@ class MethodTable:
         """
         if self.requests.get(spec.method) is not spec:
             raise LocalError(f"{spec.method} is not a request of {self.revision}")
-        return write_call(id, _method(spec), _params(spec, params, meta))
+        return write_call(id, method_text(spec), params_text(spec, params, meta))
 
     def serialise_notification(
         self, spec: NotificationSpec[P], params: P | None, *, meta: bytes | None = None
@@ -195,7 +206,7 @@ class MethodTable:
         """A notification as JSON text, `meta` as for a request; raises `LocalError`."""
         if self.notifications.get(spec.method) is not spec:
             raise LocalError(f"{spec.method} is not a notification of {self.revision}")
-        return write_call(None, _method(spec), _params(spec, params, meta))
+        return write_call(None, method_text(spec), params_text(spec, params, meta))
 
     def serialise_result(
         self, spec: RequestSpec[Any, R], id: RequestId, result: R, *, meta: bytes | None = None
@@ -203,7 +214,45 @@ class MethodTable:
         """The result of a request as JSON text, `meta` as for a request; raises `LocalError`."""
         if type(result) not in spec.results and not isinstance(result, spec.results):
             raise LocalError(f"{type(result).__name__} is not a result of {spec.method}")
-        return write_result(id, _body(spec.method, result, meta))
+        return write_result(id, body_text(spec.method, result, meta))
+
+    def write_question(self, spec: RequestSpec[P, Any], params: P | None) -> JSONObject:
+        """A request that travels inside a result, as a JSON object; raises `LocalError`."""
+        model: Any = params
+        given = {} if model is None else {"params": model.to_wire()}
+        return {"method": spec.method, **given}
+
+    def read_response(self, spec: RequestSpec[Any, R], value: Any) -> R:
+        """What answers such a request, which was found to be valid on the wire."""
+        response: R = validator_of(spec.results[0])(value)
+        return response
+
+    def declared_by(self, role: Role, capabilities: JSONObject) -> JSONObject:
+        """The capabilities that came over the wire, as this side's own revision has them."""
+        return capabilities
+
+    def called(self, info: JSONObject) -> JSONObject:
+        """What the peer calls itself, as this side's own revision has it."""
+        return info
+
+    def presuming(self, members: Mapping[str, Any]) -> "MethodTable":
+        """The same table, for a connection whose requests all have these members in `_meta`."""
+        return self
+
+    def admit(self, method: str, sender: Role) -> None:
+        """Raise `LocalError` for a method that is not this side's to send on the wire."""
+
+    def lost(self, method: str, error: LocalError) -> None:
+        """Take note that a message was not sent because it cannot be said on the wire."""
+        raise error
+
+    def code_to_send(self, method: str, code: int) -> int:
+        """The code on the wire of an error that answers a method."""
+        return code
+
+    def code_that_came(self, method: str, code: int) -> int:
+        """The code, in this side's own revision, of an error that answered a method."""
+        return code
 
     def serialise_error(
         self, id: RequestId | None, code: int, message: str, data: Any = None
@@ -218,7 +267,8 @@ class MethodTable:
 
 
 @cache
-def _method(spec: RequestSpec[Any, Any] | NotificationSpec[Any]) -> bytes:
+def method_text(spec: RequestSpec[Any, Any] | NotificationSpec[Any]) -> bytes:
+    """The name of a method as JSON text."""
     return to_json(spec.method)
 
 
@@ -235,16 +285,17 @@ def _classes_in(expression: Any) -> Iterator[type]:
         yield from _classes_in(part)
 
 
-def _params(
+def params_text(
     spec: RequestSpec[Any, Any] | NotificationSpec[Any], params: object, meta: bytes | None
 ) -> bytes | None:
+    """Params as JSON text; None if they are left out. Raises `LocalError`."""
     if params is None:
         if not spec.params_required:
             return None if meta is None else written(None, meta)
         params = _left_out(spec)
     elif not isinstance(params, _params_classes(spec)):
         raise LocalError(f"{type(params).__name__} is not what {spec.method} carries")
-    return _body(spec.method, params, meta)
+    return body_text(spec.method, params, meta)
 
 
 def _left_out(spec: RequestSpec[Any, Any] | NotificationSpec[Any]) -> object:
@@ -255,7 +306,8 @@ def _left_out(spec: RequestSpec[Any, Any] | NotificationSpec[Any]) -> object:
         raise LocalError(f"{spec.method} needs params") from None
 
 
-def _body(method: str, model: Any, meta: bytes | None) -> bytes:
+def body_text(method: str, model: Any, meta: bytes | None) -> bytes:
+    """A model as JSON text, with members in its `_meta`; raises `LocalError`."""
     try:
         body: bytes = model.to_json() if meta is None else written(model, meta)
     except PydanticSerializationError as error:

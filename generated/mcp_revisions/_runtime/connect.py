@@ -2,30 +2,32 @@
 
 import asyncio
 from asyncio import CancelledError
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from logging import getLogger
-from typing import Final, TypeVar, overload
+from typing import Final, Protocol, TypedDict, TypeVar, Unpack, overload
 
 from . import jsonrpc, probe
-from .client import Agreement, ClientBase, ClientSide
+from .client import Agreement, ClientBase, ClientSide, Ways
 from .connection import INITIALIZED, Connection
 from .dialogue import Dialogue
 from .endpoint import Endpoint
 from .envelope import SERVER_INFO, client_envelope, members
 from .errors import Disconnected, RemoteError
+from .faces import Face, Faces
 from .jsonvalue import JSONObject, is_object
 from .lifecycle import Event as Step
 from .lifecycle import State
-from .negotiate import Offer, Offered
 from .options import Options
 from .outbox import Outbox
 from .probe import Verdict
 from .reading import read
+from .revision import Revision, siblings
 from .tasks import Tasks
 from .transport import Opener, Received
 
 C = TypeVar("C", bound=ClientBase)
+C_co = TypeVar("C_co", bound=ClientBase, covariant=True)
 C1 = TypeVar("C1", bound=ClientBase)
 C2 = TypeVar("C2", bound=ClientBase)
 C3 = TypeVar("C3", bound=ClientBase)
@@ -34,65 +36,94 @@ _log: Final = getLogger(__name__)
 _USUAL: Final = Options()
 
 
+class RevisionModule(Protocol[C_co]):
+    """The module of one revision in a generated package."""
+
+    __name__: str
+
+    @property
+    def Client(self) -> Callable[[], C_co]:
+        """The client of that revision."""
+        ...
+
+
+class Settings(TypedDict, total=False):
+    """What a connection may be given besides its clients; `connect` says what it means."""
+
+    revisions: Iterable[Revision] | None
+    options: Options
+    verdict: Verdict | None
+
+
 @overload
 def connect(
-    open: Opener, client: C, /, *, options: Options = ..., verdict: Verdict | None = ...
+    open: Opener, client: C, /, **settings: Unpack[Settings]
 ) -> AbstractAsyncContextManager[C]: ...
 @overload
 def connect(
-    open: Opener, one: C1, two: C2, /, *, options: Options = ..., verdict: Verdict | None = ...
+    open: Opener, /, *, as_: RevisionModule[C], **settings: Unpack[Settings]
+) -> AbstractAsyncContextManager[C]: ...
+@overload
+def connect(
+    open: Opener, one: C1, two: C2, /, **settings: Unpack[Settings]
 ) -> AbstractAsyncContextManager[C1 | C2]: ...
 @overload
 def connect(
-    open: Opener,
-    one: C1,
-    two: C2,
-    three: C3,
-    /,
-    *,
-    options: Options = ...,
-    verdict: Verdict | None = ...,
+    open: Opener, one: C1, two: C2, three: C3, /, **settings: Unpack[Settings]
 ) -> AbstractAsyncContextManager[C1 | C2 | C3]: ...
 @overload
 def connect(
-    open: Opener, /, *clients: ClientBase, options: Options = ..., verdict: Verdict | None = ...
+    open: Opener, /, *clients: ClientBase, **settings: Unpack[Settings]
 ) -> AbstractAsyncContextManager[ClientBase]: ...
 def connect(
     open: Opener,
     /,
     *clients: ClientBase,
+    as_: RevisionModule[ClientBase] | None = None,
+    revisions: Iterable[Revision] | None = None,
     options: Options = _USUAL,
     verdict: Verdict | None = None,
 ) -> AbstractAsyncContextManager[ClientBase]:
     """Connect to a server; gives the one of `clients` whose revision was agreed on.
 
-    Their revisions are all that is ever agreed to. `verdict` is what `client.verdict` said after an
-    earlier connection to the same server: it spares the probe, and is put aside if it proves wrong.
+    Their revisions are all that is ever agreed to, or else `revisions`, if these are given. What is
+    said in one that has no client is translated for the client of the next newer one, or else of
+    the newest; `options.on_loss` is told of what cannot be carried. `as_`, the module of a
+    revision, is short for its plain client in all revisions of the package. `verdict` is what
+    `client.verdict` said after an earlier connection to the same server: it spares the probe, and
+    is put aside if it proves wrong.
 
     Raises `NegotiationError` if there is no common revision, `RemoteError` or `McpError` if the
     server breaks off the handshake, `RequestTimeout` if it does not answer, `Disconnected` if it
     cannot be reached, and `ValueError` without a client or with two of the same revision. On
     leaving, calls without an answer raise `Disconnected`, and the transport is closed.
     """
+    if as_ is not None:
+        clients = (*clients, as_.Client())
+        revisions = siblings(as_.__name__) if revisions is None else revisions
     by_revision = {client.TABLE.revision: client for client in clients}
     if len(by_revision) < len(clients) or not clients:
         raise ValueError("connect needs at least one client, and one for a revision at most")
-    return _connected(by_revision, open, options, verdict)
+    faces = Faces(by_revision, revisions, options.on_loss)
+    return connected(faces, open, options, verdict)
 
 
 @asynccontextmanager
-async def _connected(
-    clients: Mapping[str, ClientBase], open: Opener, options: Options, verdict: Verdict | None
+async def connected(
+    faces: Faces[ClientBase], open: Opener, options: Options, verdict: Verdict | None = None
 ) -> AsyncGenerator[ClientBase, None]:
-    negotiating = _Negotiating(clients, open, options, verdict)
+    """See `connect`."""
+    negotiating = _Negotiating(faces, open, options, verdict)
     try:
         adopted = await negotiating.run()
         dialogue = negotiating.dialogue
-        client = clients[adopted.verdict.revision]
+        face = faces[adopted.verdict.revision]
         tasks, outbox = Tasks(), Outbox(dialogue.transport, options.max_outgoing)
-        endpoint = _endpoint(client, adopted, dialogue.next_id, outbox, tasks, options)
-        async with _running(endpoint, dialogue, outbox):
-            yield client
+        agreed = _agreement(face, adopted, dialogue.next_id, outbox, tasks, options)
+        async with _running(agreed.endpoint, dialogue, outbox):
+            if agreed.ways is not None:
+                await agreed.ways.open()
+            yield face.side
     finally:
         await negotiating.close()
 
@@ -102,17 +133,15 @@ class _Negotiating:
 
     def __init__(
         self,
-        clients: Mapping[str, ClientBase],
+        faces: Faces[ClientBase],
         open: Opener,
         options: Options,
         verdict: Verdict | None,
     ) -> None:
-        self._clients = clients
+        self._faces = faces
         self._open = open
         self._options = options
-        offered = sorted(clients.items())
-        offer = Offer(tuple(Offered(id, client.TABLE.rules.era) for id, client in offered))
-        self._negotiation = probe.Negotiation(offer, verdict)
+        self._negotiation = probe.Negotiation(faces.offer, verdict)
         self._dialogue: Dialogue | None = None
 
     @property
@@ -147,17 +176,17 @@ class _Negotiating:
         self._dialogue = Dialogue(await self._open(), next_id)
 
     async def _discover(self, version: str) -> probe.Outcome:
-        client = self._clients[version]
-        meta = client_envelope(version, client.declaration(), client.identity())
+        face = self._faces[version]
+        meta = client_envelope(version, face.declared, face.identity)
         params = {"_meta": meta}
         return await self.dialogue.ask("server/discover", params, self._options.probe_timeout)
 
     async def _initialize(self, version: str) -> probe.Outcome:
-        client = self._clients[version]
+        face = self._faces[version]
         params = {
             "protocolVersion": version,
-            "capabilities": client.declaration(),
-            "clientInfo": client.identity(),
+            "capabilities": face.declared,
+            "clientInfo": face.identity,
         }
         return await self.dialogue.ask("initialize", params, self._options.initialize_timeout)
 
@@ -168,37 +197,59 @@ class _Negotiating:
             await dialogue.transport.close()
 
 
-def _endpoint(
-    client: ClientBase,
+def _agreement(
+    face: Face[ClientBase],
     adopted: probe.Adopt,
     first_id: int,
     outbox: Outbox,
     tasks: Tasks,
     options: Options,
-) -> Endpoint:
+) -> Agreement:
     """The connection as it stands once a revision is agreed on; raises `RemoteError`."""
-    table, declared = client.TABLE, client.declaration()
+    table, client = face.table, face.side
     stateless = table.rules.era == "stateless"
     answered = "server/discover" if stateless else "initialize"
     result: JSONObject = table.read_result(table.requests[answered], adopted.result).to_wire()
+    server = table.declared_by("server", result["capabilities"])
     connection = Connection(
         table,
         "client",
-        {"client": declared, "server": result["capabilities"]},
+        {"client": client.declaration(), "server": server},
         state=State.OPEN_PENDING,
         first_id=first_id,
     )
     info = result.get("_meta", {}).get(SERVER_INFO) if stateless else result["serverInfo"]
-    connection.identity["client"] = client.identity()
+    connection.identity["client"] = face.identity
     if is_object(info):
-        connection.identity["server"] = info
+        connection.identity["server"] = table.called(info)
     if stateless:
-        meta = client_envelope(table.revision, declared, client.identity())
-        connection.envelope = members(meta)
-    side = ClientSide(client)
+        envelope = client_envelope(table.revision, face.declared, face.identity)
+        connection.envelope = members(envelope)
+    side = ClientSide(client, table.revision)
     endpoint = Endpoint(connection, outbox, tasks, options, side.serve, side.heed)
-    client.adopt(Agreement(endpoint, adopted.verdict, result.get("instructions")))
-    return endpoint
+    instructions: str | None = result.get("instructions")
+    side.ways = _ways(face, endpoint, instructions)
+    agreed = Agreement(endpoint, adopted.verdict, instructions, side.ways)
+    client.adopt(agreed)
+    return agreed
+
+
+def _ways(face: Face[ClientBase], endpoint: Endpoint, instructions: str | None) -> Ways | None:
+    """How the messages of one era get through to the other; None if both are of the same."""
+    era = face.table.rules.era
+    if face.side.TABLE.rules.era == era:
+        return None
+    from .translation.table import TranslatingTable
+
+    assert isinstance(face.table, TranslatingTable)
+    if era == "stateless":
+        from .over_stateless import OverStateless
+
+        envelope = client_envelope(face.table.revision, face.declared, face.identity)
+        return OverStateless(face.side, endpoint, face.table, envelope)
+    from .over_handshake import OverHandshake
+
+    return OverHandshake(face.side, endpoint, face.table, instructions)
 
 
 @asynccontextmanager

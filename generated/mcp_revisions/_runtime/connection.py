@@ -117,6 +117,7 @@ class Connection:
         With `progress` the peer is asked to report how far it has come, under the id as token.
         """
         self._check(spec, params)
+        self.table.admit(spec.method, self.role)
         id = next(self._ids)
         data = self.table.serialise_request(spec, id, params, meta=self._meta(id, progress))
         pending = self._asked[id] = Pending(spec, patience, progress, now)
@@ -133,6 +134,7 @@ class Connection:
         self, spec: NotificationSpec[P], params: P | None, *, meta: bytes | None = None
     ) -> bytes:
         """A notification, with the members `meta` in its `_meta`; raises `LocalError`."""
+        self.table.admit(spec.method, self.role)
         self._check(spec, params)
         return self.table.serialise_notification(spec, params, meta=meta)
 
@@ -170,6 +172,10 @@ class Connection:
         """Stop waiting for the answer to the request `id`."""
         self._asked.pop(id, None)
 
+    def awaits_answer_to(self, id: object) -> bool:
+        """Whether an answer to the request `id` is awaited."""
+        return id in self._asked
+
     @property
     def awaits(self) -> bool:
         """Whether an answer of the peer is awaited."""
@@ -206,15 +212,16 @@ class Connection:
 
     def refuse(self, id: RequestId | None, error: ProtocolError) -> bytes | None:
         """The error that answers the request `id`; None if the revision has no words for it."""
-        if id is not None:
-            self._open.pop(id, None)
+        request = None if id is None else self._open.pop(id, None)
+        method = "" if request is None else request.spec.method
+        code = self.table.code_to_send(method, error.code)
         try:
-            return self.table.serialise_error(id, error.code, error.message, error.data)
+            return self.table.serialise_error(id, code, error.message, error.data)
         except LocalError:
             if id is None:
                 return None
             # What a handler put beside its error has no JSON form; the error itself still has.
-            return self.table.serialise_error(id, error.code, error.message)
+            return self.table.serialise_error(id, code, error.message)
 
     # What comes.
 
@@ -261,9 +268,12 @@ class Connection:
         return id not in self._open
 
     def _answered(self, answer: Result[Any] | Error) -> Event:
-        if answer.id is None or self._asked.pop(answer.id, None) is None:
+        pending = None if answer.id is None else self._asked.pop(answer.id, None)
+        if pending is None:
             return Ignored(InvalidAnswer("an answer to no open request", id=answer.id))
-        return answer
+        if isinstance(answer, Result):
+            return answer
+        return answer._replace(code=self.table.code_that_came(pending.spec.method, answer.code))
 
     def _requested(self, request: Request[Any], message: Any) -> Event:
         id, spec, params = request
@@ -284,7 +294,8 @@ class Connection:
         if self.role == "client" or self.table.rules.era == "handshake":
             return self.declared
         # Nothing is remembered from one request to the next (2026-07-28, basic, "Statelessness").
-        return {**self.declared, "client": client_capabilities(meta_of(message))}
+        declared = dict(client_capabilities(meta_of(message)))
+        return {**self.declared, "client": self.table.declared_by("client", declared)}
 
     def _undeclared(self, request: Request[Any], need: Requirement) -> Event:
         # A missing feature hides the whole method; a missing mode of it makes the params wrong

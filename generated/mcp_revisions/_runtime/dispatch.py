@@ -5,17 +5,17 @@ this sender may use in this revision (-32601), or its params do not fit the meth
 module reads; it answers nothing, remembers nothing and knows no capability.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final, Generic, Literal, NamedTuple, TypeVar, final
 
 from pydantic import ValidationError
 
-from .answers import UnknownResultType, result_reader
+from .answers import UnknownResultType
 from .errors import InvalidAnswer, InvalidParams, MethodNotFound, RemoteError, RequestId
 from .jsonvalue import JSONObject
 from .model import Validate, validator_of
 from .pointers import Problem, problems
-from .spec import NotificationSpec, RequestSpec, Role, Rules
+from .spec import NotificationSpec, RequestSpec, Role
 
 P = TypeVar("P")
 R = TypeVar("R")
@@ -93,15 +93,21 @@ SpecT = TypeVar("SpecT", bound=RequestSpec[Any, Any] | NotificationSpec[Any])
 class Calls(Generic[SpecT]):
     """The requests, or the notifications, that one side may send.
 
-    `known` holds those that came before, with what reads their params: a process that never sees a
-    method never builds its models.
+    `known` holds those that came before, with what reads their params, which `reader` makes: a
+    process that never sees a method never builds its models.
     """
 
-    __slots__ = ("_sender", "_specs", "known")
+    __slots__ = ("_reader", "_sender", "_specs", "known")
 
-    def __init__(self, specs: Mapping[str, SpecT], sender: Role) -> None:
+    def __init__(
+        self,
+        specs: Mapping[str, SpecT],
+        sender: Role,
+        reader: Callable[[SpecT], Validate] | None = None,
+    ) -> None:
         self._specs = specs
         self._sender: Role = sender
+        self._reader = reader
         self.known: dict[str, tuple[SpecT, Validate]] = {}
 
     def find(self, method: str) -> tuple[SpecT, Validate] | None:
@@ -109,7 +115,8 @@ class Calls(Generic[SpecT]):
         spec = self._specs.get(method)
         if spec is None or self._sender not in spec.senders:
             return None
-        found = self.known[method] = (spec, validator_of(spec.params))
+        read = validator_of(spec.params) if self._reader is None else self._reader(spec)
+        found = self.known[method] = (spec, read)
         return found
 
 
@@ -156,12 +163,14 @@ def read_notification(
         return Unfit("notification", None, method, problems(error, params, "/params"))
 
 
-def read_result(spec: RequestSpec[Any, R], message: JSONObject, rules: Rules) -> Result[R] | Unfit:
-    """What the result of a request made with `spec` comes to, by the rules of its revision."""
+def read_result(
+    spec: RequestSpec[Any, Any], message: JSONObject, read: Validate
+) -> Result[Any] | Unfit:
+    """What the result of a request made with `spec` comes to, if `read` reads its results."""
     id: RequestId = message["id"]
     result = message["result"]
     try:
-        return Result(id, result_reader(spec, rules)(result))
+        return Result(id, read(result))
     except UnknownResultType:
         return Unfit("result", id, spec.method, [_NO_RESULT_TYPE])
     except ValidationError as error:

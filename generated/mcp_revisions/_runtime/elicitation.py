@@ -30,6 +30,29 @@ def problems_of(content: object, schema: Schema, at: str) -> list[Problem]:
     return found
 
 
+def restored(content: object, schema: Schema) -> object:
+    """The content of a form as its schema has it, if choices came back as one text.
+
+    A revision without choices of several asks for a text instead, with commas between.
+    """
+    if not is_object(content):
+        return content
+    members: Mapping[str, Any] = schema.get("properties", {})
+    several = {
+        name
+        for name, value in content.items()
+        if isinstance(value, str) and members.get(name, {}).get("type") == "array"
+    }
+    return {
+        name: (
+            [part.strip() for part in value.split(",") if part.strip()]
+            if name in several
+            else value
+        )
+        for name, value in content.items()
+    }
+
+
 def _faults(value: object, schema: Schema) -> Iterator[str]:
     check = _CHECKS.get(schema.get("type", ""))
     if check is None:

@@ -5,22 +5,26 @@ and may call back to the peer that waits for it. Notifications are handled in th
 they came, and before the answers that came after them.
 """
 
+import asyncio
 from asyncio import get_running_loop
 from collections.abc import Awaitable, Callable, Mapping
 from logging import getLogger
 from typing import Any, Final, TypeVar
 
+from . import gate
 from .calls import Calls
 from .connection import Connection
 from .dispatch import Error, Notification, Request, Result
-from .envelope import meta_of
+from .envelope import meta_of, params_of
 from .errors import (
     INTERNAL_ERROR,
     Disconnected,
     InvalidParams,
     InvalidRequest,
+    LocalError,
     McpError,
     MethodNotFound,
+    MissingCapability,
     MissingClientCapability,
     ProtocolError,
     RemoteError,
@@ -30,8 +34,9 @@ from .jobs import Alone, Batch, Job, Jobs, Reply
 from .jsonvalue import is_array
 from .options import CallOptions, Options
 from .outbox import Outbox
-from .spec import NotificationSpec, RequestSpec
+from .spec import Capability, NotificationSpec, RequestSpec
 from .tasks import Tasks
+from .translation.losses import Untranslatable
 
 P = TypeVar("P")
 R = TypeVar("R")
@@ -41,6 +46,7 @@ _log: Final = getLogger(__name__)
 # The answers that a handler may choose; any other exception is a fault whose text stays here.
 _ANSWERS: Final = (
     McpError,
+    Untranslatable,
     InvalidRequest,
     MethodNotFound,
     InvalidParams,
@@ -51,11 +57,12 @@ _ANSWERS: Final = (
 class Endpoint:
     """One side of a connection in one revision.
 
-    `serve` answers a request, given the `_meta` that came with it; `heed` is told of notifications
+    `serve` answers a request, given its params as they came; `heed` is told of notifications
     and gives None if nobody is interested.
     """
 
     __slots__ = (
+        "_abandoned",
         "_alone",
         "_calls",
         "_ended",
@@ -92,6 +99,7 @@ class Endpoint:
         self._jobs = Jobs(self._respond, options.max_in_flight, tasks)
         self._alone = Alone(outbox, self._jobs)
         self._ended = False
+        self._abandoned = asyncio.Event()
 
     def now(self) -> float:
         """The time, in seconds of a clock that does not go back."""
@@ -108,8 +116,16 @@ class Endpoint:
     async def notify(
         self, spec: NotificationSpec[P], params: P | None, *, meta: bytes | None = None
     ) -> None:
-        """Send a notification; raises `LocalError` and `Disconnected`."""
-        await self.outbox.send(self.connection.notify(spec, params, meta=meta))
+        """Send a notification; raises `LocalError` and `Disconnected`.
+
+        One that the peer's revision has no words for is not sent, and reported as lost.
+        """
+        try:
+            data = self.connection.notify(spec, params, meta=meta)
+        except Untranslatable as error:
+            self.connection.table.lost(spec.method, error)
+            return
+        await self.outbox.send(data)
 
     # What comes.
 
@@ -137,7 +153,7 @@ class Endpoint:
 
     def _react(self, event: Event, message: Any, reply: Reply) -> None:
         if isinstance(event, Request):
-            self._start(Job(event, meta_of(message), reply))
+            self._start(Job(event, params_of(message), reply))
         elif isinstance(event, (Result, Error, Failure)):
             self._calls.settle(event)
         elif isinstance(event, Notification):
@@ -207,14 +223,42 @@ class Endpoint:
     async def _answer(self, job: Job) -> bytes | None:
         request = job.request
         try:
-            result = await self._serve(request, job.meta)
-            return self.connection.answer(request, result)
+            result = await self._serve(request, job.raw)
         except _ANSWERS as error:
             return self._refused(request, error)
+        except MissingCapability as error:
+            return self._refused(request, self._lacking(error))
+        except (RemoteError, Disconnected) as error:
+            # The peer, who was asked something meanwhile, is at fault, and no handler.
+            _log.warning("%s was not answered: %s", request.spec.method, error)
+            return self._refused(request, _fault("Internal error"))
         except Exception:
             # The peer learns that something failed, never what: texts of exceptions hold secrets.
             _log.exception("the handler of %s failed", request.spec.method)
-            return self._refused(request, ProtocolError("Internal error", code=INTERNAL_ERROR))
+            return self._refused(request, _fault("Internal error"))
+        return self._written(request, result)
+
+    def _written(self, request: Request[Any], result: Any) -> bytes | None:
+        try:
+            return self.connection.answer(request, result)
+        except Untranslatable as error:
+            _log.warning("the answer to %s cannot be sent: %s", request.spec.method, error)
+            return self._refused(request, _fault(str(error)))
+        except LocalError:
+            _log.exception("the handler of %s returned what cannot be sent", request.spec.method)
+            return self._refused(request, _fault("Internal error"))
+
+    def _lacking(self, error: MissingCapability) -> ProtocolError:
+        """What to say of a capability that a handler counted on."""
+        if error.role != self.connection.peer:
+            # This side forgot to declare it, which is nobody else's business.
+            _log.error("a handler failed: %s", error)
+            return _fault("Internal error")
+        required = gate.declare([Capability(self.connection.peer, error.steps)])
+        if self.connection.table.rules.era == "stateless":
+            return MissingClientCapability(str(error), required)
+        data = {"requiredCapabilities": required}
+        return ProtocolError(str(error), code=INTERNAL_ERROR, data=data)
 
     def _refused(self, request: Request[Any], error: ProtocolError) -> bytes | None:
         open = self.connection.is_open(request.id)
@@ -241,6 +285,11 @@ class Endpoint:
         """The peer will send nothing more: calls that wait for it fail."""
         self._calls.abandon(error)
         self._jobs.wake()
+        self._abandoned.set()
+
+    async def until_abandoned(self) -> None:
+        """Wait until the peer will send nothing more."""
+        await self._abandoned.wait()
 
     async def finish(self, within: float) -> None:
         """Answer what is open: with results for `within` seconds, then with errors."""
@@ -250,6 +299,10 @@ class Endpoint:
             data = self.connection.refuse(id, stopped)
             if data is not None:
                 self.outbox.put(data)
+
+
+def _fault(message: str) -> ProtocolError:
+    return ProtocolError(message, code=INTERNAL_ERROR)
 
 
 async def _heeded(work: Awaitable[None], method: str) -> None:

@@ -23,11 +23,21 @@ PROGRESS_TOKEN: Final = "progressToken"
 _NOTHING: Final[Mapping[str, Any]] = {}
 
 
+def params_of(message: Any) -> Mapping[str, Any]:
+    """The params of a decoded request or notification; empty if there are none."""
+    params = message.get("params")
+    return params if is_object(params) else _NOTHING
+
+
+def meta_in(params: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The `_meta` of params; empty if there is none."""
+    meta = params.get("_meta")
+    return meta if is_object(meta) else _NOTHING
+
+
 def meta_of(message: Any) -> Mapping[str, Any]:
     """The `_meta` of a decoded request or notification; empty if there is none."""
-    params = message.get("params")
-    meta = params.get("_meta") if is_object(params) else None
-    return meta if meta is not None and is_object(meta) else _NOTHING
+    return meta_in(params_of(message))
 
 
 def client_capabilities(meta: Mapping[str, Any]) -> Mapping[str, Any]:

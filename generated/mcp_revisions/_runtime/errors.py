@@ -52,6 +52,9 @@ class MissingCapability(LocalError):
         super().__init__(f"{method} needs the capability {path}{because}, which is not declared")
         self.path: Final = path
         self.condition: Final = condition
+        self.role, *steps = path.split(".")
+        """Which side would have to declare it."""
+        self.steps: Final = tuple(steps)
 
 
 class RemoteError(ProtocolError):

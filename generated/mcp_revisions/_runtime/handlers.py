@@ -5,7 +5,7 @@ subclass overrides is what it handles, and from that follows what it has to decl
 """
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, ClassVar, Final, TypeAlias
+from typing import Any, ClassVar, Final, TypeAlias, TypeVar
 
 from . import gate
 from .codec import MethodTable
@@ -38,15 +38,19 @@ class Handlers:
     """Capabilities to declare beside those, as a JSON object: modes, extensions, experiments."""
 
     @classmethod
-    def handled(cls) -> frozenset[str]:
-        """The wire names of the messages whose handler a subclass overrides."""
+    def handled(cls, revision: str | None = None) -> frozenset[str]:
+        """The wire names of the messages that a subclass handles from a peer of a revision.
+
+        Without one, from a peer of its own.
+        """
         tables = (cls.REQUESTS, cls.INPUT_REQUESTS, cls.NOTIFICATIONS)
-        return frozenset(
+        overridden = frozenset(
             method
             for table in tables
             for method, (_, name) in table.items()
             if cls._overrides(name)
         )
+        return overridden.union(_special(cls, revision or cls.TABLE.revision))
 
     @classmethod
     def _overrides(cls, name: str) -> bool:
@@ -71,21 +75,52 @@ class Handlers:
             needs += self.TABLE.notifications[method].requires
         return merged(gate.declare(gate.needed(needs, self.ROLE)), self.DECLARES)
 
-    def bound(self) -> Mapping[str, Callable[..., Awaitable[Any]]]:
-        """The handlers that a subclass overrides, by wire name."""
-        handled = self.handled()
+    def bound(self, revision: str) -> Mapping[str, Callable[..., Awaitable[Any]]]:
+        """The handlers of what comes from a peer of `revision`, by wire name."""
+        handled = self.handled(revision)
         tables = (self.REQUESTS, self.INPUT_REQUESTS, self.NOTIFICATIONS)
-        return {
-            method: getattr(self, name)
+        names = {
+            method: name
             for table in tables
             for method, (_, name) in table.items()
             if method in handled
         }
+        names |= _special(type(self), revision)
+        return {method: getattr(self, name) for method, name in names.items()}
 
     def identity(self) -> JSONObject:
         """What this side calls itself: its `info`, or else the name of its class."""
         info: WireModel | None = getattr(self, "info", None)
         return {"name": type(self).__name__, "version": "0"} if info is None else info.to_wire()
+
+
+HandlerT = TypeVar("HandlerT", bound=Callable[..., Any])
+
+_FOR: Final = "__mcp_handles__"
+
+
+def handles(method: str, *revisions: str) -> Callable[[HandlerT], HandlerT]:
+    """Marks a handler of `method` that goes before the usual one for peers of some revisions.
+
+    It has the types of the class it stands in, as the usual one has.
+    """
+
+    def marked(handler: HandlerT) -> HandlerT:
+        setattr(handler, _FOR, (method, frozenset(revisions)))
+        return handler
+
+    return marked
+
+
+def _special(cls: type[Any], revision: str) -> dict[str, str]:
+    """The marked handlers for a revision: their names, by wire name."""
+    found: dict[str, str] = {}
+    for base in reversed(cls.__mro__):
+        for name, value in base.__dict__.items():
+            method, revisions = getattr(value, _FOR, ("", frozenset[str]()))
+            if revision in revisions:
+                found[method] = name
+    return found
 
 
 def merged(one: Mapping[str, Any], other: Mapping[str, Any]) -> JSONObject:

@@ -7,7 +7,7 @@ handler, so that answers can be held against the questions they answer
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
@@ -50,6 +50,11 @@ class Inputs:
         self._answers = answers
 
     @property
+    def given(self) -> Mapping[str, WireModel]:
+        """The answers there are, by key."""
+        return self._answers
+
+    @property
     def missing(self) -> frozenset[str]:
         """The keys of questions that came back without an answer; they may be asked again."""
         return frozenset(self._asked).difference(self._answers)
@@ -68,11 +73,14 @@ class Inputs:
         return answer
 
 
-def ask(questions: Mapping[str, Any], state: Any, asking: Asking) -> str:
-    """The sealed state to send along with `questions`, which are models of embedded requests.
+def ask(
+    questions: Mapping[str, JSONObject], state: Any, asking: Asking, memo: JSONObject | None = None
+) -> str:
+    """The sealed state to send along with `questions`, which are requests as JSON objects.
 
-    Raises `MissingClientCapability` for what the client does not do, and `LocalError` if there is
-    neither a question nor a state, or the state has no JSON form.
+    `memo` is what the runtime itself has to know in the next round, and whether `state` is the
+    handler's. Raises `MissingClientCapability` for what the client does not do, and `LocalError` if
+    there is neither a question nor a state, or the state has no JSON form.
     """
     if not questions and state is None:
         raise LocalError("a result that asks for input has questions or a state")
@@ -80,43 +88,53 @@ def ask(questions: Mapping[str, Any], state: Any, asking: Asking) -> str:
     if missing:
         required = gate.declare(missing)
         raise MissingClientCapability("The client lacks what this request needs", required)
+    noted = {key: _noted(question) for key, question in questions.items()}
     try:
-        noted = {key: _noted(question) for key, question in questions.items()}
-        return asking.seal.seal({"asked": noted, "state": state}, asking.bearer)
+        return asking.seal.seal({"asked": noted, "state": state, "memo": memo}, asking.bearer)
     except PydanticSerializationError as error:
         raise LocalError(f"the state of a request cannot be written: {error}") from error
 
 
-def _unmet(question: Any, asking: Asking) -> list[Capability]:
-    spec = asking.specs.get(question.method)
+def _unmet(question: JSONObject, asking: Asking) -> list[Capability]:
+    method = question["method"]
+    spec = asking.specs.get(method)
     if spec is None:
-        raise LocalError(f"{question.method} cannot be asked inside a result")
-    need = gate.unmet(spec.requires, "server", question.params, {"client": asking.declared})
+        raise LocalError(f"{method} cannot be asked inside a result")
+    declared: Mapping[Any, Any] = {"client": asking.declared}
+    need = gate.unmet(spec.requires, "server", question.get("params"), declared)
     return [] if need is None else [need.capability]
 
 
-def _noted(question: Any) -> JSONObject:
+def _noted(question: JSONObject) -> JSONObject:
     """What has to be known of a question to judge the answer to it."""
-    noted: JSONObject = {"method": question.method}
-    schema = getattr(question.params, "requested_schema", None)
+    noted: JSONObject = {"method": question["method"]}
+    schema = question.get("params", {}).get("requestedSchema")
     if schema is not None:
-        noted["schema"] = schema.to_wire()
+        noted["schema"] = schema
     return noted
 
 
-def read(params: Any, asking: Asking) -> Inputs | None:
-    """The answers that came with a request; None if it carries no state, as in the first round.
+class Round(NamedTuple):
+    """What came with a request that is made again: answers, and what the runtime had noted."""
+
+    inputs: Inputs
+    memo: JSONObject | None
+
+
+def read(raw: Mapping[str, Any], asking: Asking) -> Round | None:
+    """The answers that came with params; None if they carry no state, as in the first round.
 
     A server that asks always sends a state, so answers without one are answers to nothing, and are
     not looked at. Raises `InvalidParams` for a state that is not good for this request, and for
     answers that are none to what was asked; unexpected ones are passed over ("Error Handling").
     """
-    if params.request_state is None:
+    state = raw.get("requestState")
+    if state is None:
         return None
-    sealed = asking.seal.open(params.request_state, asking.bearer)
+    sealed = asking.seal.open(state, asking.bearer)
     if not is_object(sealed):
         raise refused()
-    given: JSONObject = params.to_wire().get("inputResponses", {})
+    given: JSONObject = raw.get("inputResponses", {})
     asked: dict[str, type] = {}
     answers: dict[str, Any] = {}
     faults: list[Problem] = []
@@ -126,7 +144,7 @@ def read(params: Any, asking: Asking) -> Inputs | None:
             answers[key] = _answer(given[key], kind, noted, f"{_AT}/{escaped(key)}", faults)
     if faults:
         raise InvalidParams("Invalid answers", faults)
-    return Inputs(sealed["state"], asked, answers)
+    return Round(Inputs(sealed["state"], asked, answers), sealed["memo"])
 
 
 def _answer(

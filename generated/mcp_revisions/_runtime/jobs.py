@@ -25,10 +25,10 @@ class Reply(Protocol):
 
 
 class Job(NamedTuple):
-    """A request to handle, the `_meta` that came with it, and where its answer goes."""
+    """A request to handle, its params as they came, and where its answer goes."""
 
     request: Request[Any]
-    meta: Mapping[str, Any]
+    raw: Mapping[str, Any]
     reply: Reply
 
 

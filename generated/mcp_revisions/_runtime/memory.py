@@ -13,6 +13,7 @@ from .client import ClientBase
 from .connect import connect
 from .errors import Disconnected
 from .options import Options
+from .revision import Revision
 from .serve import Server, serve
 from .spec import Role
 from .transport import Opener, Transport
@@ -101,13 +102,17 @@ def memory_pair(tap: Tap | None = None) -> tuple[MemoryTransport, MemoryTranspor
 
 
 def in_memory(
-    servers: Server | Iterable[Server], *, options: Options = _USUAL, tap: Tap | None = None
+    servers: Server | Iterable[Server],
+    *,
+    revisions: Iterable[Revision] | None = None,
+    options: Options = _USUAL,
+    tap: Tap | None = None,
 ) -> Opener:
-    """Opens connections to servers in this process, for `connect`."""
+    """Opens connections to servers in this process, for `connect`; see `serve`."""
 
     async def open() -> Transport:
         client_end, server_end = memory_pair(tap)
-        serving = create_task(serve(servers, server_end, options=options))
+        serving = create_task(serve(servers, server_end, revisions=revisions, options=options))
         client_end.serving = serving
         # Whatever ends the server ends the connection.
         serving.add_done_callback(lambda _: client_end.end())
@@ -121,12 +126,16 @@ async def connect_in_memory(
     client: ClientT,
     server: Server,
     *,
+    revisions: Iterable[Revision] | None = None,
     options: Options = _USUAL,
     tap: Tap | None = None,
 ) -> AsyncGenerator[ClientT, None]:
     """Connect `client` to `server` and negotiate, as over any other transport; gives the client.
 
+    The server speaks `revisions`, or else its own (see `serve`).
+
     On leaving, handlers still at work are cancelled and unanswered requests raise `Disconnected`.
     """
-    async with connect(in_memory(server, options=options, tap=tap), client, options=options) as one:
+    opener = in_memory(server, revisions=revisions, options=options, tap=tap)
+    async with connect(opener, client, options=options) as one:
         yield one

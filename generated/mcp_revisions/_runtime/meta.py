@@ -42,6 +42,19 @@ def written(model: WireModel | None, members: bytes) -> bytes:
     return b'{"_meta":{%b},%b' % (members, body[1:])
 
 
+def spliced(wire: dict[str, Any], members: bytes | None) -> bytes:
+    """A JSON object as JSON text with `members` in its `_meta`.
+
+    Raises `pydantic_core.PydanticSerializationError` for what has no JSON form.
+    """
+    if members is None:
+        return to_json(wire)
+    if wire.get("_meta"):
+        return _merged(wire, members)
+    body = to_json({key: value for key, value in wire.items() if key != "_meta"})
+    return b'{"_meta":{%b}%b' % (members, b"}" if body == _EMPTY else b"," + body[1:])
+
+
 def _merged(wire: dict[str, Any], members: bytes) -> bytes:
     given = wire.get("_meta")
     own = given if is_object(given) else {}

@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypedDict
 
 from .spec import RequestSpec
+from .translation.notice import Lost
 
 TIMEOUTS: Final[Mapping[str, float]] = MappingProxyType(
     {
@@ -76,7 +77,7 @@ class Options:
     max_subscriptions: int = 100
     """Listen streams, or subscribed resources, of one connection."""
     max_rounds: int = 10
-    """Rounds of questions that a client answers before it gives up on a request."""
+    """Rounds of questions that one request may take, on either side."""
     progress_interval: float = 0.05
     """At least this much time lies between two reports of progress on one request."""
     drain: float = 3.0
@@ -88,6 +89,8 @@ class Options:
     """
     state_lifetime: float = 3600.0
     """For a client to come back with the state."""
+    on_loss: Callable[[Lost], object] | None = None
+    """Is told what a translation between revisions could not carry, of each kind once."""
 
     def patience(self, spec: RequestSpec[Any, Any], call: CallOptions) -> Patience:
         """How long to wait for the answer to one request."""

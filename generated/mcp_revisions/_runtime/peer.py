@@ -64,6 +64,11 @@ class Peer:
 
         return items(page, of)
 
+    @property
+    def endpoint(self) -> Endpoint:
+        """The connection, for the runtime; raises `LocalError` if there is none."""
+        return self._connected()
+
     def _connected(self) -> Endpoint:
         if self._endpoint is None:
             raise LocalError("not connected")

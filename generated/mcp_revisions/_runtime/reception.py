@@ -12,14 +12,16 @@ from typing import TYPE_CHECKING, Any, Final
 from . import jsonrpc, negotiate
 from .connection import CANCELLED, Connection
 from .dispatch import Request
-from .envelope import SERVER_INFO, members
+from .envelope import SERVER_INFO, client_envelope, members
 from .errors import InvalidRequest, RemoteError
 from .events import Refusal
+from .faces import Face, Faces
 from .jsonvalue import JSONObject, is_array, is_object
 from .lifecycle import Event as Step
 from .lifecycle import State
 from .model import WireModel
 from .side import Shared, Side
+from .spec import Role
 from .transport import Received
 
 if TYPE_CHECKING:
@@ -29,13 +31,11 @@ _log: Final = getLogger(__name__)
 
 
 class Reception:
-    """Takes in what a client sends, and hands it to one of `servers`, which are by revision."""
+    """Takes in what a client sends, and hands it to the server that has a face for it."""
 
-    def __init__(
-        self, servers: "Mapping[str, ServerBase[Any]]", offer: negotiate.Offer, shared: Shared
-    ) -> None:
-        self._servers = servers
-        self._offer = offer
+    def __init__(self, faces: "Faces[ServerBase[Any]]", shared: Shared) -> None:
+        self._faces = faces
+        self._offer = faces.offer
         self._shared = shared
         self.sides: list[Side] = []
         """All sides that have been needed so far."""
@@ -119,36 +119,43 @@ class Reception:
     def _initialize(self, message: JSONObject) -> None:
         jsonrpc.kind_of(message)
         revision = negotiate.answer_initialize(message.get("params"), self._offer, message["id"])
-        server = self._servers[revision]
-        declared = server.declaration()
-        connection = Connection(
-            server.TABLE, "server", {"server": declared, "client": {}}, state=State.NEW
-        )
+        face = self._faces[revision]
+        declared: dict[Role, Mapping[str, Any]] = {"server": face.side.declaration(), "client": {}}
+        connection = Connection(face.table, "server", declared, state=State.NEW)
         event = connection.take(message)
         if not isinstance(event, Request):
             raise event.error if isinstance(event, Refusal) else InvalidRequest("no handshake")
         connection.step(Step.INITIALIZE)
-        params: JSONObject = message["params"]
-        connection.declared["client"] = params["capabilities"]
-        connection.identity = {"client": params["clientInfo"], "server": server.identity()}
-        result = self._welcome(event, server, declared)
-        data = connection.answer(event, result)
+        self._acquainted(connection, face, message["params"])
+        data = connection.answer(event, self._welcome(event, face))
         connection.step(Step.INITIALIZE_ACCEPTED)
-        self._session = Side(server, connection, self._shared)
+        self._session = Side(face, connection, self._shared)
         self.sides.append(self._session)
         if data is not None:
             self._shared.outbox.put(data)
 
     @staticmethod
-    def _welcome(
-        request: Request[Any], server: "ServerBase[Any]", declared: Mapping[str, Any]
-    ) -> Any:
+    def _acquainted(
+        connection: Connection, face: "Face[ServerBase[Any]]", params: JSONObject
+    ) -> None:
+        """Remember what the client has said of itself."""
+        table, own = face.table, face.side.TABLE
+        capabilities = table.declared_by("client", params["capabilities"])
+        info = table.called(params["clientInfo"])
+        connection.declared["client"] = capabilities
+        connection.identity = {"client": info, "server": face.identity}
+        if own.rules.era == "stateless":
+            # Handlers of the stateless era find it in each request.
+            connection.table = table.presuming(client_envelope(own.revision, capabilities, info))
+
+    @staticmethod
+    def _welcome(request: Request[Any], face: "Face[ServerBase[Any]]") -> Any:
         result: JSONObject = {
-            "protocolVersion": server.TABLE.revision,
-            "capabilities": declared,
-            "serverInfo": server.identity(),
+            "protocolVersion": face.table.revision,
+            "capabilities": face.declared,
+            "serverInfo": face.identity,
         }
-        instructions: str | None = getattr(server, "instructions", None)
+        instructions: str | None = getattr(face.side, "instructions", None)
         if instructions is not None:
             result["instructions"] = instructions
         welcome: type[WireModel] = request.spec.results[0]
@@ -157,10 +164,14 @@ class Reception:
     def _stateless_side(self, revision: str) -> Side:
         side = self._stateless.get(revision)
         if side is None:
-            server = self._servers[revision]
-            connection = Connection(server.TABLE, "server", {"server": server.declaration()})
-            connection.signature = members({SERVER_INFO: server.identity()})
-            side = self._stateless[revision] = Side(server, connection, self._shared)
+            face = self._faces[revision]
+            declared: dict[Role, Mapping[str, Any]] = {
+                "server": face.side.declaration(),
+                "client": {},
+            }
+            connection = Connection(face.table, "server", declared)
+            connection.signature = members({SERVER_INFO: face.identity})
+            side = self._stateless[revision] = Side(face, connection, self._shared)
             self.sides.append(side)
         return side
 
@@ -174,4 +185,4 @@ class Reception:
     def _may_lack_id(self) -> bool:
         if self._session is not None:
             return self._session.endpoint.connection.table.rules.error_id_optional
-        return any(server.TABLE.rules.error_id_optional for server in self._servers.values())
+        return any(server.TABLE.rules.error_id_optional for server in self._faces.sides)

@@ -19,13 +19,13 @@ from typing import Any, Final, NamedTuple
 
 from pydantic_core import from_json, to_json
 
-from .errors import InvalidParams
+from .errors import InvalidParams, LocalError
 
 # Version of the format, then when it lapses, in whole seconds.
 _HEAD: Final = Struct(">BQ")
 _VERSION: Final = 1
 _MAC_SIZE: Final = sha256().digest_size
-_LONGEST: Final = 1_000_000
+_LONGEST: Final = 4_000_000
 _SHORTEST_KEY: Final = 16
 
 # What changes between the rounds of one request.
@@ -33,11 +33,14 @@ _OF_A_ROUND: Final = frozenset({"_meta", "inputResponses", "requestState"})
 
 
 class Bearer(NamedTuple):
-    """What a state is bound to: a request, by method and digest of its params, and its caller."""
+    """What a state is bound to: a request, by method and digest of its params, who makes it, and to
+    whom: the server, by its class, and the revision.
+    """
 
     method: str
     digest: bytes
     principal: str | None
+    audience: str = ""
 
 
 def digest_of(params: Mapping[str, Any]) -> bytes:
@@ -74,12 +77,15 @@ class StateSeal:
     def seal(self, value: Any, bearer: Bearer) -> str:
         """The sealed text of a JSON value.
 
-        Raises `pydantic_core.PydanticSerializationError` for what has no JSON form.
+        Raises `LocalError` for one that is too long to come back, and
+        `pydantic_core.PydanticSerializationError` for what has no JSON form.
         """
         head = _HEAD.pack(_VERSION, int(self._clock() + self._lifetime))
         body = head + to_json(value)
-        sealed = self._mac(body, bearer) + body
-        return urlsafe_b64encode(sealed).rstrip(b"=").decode("ascii")
+        sealed = urlsafe_b64encode(self._mac(body, bearer) + body).rstrip(b"=")
+        if len(sealed) > _LONGEST:
+            raise LocalError(f"the state of a request has more than {_LONGEST} characters")
+        return sealed.decode("ascii")
 
     def open(self, text: str, bearer: Bearer) -> Any:
         """The value that `seal` was given; raises `InvalidParams`, which tells nothing more."""
@@ -93,7 +99,7 @@ class StateSeal:
         return from_json(body[_HEAD.size :])
 
     def _mac(self, body: bytes, bearer: Bearer) -> bytes:
-        bound = to_json([bearer.method, bearer.digest.hex(), bearer.principal])
+        bound = to_json([bearer.method, bearer.digest.hex(), bearer.principal, bearer.audience])
         # The length keeps what is bound and what is sealed apart.
         return hmac.digest(self._key, b"%d:%b%b" % (len(bound), bound, body), "sha256")
 

@@ -16,6 +16,8 @@ class Revision:
 
     __slots__ = ("id", "lifecycle", "module")
 
+    lifecycle: Literal["handshake", "stateless"]
+
     def __init__(
         self, id: str, *, lifecycle: Literal["handshake", "stateless"], module: str
     ) -> None:
@@ -31,3 +33,11 @@ class Revision:
 
     def __repr__(self) -> str:
         return f"Revision({self.id!r}, lifecycle={self.lifecycle!r}, module={self.module!r})"
+
+
+def siblings(module: str) -> tuple[Revision, ...]:
+    """The revisions of the package that `module`, itself of a revision, belongs to."""
+    from importlib import import_module
+
+    found: tuple[Revision, ...] = import_module(module.rpartition(".")[0]).REVISIONS
+    return found

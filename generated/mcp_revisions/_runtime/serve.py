@@ -2,18 +2,19 @@
 
 import asyncio
 from asyncio import CancelledError, Task
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import suppress
 from logging import getLogger
 from typing import Any, Final, TypeAlias
 
 from .errors import Disconnected
-from .negotiate import Offer, Offered
+from .faces import Faces
 from .options import Options
 from .outbox import Outbox
 from .reading import read
 from .reception import Reception
 from .request_state import StateSeal
+from .revision import Revision
 from .server import ServerBase
 from .side import Shared
 from .tasks import Tasks
@@ -28,9 +29,17 @@ _USUAL: Final = Options()
 
 
 async def serve(
-    servers: Server | Iterable[Server], transport: Transport, *, options: Options = _USUAL
+    servers: Server | Iterable[Server],
+    transport: Transport,
+    *,
+    revisions: Iterable[Revision] | None = None,
+    options: Options = _USUAL,
 ) -> None:
     """Serve one connection until the client is gone; each of `servers` speaks one revision.
+
+    `revisions`, such as the `REVISIONS` of the package, are all that is spoken; without them, those
+    of the servers are. What is said in one that has no server is translated for the server of the
+    next newer one, or else of the newest; `options.on_loss` is told of what cannot be carried.
 
     What the client offers decides which of them it gets: in a handshake the revision it asks for,
     or else the newest there is; from 2026-07-28 on, request by request, the one it names. When the
@@ -39,19 +48,17 @@ async def serve(
     closed. Raises `ValueError` if no server is given, or two of the same revision.
     """
     try:
-        await _serve(_by_revision(servers), transport, options)
+        faces = Faces(_by_revision(servers), revisions, options.on_loss)
+        await _serve(faces, transport, options)
     finally:
         await transport.close()
 
 
-async def _serve(
-    servers: Mapping[str, ServerBase[Any]], transport: Transport, options: Options
-) -> None:
+async def _serve(faces: Faces[ServerBase[Any]], transport: Transport, options: Options) -> None:
     tasks, outbox = Tasks(), Outbox(transport, options.max_outgoing)
-    offer = Offer(tuple(Offered(id, server.TABLE.rules.era) for id, server in servers.items()))
     seal = StateSeal(options.state_key, lifetime=options.state_lifetime)
-    shared = Shared(outbox, tasks, options, seal, offer.stateless)
-    reception = Reception(servers, offer, shared)
+    shared = Shared(outbox, tasks, options, seal, faces.offer.stateless)
+    reception = Reception(faces, shared)
     writer = asyncio.create_task(outbox.run())
     try:
         await _read(reception, transport, writer)

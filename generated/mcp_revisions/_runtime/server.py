@@ -41,21 +41,22 @@ class ServerBase(Handlers, Generic[SessionT]):
 
     async def tools_list_changed(self) -> None:
         """Tell those who want to know that the list of tools has changed."""
-        await self._publish("notifications/tools/list_changed")
+        await self.publish("notifications/tools/list_changed")
 
     async def prompts_list_changed(self) -> None:
         """Tell those who want to know that the list of prompts has changed."""
-        await self._publish("notifications/prompts/list_changed")
+        await self.publish("notifications/prompts/list_changed")
 
     async def resources_list_changed(self) -> None:
         """Tell those who want to know that the list of resources has changed."""
-        await self._publish("notifications/resources/list_changed")
+        await self.publish("notifications/resources/list_changed")
 
     async def resource_updated(self, uri: str) -> None:
         """Tell those who subscribed to it that a resource has changed."""
-        await self._publish("notifications/resources/updated", uri)
+        await self.publish("notifications/resources/updated", uri)
 
-    async def _publish(self, method: str, uri: str | None = None) -> None:
+    async def publish(self, method: str, uri: str | None = None) -> None:
+        """Tell those who want to know of a change, by the method of its notification."""
         told = [side.publish(method, uri) for side in self.sides]
         for outcome in await gather(*told, return_exceptions=True):
             # Who has gone need not be told.

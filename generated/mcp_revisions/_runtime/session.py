@@ -5,24 +5,33 @@ to. What it says on the way, progress and log entries, is bound to its request: 
 request is answered or cancelled.
 """
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, TypeVar, Unpack, cast
 
 from pydantic_core import PydanticSerializationError
 
+from . import elicitation, gate
 from .dispatch import Request
-from .envelope import CLIENT_INFO, LOG_LEVEL, PROGRESS_TOKEN, client_capabilities
-from .errors import LocalError, RequestId
-from .inputs import Inputs, ask
+from .envelope import CLIENT_INFO, LOG_LEVEL, PROGRESS_TOKEN, client_capabilities, meta_in
+from .errors import METHOD_NOT_FOUND, LocalError, RequestId
+from .inputs import Asking, Inputs, ask
 from .jsonvalue import is_object
 from .logs import Level, passes
+from .once import Once
+from .options import CallOptions
 from .peer import Peer
-from .spec import Role
+from .rounds import Rounds
+from .spec import Era, RequestSpec, Role
+from .translation.losses import Untranslatable
 
 if TYPE_CHECKING:
     from .side import Side
 
-_NO_META: Final[Mapping[str, Any]] = {}
+P = TypeVar("P")
+R = TypeVar("R")
+T = TypeVar("T")
+
+_NOTHING: Final[Mapping[str, Any]] = {}
 
 
 class SessionBase(Peer):
@@ -34,16 +43,33 @@ class SessionBase(Peer):
         self,
         side: "Side",
         request: Request[Any] | None = None,
-        meta: Mapping[str, Any] = _NO_META,
+        raw: Mapping[str, Any] = _NOTHING,
     ) -> None:
         self._side = side
         self._endpoint = side.endpoint
         self._request = request
-        self._meta = meta
+        self.raw = raw
+        """The params as they came; for the runtime."""
+        self._meta = meta_in(raw)
         self._done: float | None = None
         self._reported = float("-inf")
+        self._once: Once | None = None
+        self.rounds: Rounds | None = None
+        """The questions of the request, where they travel in its results; for the runtime."""
         self.inputs: Inputs | None = None
         """What the client answered to the questions of the round before; None in the first one."""
+
+    def again(self) -> Self:
+        """The same session, for another run of the handler; for the runtime."""
+        session = type(self)(self._side, self._request, self.raw)
+        session._once = self._once = self._once or Once(self._side.endpoint.tasks)
+        session._done, session._reported = self._done, self._reported
+        return session
+
+    @property
+    def revision(self) -> str:
+        """The revision that the client speaks."""
+        return self._side.endpoint.connection.table.revision
 
     @property
     def request_id(self) -> RequestId | None:
@@ -101,27 +127,91 @@ class SessionBase(Peer):
             raise LocalError(f"a log entry cannot be written: {error}") from error
 
     def _threshold(self) -> str | None:
-        if self.TABLE.rules.era == "handshake":
+        if self._era == "handshake":
             return self._side.level
         open = self._request is not None and self._connected().connection.is_open(self._request.id)
         level = self._meta.get(LOG_LEVEL)
         return level if open and isinstance(level, str) else None
 
+    @property
+    def _era(self) -> Era:
+        return self._side.endpoint.connection.table.rules.era
+
     def _peer_declared(self) -> Mapping[str, Any]:
-        if self.TABLE.rules.era == "handshake":
-            return self._connected().connection.declared["client"]
-        return client_capabilities(self._meta)
+        connection = self._side.endpoint.connection
+        if self._era == "handshake":
+            return connection.declared["client"]
+        return connection.table.declared_by("client", dict(client_capabilities(self._meta)))
 
     def _peer_info(self) -> Mapping[str, Any] | None:
-        if self.TABLE.rules.era == "handshake":
-            return self._connected().connection.identity.get("client")
+        connection = self._side.endpoint.connection
+        if self._era == "handshake":
+            return connection.identity.get("client")
         info = self._meta.get(CLIENT_INFO)
-        return info if is_object(info) else None
+        return connection.table.called(info) if is_object(info) else None
+
+    # What the client is asked.
+
+    async def request(
+        self, spec: RequestSpec[P, R], params: P | None, **options: Unpack[CallOptions]
+    ) -> R:
+        """Ask the client something and wait for its answer; see `Peer.request`.
+
+        Where servers have no requests of their own, the handler is stopped here, and run again from
+        its beginning when the client comes back with the answer.
+        """
+        endpoint = self._side.endpoint
+        if not endpoint.connection.table.rules.server_requests:
+            return await self._question(spec, params)
+        answer = await endpoint.request(spec, params, options)
+        form = getattr(params, "requested_schema", None)
+        if form is None or self.revision == self.TABLE.revision:
+            return answer
+        content = elicitation.restored(getattr(answer, "content", None), form.to_wire())
+        if content is None:
+            return answer
+        restored: R = cast(Any, answer).model_copy(update={"content": content})
+        return restored
+
+    async def _question(self, spec: RequestSpec[P, R], params: P | None) -> R:
+        if spec.method == "ping":
+            # A client that has just made a request is there.
+            alive: R = spec.results[0]()
+            return alive
+        declared: dict[Role, Mapping[str, Any]] = {
+            "client": self._peer_declared(),
+            "server": _NOTHING,
+        }
+        gate.check(spec, "server", params, declared)
+        if self.rounds is None:
+            why = f"{self.revision} has no requests of a server, and nothing to answer with one"
+            raise Untranslatable("", why, code=METHOD_NOT_FOUND)
+        table = self._side.endpoint.connection.table
+        answer = await self.rounds.answer_to(table.write_question(spec, params))
+        return table.read_response(spec, answer)
+
+    async def once(self, key: str, work: Callable[[], Awaitable[T] | T]) -> T:
+        """The result of `work`, which is done once for this request, however often it runs.
+
+        A handler runs again from its beginning after each question to a client of the stateless
+        era; what must not happen twice belongs in here, under a key of its own. The result is a
+        JSON value. It travels with the client, which can read but not change it.
+        """
+        if self.rounds is not None:
+            return await self.rounds.once.do(key, work)
+        if self._once is None:
+            self._once = Once(self._side.endpoint.tasks)
+        return await self._once.do(key, work)
+
+    def asking(self) -> Asking:
+        """On whose behalf questions are asked; raises `LocalError` without a request."""
+        if self._request is None:
+            raise LocalError("only the answer to a request can ask for input")
+        return self._side.asking(self._request.spec.method, self.raw)
 
     def _ask(self, requests: Mapping[str, Any], state: Any) -> dict[str, Any]:
         """The members of a result that asks the client for more; see `inputs.ask`."""
-        if self._request is None:
-            raise LocalError("only the answer to a request can ask for input")
-        asking = self._side.asking(self._request, self._meta)
-        sealed = ask(requests, state, asking)
+        questions = {key: one.to_wire() for key, one in requests.items()}
+        memo = None if self.rounds is None else self.rounds.memo(own=False)
+        sealed = ask(questions, state, self.asking(), memo)
         return {"input_requests": dict(requests) or None, "request_state": sealed}

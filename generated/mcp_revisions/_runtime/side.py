@@ -7,15 +7,18 @@ is its own decision to accept or refuse.
 
 from asyncio import Future, get_running_loop
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from logging import getLogger
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from . import inputs
 from .connection import INITIALIZED, Connection
 from .dispatch import Notification, Request
 from .endpoint import Endpoint
-from .envelope import SUBSCRIPTION_ID, client_capabilities, members
-from .errors import Disconnected, MethodNotFound, RequestId
+from .envelope import SUBSCRIPTION_ID, client_capabilities, members, meta_in
+from .errors import Disconnected, McpError, MethodNotFound, RequestId
+from .faces import Face
+from .handling import ways_to_answer
+from .inputs import Asking
 from .lifecycle import Event as Step
 from .lifecycle import State
 from .model import WireModel
@@ -28,8 +31,13 @@ from .tasks import Tasks
 if TYPE_CHECKING:
     from .server import ServerBase
 
-
 _log: Final = getLogger(__name__)
+
+
+class Watch(NamedTuple):
+    """Names a resource where the server's revision has no params that do."""
+
+    uri: str
 
 
 class Shared:
@@ -56,10 +64,26 @@ class Shared:
 class Side:
     """One server, one connection, one revision."""
 
-    __slots__ = ("_ends", "_handlers", "_shared", "endpoint", "level", "listeners", "server")
+    __slots__ = (
+        "_audience",
+        "_ends",
+        "_face",
+        "_handlers",
+        "_shared",
+        "_watching",
+        "_ways",
+        "endpoint",
+        "level",
+        "listeners",
+        "server",
+    )
 
-    def __init__(self, server: "ServerBase[Any]", connection: Connection, shared: Shared) -> None:
+    def __init__(
+        self, face: "Face[ServerBase[Any]]", connection: Connection, shared: Shared
+    ) -> None:
+        server = face.side
         self.server = server
+        self._face = face
         self.endpoint = Endpoint(
             connection, shared.outbox, shared.tasks, shared.options, self._serve, self._heed
         )
@@ -67,11 +91,15 @@ class Side:
         """The least severe log entries that the client wants, in the handshake era."""
         self.listeners = Listeners(shared.options.max_subscriptions)
         self._shared = shared
-        self._handlers = server.bound()
+        self._handlers = server.bound(connection.table.revision)
+        self._ways = ways_to_answer(server.TABLE, connection.table)
+        self._audience = f"{type(server).__module__}.{type(server).__qualname__}"
+        self._audience += f" {connection.table.revision}"
+        self._watching: set[str] = set()
         self._ends: dict[RequestId, Future[None]] = {}
         server.sides.append(self)
 
-    async def _serve(self, request: Request[Any], meta: Mapping[str, Any]) -> Any:
+    async def _serve(self, request: Request[Any], raw: Mapping[str, Any]) -> Any:
         method = request.spec.method
         handler = self._handlers.get(method)
         if handler is None:
@@ -79,10 +107,12 @@ class Side:
             if built_in is None:
                 raise MethodNotFound(method)
             return await built_in(self, request)
-        session = self.server.SESSION(self, request, meta)
-        if "may_require_input" in request.spec.traits and request.params.request_state is not None:
-            session.inputs = inputs.read(request.params, self.asking(request, meta))
-        result = await handler(session, request.params)
+        session = self.server.SESSION(self, request, raw)
+        way = self._ways.get(method)
+        if way is None:
+            result = await handler(session, request.params)
+        else:
+            result = await way(handler, session, request)
         noted = _NOTED.get(method)
         if noted is not None:
             noted(self, request)
@@ -99,18 +129,19 @@ class Side:
         handler = self._handlers.get(method)
         if handler is None:
             return None
-        return handler(self.server.SESSION(self, None, meta), notification.params)
+        return handler(self.server.SESSION(self, None, {"_meta": meta}), notification.params)
 
     # Questions inside results.
 
-    def asking(self, request: Request[Any], meta: Mapping[str, Any]) -> inputs.Asking:
-        """Who asks on behalf of a request, which came with `meta`."""
-        digest = digest_of(request.params.to_wire())
-        return inputs.Asking(
+    def asking(self, method: str, raw: Mapping[str, Any]) -> Asking:
+        """Who asks on behalf of a request with these params."""
+        table, declared = self.endpoint.connection.table, self.endpoint.connection.declared
+        stateless = table.rules.era == "stateless"
+        return Asking(
             self._shared.seal,
-            Bearer(request.spec.method, digest, self.endpoint.principal),
-            self.endpoint.connection.table.input_requests,
-            client_capabilities(meta),
+            Bearer(method, digest_of(raw), self.endpoint.principal, self._audience),
+            table.input_requests if stateless else self.server.TABLE.input_requests,
+            client_capabilities(meta_in(raw)) if stateless else declared["client"],
         )
 
     # What the runtime answers by itself.
@@ -126,11 +157,10 @@ class Side:
 
     async def discover(self, request: Request[Any]) -> Any:
         """What the server speaks, offers and is called (2026-07-28, server/discover)."""
-        server = self.server
         return request.spec.results[0](
             supported_versions=list(self._shared.supported),
-            capabilities=server.declaration(),
-            instructions=getattr(server, "instructions", None),
+            capabilities=self._face.declared,
+            instructions=getattr(self.server, "instructions", None),
         )
 
     async def subscribe(self, request: Request[Any]) -> Any:
@@ -152,22 +182,57 @@ class Side:
         endpoint, id = self.endpoint, request.id
         declared = endpoint.connection.declared["server"]
         wanted = Filter.of(request.params.notifications.to_wire()).honoured(declared)
-        tag = members({SUBSCRIPTION_ID: id})
-        spec = endpoint.connection.table.notifications[_ACKNOWLEDGED]
-        honoured = spec.params.model_validate(
-            {"notifications": wanted.to_wire(), "_meta": {SUBSCRIPTION_ID: id}}
-        )
         self.listeners.add(id, wanted)
-        end: Future[None] = get_running_loop().create_future()
-        self._ends[id] = end
+        self._ends[id] = get_running_loop().create_future()
         try:
-            await endpoint.notify(spec, honoured, meta=tag)
-            await end
+            wanted = await self._watched(wanted)
+            self.listeners.narrow(id, wanted)
+            await self._acknowledge(id, wanted)
+            await self._ends[id]
         finally:
             self.listeners.remove(id)
             del self._ends[id]
+            endpoint.tasks.start(self._unwatched())
         result: type[WireModel] = request.spec.results[0]
         return result.from_wire({"resultType": "complete", "_meta": {SUBSCRIPTION_ID: id}})
+
+    async def _acknowledge(self, id: RequestId, wanted: Filter) -> None:
+        spec = self.endpoint.connection.table.notifications[_ACKNOWLEDGED]
+        honoured = spec.params.model_validate(
+            {"notifications": wanted.to_wire(), "_meta": {SUBSCRIPTION_ID: id}}
+        )
+        await self.endpoint.notify(spec, honoured, meta=members({SUBSCRIPTION_ID: id}))
+
+    async def _watched(self, wanted: Filter) -> Filter:
+        """Tell a server that knows single subscriptions of those that a stream stands for.
+
+        What it refuses is left out of the stream.
+        """
+        handler = self._handlers.get(_SUBSCRIBE)
+        if handler is None:
+            return wanted
+        params = self._named(_SUBSCRIBE)
+        refused: set[str] = set()
+        for uri in sorted(wanted.uris - self._watching):
+            self._watching.add(uri)
+            try:
+                await handler(self.server.SESSION(self), params(uri=uri))
+            except McpError:
+                self._watching.discard(uri)
+                refused.add(uri)
+        return replace(wanted, uris=wanted.uris - refused)
+
+    async def _unwatched(self) -> None:
+        """Tell it of those that no stream stands for any more."""
+        handler = self._handlers.get(_UNSUBSCRIBE)
+        for uri in sorted(self._watching - self.listeners.uris):
+            self._watching.discard(uri)
+            if handler is not None:
+                await handler(self.server.SESSION(self), self._named(_UNSUBSCRIBE)(uri=uri))
+
+    def _named(self, method: str) -> Callable[..., Any]:
+        spec = self.server.TABLE.requests.get(method)
+        return Watch if spec is None else spec.params
 
     # What is remembered, whoever answered.
 
@@ -215,6 +280,8 @@ class Side:
                 end.set_result(None)
 
 
+_SUBSCRIBE: Final = "resources/subscribe"
+_UNSUBSCRIBE: Final = "resources/unsubscribe"
 _ACKNOWLEDGED: Final = "notifications/subscriptions/acknowledged"
 
 _BUILT_IN: Final[Mapping[str, Callable[[Side, Request[Any]], Awaitable[Any]]]] = {

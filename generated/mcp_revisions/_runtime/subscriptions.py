@@ -72,8 +72,13 @@ class Listeners:
         self._uris: set[str] = set()
 
     def add(self, id: RequestId, wanted: Filter) -> None:
-        """A listen stream begins; raises `McpError` if there are too many."""
+        """A listen stream begins; raises `McpError` if there are too many, or of resources."""
         self._check(len(self._streams))
+        self._check(len(wanted.uris - self.uris) + len(self.uris) - 1)
+        self._streams[id] = wanted
+
+    def narrow(self, id: RequestId, wanted: Filter) -> None:
+        """A listen stream carries no more than this."""
         self._streams[id] = wanted
 
     def remove(self, id: RequestId) -> None:
@@ -93,6 +98,11 @@ class Listeners:
     def _check(self, size: int) -> None:
         if size >= self._limit:
             raise McpError(INTERNAL_ERROR, f"No more than {self._limit} subscriptions at once")
+
+    @property
+    def uris(self) -> frozenset[str]:
+        """The resources that someone wants to know of."""
+        return frozenset(self._uris).union(*(wanted.uris for wanted in self._streams.values()))
 
     def matching(self, method: str, uri: str | None) -> list[RequestId]:
         """The streams that carry a notification."""

@@ -4,8 +4,8 @@ Not a `TaskGroup`: one that fails must not take the others along, and what a use
 `async with connect(...)` must not come out wrapped in a group.
 """
 
-from asyncio import Task, gather, get_running_loop
-from collections.abc import Callable, Coroutine
+from asyncio import Task, TaskGroup, gather, get_running_loop
+from collections.abc import Callable, Coroutine, Iterable
 from logging import getLogger
 from typing import Any, Final, TypeAlias
 
@@ -46,3 +46,13 @@ class Tasks:
         for task in running:
             task.cancel()
         await gather(*running, return_exceptions=True)
+
+
+async def together(work: Iterable[Coroutine[Any, Any, None]]) -> None:
+    """Await all; the first failure ends the others and is raised as it is."""
+    try:
+        async with TaskGroup() as group:
+            for one in work:
+                group.create_task(one)
+    except BaseExceptionGroup as failures:
+        raise failures.exceptions[0] from None

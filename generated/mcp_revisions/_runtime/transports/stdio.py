@@ -19,6 +19,7 @@ from typing import Final
 from ..errors import Disconnected
 from ..framing import LONGEST, frame
 from ..options import Options
+from ..revision import Revision
 from ..serve import Server, serve
 from ..transport import Received
 from .lines import LineProtocol
@@ -31,23 +32,33 @@ _ENDING: Final = (SIGTERM, SIGINT)
 
 
 def run_stdio(
-    servers: Server | Iterable[Server], *, options: Options = _USUAL, limit: int = LONGEST
+    servers: Server | Iterable[Server],
+    *,
+    revisions: Iterable[Revision] | None = None,
+    options: Options = _USUAL,
+    limit: int = LONGEST,
 ) -> None:
     """Serve standard input and output until the client closes them; what a program's main does.
 
-    Takes the same `servers` as `serve`. SIGTERM and Ctrl-C end it as the client would: handlers get
-    `options.drain` seconds to finish. A line of more than `limit` bytes is answered with an error.
+    Takes the same `servers` and `revisions` as `serve`. SIGTERM and Ctrl-C end it as the client
+    would: handlers get `options.drain` seconds to finish. A line of more than `limit` bytes is
+    answered with an error.
     """
     # Where asyncio handles no signals, Ctrl-C arrives as an exception.
     with suppress(KeyboardInterrupt):
-        asyncio.run(serve_stdio(servers, options=options, limit=limit))
+        asyncio.run(serve_stdio(servers, revisions=revisions, options=options, limit=limit))
 
 
 async def serve_stdio(
-    servers: Server | Iterable[Server], *, options: Options = _USUAL, limit: int = LONGEST
+    servers: Server | Iterable[Server],
+    *,
+    revisions: Iterable[Revision] | None = None,
+    options: Options = _USUAL,
+    limit: int = LONGEST,
 ) -> None:
     """The same inside a running event loop; see `run_stdio`."""
-    serving = asyncio.create_task(serve(servers, await open_stdio(limit), options=options))
+    transport = await open_stdio(limit)
+    serving = asyncio.create_task(serve(servers, transport, revisions=revisions, options=options))
     stopped = False
 
     def stop() -> None:

@@ -1,0 +1,185 @@
+"""Standing between a client of one revision and a server of another, over any transports.
+
+To the client the bridge is the server, in the client's own revision; to the server it is that
+client, and what it says there is translated. It opens its way to the server once the client has
+said who it is, so that the server sees what the client can do.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, ClassVar, Final
+
+from . import jsonrpc, negotiate
+from .client import ClientBase
+from .codec import MethodTable
+from .connect import connected
+from .dispatch import NotInRevision, Unfit
+from .errors import RemoteError
+from .faces import Faces
+from .jsonvalue import JSONObject, is_object
+from .negotiate import Offer, Offered
+from .options import Options
+from .proxies import Caller, ProxyClient, ProxyServer
+from .revision import Revision
+from .serve import serve
+from .transport import Opener, Received, Transport
+
+_USUAL: Final = Options()
+
+
+class BridgeBase:
+    """Base of the generated `Bridge`, which knows its `REVISIONS`.
+
+    `client_side` is the connection on which the client speaks, `server_side` opens one to the
+    server. `client_revisions` and `server_revisions` are all that is ever agreed to at either end.
+    """
+
+    REVISIONS: ClassVar[tuple[Revision, ...]]
+
+    def __init__(
+        self,
+        client_side: Transport,
+        server_side: Opener,
+        *,
+        client_revisions: Iterable[Revision] | None = None,
+        server_revisions: Iterable[Revision] | None = None,
+        options: Options = _USUAL,
+    ) -> None:
+        known = self.REVISIONS
+        self._client_side = client_side
+        self._server_side = server_side
+        self._clients = {r.id: r for r in (known if client_revisions is None else client_revisions)}
+        self._servers = tuple(known if server_revisions is None else server_revisions)
+        self._options = options
+        self._offer = Offer(
+            tuple(Offered(one.id, one.lifecycle) for _, one in sorted(self._clients.items()))
+        )
+
+    async def run(self) -> None:
+        """Carry messages until the client is gone.
+
+        Raises what `connect` raises if the server cannot be reached or agreed with; then the client
+        side is closed.
+        """
+        try:
+            await self._run()
+        finally:
+            await self._client_side.close()
+
+    async def _run(self) -> None:
+        arrival = Arrival(self._client_side, self._offer, self._clients)
+        found = await arrival.first()
+        if found is None:
+            return
+        revision, params = found
+        module = self._clients[revision].load()
+        client = _proxy(ProxyClient, module.Client)
+        server = _proxy(ProxyServer, module.Server)
+        client.caller, client.server, server.client = Caller.of(params), server, client
+        faces: Faces[ClientBase] = Faces({revision: client}, self._servers, self._options.on_loss)
+        async with connected(faces, self._server_side, self._options):
+            await client.open()
+            try:
+                await self._carry(server, client, arrival)
+            finally:
+                server.close()
+
+    async def _carry(self, server: ProxyServer, client: ProxyClient, arrival: "Arrival") -> None:
+        """Serve the client until it, or the server, is gone."""
+        serving = asyncio.create_task(serve(server, arrival, options=self._options))
+        gone = asyncio.create_task(client.endpoint.until_abandoned())
+        try:
+            await asyncio.wait((serving, gone), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            gone.cancel()
+            serving.cancel()
+            await asyncio.gather(serving, gone, return_exceptions=True)
+
+
+def _proxy(kind: Any, generated: Any) -> Any:
+    """A proxy with the types of a generated class."""
+    return type(kind.__name__, (kind, generated), {})()
+
+
+class Arrival:
+    """The transport of a client, whose first messages are looked at before they are served."""
+
+    def __init__(
+        self, transport: Transport, offer: Offer, revisions: Mapping[str, Revision]
+    ) -> None:
+        self._transport = transport
+        self._revisions = revisions
+        self._offer = offer
+        self._seen: deque[Received] = deque()
+
+    async def first(self) -> tuple[str, Mapping[str, Any]] | None:
+        """The revision the client speaks and the params that say so; None if it has gone.
+
+        What comes before is answered.
+        """
+        while True:
+            received = await self._transport.receive()
+            if not received:
+                return None
+            waiting = deque(received)
+            while waiting:
+                found = await self._look_at(waiting[0])
+                if found is not None:
+                    self._seen.extend(waiting)
+                    return found
+                waiting.popleft()
+
+    async def _look_at(self, received: Received) -> tuple[str, Mapping[str, Any]] | None:
+        try:
+            if isinstance(received, RemoteError):
+                raise received
+            message = jsonrpc.parse(received)
+            if not is_object(message) or jsonrpc.kind_of(message) not in (
+                "request",
+                "notification",
+            ):
+                return None
+            return await self._routed(message)
+        except RemoteError as error:
+            data = jsonrpc.write_error(error.id, error.code, error.message, error.data)
+            await self._transport.send([data])
+            return None
+
+    async def _routed(self, message: JSONObject) -> tuple[str, Mapping[str, Any]] | None:
+        route = negotiate.route(message, self._offer, handshaken=False)
+        params: Mapping[str, Any] = message.get("params", {})
+        match route:
+            case negotiate.Initialize():
+                revision = negotiate.answer_initialize(params, self._offer, message["id"])
+                self._check(message, revision)
+                return revision, params
+            case negotiate.Stateless(revision) if "id" in message:
+                self._check(message, revision)
+                return revision, params
+            case _:
+                if "id" in message:
+                    await self._transport.send([jsonrpc.write_result(message["id"], b"{}")])
+                return None
+
+    def _check(self, message: JSONObject, revision: str) -> None:
+        """What a client says of itself goes on to the server, so it has to be what it should be."""
+        table: MethodTable = self._revisions[revision].load().methods.TABLE
+        outcome = table.interpret(message, "client", lambda _: None)
+        if isinstance(outcome, (NotInRevision, Unfit)):
+            raise outcome.error()
+
+    async def receive(self) -> Sequence[Received]:
+        """See `Transport.receive`."""
+        if self._seen:
+            seen, self._seen = list(self._seen), deque()
+            return seen
+        return await self._transport.receive()
+
+    async def send(self, messages: Sequence[bytes]) -> None:
+        """See `Transport.send`."""
+        await self._transport.send(messages)
+
+    async def close(self) -> None:
+        """See `Transport.close`."""
+        await self._transport.close()

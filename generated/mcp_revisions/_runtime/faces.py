@@ -1,0 +1,126 @@
+"""How one server or client, written for one revision, appears in others.
+
+A face is made when a peer of its revision comes: only then are the models of that revision, and the
+tables that translate into it, loaded.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from . import gate
+from .codec import MethodTable
+from .handlers import Handlers, merged
+from .jsonvalue import JSONObject
+from .negotiate import Offer, Offered
+from .revision import Revision
+from .spec import Era, Role
+from .translation.notice import Lost, Notice
+
+if TYPE_CHECKING:
+    from .translation.table import TranslatingTable
+
+SideT = TypeVar("SideT", bound=Handlers)
+
+OnLoss = Callable[[Lost], object] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Face(Generic[SideT]):
+    """A side in one revision: the table it is spoken to with, what it declares, what it is called.
+
+    The last two are as they go over the wire.
+    """
+
+    side: SideT
+    table: MethodTable
+    declared: JSONObject
+    identity: JSONObject
+
+
+class Faces(Generic[SideT]):
+    """The faces of some sides, which are by revision, in `revisions`, or else in their own.
+
+    Raises `ValueError` if `revisions` are given and there are none.
+    """
+
+    def __init__(
+        self,
+        sides: Mapping[str, SideT],
+        revisions: Iterable[Revision] | None = None,
+        on_loss: OnLoss = None,
+    ) -> None:
+        self._sides = sides
+        self._revisions = {one.id: one for one in revisions or ()}
+        self._on_loss = on_loss
+        self._made: dict[str, Face[SideT]] = {}
+        if revisions is not None and not self._revisions:
+            raise ValueError("there has to be a revision to speak")
+        eras: dict[str, Era] = {id: one.lifecycle for id, one in self._revisions.items()}
+        if revisions is None:
+            eras = {id: side.TABLE.rules.era for id, side in sides.items()}
+        self.offer = Offer(tuple(Offered(id, era) for id, era in sorted(eras.items())))
+        """What can be agreed on with a peer. Revisions are named by dates, so names sort."""
+
+    def __getitem__(self, revision: str) -> Face[SideT]:
+        face = self._made.get(revision)
+        if face is None:
+            face = self._made[revision] = self._make(revision)
+        return face
+
+    @property
+    def sides(self) -> Iterable[SideT]:
+        """The sides themselves."""
+        return self._sides.values()
+
+    def _make(self, revision: str) -> Face[SideT]:
+        side = self._sides.get(revision)
+        if side is not None:
+            return Face(side, side.TABLE, side.declaration(), side.identity())
+        side = self._sides[_nearest(revision, self._sides)]
+        table = _translating(side, self._revisions[revision], self._on_loss)
+        identity = table.outward("Implementation", side.identity())
+        return Face(side, table, _declared(side, table), identity)
+
+
+def _nearest(revision: str, known: Iterable[str]) -> str:
+    """The oldest of `known` that is newer than `revision`, or else the newest of all."""
+    newer = [one for one in known if one > revision]
+    return min(newer) if newer else max(known)
+
+
+def _translating(side: Handlers, revision: Revision, on_loss: OnLoss) -> "TranslatingTable":
+    """The table of a side of one revision that speaks another.
+
+    Raises `LookupError` if the package of the revision has no tables between the two.
+    """
+    # Whoever speaks one revision alone needs none of this.
+    from .translation.table import TranslatingTable
+    from .translation.translator import translator
+
+    own, package = side.TABLE.revision, revision.module.rpartition(".")[0]
+    return TranslatingTable(
+        side.TABLE,
+        revision.load().methods.TABLE,
+        translator(package, revision.id, own),
+        translator(package, own, revision.id),
+        Notice(own, revision.id, on_loss),
+    )
+
+
+def _declared(side: Handlers, table: "TranslatingTable") -> JSONObject:
+    """What a side has to declare on the wire, by what it handles and sends there."""
+    role: Role = side.ROLE
+    handled = side.handled(table.revision)
+    native = table.wire
+    asked = (*native.requests.items(), *native.input_requests.items())
+    needs = [need for method, spec in asked if method in handled for need in spec.requires]
+    for method in side.SENDS:
+        spec = native.notifications.get(method)
+        needs += () if spec is None else spec.requires
+    said = side.declaration()
+    name = "ClientCapabilities" if role == "client" else "ServerCapabilities"
+    carried: Mapping[str, Any] = table.outward(name, said)
+    # A table adds what a peer of the other revision cannot say; of our own side all is known.
+    kept = {key: value for key, value in carried.items() if key in said}
+    return merged(gate.declare(gate.needed(needs, role)), kept)

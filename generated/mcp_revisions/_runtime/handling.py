@@ -1,0 +1,150 @@
+"""Running the handler of a request that may have to ask the client before it can answer.
+
+How a question gets to the client depends on the wire alone. Where servers have requests of their
+own, a question is one, and a handler of the stateless era, which asks in its result, is run again
+with the answers. Where they have none, a question ends the round (see `rounds`).
+"""
+
+from asyncio import current_task, sleep
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final, TypeAlias
+
+from . import inputs
+from .codec import MethodTable
+from .dispatch import Request
+from .errors import INTERNAL_ERROR, Disconnected, McpError, RemoteError
+from .jsonvalue import JSONObject, is_array, is_object
+from .model import WireModel
+from .once import Once
+from .rounds import Rounds
+from .session import SessionBase
+from .tasks import together
+
+Handler: TypeAlias = Callable[[Any, Any], Awaitable[Any]]
+Way: TypeAlias = Callable[[Handler, SessionBase, Request[Any]], Awaitable[Any]]
+
+_ELICIT: Final = "elicitation/create"
+_URLS_FIRST: Final = -32042
+_TOOL: Final = "tools/call"
+
+# A server that only wants to be asked again is asked at once, then less and less eagerly.
+_PAUSE: Final = 0.05
+
+
+def ways_to_answer(own: MethodTable, table: MethodTable) -> Mapping[str, Way]:
+    """How the handlers of a server of the revision `own` are run, by method; most just are."""
+    if not table.rules.server_requests:
+        return dict.fromkeys(_asking(table), in_rounds)
+    ways = dict.fromkeys(_asking(own), by_requests)
+    if _URLS_FIRST in own.errors and _URLS_FIRST not in table.wire.errors:
+        ways.setdefault(_TOOL, in_words)
+    return ways
+
+
+def _asking(table: MethodTable) -> list[str]:
+    requests = table.requests.items()
+    return [method for method, spec in requests if "may_require_input" in spec.traits]
+
+
+async def in_rounds(handler: Handler, session: SessionBase, request: Request[Any]) -> Any:
+    """What a handler returns, or the result that asks the client what it wants to know."""
+    task = current_task()
+    assert task is not None
+    # Most requests ask nothing: on whose behalf they would is found out when they do.
+    round_ = inputs.read(session.raw, session.asking()) if "requestState" in session.raw else None
+    memo = None if round_ is None else round_.memo
+    limit = session.endpoint.options.max_rounds
+    done = {} if memo is None else dict(memo["done"])
+    once = Once(session.endpoint.tasks, done)
+    rounds = session.rounds = Rounds(session.asking, task, limit, once, memo)
+    if round_ is not None:
+        if memo is not None and memo["own"]:
+            rounds.learn(round_)
+        else:
+            session.inputs = round_.inputs
+    try:
+        result = await rounds.run(handler(session, request.params))
+        if not rounds.suspended:
+            return result
+        await rounds.once.settled()
+    except McpError as error:
+        if not _asked_for_urls(error, rounds):
+            raise
+    finally:
+        rounds.once.cancel()
+    native = session.endpoint.connection.table.wire.requests[request.spec.method]
+    asked: type[WireModel] = native.results[-1]
+    return asked.from_wire(rounds.request())
+
+
+def _asked_for_urls(error: McpError, rounds: Rounds) -> bool:
+    """Whether an error says which URLs to visit first, and they can be asked for."""
+    if error.code != _URLS_FIRST:
+        return False
+    asked = [rounds.ask({"method": _ELICIT, "params": params}) for params in _urls(error)]
+    return any(asked)
+
+
+def _urls(error: McpError) -> list[JSONObject]:
+    data = error.data
+    listed = data.get("elicitations") if is_object(data) else None
+    given: list[Any] = listed if is_array(listed) else []
+    return [
+        {"mode": "url", "message": str(one.get("message", "")), "url": str(one["url"])}
+        for one in given
+        if is_object(one) and "url" in one
+    ]
+
+
+async def by_requests(handler: Handler, session: SessionBase, request: Request[Any]) -> Any:
+    """What a handler returns that asks in its result, once all it wants to know was asked for."""
+    own = session.TABLE.requests[request.spec.method]
+    params = request.params
+    endpoint = session.endpoint
+    for number in range(endpoint.options.max_rounds):
+        result = await handler(session, params)
+        if isinstance(result, own.results[0]):
+            return result
+        questions: Mapping[str, Any] = result.input_requests or {}
+        if not questions:
+            await sleep(_PAUSE * number)
+        answers = await _answers(session, questions)
+        update = {"input_responses": answers or None, "request_state": result.request_state}
+        params = params.model_copy(update=update)
+        session = session.again()
+        round_ = inputs.read(params.to_wire(), session.asking())
+        session.inputs = None if round_ is None else round_.inputs
+    raise McpError(INTERNAL_ERROR, "Too many rounds of questions")
+
+
+async def _answers(session: SessionBase, questions: Mapping[str, Any]) -> dict[str, Any]:
+    answers: dict[str, Any] = {}
+
+    async def answer(key: str, question: Any) -> None:
+        spec = session.TABLE.input_requests[question.method]
+        try:
+            answers[key] = await session.request(spec, question.params)
+        except (RemoteError, Disconnected) as error:
+            raise McpError(INTERNAL_ERROR, f"The client did not answer: {error}") from error
+        except McpError:
+            # Only a form has an answer that says "no".
+            if question.method != _ELICIT:
+                raise
+            cancelled: type[WireModel] = spec.results[0]
+            answers[key] = cancelled.from_wire({"action": "cancel"})
+
+    await together([answer(key, question) for key, question in questions.items()])
+    return answers
+
+
+async def in_words(handler: Handler, session: SessionBase, request: Request[Any]) -> Any:
+    """What a handler returns, or a result that says in words which URLs to visit first."""
+    try:
+        return await handler(session, request.params)
+    except McpError as error:
+        urls = _urls(error) if error.code == _URLS_FIRST else []
+        if not urls:
+            raise
+    text = "\n".join(f"{one['message']} {one['url']}".strip() for one in urls)
+    result: type[WireModel] = request.spec.results[0]
+    return result.from_wire({"content": [{"type": "text", "text": text}], "isError": True})

@@ -1,0 +1,158 @@
+"""A client of the handshake era that speaks to a server of the stateless one.
+
+What its era asks of a server once and for all, the runtime says with each request; what the server
+asks back in a result is answered by the handlers that a request of the server would have reached.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from . import gate
+from .dispatch import Notification
+from .endpoint import Endpoint
+from .envelope import LOG_LEVEL, members
+from .errors import InvalidAnswer
+from .jsonvalue import JSONObject
+from .listening import LISTEN, Listening
+from .model import WireModel, validator_of
+from .options import CallOptions
+from .pointers import escaped
+from .spec import RequestSpec
+from .subscriptions import Filter
+from .tasks import together
+from .translation.table import TranslatingTable
+
+if TYPE_CHECKING:
+    from .client import ClientBase
+
+_LOG: Final = "notifications/message"
+
+# Until `logging/setLevel` is called a server of the handshake era may choose; this one cannot.
+_USUAL_LEVEL: Final = "info"
+
+
+class OverStateless:
+    """The ways of one connection; `envelope` is what each of its requests says of the client."""
+
+    def __init__(
+        self,
+        client: "ClientBase",
+        endpoint: Endpoint,
+        table: TranslatingTable,
+        envelope: Mapping[str, Any],
+    ) -> None:
+        self._client = client
+        self._endpoint = endpoint
+        self._table = table
+        self._envelope = envelope
+        self._handlers = client.bound(table.revision)
+        self.listening = Listening(endpoint, table.wire.requests[LISTEN])
+        """The stream of changes."""
+
+    async def open(self) -> None:
+        """Say what holds for the whole connection."""
+        if _LOG in self._handlers:
+            self._set_level(_USUAL_LEVEL)
+        wanted = Filter(frozenset(self._handlers)).honoured(self._declared())
+        await self.listening.lists(wanted.lists)
+
+    def _declared(self) -> Mapping[str, Any]:
+        return self._endpoint.connection.declared["server"]
+
+    # Requests.
+
+    async def request(self, spec: RequestSpec[Any, Any], params: Any, options: CallOptions) -> Any:
+        """See `Peer.request`."""
+        stand_in = _STAND_INS.get(spec.method)
+        if stand_in is not None:
+            if spec.method != "ping":
+                gate.check(spec, "client", params, self._endpoint.connection.declared)
+            await stand_in(self, params)
+            return spec.results[0]()
+        result = await self._endpoint.request(spec, params, options)
+        if isinstance(result, spec.results[0]):
+            return result
+        return await self._in_rounds(spec, params, result, options)
+
+    async def _in_rounds(
+        self, spec: RequestSpec[Any, Any], params: Any, asked: Any, options: CallOptions
+    ) -> Any:
+        """Answer what the server asks and make the request again, until it is done."""
+        method, table = spec.method, self._table
+        native = table.wire.requests[method]
+        given: JSONObject = {} if params is None else params.to_wire()
+        said = table.carry_out(method, "params", given)
+        for _ in range(self._endpoint.options.max_rounds - 1):
+            answers = await self._answers(asked.input_requests or {})
+            more: JSONObject = {"inputResponses": answers} if answers else {}
+            if asked.request_state is not None:
+                more["requestState"] = asked.request_state
+            again = native.params.from_wire({**said, **more})
+            asked = await self._endpoint.request(native, again, options)
+            if isinstance(asked, native.results[0]):
+                plain = cast(WireModel, asked)
+                result: type[WireModel] = spec.results[0]
+                return result.from_wire(table.carry_in(method, "result", plain.to_wire()))
+        raise InvalidAnswer(f"{method} asks for more input again and again")
+
+    async def _answers(self, questions: Mapping[str, Any]) -> JSONObject:
+        answers: JSONObject = {}
+
+        async def answer(key: str, question: Any) -> None:
+            answers[key] = await self._answer(key, question)
+
+        await together([answer(key, question) for key, question in questions.items()])
+        return answers
+
+    async def _answer(self, key: str, question: Any) -> JSONObject:
+        method: str = question.method
+        spec, handler = self._client.TABLE.requests.get(method), self._handlers.get(method)
+        at = f"/result/inputRequests/{escaped(key)}"
+        if spec is None or handler is None:
+            raise InvalidAnswer("Invalid question", [(at, f"there is no handler for {method}")])
+        given: JSONObject = {} if question.params is None else question.params.to_wire()
+        params = validator_of(spec.params)(self._table.carry_in(method, "params", given))
+        need = gate.unmet(spec.requires, "server", params, self._endpoint.connection.declared)
+        if need is not None:
+            problem = f"needs {need.capability.name}, which is not declared"
+            raise InvalidAnswer("Invalid question", [(at, problem)])
+        result: WireModel = await handler(params)
+        return self._table.carry_out(method, "result", result.to_wire())
+
+    # What has no request of its own any more.
+
+    async def alive(self, params: Any) -> None:
+        """A `ping`: there is nothing to keep alive (2026-07-28, changelog)."""
+
+    async def level(self, params: Any) -> None:
+        """From now on, ask for log entries of this level with each request."""
+        self._set_level(params.level)
+
+    def _set_level(self, level: str) -> None:
+        self._endpoint.connection.envelope = members({**self._envelope, LOG_LEVEL: level})
+
+    async def subscribe(self, params: Any) -> None:
+        """From now on, listen for changes of a resource, too."""
+        await self.listening.watch(params.uri)
+
+    async def unsubscribe(self, params: Any) -> None:
+        """Do not listen for them any more."""
+        await self.listening.unwatch(params.uri)
+
+    def heed(
+        self, notification: Notification[Any], meta: Mapping[str, Any]
+    ) -> Awaitable[None] | None:
+        """Whatever the client wants to do about a notification."""
+        method = notification.spec.method
+        if self.listening.takes(method, notification.params, meta):
+            return None
+        handler = self._handlers.get(method)
+        return None if handler is None else handler(notification.params)
+
+
+_STAND_INS: Final[Mapping[str, Callable[[OverStateless, Any], Awaitable[None]]]] = {
+    "ping": OverStateless.alive,
+    "logging/setLevel": OverStateless.level,
+    "resources/subscribe": OverStateless.subscribe,
+    "resources/unsubscribe": OverStateless.unsubscribe,
+}

@@ -1,0 +1,156 @@
+"""A request on its way across a bridge: it lasts as long as the server works on it.
+
+The request of the client may end sooner, where a question to the client ends it. Then it waits for
+the client to come back.
+"""
+
+from asyncio import CancelledError, Event, Future, Task, TimerHandle, get_running_loop
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .errors import INTERNAL_ERROR, INVALID_REQUEST, Disconnected, LocalError, McpError, RemoteError
+from .options import Progress
+from .spec import RequestSpec
+
+if TYPE_CHECKING:
+    from .session import SessionBase
+
+
+class _Question(NamedTuple):
+    spec: RequestSpec[Any, Any]
+    params: Any
+    answer: Future[Any]
+
+
+class Passage:
+    """One request on its way to the server, and what the server asks meanwhile.
+
+    It goes on while the client is asked, even if that ends the request of the client.
+    """
+
+    def __init__(self, work: Awaitable[Any]) -> None:
+        self._task: Task[Any] = get_running_loop().create_task(_awaited(work))
+        self._task.add_done_callback(self._ended)
+        self._questions: deque[_Question] = deque()
+        self._answered: list[_Question] = []
+        self._changed = Event()
+        self._expiry: TimerHandle | None = None
+        self._busy = self._given_up = False
+        self.session: SessionBase | None = None
+        """Whom to tell what is said on the way."""
+
+    def _ended(self, task: Task[Any]) -> None:
+        if not task.cancelled():
+            task.exception()  # whoever comes for the outcome is told; there may be nobody
+        for question in self._questions:
+            question.answer.cancel()
+        self._changed.set()
+
+    async def ask(self, spec: RequestSpec[Any, Any], params: Any) -> Any:
+        """What the client answers to a question of the server."""
+        answer: Future[Any] = get_running_loop().create_future()
+        self._questions.append(_Question(spec, params, answer))
+        self._changed.set()
+        return await answer
+
+    async def progressed(self, progress: Progress) -> None:
+        """Pass on how far the server has come."""
+        if self.session is not None:
+            await self.session.progress(*progress)
+
+    async def outcome(self, session: "SessionBase") -> Any:
+        """The server's answer; until it is there, its questions are put to the client."""
+        if self._busy:
+            raise McpError(INVALID_REQUEST, "The same request is being answered already")
+        self._busy, self.session = True, session
+        if self._expiry is not None:
+            self._expiry.cancel()
+        try:
+            await self._questioning(session)
+        except CancelledError:
+            # Either the client is being asked, and comes back, or it has given up.
+            if session.rounds is None or not session.rounds.suspended:
+                self.cancel()
+            raise
+        finally:
+            self._busy = False
+        if self._task.cancelled():
+            raise McpError(INTERNAL_ERROR, "The request was given up meanwhile")
+        return self._task.result()
+
+    async def _questioning(self, session: "SessionBase") -> None:
+        if session.rounds is not None:
+            # What was asked in earlier rounds is answered already, and asked again for that.
+            for question in self._answered:
+                await session.request(question.spec, question.params)
+        while not self._task.done():
+            while self._questions:
+                question = self._questions[0]
+                await self._put(session, question)
+                self._questions.popleft()
+                if not question.answer.cancelled():
+                    self._answered.append(question)
+            self._changed.clear()
+            if not self._task.done() and not self._questions:
+                await self._changed.wait()
+
+    @staticmethod
+    async def _put(session: "SessionBase", question: _Question) -> None:
+        if question.answer.done():
+            return  # withdrawn before it was put
+        try:
+            answer = await session.request(question.spec, question.params)
+        except (McpError, LocalError, RemoteError) as error:
+            if not question.answer.done():
+                question.answer.set_exception(_passed_on(error))
+        else:
+            # The server may have withdrawn its question meanwhile.
+            if not question.answer.done():
+                question.answer.set_result(answer)
+
+    def expire(self, seconds: float, forget: Callable[[], object]) -> None:
+        """Give the request up unless the client comes back for its outcome in time."""
+
+        def give_up() -> None:
+            self.cancel()
+            forget()
+
+        self._expiry = get_running_loop().call_later(seconds, give_up)
+
+    def cancel(self) -> None:
+        """Give the request up."""
+        if self._expiry is not None:
+            self._expiry.cancel()
+        self._given_up = True
+        self._task.cancel()
+
+    @property
+    def may_ask(self) -> bool:
+        """Whether the client can be asked something before there is an answer."""
+        asked = self.session is not None and self.session.rounds is not None
+        return asked and not self.over
+
+    @property
+    def waits(self) -> bool:
+        """Whether it waits for the client to come back."""
+        return not self._busy and not self.over
+
+    @property
+    def over(self) -> bool:
+        """Whether the server has answered, or will not any more."""
+        return self._given_up or self._task.done()
+
+
+async def _awaited(work: Awaitable[Any]) -> Any:
+    try:
+        return await work
+    except (McpError, LocalError, RemoteError) as error:
+        raise _passed_on(error) from error
+    except Disconnected as error:
+        raise McpError(INTERNAL_ERROR, "The server is gone") from error
+
+
+def _passed_on(error: McpError | LocalError | RemoteError) -> McpError:
+    """What went wrong at one end, as an answer at the other."""
+    return McpError(error.code, error.message, error.data)

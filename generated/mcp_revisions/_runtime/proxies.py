@@ -1,0 +1,275 @@
+"""The two halves of a bridge: a server that passes on what it is asked, and a client that asks.
+
+Both are of the revision of the client at one end, and of no class of their own: what they handle
+and declare is what the party behind them does.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from secrets import token_hex
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from .client import Agreement, ClientBase
+from .envelope import CLIENT_INFO, PROGRESS_TOKEN, client_capabilities, meta_in
+from .errors import INVALID_PARAMS, METHOD_NOT_FOUND, McpError
+from .jsonvalue import JSONObject, is_object
+from .listening import ACKNOWLEDGED, LISTEN, Listening
+from .options import CallOptions
+from .over_handshake import OverHandshake
+from .passage import Passage
+from .server import ServerBase
+from .spec import NotificationSpec, RequestSpec
+from .subscriptions import RESOURCE_UPDATED, Filter
+
+if TYPE_CHECKING:
+    from .session import SessionBase
+
+_LOG: Final = "notifications/message"
+
+# What the runtime sees to at either end by itself.
+_OF_ONE_END: Final = frozenset(
+    {
+        "initialize",
+        "notifications/cancelled",
+        "notifications/initialized",
+        "notifications/progress",
+        "notifications/subscriptions/acknowledged",
+        "ping",
+        "server/discover",
+        "subscriptions/listen",
+    }
+)
+_SUBSCRIBE: Final = "resources/subscribe"
+_SUBSCRIBING: Final = (_SUBSCRIBE, "resources/unsubscribe")
+
+
+class Caller(NamedTuple):
+    """Who a client is and what it can do, as it said in its own revision."""
+
+    capabilities: JSONObject
+    info: JSONObject
+
+    @staticmethod
+    def of(params: Mapping[str, Any]) -> "Caller":
+        """Who sent these params: of `initialize`, or of a request that stands by itself."""
+        meta = meta_in(params)
+        said = params.get("capabilities")
+        info = params.get("clientInfo", meta.get(CLIENT_INFO))
+        return Caller(
+            said if is_object(said) else dict(client_capabilities(meta)),
+            info if is_object(info) else {"name": "unknown", "version": "0"},
+        )
+
+
+def _new_key() -> str:
+    return token_hex(8)
+
+
+class ProxyClient(ClientBase):
+    """Speaks to the server for one client; `server` speaks to that client."""
+
+    caller: Caller
+    server: "ProxyServer"
+    _listening: Listening | None = None
+
+    def declaration(self) -> JSONObject:
+        """What the client behind it declares."""
+        return self.caller.capabilities
+
+    def identity(self) -> JSONObject:
+        """What the client behind it is called."""
+        return self.caller.info
+
+    @classmethod
+    def handled(cls, revision: str | None = None) -> frozenset[str]:
+        """Nothing that it would have to declare by itself."""
+        return frozenset()
+
+    def bound(self, revision: str) -> Mapping[str, Callable[..., Awaitable[Any]]]:
+        """See `Handlers.bound`."""
+        asked = {**self.REQUESTS, **self.INPUT_REQUESTS}
+        handlers: dict[str, Callable[..., Awaitable[Any]]] = {
+            method: self._asker(spec)
+            for method, (spec, _) in asked.items()
+            if method not in _OF_ONE_END
+        }
+        for method, (notification, _) in self.NOTIFICATIONS.items():
+            if method not in _OF_ONE_END:
+                handlers[method] = self._teller(notification)
+        if ACKNOWLEDGED in self.NOTIFICATIONS:
+            handlers[ACKNOWLEDGED] = self._acknowledged
+        return handlers
+
+    async def _acknowledged(self, params: Any) -> None:
+        if self._listening is not None:
+            self._listening.takes(ACKNOWLEDGED, params, params.to_wire().get("_meta", {}))
+
+    def adopt(self, agreement: Agreement) -> None:
+        """See `ClientBase.adopt`."""
+        super().adopt(agreement)
+        if isinstance(agreement.ways, OverHandshake):
+            agreement.ways.hears_all = True
+        elif agreement.ways is None and LISTEN in self.TABLE.requests:
+            self._listening = Listening(agreement.endpoint, self.TABLE.requests[LISTEN])
+
+    async def open(self) -> None:
+        """Hear of all changes of lists that the server tells of."""
+        if self._listening is not None:
+            methods = frozenset(method for method in self.NOTIFICATIONS)
+            declared = self.endpoint.connection.declared["server"]
+            await self._listening.lists(Filter(methods).honoured(declared).lists)
+
+    async def watch(self, method: str, uri: str) -> None:
+        """Hear of changes of a resource, or not any more; for a client of the stateless era."""
+        if self._listening is not None:
+            listening = self._listening
+            await (listening.watch if method == _SUBSCRIBE else listening.unwatch)(uri)
+        else:
+            ways = self._agreed().ways
+            assert isinstance(ways, OverHandshake)
+            await ways.subscription(method, uri)
+
+    async def call(self, spec: RequestSpec[Any, Any], params: Any, options: CallOptions) -> Any:
+        """The plain result of a request, whatever the server asks before."""
+        if "may_require_input" in spec.traits:
+            return await self._rounds(spec, params, **options)
+        return await self.request(spec, params, **options)
+
+    def _asker(self, spec: RequestSpec[Any, Any]) -> Callable[[Any], Awaitable[Any]]:
+        return lambda params: self.server.ask(spec, params)
+
+    def _teller(self, spec: NotificationSpec[Any]) -> Callable[[Any], Awaitable[None]]:
+        return lambda params: self.server.tell(spec, params)
+
+
+class ProxyServer(ServerBase[Any]):
+    """Answers one client with what `client`, which speaks to the server, is told."""
+
+    client: ProxyClient
+
+    def __init__(self) -> None:
+        self._passages: dict[str, Passage] = {}
+
+    @property
+    def instructions(self) -> str | None:
+        """What the server behind it wants a model to know."""
+        return self.client.instructions
+
+    def declaration(self) -> JSONObject:
+        """What the server behind it declares."""
+        return dict(self.client.endpoint.connection.declared["server"])
+
+    def identity(self) -> JSONObject:
+        """What the server behind it is called."""
+        said = self.client.endpoint.connection.identity.get("server")
+        return {"name": "unknown", "version": "0"} if said is None else dict(said)
+
+    @classmethod
+    def handled(cls, revision: str | None = None) -> frozenset[str]:
+        """Nothing that it would have to declare by itself."""
+        return frozenset()
+
+    def bound(self, revision: str) -> Mapping[str, Callable[..., Awaitable[Any]]]:
+        """See `Handlers.bound`."""
+        handlers: dict[str, Callable[..., Awaitable[Any]]] = {
+            method: self._asker(spec)
+            for method, (spec, _) in self.REQUESTS.items()
+            if method not in _OF_ONE_END
+        }
+        for method, (notification, _) in self.NOTIFICATIONS.items():
+            if method not in _OF_ONE_END:
+                handlers[method] = self._teller(notification)
+        for method in _SUBSCRIBING:
+            if method not in self.REQUESTS:
+                handlers[method] = self._watcher(method)
+        return handlers
+
+    def _asker(self, spec: RequestSpec[Any, Any]) -> Callable[[Any, Any], Awaitable[Any]]:
+        return lambda session, params: self._pass(spec, session, params)
+
+    def _teller(self, spec: NotificationSpec[Any]) -> Callable[[Any, Any], Awaitable[None]]:
+        return lambda _, params: self.client.notify(spec, params)
+
+    def _watcher(self, method: str) -> Callable[[Any, Any], Awaitable[None]]:
+        return lambda _, params: self.client.watch(method, params.uri)
+
+    # From the client to the server.
+
+    async def _pass(self, spec: RequestSpec[Any, Any], session: "SessionBase", params: Any) -> Any:
+        passage, key = await self._passage(spec, session, params)
+        try:
+            return await passage.outcome(session)
+        finally:
+            if passage.over:
+                self._passages.pop(key, None)
+            elif passage.waits:
+                # It waits for the client to come back, but not for ever.
+                forget = partial(self._passages.pop, key, None)
+                passage.expire(session.endpoint.options.max_timeout, forget)
+
+    async def _passage(
+        self, spec: RequestSpec[Any, Any], session: "SessionBase", params: Any
+    ) -> tuple[Passage, str]:
+        """The passage of a request: a new one, or the one that waits for the answers it brings."""
+        key = await session.once("passage", _new_key)
+        passage = self._passages.get(key)
+        if passage is None:
+            if "requestState" in session.raw:
+                # To begin anew would do again what the server has done already.
+                raise McpError(INVALID_PARAMS, "The request was given up meanwhile")
+            self._make_room(session.endpoint.options.max_in_flight)
+            passage = self._passages[key] = self._departed(spec, session, params)
+        return passage, key
+
+    def _make_room(self, most: int) -> None:
+        """Give up the request that has waited longest for the client, if too many do."""
+        waiting = [key for key, passage in self._passages.items() if passage.waits]
+        if len(waiting) >= most:
+            self._passages.pop(waiting[0]).cancel()
+
+    def _departed(
+        self, spec: RequestSpec[Any, Any], session: "SessionBase", params: Any
+    ) -> Passage:
+        options: CallOptions = {"timeout": session.endpoint.options.max_timeout}
+        if PROGRESS_TOKEN in meta_in(session.raw):
+            options["on_progress"] = lambda progress: passage.progressed(progress)
+        passage = Passage(self.client.call(spec, params, options))
+        return passage
+
+    # From the server to the client.
+
+    async def ask(self, spec: RequestSpec[Any, Any], params: Any) -> Any:
+        """Put a question of the server to the client."""
+        table = self.client.TABLE
+        if table.rules.server_requests:
+            for session in self.sessions:
+                return await session.request(spec, params)
+        # Which of several requests it belongs to nobody says: most likely the last whose client
+        # is there.
+        asking = [passage for passage in reversed(self._passages.values()) if passage.may_ask]
+        for passage in sorted(asking, key=lambda passage: passage.waits)[:1]:
+            return await passage.ask(spec, params)
+        raise McpError(METHOD_NOT_FOUND, f"{spec.method} belongs to no request of the client")
+
+    async def tell(self, spec: NotificationSpec[Any], params: Any) -> None:
+        """Pass on what the server tells."""
+        if spec.method == RESOURCE_UPDATED or spec.method.endswith("/list_changed"):
+            await self.publish(spec.method, getattr(params, "uri", None))
+        elif spec.method == _LOG:
+            for session in self._listeners():
+                await session.log(params.level, params.data, params.logger)
+        else:
+            for session in self.sessions:
+                await session.notify(spec, params)
+
+    def _listeners(self) -> list[Any]:
+        if self.client.TABLE.rules.era == "handshake":
+            return list(self.sessions)
+        under_way = [one.session for one in self._passages.values() if not one.over]
+        # Which request an entry belongs to nobody says: it goes where one was asked for.
+        return [session for session in under_way if session is not None][-1:]
+
+    def close(self) -> None:
+        """Give up what is under way."""
+        for passage in self._passages.values():
+            passage.cancel()

@@ -1,0 +1,1 @@
+"""What one revision says, in the words of another."""

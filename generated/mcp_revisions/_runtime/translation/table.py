@@ -1,0 +1,307 @@
+"""A method table with another revision on the wire than the one its users speak.
+
+Users see the types of their own revision alone. What comes is held to the rules of the revision on
+the wire first, so that errors speak of what the peer wrote, and is then translated; what goes is
+translated last. Where both revisions agree on a type, it is read and written as if there were one.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Literal, TypeAlias, TypeVar
+
+from pydantic_core import PydanticSerializationError
+
+from ..answers import forgiver
+from ..codec import MethodTable, Outcome, Pending, method_text, params_text
+from ..dispatch import Calls, Unfit
+from ..errors import METHOD_NOT_FOUND, LocalError, RequestId
+from ..jsonrpc import kind_of, write_call, write_result
+from ..jsonvalue import JSONObject
+from ..meta import spliced
+from ..model import Validate, WireModel, validator_of
+from ..pointers import Problem
+from ..spec import NotificationSpec, RequestSpec, Role
+from .losses import Loss, Report, Untranslatable
+from .notice import Notice
+from .steps import Run
+from .translator import Translator
+
+Part: TypeAlias = Literal["params", "result"]
+
+P = TypeVar("P")
+R = TypeVar("R")
+SpecT = TypeVar("SpecT", RequestSpec[Any, Any], NotificationSpec[Any])
+
+# The runtime agrees with the peer, in the words of the wire.
+_LIFECYCLE = frozenset({"initialize", "notifications/initialized"})
+
+_ROLES: tuple[Role, ...] = ("client", "server")
+
+
+class TranslatingTable(MethodTable):
+    """What `own` has, over a wire that carries `wire`.
+
+    `inward` and `outward` translate from and to the wire. Losses go to `notice`. `presumed` are
+    members that the `_meta` of each request is to have once it is translated.
+    """
+
+    __slots__ = ("_inward", "_notice", "_outward", "_presumed", "_readers", "_wire", "own")
+
+    def __init__(
+        self,
+        own: MethodTable,
+        wire: MethodTable,
+        inward: Translator,
+        outward: Translator,
+        notice: Notice,
+        presumed: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__(
+            wire.revision,
+            requests={
+                name: _ours(spec, own.requests.get(name) or own.input_requests.get(name))
+                for name, spec in wire.requests.items()
+            },
+            notifications={
+                name: _ours(spec, own.notifications.get(name))
+                for name, spec in wire.notifications.items()
+            },
+            errors=wire.errors,
+            input_requests=wire.input_requests,
+            rules=wire.rules,
+        )
+        self.own = own
+        self._wire = wire
+        self._inward = inward
+        self._outward = outward
+        self._notice = notice
+        self._presumed = presumed
+        self._readers: dict[str, Validate] = {}
+        self._requests = {r: Calls(self.requests, r, self._params_reader) for r in _ROLES}
+        self._notifications = {r: Calls(self.notifications, r, self._params_reader) for r in _ROLES}
+
+    def presuming(self, members: Mapping[str, Any]) -> "TranslatingTable":
+        """See `MethodTable.presuming`."""
+        tables = (self.own, self._wire, self._inward, self._outward, self._notice)
+        return TranslatingTable(*tables, presumed=members)
+
+    @property
+    def wire(self) -> MethodTable:
+        """The table of the revision that is on the wire."""
+        return self._wire
+
+    # Reading.
+
+    def interpret(self, message: Any, sender: Role, pending: Pending) -> Outcome:
+        """See `MethodTable.interpret`."""
+        try:
+            return super().interpret(message, sender, pending)
+        except Untranslatable as error:
+            kind = kind_of(message)
+            assert kind != "error"
+            method = message.get("method", "")
+            return Unfit(kind, message.get("id"), method, [Problem(error.pointer, error.why)])
+
+    def _params_reader(self, spec: RequestSpec[Any, Any] | NotificationSpec[Any]) -> Validate:
+        native = self._native(spec.method)
+        read = validator_of(spec.params)
+        if spec is native:
+            return read
+        translate, presumed = self._inward.params(spec.method), self._presumed
+        if translate is None and presumed is None:
+            return read
+        check = validator_of(native.params)
+
+        def translated(value: Any) -> Any:
+            check(value)
+            out = self._run(translate, value, spec.method, "params")
+            if presumed is not None and isinstance(spec, RequestSpec):
+                out = {**out, "_meta": {**out.get("_meta", {}), **presumed}}
+            return read(out)
+
+        return translated
+
+    def _native(self, method: str) -> RequestSpec[Any, Any] | NotificationSpec[Any]:
+        request = self._wire.requests.get(method)
+        return self._wire.notifications[method] if request is None else request
+
+    def _run(self, translate: Run | None, value: Any, method: str, part: str) -> Any:
+        if translate is None:
+            return value
+        report = Report([], thorough=False)
+        out = translate(value, (None, part), report)
+        if report.losses:
+            self._notice.take(method, report.losses)
+        return out
+
+    def result_reader(self, spec: RequestSpec[Any, Any]) -> Validate:
+        """See `MethodTable.result_reader`."""
+        native = self._wire.requests[spec.method]
+        if spec is native:
+            return self._wire.result_reader(native)
+        read = self._readers.get(spec.method)
+        if read is None:
+            read = self._readers[spec.method] = self._result_reader(spec, native)
+        return read
+
+    def _result_reader(
+        self, spec: RequestSpec[Any, Any], native: RequestSpec[Any, Any]
+    ) -> Validate:
+        check = self._wire.result_reader(native)
+        read = validator_of(spec.results[0])
+        translate = self._inward.result(spec.method)
+        forgive = forgiver(native, self._wire.rules)
+        if translate is None and forgive is None and len(native.results) == 1:
+            return read
+        plain = native.results[0]
+
+        def translated(value: Any) -> Any:
+            checked = check(value)
+            if type(checked) is not plain:
+                return checked  # a question, or another kind of answer that has its own ways
+            kept = value if forgive is None else forgive(value)
+            return read(self._run(translate, kept, spec.method, "result"))
+
+        return translated
+
+    # Writing.
+
+    def serialise_request(
+        self,
+        spec: RequestSpec[P, Any],
+        id: RequestId,
+        params: P | None,
+        *,
+        meta: bytes | None = None,
+    ) -> bytes:
+        """See `MethodTable.serialise_request`; raises `Untranslatable`, too."""
+        if self._wire.requests.get(spec.method) is spec:
+            return self._wire.serialise_request(spec, id, params, meta=meta)
+        known = self.requests[spec.method]
+        return write_call(id, method_text(spec), self._params_text(known, params, meta))
+
+    def serialise_notification(
+        self, spec: NotificationSpec[P], params: P | None, *, meta: bytes | None = None
+    ) -> bytes:
+        """See `MethodTable.serialise_notification`; raises `Untranslatable`, too."""
+        if self._wire.notifications.get(spec.method) is spec:
+            return self._wire.serialise_notification(spec, params, meta=meta)
+        known = self.notifications[spec.method]
+        return write_call(None, method_text(spec), self._params_text(known, params, meta))
+
+    def _unknown(self, method: str) -> Untranslatable:
+        return Untranslatable("", f"{self.revision} has no {method}", code=METHOD_NOT_FOUND)
+
+    def _params_text(
+        self,
+        spec: RequestSpec[Any, Any] | NotificationSpec[Any],
+        params: Any,
+        meta: bytes | None,
+    ) -> bytes | None:
+        translate = self._outward.params(spec.method)
+        if translate is None:
+            return params_text(spec, params, meta)
+        if params is None and not spec.params_required and meta is None:
+            return None
+        given: JSONObject = {} if params is None else params.to_wire()
+        return self._text(self._run(translate, given, spec.method, "params"), spec.method, meta)
+
+    @staticmethod
+    def _text(value: JSONObject, method: str, meta: bytes | None) -> bytes:
+        try:
+            return spliced(value, meta)
+        except PydanticSerializationError as error:
+            raise LocalError(f"{method} cannot be written: {error}") from error
+
+    def serialise_result(
+        self, spec: RequestSpec[Any, R], id: RequestId, result: R, *, meta: bytes | None = None
+    ) -> bytes:
+        """See `MethodTable.serialise_result`; raises `Untranslatable`, too."""
+        native = self._wire.requests[spec.method]
+        if isinstance(result, native.results):
+            return self._wire.serialise_result(native, id, result, meta=meta)
+        translate = self._outward.result(spec.method)
+        if translate is None:
+            return super().serialise_result(spec, id, result, meta=meta)
+        if not isinstance(result, spec.results[0]) or not isinstance(result, WireModel):
+            raise LocalError(f"{type(result).__name__} is not a result of {spec.method}")
+        out = self._run(translate, result.to_wire(), spec.method, "result")
+        return write_result(id, self._text(out, spec.method, meta))
+
+    def write_question(self, spec: RequestSpec[P, Any], params: P | None) -> JSONObject:
+        """See `MethodTable.write_question`; raises `Untranslatable`, too."""
+        question = super().write_question(spec, params)
+        if spec.method not in self._wire.input_requests:
+            raise self._unknown(spec.method)
+        translate = self._outward.params(spec.method)
+        if "params" in question:
+            given = question["params"]
+            question["params"] = self._run(translate, given, spec.method, "params")
+        return question
+
+    def read_response(self, spec: RequestSpec[Any, R], value: Any) -> R:
+        """See `MethodTable.read_response`."""
+        translate = self._inward.result(spec.method)
+        return super().read_response(spec, self._run(translate, value, spec.method, "result"))
+
+    # What else is said.
+
+    def carry_in(self, method: str, part: Part, value: JSONObject) -> JSONObject:
+        """The params or the result of a method as `own` has them, of what came over the wire."""
+        of = self._inward.params if part == "params" else self._inward.result
+        carried: JSONObject = self._run(of(method), value, method, part)
+        return carried
+
+    def carry_out(self, method: str, part: Part, value: JSONObject) -> JSONObject:
+        """The params or the result of a method as the wire has them; raises `Untranslatable`."""
+        of = self._outward.params if part == "params" else self._outward.result
+        carried: JSONObject = self._run(of(method), value, method, part)
+        return carried
+
+    def outward(self, name: str, value: JSONObject) -> JSONObject:
+        """A value of a type of `own` as the wire has it; raises `Untranslatable`."""
+        said: JSONObject = self._run(self._outward.of_type(name), value, name, name)
+        return said
+
+    def declared_by(self, role: Role, capabilities: JSONObject) -> JSONObject:
+        """See `MethodTable.declared_by`."""
+        name = "ClientCapabilities" if role == "client" else "ServerCapabilities"
+        declared: JSONObject = self._run(self._inward.of_type(name), capabilities, name, name)
+        return declared
+
+    def called(self, info: JSONObject) -> JSONObject:
+        """See `MethodTable.called`."""
+        translate = self._inward.of_type("Implementation")
+        name: JSONObject = self._run(translate, info, "Implementation", "Implementation")
+        return name
+
+    def admit(self, method: str, sender: Role) -> None:
+        """See `MethodTable.admit`."""
+        spec = self._wire.requests.get(method) or self._wire.notifications.get(method)
+        if spec is None or sender not in spec.senders:
+            raise self._unknown(method)
+
+    def lost(self, method: str, error: LocalError) -> None:
+        """See `MethodTable.lost`."""
+        self._notice.take(method, [Loss("", "refused", error.message)])
+
+    def code_to_send(self, method: str, code: int) -> int:
+        """See `MethodTable.code_to_send`."""
+        return self._outward.code(method, code)
+
+    def code_that_came(self, method: str, code: int) -> int:
+        """See `MethodTable.code_that_came`."""
+        return self._inward.code(method, code)
+
+
+def _ours(native: SpecT, spec: SpecT | None) -> SpecT:
+    """Our types under the rules of the wire; what we have no types for stays as it is there."""
+    if spec is None or native.method in _LIFECYCLE:
+        return native
+    return replace(
+        spec,
+        senders=native.senders,
+        traits=native.traits,
+        phase=native.phase,
+        params_required=native.params_required,
+    )

@@ -1,0 +1,69 @@
+"""Translation as a plain function, for values at hand rather than messages on a wire."""
+
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+from ..jsonvalue import is_array
+from ..model import WireModel, validator_of
+from .losses import Translated
+from .translator import Translator, module_name, translator
+
+
+def translated(
+    value: Any,
+    package: str,
+    source: str | ModuleType,
+    target: str | ModuleType,
+    type_name: str | None = None,
+) -> Translated[Any]:
+    """See `translate` of a generated package, whose name is `package`."""
+    source_id, target_id = _id_of(source), _id_of(target)
+    if isinstance(value, WireModel):
+        name = _name_in(value, f"{package}.{module_name(source_id)}.models")
+    elif type_name is None:
+        raise TypeError("decoded JSON does not say of which type it is: name it with type=…")
+    else:
+        name = type_name
+    if source_id == target_id:
+        return Translated(value)
+    found = translator(package, source_id, target_id)
+    if not isinstance(value, WireModel):
+        return found.translate(value, name)
+    models = import_module(f"{package}.{module_name(target_id)}.models")
+    if found.of_type(name) is None:
+        return Translated(_retyped(value, found, models))
+    outcome = found.translate(value.to_wire(), name)
+    made: Any = getattr(models, found.becomes(name))
+    return Translated(validator_of(made)(outcome.value), outcome.losses)
+
+
+def _id_of(revision: str | ModuleType) -> str:
+    if isinstance(revision, str):
+        return revision
+    named: str = revision.methods.REVISION
+    return named
+
+
+def _name_in(value: WireModel, module: str) -> str:
+    """The class of the revision's own models that `value` is of."""
+    for cls in type(value).__mro__:
+        if cls.__module__ == module:
+            return cls.__name__
+    raise TypeError(f"{type(value).__name__} is no model of {module}")
+
+
+def _retyped(value: Any, found: Translator, models: ModuleType) -> Any:
+    """The same members in the classes of the target; they are valid there as they are here."""
+    if isinstance(value, WireModel):
+        cls: type[WireModel] = getattr(models, found.becomes(type(value).__name__))
+        members = {name: _retyped(one, found, models) for name, one in value.__dict__.items()}
+        made = cls.__new__(cls)
+        object.__setattr__(made, "__dict__", members)
+        object.__setattr__(made, "__pydantic_fields_set__", set(value.model_fields_set))
+        object.__setattr__(made, "__pydantic_extra__", value.model_extra)
+        object.__setattr__(made, "__pydantic_private__", None)
+        return made
+    if is_array(value):
+        return [_retyped(one, found, models) for one in value]
+    return value
