@@ -74,7 +74,8 @@ WANTED: tuple[tuple[str, Callable[[Json], None]], ...] = (
 
 
 @cache
-def _patched(revision: str) -> Json:
+def patched(revision: str) -> Json:
+    """The snapshot of a revision with its patches."""
     folder = ROOT / "schema" / revision
     ledger: list[Json] = read_json(folder / "patches.json")["patches"]
     return patches.apply(read_json(folder / "schema.json"), ledger, str(folder))
@@ -83,7 +84,7 @@ def _patched(revision: str) -> Json:
 @cache
 def document(revision: str) -> Json:
     """The patched schema of a revision with the wanted differences."""
-    schema = deepcopy(_patched(revision))
+    schema = deepcopy(patched(revision))
     for _, change in WANTED:
         change(schema)
     return schema
@@ -159,7 +160,7 @@ def _nameless(name: str, schema: Json, pointer: str) -> Iterator[Subject]:
 
 def required(revision: str, subject: Subject) -> Json:
     """What a sender has to write, with the smallest values; wanted differences only help readers."""
-    patched = _patched(revision)
-    schema: Json = jsonpointer.get(patched, subject.pointer)
-    least: Json = smallest(patched, schema)
+    document_ = patched(revision)
+    schema: Json = jsonpointer.get(document_, subject.pointer)
+    least: Json = smallest(document_, schema)
     return least

@@ -18,6 +18,7 @@ from golden_package import PACKAGE
 PROGRAMS = {
     "handshake.py": user_programs.HANDSHAKE,
     "stateless.py": user_programs.STATELESS,
+    "between.py": user_programs.BETWEEN,
     "wrong.py": user_programs.WRONG,
 }
 EXPECTED = {("wrong.py", line) for line in user_programs.wrong_lines(user_programs.WRONG)}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from golden_package import REVISIONS, SHARED
-from mcp_protogen.config import GivenSchema, Options
+from mcp_protogen.config import GivenFile, Options
 from mcp_protogen.generate import generate
 
 
@@ -18,7 +18,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pytest.skip("NOT TESTED: the published schemas in ../shared are not beside this checkout")
     names = {revision: f"{revision}.schema.json" for revision in REVISIONS}
     schemas = {
-        revision: GivenSchema(name, (SHARED / "published" / name).read_bytes())
+        revision: GivenFile(name, (SHARED / "published" / name).read_bytes())
         for revision, name in names.items()
     }
     place = tmp_path_factory.mktemp("published")

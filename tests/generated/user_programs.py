@@ -1,4 +1,4 @@
-"""Small programs as users write them, for type checkers: two that are right, one that is not.
+"""Small programs as users write them, for type checkers: three that are right, one that is not.
 
 Wrong lines end in `# wrong`; a checker has to object to these and to no others.
 """
@@ -155,6 +155,54 @@ async def by_hand() -> None:
     await serve({Weather, old.Server}, Wire())
     await serve(Weather(), Wire(), options=Options(drain=1))
     run_stdio([Weather()])
+"""
+
+BETWEEN = """
+from typing import assert_type
+
+from mcp_revisions import REVISIONS, Bridge, Lost, Options, connect, handles, launch, open_stdio
+from mcp_revisions import run_stdio, translate, v2025_11_25, v2026_07_28
+from mcp_revisions.translate.v2024_11_05__v2025_03_26 import UP
+from mcp_revisions.v2026_07_28 import models as m
+
+
+class Asking(v2026_07_28.Server):
+    async def on_call_tool(
+        self, session: v2026_07_28.Session, params: m.CallToolRequestParams
+    ) -> m.CallToolResult | m.InputRequiredResult:
+        receipt = await session.once("charge", lambda: 3)
+        assert_type(receipt, int)
+        roots = await session.list_roots()
+        assert_type(roots, m.ListRootsResult)
+        return m.CallToolResult(content=[m.TextContent(text=one.uri) for one in roots.roots])
+
+    @handles("tools/call", "2024-11-05", "2025-03-26")
+    async def for_the_oldest(
+        self, session: v2026_07_28.Session, params: m.CallToolRequestParams
+    ) -> m.CallToolResult:
+        return m.CallToolResult(content=[m.TextContent(text=session.revision)])
+
+
+def told(lost: Lost) -> None:
+    print(lost.method, lost.loss.pointer, lost.loss.why)
+
+
+async def main() -> None:
+    options = Options(on_loss=told)
+    async with connect(launch(["server"]), as_=v2025_11_25) as client:
+        assert_type(client, v2025_11_25.Client)
+        print([tool.name async for tool in client.iter_tools()], client.revision)
+    some = [one for one in REVISIONS if one.lifecycle == "handshake"]
+    ours = v2026_07_28.Client()
+    async with connect(launch(["server"]), ours, revisions=some, options=options) as same:
+        assert_type(same, v2026_07_28.Client)
+    await Bridge(await open_stdio(), launch(["server"]), server_revisions=some).run()
+    outcome = translate(m.TextContent(text=""), v2026_07_28, "2025-11-25")
+    print(outcome.losses, UP.source)
+
+
+if __name__ == "__main__":
+    run_stdio(Asking(), revisions=REVISIONS)
 """
 
 WRONG = """

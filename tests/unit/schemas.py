@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from jsonschema import Draft202012Validator
-from mcp_protogen.config import GivenSchema, Options
+from mcp_protogen.config import GivenFile, Options
 from mcp_protogen.derive.revision import Derived, Source, derive_revision
 from mcp_protogen.generate import generate
 from mcp_protogen.output.package import Package
@@ -178,9 +178,9 @@ def _method(name: str, senders: list[str], params: str, results: list[str]) -> J
     }
 
 
-def given(document: Any, name: str = "tiny.json") -> GivenSchema:
+def given(document: Any, name: str = "tiny.json") -> GivenFile:
     """A published schema as the user hands it over."""
-    return GivenSchema(name, json.dumps(document).encode())
+    return GivenFile(name, json.dumps(document).encode())
 
 
 def derive(document: Json, stated: Json | None = None, ledger: tuple[Json, ...] = ()) -> Derived:

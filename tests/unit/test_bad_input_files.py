@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 import schemas
-from mcp_protogen.config import GivenSchema, Options
+from mcp_protogen.config import GivenFile, Options
 from mcp_protogen.generate import generate
 from mcp_protogen.problems import ProblemError
 from schemas import Json, errors_of, record
@@ -29,7 +29,7 @@ NOT_JSON = {
 @pytest.mark.parametrize("content", NOT_JSON.values(), ids=NOT_JSON.keys())
 def test_what_is_not_json_is_refused(content: bytes) -> None:
     with pytest.raises(ProblemError) as caught:
-        generate(Options(("draft",), {"draft": GivenSchema("broken.json", content)}))
+        generate(Options(("draft",), {"draft": GivenFile("broken.json", content)}))
     (problem,) = caught.value.problems
     assert (problem.code, problem.place) == ("not-json", "broken.json")
 
@@ -104,7 +104,7 @@ def test_deep_nesting_is_refused(depth: int, form: str) -> None:
         '"$defs": {', '"$defs": {"Deep": ' + opening * depth + "{}" + closing * depth + ",", 1
     )
     with pytest.raises(ProblemError) as caught:
-        generate(Options(("draft",), {"draft": GivenSchema("deep.json", text.encode())}))
+        generate(Options(("draft",), {"draft": GivenFile("deep.json", text.encode())}))
     codes = {problem.code for problem in caught.value.problems}
     assert codes <= {"not-a-schema", "not-json"}
 

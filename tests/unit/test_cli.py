@@ -175,6 +175,7 @@ def test_a_schema_of_ones_own_is_recorded_and_kept(mcp_gen: Run) -> None:
         (("--out", "pkg", "revisions"), "conflicting-options"),
         (("--templates", "nowhere", *ONE), "missing-templates"),
         (("--schema", "nowhere", *ONE), "unreadable-source"),
+        (("--rules", "rules.json", *ONE), "conflicting-options"),
         (("explain", "no-such-code"), "unknown-code"),
         (("schema", "verify", "2020-01-01"), "unknown-revision"),
     ],

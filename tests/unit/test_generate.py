@@ -6,15 +6,18 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import schemas
-from mcp_protogen.config import GivenSchema, Options
+from mcp_protogen.config import GivenFile, Options
 from mcp_protogen.generate import generate
 from mcp_protogen.output.package import Package
 from mcp_protogen.problems import Level, Problem, ProblemError
+from mcp_protogen.resources import schema_folder
+from mcp_protogen.store import patches
 from schemas import STRING, Json, record, ref, union
 
 # One process makes the packages that these tests share.
@@ -153,7 +156,7 @@ def test_a_union_takes_in_arms_that_the_facts_do_not_know(
 def test_a_published_schema_in_place_of_its_pin_gives_the_same_tables(
     published: Callable[[str], bytes], several: Package
 ) -> None:
-    given = GivenSchema("mine.json", published("2025-11-25"))
+    given = GivenFile("mine.json", published("2025-11-25"))
     mine = generate(Options(("2025-11-25",), {"2025-11-25": given}))
     assert not mine.warnings
     for name in ("capabilities", "client", "methods", "server"):
@@ -273,3 +276,50 @@ def test_problems_of_several_revisions_are_shown_together() -> None:
         generate(Options(("draft-a", "draft-b"), given))
     errors: list[Problem] = [p for p in caught.value.problems if p.level is Level.ERROR]
     assert [problem.place for problem in errors] == ["draft-a.json", "draft-b.json"]
+
+
+def owned() -> GivenFile:
+    """The schema of 2025-11-25, as it is mended, with a required member more."""
+    folder = schema_folder() / "2025-11-25"
+    ledger: list[Json] = json.loads((folder / "patches.json").read_text())["patches"]
+    document = patches.apply(json.loads((folder / "schema.json").read_text()), ledger, "here")
+    document["$defs"]["Tool"]["properties"]["owner"] = STRING
+    document["$defs"]["Tool"]["required"].append("owner")
+    return GivenFile("owned.json", json.dumps(document).encode())
+
+
+def rules(**up: object) -> GivenFile:
+    rule = {"at": ["Tool.owner"], "up": up, "reason": "Nobody owned it.", "source": "x"}
+    document: Json = {"older": "2025-11-25", "became": {}, "rules": [rule], "errors": []}
+    return GivenFile("rules.json", json.dumps(document).encode())
+
+
+def test_what_is_undecided_between_two_revisions_is_decided_by_rules() -> None:
+    options = Options(("2025-11-25", "draft"), schemas={"draft": owned()})
+    with pytest.raises(ProblemError) as undecided:
+        generate(options)
+    (problem,) = [one for one in undecided.value.problems if one.level is Level.ERROR]
+    assert problem.code == "undecided-difference"
+    assert "from 2025-11-25 to draft, Tool.owner: is required in draft" in problem.message
+    package = generate(replace(options, rules={"draft": rules(add="nobody")}))
+    (table,) = [file for file in package.files if file.path.endswith("v2025_11_25__vdraft.py")]
+    assert b'add={"owner": "nobody"}' in table.content
+    assert package.inputs.revisions["draft"].rules != ""
+
+
+def test_a_rule_that_stands_at_nothing_is_no_rule() -> None:
+    misplaced = rules(add="nobody").content.replace(b"Tool.owner", b"Tool.ownr")
+    given = GivenFile("rules.json", misplaced)
+    options = Options(("2025-11-25", "draft"), schemas={"draft": owned()}, rules={"draft": given})
+    with pytest.raises(ProblemError) as refused:
+        generate(options)
+    found = {one.code: one for one in refused.value.problems if one.level is Level.ERROR}
+    assert found.keys() == {"bad-rule", "undecided-difference"}
+    assert found["bad-rule"].message == "on the way up, nothing is at Tool.ownr"
+    assert (found["bad-rule"].place, found["bad-rule"].pointer) == ("rules.json", "/rules/0")
+
+
+def test_a_single_revision_of_ones_own_needs_no_rules() -> None:
+    package = generate(Options(("draft",), schemas={"draft": owned()}))
+    tables = [file.path for file in package.files if file.path.startswith("translate/")]
+    assert tables == ["translate/__init__.py"]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from mcp_protogen.canonical import sha256
-from mcp_protogen.config import GivenSchema, Options
+from mcp_protogen.config import GivenFile, Options
 from mcp_protogen.output.package import RevisionInputs
 from mcp_protogen.problems import ProblemError
 from mcp_protogen.resources import schema_folder
@@ -77,7 +77,7 @@ def test_descriptions_of_another_revision_move_nothing(folder: Path) -> None:
 
 def test_an_unpinned_revision_lives_on_the_facts_of_the_nearest(folder: Path) -> None:
     content = b'{"$defs": {"A": {"description": "words"}}}'
-    options = Options(("2025-12-01",), {"2025-12-01": GivenSchema("draft.json", content)})
+    options = Options(("2025-12-01",), {"2025-12-01": GivenFile("draft.json", content)})
     found = read_inputs(options, folder).revisions["2025-12-01"]
     assert (found.source, found.published) == ("draft.json", sha256(content))
     assert found.schema == sha256(b'{\n  "$defs": {\n    "A": {}\n  }\n}\n')

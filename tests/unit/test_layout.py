@@ -26,6 +26,7 @@ def test_a_package_has_these_modules(package: Package) -> None:
     assert set(own) == {
         "__init__.py",
         "py.typed",
+        "translate/__init__.py",
         *(f"v2025_06_18/{module}.py" for module in modules),
     }
     assert own["v2025_06_18/methods.py"] == "template methods.py.jinja"

@@ -30,7 +30,8 @@ FILES = [
     *(
         (SCHEMA / revision / f"{name}.json", name)
         for revision in REVISIONS
-        for name in ("facts", "patches")
+        for name in ("facts", "patches", "translation")
+        if (SCHEMA / revision / f"{name}.json").is_file()
     ),
 ]
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 from mcp_protogen.cli.selection import refuse_unmakeable, revision_names, select
-from mcp_protogen.config import GivenSchema
+from mcp_protogen.config import GivenFile
 from mcp_protogen.output.lock import Lock, lock_of
 from mcp_protogen.output.package import Inputs
 from mcp_protogen.problems import ProblemError
@@ -12,14 +12,14 @@ from mcp_protogen.store.pins import load_pins
 from packages import INPUTS, package, with_revisions
 
 PINS = load_pins()
-DRAFT = GivenSchema("draft.json", b"{}")
+DRAFT = GivenFile("draft.json", b"{}")
 
 
 def locked(inputs: Inputs) -> Lock:
     return lock_of(package({}, inputs), {})
 
 
-def refused(*asked: str, lock: Lock | None = None, schema: GivenSchema | None = None) -> list[str]:
+def refused(*asked: str, lock: Lock | None = None, schema: GivenFile | None = None) -> list[str]:
     with pytest.raises(ProblemError) as caught:
         select(asked, PINS, lock, schema)
     return [problem.code for problem in caught.value.problems]

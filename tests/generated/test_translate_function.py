@@ -1,0 +1,166 @@
+"""`translate` of a generated package: what becomes of single values, and what is said about it."""
+
+from typing import Any
+
+import pytest
+from golden_package import REVISIONS, load, runtime
+
+pkg: Any = __import__("mcp_revisions")
+NEW, LAST, OLD = "2025-11-25", "2026-07-28", "2024-11-05"
+m = load(NEW).models
+
+
+def losses(outcome: Any) -> list[tuple[str, str, bool]]:
+    return [(one.pointer, one.what, one.harmless) for one in outcome.losses]
+
+
+def test_audio_becomes_a_resource_that_holds_the_same_bytes() -> None:
+    audio = m.AudioContent(data="aGk=", mime_type="audio/wav", meta={"a": 1})
+    outcome = pkg.translate(m.CallToolResult(content=[audio]), NEW, OLD)
+    (block,) = outcome.value.content
+    assert type(outcome.value) is load(OLD).models.CallToolResult
+    assert (block.type, block.resource.blob) == ("resource", "aGk=")
+    assert block.resource.mime_type == "audio/wav"
+    assert losses(outcome)[0] == ("/content/0", "replaced", False)
+
+
+def test_audio_in_sampling_becomes_a_note_and_text_keeps_its_annotations() -> None:
+    audio = m.AudioContent(data="aGk=", mime_type="audio/wav")
+    said = m.SamplingMessage(role="user", content=audio)
+    outcome = pkg.translate(said, NEW, OLD)
+    assert outcome.value.content.text == "[audio, audio/wav, not delivered]"
+    link = m.ResourceLink(
+        uri="file:///a", name="a", title="A", annotations=m.Annotations(priority=1.0)
+    )
+    text = pkg.translate(m.CallToolResult(content=[link]), NEW, OLD).value.content[0]
+    assert text.text == "A <file:///a>"
+    assert text.annotations.priority == 1
+
+
+def test_structured_content_becomes_text_unless_it_is_there_already() -> None:
+    given = m.TextContent(text='{"a": 1.0}')
+    for content, number in (([], 1), ([m.TextContent(text="hi")], 2), ([given], 2)):
+        result = m.CallToolResult(content=content, structured_content={"a": 1})
+        assert len(pkg.translate(result, NEW, OLD).value.content) == number
+    same = m.CallToolResult(content=[given], structured_content={"a": 1.0})
+    assert len(pkg.translate(same, NEW, OLD).value.content) == 1
+    last = load(LAST).models.CallToolResult(content=[], structured_content=[1])
+    outcome = pkg.translate(last, LAST, NEW)
+    assert outcome.value.structured_content is None
+    assert outcome.value.content[0].text == "[1]"
+
+
+def test_a_title_moves_to_where_it_was_unless_something_is_there() -> None:
+    tool = {"name": "t", "inputSchema": {"type": "object"}, "title": "T"}
+    moved = pkg.translate(tool, "2025-06-18", "2025-03-26", type="Tool")
+    assert moved.value["annotations"] == {"title": "T"}
+    assert losses(moved) == [("/title", "moved", True)]
+    tool["annotations"] = {"title": "other"}
+    dropped = pkg.translate(tool, "2025-06-18", "2025-03-26", type="Tool")
+    assert dropped.value["annotations"] == {"title": "other"}
+    assert losses(dropped) == [("/title", "dropped", False)]
+    assert "title" not in pkg.translate(tool, "2025-06-18", OLD, type="Tool").value
+
+
+def test_unknown_members_pass_unless_the_target_gives_them_a_meaning() -> None:
+    tool = {"name": "t", "inputSchema": {"type": "object"}, "title": 5, "x": [None]}
+    lifted = pkg.translate(tool, OLD, NEW, type="Tool")
+    assert lifted.value == {"name": "t", "inputSchema": {"type": "object"}, "x": [None]}
+    assert losses(lifted) == [("/title", "dropped", False)]
+
+
+def test_several_blocks_become_several_messages_or_one_text() -> None:
+    two = [m.TextContent(text="a"), m.TextContent(text="b")]
+    asked = m.CreateMessageRequestParams(
+        messages=[m.SamplingMessage(role="user", content=two)], max_tokens=1
+    )
+    split = pkg.translate(asked, NEW, "2025-06-18").value.messages
+    assert [(one.role, one.content.text) for one in split] == [("user", "a"), ("user", "b")]
+    answer = m.CreateMessageResult(role="assistant", model="m", content=two)
+    assert pkg.translate(answer, NEW, "2025-06-18").value.content.text == "a\nb"
+
+
+@pytest.mark.parametrize(
+    ("value", "target", "pointer"),
+    [
+        (
+            {"message": "?", "mode": "url", "url": "https://a", "elicitationId": "1"},
+            "2025-06-18",
+            "/mode",
+        ),
+        ({"messages": [], "maxTokens": 1, "tools": []}, "2025-06-18", "/tools"),
+        ({"reason": "why not"}, "2025-06-18", "/requestId"),
+        ({"reason": "why not"}, LAST, "/requestId"),
+    ],
+)
+def test_what_has_no_carrier_is_refused_with_a_place_and_a_code(
+    value: dict[str, Any], target: str, pointer: str
+) -> None:
+    names = {"message": "ElicitRequestParams", "messages": "CreateMessageRequestParams"}
+    name = next((names[key] for key in value if key in names), "CancelledNotificationParams")
+    with pytest.raises(pkg.Untranslatable) as refused:
+        pkg.translate(value, NEW, target, type=name)
+    assert refused.value.pointer == pointer
+    assert refused.value.code == -32602
+
+
+def test_a_result_that_is_not_complete_has_no_older_form() -> None:
+    result: dict[str, Any] = {"content": [], "resultType": "task"}
+    with pytest.raises(pkg.Untranslatable):
+        pkg.translate(result, LAST, NEW, type="CallToolResult")
+
+
+def test_an_elicitation_gets_the_same_id_for_the_same_question() -> None:
+    asked = {"message": "?", "mode": "url", "url": "https://a"}
+    first = pkg.translate(asked, LAST, NEW, type="ElicitRequestParams").value
+    again = pkg.translate(dict(asked), LAST, NEW, type="ElicitRequestParams").value
+    other = pkg.translate({**asked, "url": "https://b"}, LAST, NEW, type="ElicitRequestParams")
+    assert first == again
+    assert first["elicitationId"] != other.value["elicitationId"]
+
+
+@pytest.mark.parametrize("target", [one for one in REVISIONS if one != NEW])
+def test_where_both_agree_nothing_is_done(target: str) -> None:
+    value = {"name": "a", "value": "b", "x": {"y": 1}}
+    assert pkg.translate(value, NEW, target, type="CompleteRequestParamsArgument").value is value
+
+
+def test_a_model_that_both_have_is_that_of_the_target_without_being_read_again() -> None:
+    raw = {"a": [1]}
+    block = m.TextContent(text="hi", annotations=m.Annotations(priority=1.0), meta=raw)
+    made = pkg.translate(block, NEW, "2025-06-18").value
+    target = load("2025-06-18").models
+    assert (type(made), type(made.annotations)) == (target.TextContent, target.Annotations)
+    assert made.to_wire() == block.to_wire()
+    assert made.meta is block.meta
+    made.text = "other"
+    assert block.text == "hi"
+
+
+def test_revisions_are_named_or_given_as_modules() -> None:
+    value: dict[str, Any] = {"roots": []}
+    named = pkg.translate(value, NEW, LAST, type="ListRootsResult")
+    assert pkg.translate(value, load(NEW), load(LAST), type="ListRootsResult") == named
+    assert pkg.translate(value, NEW, NEW, type="ListRootsResult").value is value
+
+
+def test_what_cannot_be_translated_at_all_is_said() -> None:
+    with pytest.raises(LookupError, match="has nothing for the Task"):
+        pkg.translate({}, NEW, LAST, type="Task")
+    with pytest.raises(LookupError, match="no table between"):
+        pkg.translate({}, NEW, "2020-01-01", type="Tool")
+    with pytest.raises(TypeError, match="type="):
+        pkg.translate({}, NEW, LAST)
+    with pytest.raises(TypeError, match="no model of"):
+        pkg.translate(m.TextContent(text=""), OLD, LAST)
+
+
+def test_a_package_and_its_function_share_a_name() -> None:
+    from mcp_revisions import translate  # type: ignore[import-not-found, unused-ignore]
+    from mcp_revisions.translate import (  # type: ignore[import-not-found, unused-ignore]
+        v2024_11_05__v2025_03_26 as tables,
+    )
+
+    assert translate({}, OLD, OLD, type="Tool").value == {}
+    assert tables.UP.source == OLD
+    assert runtime("translation.plans").Direction is type(tables.DOWN)

@@ -1,0 +1,96 @@
+"""Translation between all revisions: valid in the target, honest about losses, and reversible."""
+
+from collections.abc import Callable
+from copy import deepcopy
+from itertools import combinations
+from typing import Any
+
+import oracle
+import pytest
+from golden_package import REVISIONS
+from hypothesis import HealthCheck, Phase, given, settings
+from instances import Instances
+from translations import PAIRS, Untranslatable, accepts, bare, names, translator, unnamed, without
+
+SETTINGS = settings(
+    max_examples=25,
+    derandomize=True,
+    deadline=None,
+    database=None,
+    phases=(Phase.generate, Phase.shrink),
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+
+
+def for_all_values(revision: str, name: str, holds: Callable[[Any], None]) -> None:
+    """Try values of a type, as its patched schema has it."""
+    values = Instances(oracle.patched(revision)).at(oracle.subjects(revision)[name].pointer)
+
+    @SETTINGS
+    @given(values)
+    def checked(value: Any) -> None:
+        holds(value)
+
+    checked()
+
+
+@pytest.mark.parametrize(("source", "target"), PAIRS)
+def test_what_comes_out_is_valid_and_every_loss_is_named(source: str, target: str) -> None:
+    def holds(value: Any) -> None:
+        before = deepcopy(value)
+        try:
+            outcome = translator(source, target).translate(value, name)
+        except Untranslatable:
+            return
+        assert value == before, f"{name}: the input was changed"
+        assert accepts(target, becomes)(outcome.value), f"{name}: {value}, {outcome}"
+        assert unnamed(value, outcome) == [], f"{name}: {value}, {outcome}"
+
+    for pair in names(source, target):
+        name, becomes = pair
+        for_all_values(source, name, holds)
+
+
+@pytest.mark.parametrize(("older", "newer"), list(combinations(REVISIONS, 2)))
+def test_what_is_lifted_comes_back_as_it_was(older: str, newer: str) -> None:
+    up, down = translator(older, newer), translator(newer, older)
+    back = dict(names(newer, older))
+
+    def holds(value: Any) -> None:
+        try:
+            lifted = up.translate(value, name)
+        except Untranslatable:
+            return
+        again = down.translate(lifted.value, becomes)
+        lost = [loss.pointer for loss in lifted.losses]
+        # An empty `_meta` says as much as none.
+        left = bare(without(value, lost))
+        assert bare(without(again.value, lost)) == left, f"{name}: {lifted}, {again}"
+
+    for name, becomes in names(older, newer):
+        if becomes in back:
+            for_all_values(older, name, holds)
+
+
+@pytest.mark.parametrize(("oldest", "middle", "newest"), list(combinations(REVISIONS, 3)))
+@pytest.mark.parametrize("way", ["up", "down"])
+def test_one_table_does_what_its_steps_do_one_after_the_other(
+    way: str, oldest: str, middle: str, newest: str
+) -> None:
+    source, target = (oldest, newest) if way == "up" else (newest, oldest)
+    first, second = dict(names(source, middle)), dict(names(middle, target))
+
+    def holds(value: Any) -> None:
+        try:
+            half = translator(source, middle).translate(value, name)
+            whole = translator(middle, target).translate(half.value, first[name])
+        except Untranslatable:
+            with pytest.raises(Untranslatable):
+                translator(source, target).translate(value, name)
+            return
+        direct = translator(source, target).translate(value, name)
+        assert direct.value == whole.value, f"{name}: {value}"
+
+    for name, _ in names(source, target):
+        if name in first and first[name] in second:
+            for_all_values(source, name, holds)

@@ -1,0 +1,279 @@
+"""The tables of adjacent revisions, held against a reference list of their differences."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+from mcp_protogen import ir
+from mcp_protogen.config import Options
+from mcp_protogen.derive.revision import derive_revision
+from mcp_protogen.ir import RevisionIR, TypeExpr, TypeIR
+from mcp_protogen.resources import schema_folder
+from mcp_protogen.runtime.translation.plans import Apply, Direction, Members, Whole
+from mcp_protogen.store import sources
+from mcp_protogen.store.rules import Translation, between
+from mcp_protogen.translate.tables import PairTables, pair_tables
+
+Json = dict[str, Any]
+
+PAIRS = (
+    ("2024-11-05", "2025-03-26"),
+    ("2025-03-26", "2025-06-18"),
+    ("2025-06-18", "2025-11-25"),
+    ("2025-11-25", "2026-07-28"),
+)
+RENAMED = "annotations-rename"
+
+URL_MODE = "stands in the params of the URL mode alone, which forms_only refuses as a whole"
+UNMAPPED: dict[tuple[str, str], str] = {
+    ("2025-11-25", "ElicitRequest.params.elicitationId"): URL_MODE,
+    ("2025-11-25", "ElicitRequest.params.url"): URL_MODE,
+}
+
+
+@dataclass(frozen=True)
+class Delta:
+    """A member, or a method, that only one revision of a pair has."""
+
+    item: str
+    rule: str
+    change: Literal["added", "removed"]
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """The type that the way to the member starts at, and the way."""
+        first, *way = self.item.split(".")
+        return (f"{first}Params", *way[1:]) if way[0] == "params" else (first, *way)
+
+
+@pytest.fixture(scope="module")
+def reference(shared: Path) -> list[Json]:
+    file = shared / "spec" / "revision-deltas.json"
+    if not file.is_file():
+        pytest.skip("NOT TESTED: ../shared/spec/revision-deltas.json is not beside this checkout")
+    pairs: list[Json] = json.loads(file.read_bytes())["pairs"]
+    return pairs
+
+
+def deltas(reference: list[Json], newer: str, cat: str) -> list[Delta]:
+    """What came and what went with a revision, of one category."""
+    (pair,) = (pair for pair in reference if pair["newer"] == newer)
+    return [
+        Delta(one["item"], one["rule"], one["change"])
+        for one in pair["deltas"]
+        if one["cat"] == cat and one["change"] in ("added", "removed")
+    ]
+
+
+@cache
+def revision(name: str) -> RevisionIR:
+    return derive_revision(sources.load(name, Options((name,)))).ir
+
+
+@cache
+def steps(older: str, newer: str) -> tuple[Translation, ...]:
+    return between(schema_folder(), older, newer, Options((older, newer)))
+
+
+@cache
+def tables(older: str, newer: str) -> PairTables:
+    return pair_tables(revision(older), revision(newer), steps(older, newer))
+
+
+# Where a path of the list leads in a revision.
+
+
+@dataclass(frozen=True)
+class Spot:
+    """A member of a named type."""
+
+    holder: str
+    wire: str
+    required: bool
+
+
+Way = tuple[Spot, ...]
+
+
+def ways(of: RevisionIR, path: tuple[str, ...]) -> list[Way]:
+    """Every way along a path, by the members that it passes; none if the revision lacks one."""
+    start, *steps = path
+    return list(_ways({str(one.name): one for one in of.types}, start, tuple(steps)))
+
+
+def _ways(types: dict[str, TypeIR], name: str, steps: tuple[str, ...]) -> Iterator[Way]:
+    match types.get(name):
+        case ir.ObjectIR(fields=fields):
+            for field in fields:
+                if field.wire == steps[0]:
+                    spot = Spot(name, field.wire, field.required)
+                    yield from ((spot, *rest) for rest in _further(types, field.type, steps[1:]))
+        case ir.UnionIR(arms=arms):
+            for arm in arms:
+                yield from _further(types, arm, steps)
+        case ir.AliasIR(type=meant):
+            yield from _further(types, meant, steps)
+        case None:
+            return
+
+
+def _further(
+    types: dict[str, TypeIR], expression: TypeExpr, steps: tuple[str, ...]
+) -> Iterator[Way]:
+    if not steps:
+        yield ()
+        return
+    for name in names_in(expression):
+        yield from _ways(types, name, steps)
+
+
+def names_in(expression: TypeExpr) -> Iterator[str]:
+    """The types that an expression names."""
+    match expression:
+        case ir.Ref(name):
+            yield str(name)
+        case ir.OneOf(arms):
+            for arm in arms:
+                yield from names_in(arm)
+        case ir.ListOf(inner) | ir.MapOf(inner):
+            yield from names_in(inner)
+        case _:
+            return
+
+
+# What the tables say of a member.
+
+
+class Passage:
+    """One direction of a pair, with the members that its functions take care of."""
+
+    def __init__(self, of: RevisionIR, made: Direction, way: Literal["up", "down"]) -> None:
+        """`of` is the end of the direction that has the members in question."""
+        self.made = made
+        self._unions = [one for one in of.types if isinstance(one, ir.UnionIR)]
+        self._settled = {
+            (member if "." in member else f"{rule.at}.{member}", rule.value)
+            for step in steps(*sorted((made.source, made.target)))
+            for rule in step.rules
+            if rule.way == way
+            for member in rule.settles
+        }
+
+    def takes(self, spot: Spot) -> bool:
+        """Whether a member of the source is dropped, moved, or left to a function."""
+        plans = [plan for key, plan in self.made.plans.items() if _is_for(key, spot.holder)]
+        members = [plan for plan in plans if isinstance(plan, Members)]
+        gone = [
+            spot.wire in (*plan.drop, *plan.move) or self._settles(plan.apply, spot)
+            for plan in members
+        ]
+        return (bool(gone) and all(gone)) or self._judged(spot)
+
+    def gives(self, spot: Spot) -> bool:
+        """Whether a member of the target means nothing before, and is there if it has to be."""
+        plans = [plan for plan in self.made.plans.values() if plan.becomes == spot.holder]
+        members = [plan for plan in plans if isinstance(plan, Members)]
+        new = [
+            spot.wire in plan.unmeant
+            and (not spot.required or spot.wire in plan.add or self._settles(plan.finish, spot))
+            for plan in members
+        ]
+        return (bool(new) and all(new)) or self._judged(spot)
+
+    def _settles(self, functions: tuple[Apply, ...], spot: Spot) -> bool:
+        member = f"{spot.holder}.{spot.wire}"
+        return any((member, one.function) in self._settled for one in functions)
+
+    def _judged(self, spot: Spot) -> bool:
+        """Whether its type stands in a union, at any depth, that functions translate alone."""
+        around = {spot.holder}
+        for _ in self._unions:
+            around |= {
+                str(union.name)
+                for union in self._unions
+                if any(name in around for arm in union.arms for name in names_in(arm))
+            }
+        plans = [self.made.plans.get(name) for name in around]
+        return any(isinstance(plan, Whole) and plan.apply and not plan.step for plan in plans)
+
+    def knows(self, spot: Spot) -> bool:
+        """Whether values of its type are translated at all."""
+        named = any(
+            _is_for(key, spot.holder) or plan.becomes == spot.holder
+            for key, plan in self.made.plans.items()
+        )
+        same = {*self.made.same, *self.made.same.values()}
+        return named or spot.holder in same or self._judged(spot)
+
+
+def _is_for(key: str, type_name: str) -> bool:
+    return key == type_name or key.startswith(f"{type_name} as ")
+
+
+def passages(delta: Delta, older: str, newer: str) -> tuple[Passage, Passage]:
+    """The direction in which a member goes, and the one in which it comes."""
+    made = tables(older, newer)
+    if delta.change == "added":
+        return Passage(revision(newer), made.down, "down"), Passage(revision(newer), made.up, "up")
+    return Passage(revision(older), made.up, "up"), Passage(revision(older), made.down, "down")
+
+
+def mapped(delta: Delta, older: str, newer: str) -> list[Way]:
+    """The ways to a member through types that are translated, where a member has such."""
+    has_it = newer if delta.change == "added" else older
+    going, _ = passages(delta, older, newer)
+    return [way for way in ways(revision(has_it), delta.path) if going.knows(way[0])]
+
+
+def is_on_the_wire(delta: Delta, older: str, newer: str) -> bool:
+    """Whether one revision has the member and the other has not."""
+    return not (ways(revision(older), delta.path) and ways(revision(newer), delta.path))
+
+
+@pytest.mark.parametrize(("older", "newer"), PAIRS)
+def test_every_member_that_comes_or_goes_is_in_the_tables(
+    reference: list[Json], older: str, newer: str
+) -> None:
+    missing: list[str] = []
+    listed = deltas(reference, newer, "field")
+    for delta in listed:
+        if (newer, delta.item) in UNMAPPED or not is_on_the_wire(delta, older, newer):
+            continue
+        going, coming = passages(delta, older, newer)
+        found = mapped(delta, older, newer)
+        if not (found and all(any(map(going.takes, way)) for way in found)):
+            missing.append(f"{delta.item} does not go")
+        if not (found and all(any(map(coming.gives, way)) for way in found)):
+            missing.append(f"{delta.item} does not come")
+    assert listed and missing == []
+
+
+def test_only_renamed_annotations_are_no_difference_on_the_wire(reference: list[Json]) -> None:
+    for older, newer in PAIRS:
+        for delta in deltas(reference, newer, "field"):
+            assert is_on_the_wire(delta, older, newer) == (delta.rule != RENAMED), delta
+
+
+def test_what_cannot_be_mapped_is_listed_and_nothing_else(reference: list[Json]) -> None:
+    unmapped = {
+        (newer, delta.item)
+        for older, newer in PAIRS
+        for delta in deltas(reference, newer, "field")
+        if delta.rule != RENAMED and not mapped(delta, older, newer)
+    }
+    assert unmapped == set(UNMAPPED)
+
+
+@pytest.mark.parametrize(("older", "newer"), PAIRS)
+def test_a_method_that_only_one_revision_has_is_not_translated(
+    reference: list[Json], older: str, newer: str
+) -> None:
+    made = tables(older, newer)
+    alone = {delta.item for delta in deltas(reference, newer, "method")}
+    ours, theirs = ({one.method for one in revision(name).methods} for name in (older, newer))
+    assert alone == ours ^ theirs
+    assert set(made.up.methods) == set(made.down.methods) == ours & theirs

@@ -1,0 +1,349 @@
+"""Two revisions side by side: what the types decide, what rules do, and what nobody decided."""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+from itertools import combinations, pairwise
+from typing import Any
+
+import pytest
+from mcp_protogen import ir
+from mcp_protogen.config import GivenFile, Options
+from mcp_protogen.derive.revision import derive_revision
+from mcp_protogen.emit.rows import row
+from mcp_protogen.names import ClassName, FieldName
+from mcp_protogen.problems import Problem, ProblemError
+from mcp_protogen.resources import schema_folder
+from mcp_protogen.runtime.translation import plans
+from mcp_protogen.runtime.translation.judgements import JUDGEMENTS
+from mcp_protogen.runtime.translation.plans import Apply, Direction, Drop, Members, Move, To, Whole
+from mcp_protogen.store import rules, sources
+from mcp_protogen.store.pins import load_pins
+from mcp_protogen.store.rules import Translation, Way
+from mcp_protogen.translate.tables import PairTables, all_tables, pair_tables
+
+Json = dict[str, Any]
+Types = tuple[ir.TypeIR, ...]
+Fields = tuple[ir.FieldIR, ...]
+
+REVISIONS = tuple(load_pins())
+OLDEST, MIDDLE, NEWEST = REVISIONS[:3]
+WAYS: tuple[Way, ...] = ("up", "down")
+WHY = "It is so."
+STRING, NUMBER = ir.Scalar("string"), ir.Scalar("number")
+
+
+def member(wire: str, type_: ir.TypeExpr = STRING, **more: Any) -> ir.FieldIR:
+    plain = ir.FieldIR(wire, FieldName(wire), type_, False, None, False, (), (), "", False)
+    return replace(plain, **more)
+
+
+def a(name: str, *fields: ir.FieldIR) -> ir.ObjectIR:
+    return ir.ObjectIR(ClassName(name), fields, (), False, "", "", False)
+
+
+def ref(name: str) -> ir.Ref:
+    return ir.Ref(ClassName(name))
+
+
+def array(of: str | ir.Scalar) -> ir.ListOf:
+    return ir.ListOf(ref(of) if isinstance(of, str) else of)
+
+
+def union(name: str, *arms: str) -> ir.UnionIR:
+    return ir.UnionIR(ClassName(name), tuple(map(ref, arms)), "type", False, "", "", False)
+
+
+@cache
+def known(revision: str) -> ir.RevisionIR:
+    return derive_revision(sources.load(revision, Options((revision,)))).ir
+
+
+def revision(id_: str, *types: ir.TypeIR) -> ir.RevisionIR:
+    """A revision with one method, whose params are the first type."""
+    say = replace(known(OLDEST).methods[0], method="say", params=types[0].name, results=())
+    return replace(known(OLDEST), id=id_, types=types, methods=(say,))
+
+
+def rule(*at: str, **actions: Json) -> Json:
+    return {"at": list(at), **actions, "reason": WHY, "source": "basic/index"}
+
+
+def given(*entries: Json, **sections: Any) -> GivenFile:
+    document: Json = {"older": "any", "became": {}, "rules": entries, "errors": [], **sections}
+    return GivenFile("mine.json", json.dumps(document).encode())
+
+
+def options(step: GivenFile, further: GivenFile | None = None) -> Options:
+    return Options(REVISIONS[:3], rules={MIDDLE: step, NEWEST: further or given()})
+
+
+def tables(older: Types, newer: Types, *entries: Json) -> PairTables:
+    steps = rules.between(schema_folder(), OLDEST, MIDDLE, options(given(*entries)))
+    return pair_tables(revision(OLDEST, *older), revision(MIDDLE, *newer), steps)
+
+
+def direction(way: Way, source: Types, target: Types, *entries: Json) -> Direction:
+    """The tables from `source` to `target`, which is the newer one if the way is up."""
+    made: Direction = getattr(tables(*ordered(way, source, target), *entries), way)
+    return made
+
+
+def ordered(way: Way, source: Any, target: Any) -> tuple[Any, Any]:
+    return (source, target) if way == "up" else (target, source)
+
+
+def problems_of(older: Types, newer: Types, *entries: Json) -> tuple[Problem, ...]:
+    with pytest.raises(ProblemError) as caught:
+        tables(older, newer, *entries)
+    return caught.value.problems
+
+
+# What the types do not decide.
+
+ITEM, OTHER = a("Item", member("label")), a("Other", member("kind", required=True))
+X, NEEDED, COUNT = member("x"), member("x", required=True), member("x", NUMBER)
+MAYBE, LIMITED = replace(X, nullable=True), replace(COUNT, constraints=(("ge", 0),))
+PLAIN, LOUD = (member("x", ir.LiteralOf(one)) for one in (("plain",), ("plain", "loud")))
+AN_ITEM, ITEMS, TEXTS = (member("x", one) for one in (ref("Item"), array("Item"), array(STRING)))
+EITHER, TEXT_TOO, ARRAY_TOO = (
+    member("x", ir.OneOf((ref("Item"), one))) for one in (ref("Other"), STRING, array("Item"))
+)
+UNDECIDED: dict[str, tuple[Fields, ir.FieldIR, str]] = {
+    "a new required member": ((), NEEDED, ": is required in {}"),
+    "a member required now": ((X,), NEEDED, ": is required in {}"),
+    "an enum that loses a member": ((LOUD,), PLAIN, ": plain or loud would have to be plain"),
+    "a text that becomes an enum": ((X,), PLAIN, ": a string would have to be plain"),
+    "an object that becomes a text": ((AN_ITEM,), X, ": Item would have to be a string"),
+    "a text that becomes an object": ((X,), AN_ITEM, ": a string would have to be Item"),
+    "another kind of item": ((ITEMS,), TEXTS, "[]: Item would have to be a string"),
+    "an object that is no choice": ((EITHER,), TEXT_TOO, ": Other is no choice in {}"),
+    "a text that is no choice": ((TEXT_TOO,), AN_ITEM, ": a string is no choice in {}"),
+    "an array that is no choice": ((ARRAY_TOO,), AN_ITEM, ": an array is no choice in {}"),
+    "null": ((MAYBE,), X, ": may be null"),
+    "a constraint": ((COUNT,), LIMITED, ": has to satisfy {{'ge': 0}}"),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(("source", "target", "what"), UNDECIDED.values(), ids=UNDECIDED)
+def test_what_the_types_do_not_decide_is_reported_at_its_place(
+    way: Way, source: Fields, target: ir.FieldIR, what: str
+) -> None:
+    both = [(a("Params", *fields), ITEM, OTHER) for fields in (source, (target,))]
+    start, end = ordered(way, OLDEST, MIDDLE)
+    found = [p for p in problems_of(*ordered(way, *both)) if p.message.startswith(f"from {start}")]
+    assert [p.message for p in found] == [f"from {start} to {end}, Params.x{what.format(end)}"]
+    assert (found[0].code, found[0].pointer) == ("undecided-difference", "/rules")
+    assert found[0].place == f"schema/{MIDDLE}/translation.json"
+    assert "--rules" in found[0].hint
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_an_arm_that_the_target_lacks_is_undecided_without_a_rule(way: Way) -> None:
+    tags = (member("type", ir.LiteralOf((tag,)), required=True) for tag in ("text", "link"))
+    text, link = map(a, ("Text", "Link"), tags)
+    root = a("Params", member("block", ref("Block")))
+    few = (root, union("Block", "Text"), text)
+    many = (root, union("Block", "Text", "Link"), text, link)
+    start, end = ordered(way, OLDEST, MIDDLE)
+    (problem,) = problems_of(*ordered(way, many, few))
+    assert problem.message == f"from {start} to {end}, Block[link]: {end} has no such arm"
+    made = direction(way, many, few, rule("Block[link]", **{way: {"apply": "link_as_text"}}))
+    judged = {"link": Apply("link_as_text", WHY)}
+    assert made.plans["Block"] == plans.Arms("Block", "type", apply=judged)
+
+
+def test_everything_undecided_is_reported_at_once() -> None:
+    held = (
+        a("Params", MAYBE, member("y", NUMBER)),
+        a("Params", NEEDED, member("y")),
+        a("Params", NEEDED, member("y"), member("z", required=True)),
+    )
+    with pytest.raises(ProblemError) as caught:
+        all_tables({one.id: one for one in map(revision, REVISIONS, held)}, options(given()))
+    expected = {(start, NEWEST, "z") for start in (OLDEST, MIDDLE)}
+    for newer in (MIDDLE, NEWEST):
+        expected |= {(OLDEST, newer, "x"), (OLDEST, newer, "y"), (newer, OLDEST, "y")}
+    found = {one.message.split(": ")[0] for one in caught.value.problems}
+    assert found == {f"from {start} to {end}, Params.{at}" for start, end, at in expected}
+
+
+# What they do decide.
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_members_go_and_come_as_the_target_has_them(way: Way) -> None:
+    rich, poor = (a("Params", X, member("y", required=True, default="plain")),), (a("Params"),)
+    target = ordered(way, OLDEST, MIDDLE)[1]
+    going = Members("Params", drop={name: Drop(f"{target} has no {name} here.") for name in "xy"})
+    assert direction(way, rich, poor).plans == {"Params": going}
+    coming = Members("Params", unmeant=("x", "y"), add={"y": "plain"})
+    assert direction(way, poor, rich).plans == {"Params": coming}
+
+
+def test_types_that_agree_have_no_plan_even_if_they_hold_themselves() -> None:
+    same = (a("Params", member("node", ref("Node"))), a("Node", member("inner", array("Node"))))
+    made = tables(same, same).up
+    assert (made.plans, made.same) == ({}, {"Node": "Node", "Params": "Params"})
+    assert made.methods == {"say": plans.Method(None, None)}
+
+
+def test_a_type_that_holds_itself_refers_to_its_own_plan() -> None:
+    root, inner = a("Params", member("node", ref("Node"))), member("inner", array("Node"))
+    made = tables((root, a("Node", inner)), (root, a("Node", inner, X))).up
+    node = Members("Node", unmeant=("x",), inside={"inner": plans.Each(To("Node"))})
+    assert made.plans == {"Params": Members("Params", inside={"node": To("Node")}), "Node": node}
+
+
+# What rules do.
+
+FUNCTION = (Apply("one_block", WHY),)
+APPLIED = Members("Params", apply=FUNCTION)
+AT_ITEM = member("item", ref("Item"))
+MOVED = Members("Params", move={"x": Move(("item", "label"), WHY)})
+HARMLESS = Members("Params", drop={"x": Drop(WHY, harmless=True)})
+ONLY_INSIDE = Members("Params", inside={"item": To("Item")})
+SETTLING: Json = {"apply": "one_block", "settles": ["x"]}
+ELSEWHERE: Json = {"finish": "one_block", "settles": ["Params.x"]}
+WHOLE: Json = {"apply": "one_block", "whole": True}
+VERBS: dict[str, tuple[str, Json, Fields, Fields, plans.Plan | None]] = {
+    "keep": ("Params.x", {"keep": True}, (X,), (COUNT,), None),
+    "keep, unknown": ("Params.x", {"keep": True}, (X,), (), None),
+    "drop": ("Params.x", {"drop": "lossy"}, (X,), (), Members("Params", drop={"x": Drop(WHY)})),
+    "drop, harmless": ("Params.x", {"drop": "harmless"}, (X,), (), HARMLESS),
+    "move": ("Params.x", {"move": "item.label"}, (X, AT_ITEM), (AT_ITEM,), MOVED),
+    "add": ("Params.x", {"add": 1}, (), (X,), Members("Params", unmeant=("x",), add={"x": 1})),
+    "apply": ("Params", {"apply": "one_block"}, (), (), APPLIED),
+    "finish": ("Params", {"finish": "one_block"}, (), (), Members("Params", finish=FUNCTION)),
+    "settles": ("Params", SETTLING, (X,), (COUNT,), APPLIED),
+    "settles, unknown": ("Params", SETTLING, (X,), (), APPLIED),
+    "settles, elsewhere": ("Item", ELSEWHERE, (X, AT_ITEM), (NEEDED, AT_ITEM), ONLY_INSIDE),
+    "whole": ("Params", WHOLE, (X,), (COUNT, AT_ITEM), Whole("Params", apply=FUNCTION)),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(("at", "action", "source", "target", "plan"), VERBS.values(), ids=VERBS)
+def test_a_rule_does_what_it_says(
+    way: Way, at: str, action: Json, source: Fields, target: Fields, plan: plans.Plan | None
+) -> None:
+    both = [(a("Params", *fields), ITEM) for fields in (source, target)]
+    made = direction(way, both[0], both[1], rule(at, up=action, down=action))
+    assert made.plans.get("Params") == plan
+
+
+def test_what_would_move_to_a_place_that_is_not_there_is_dropped() -> None:
+    moving = rule("Params.x", down={"move": "item.gone"})
+    made = tables((a("Params", AT_ITEM), ITEM), (a("Params", AT_ITEM, X), ITEM), moving).down
+    assert made.plans == {"Params": Members("Params", drop={"x": Drop(f"{OLDEST} has no x here.")})}
+
+
+def test_a_rule_for_one_way_leaves_the_other_undecided() -> None:
+    older, newer = (a("Params", X),), (a("Params", COUNT),)
+    (problem,) = problems_of(older, newer, rule("Params.x", up={"keep": True}))
+    assert problem.message.startswith(f"from {MIDDLE} to {OLDEST}, Params.x")
+
+
+def test_a_rule_of_an_earlier_step_is_found_under_the_later_name() -> None:
+    step = given(rule("Old.x", up={"keep": True}, down={"keep": True}))
+    further = given(rule("New", up={"apply": "one_block"}), became={"Old": "New"})
+    steps = rules.between(schema_folder(), OLDEST, NEWEST, options(step, further))
+    held = [member("held", ir.OneOf((ref(name), ref("Other")))) for name in ("Old", "New")]
+    older = revision(OLDEST, a("Params", held[0]), OTHER, a("Old", NEEDED))
+    newer = revision(NEWEST, a("Params", held[1]), OTHER, a("New", replace(COUNT, required=True)))
+    assert pair_tables(older, newer, steps).up.plans["Old"] == Members("New", apply=FUNCTION)
+
+
+# Our own rules, and those of a user.
+
+
+@cache
+def own_steps(older: str, newer: str) -> tuple[Translation, ...]:
+    return rules.between(schema_folder(), older, newer, Options(()))
+
+
+def smaller(step: Translation) -> Iterator[tuple[str, Translation]]:
+    """A step without one of its rules in one way, for each of them, with what is missing."""
+    for place, way in sorted({(one.place, one.way) for one in step.rules}):
+        left = tuple(one for one in step.rules if (one.place, one.way) != (place, way))
+        yield f"{place}/{way}", replace(step, rules=left)
+    for code in step.errors:
+        others = tuple(other for other in step.errors if other is not code)
+        yield f"{code.way} {code.was}", replace(step, errors=others)
+
+
+@pytest.mark.parametrize(("older", "newer"), list(pairwise(REVISIONS)))
+def test_every_rule_is_needed(older: str, newer: str) -> None:
+    def made(step: Translation) -> PairTables | None:
+        try:
+            return pair_tables(known(older), known(newer), (step,))
+        except ProblemError as error:
+            assert {problem.code for problem in error.problems} == {"undecided-difference"}
+            return None
+
+    (step,) = own_steps(older, newer)
+    everything = made(step)
+    assert everything is not None and step.rules
+    assert [name for name, less in smaller(step) if made(less) == everything] == []
+
+
+def test_rules_and_the_runtime_know_the_same_functions() -> None:
+    steps = own_steps(REVISIONS[0], REVISIONS[-1])
+    found = {one.value for step in steps for one in step.rules if one.do in ("apply", "finish")}
+    assert found == set(JUDGEMENTS)
+
+
+UNFIT: dict[str, tuple[GivenFile, str]] = {
+    "no older revision": (GivenFile("mine.json", b'{"became": {}, "rules": [], "errors": []}'), ""),
+    "an unknown verb": (given(rule("Tool", up={"discard": "lossy"})), "/rules/0/up"),
+    "two verbs": (given(rule("Tool.x", up={"keep": True, "drop": "lossy"})), "/rules/0/up"),
+    "an unknown loss": (given(rule("Tool.x", down={"drop": "sad"})), "/rules/0/down/drop"),
+    "an impossible place": (given(rule("T.x", "tool.x", up={"keep": True})), "/rules/0/at/1"),
+    "neither way": (given(rule("Tool.x")), "/rules/0"),
+    "an impossible name": (given(became={"a/b~": "B"}, rules=[{}]), "/became"),
+    "a new name that is none": (given(became={"A": "b-c"}), "/became/A"),
+    "a code of no use": (given(errors=[{"method": ""}]), "/errors/0"),
+}
+
+
+@pytest.mark.parametrize(("file", "pointer"), UNFIT.values(), ids=UNFIT)
+def test_rules_of_another_form_are_refused_at_their_place(file: GivenFile, pointer: str) -> None:
+    with pytest.raises(ProblemError) as caught:
+        rules.between(schema_folder(), OLDEST, MIDDLE, options(file))
+    found = {(problem.code, problem.place, problem.pointer) for problem in caught.value.problems}
+    assert ("bad-rule", "mine.json", pointer) in found
+    assert {code for code, _, _ in found} == {"bad-rule"}
+
+
+@pytest.mark.parametrize("verb", ["apply", "finish"])
+def test_a_function_that_the_runtime_lacks_is_refused_with_a_suggestion(verb: str) -> None:
+    entries = (rule("Tool", up={"keep": True}), rule("Tool", down={verb: "one_blok"}))
+    with pytest.raises(ProblemError) as caught:
+        rules.between(schema_folder(), OLDEST, MIDDLE, options(given(*entries)))
+    (problem,) = caught.value.problems
+    assert problem.code == "bad-rule" and "'one_blok'" in problem.message
+    assert "mine.json#/rules/1" in str(problem) and "did you mean one_block" in problem.hint
+
+
+# Rows as Python.
+
+NAMES = dict(vars(plans))
+
+
+@pytest.mark.parametrize(("older", "newer"), list(combinations(REVISIONS, 2)))
+def test_a_row_reads_back_as_what_it_was(older: str, newer: str) -> None:
+    made = pair_tables(known(older), known(newer), own_steps(older, newer))
+    for one in (made.up, made.down):
+        assert eval(row(one), NAMES) == one
+
+
+def test_a_row_leaves_out_what_is_usual_and_splits_long_texts() -> None:
+    long = "It goes on and on, " * 12 + "and ends."
+    assert row(Drop("Gone.")) == 'Drop("Gone.")'
+    assert row(Members("A", add={"x": [1, None]})) == 'Members("A", add={"x": [1, None]})'
+    written = row(Drop(long, harmless=True))
+    assert eval(written, NAMES) == Drop(long, harmless=True)
+    assert max(map(len, re.findall(r'"[^"]*"', written))) <= 67 < len(long)
