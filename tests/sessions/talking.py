@@ -148,11 +148,14 @@ INITIALIZED = notification("notifications/initialized")
 
 
 @asynccontextmanager
-async def served(servers: Any, **options: Any) -> AsyncGenerator[Hand, None]:
+async def served(
+    servers: Any, *, revisions: Any = None, **options: Any
+) -> AsyncGenerator[Hand, None]:
     """The client's end of a connection to servers, before anything was said."""
     ours, theirs = runtime("memory").memory_pair()
     listed = cast(Any, servers) if isinstance(servers, Iterable) else [servers]
-    serving = asyncio.create_task(pkg.serve(listed, theirs, options=pkg.Options(**options)))
+    chosen = pkg.Options(**options)
+    serving = asyncio.create_task(pkg.serve(listed, theirs, revisions=revisions, options=chosen))
     try:
         yield Hand(ours)
     finally:

@@ -1,0 +1,281 @@
+"""A bridge between a client and a server: what each says reaches the other, and nothing is left."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from bridging import answered, asked_for, bridged, called, form, text_of, through
+from talking import (
+    INITIALIZED,
+    STATELESS,
+    Accepting,
+    Hand,
+    client,
+    discovered,
+    hello,
+    models,
+    named,
+    run,
+    server,
+    tools,
+)
+from wiretap import OLD, TOOLS_CHANGED, UPDATED, m, new, until
+
+PAIRS = [(OLD, STATELESS), (STATELESS, OLD), (OLD, OLD), (STATELESS, STATELESS)]
+LOG = "notifications/message"
+
+
+async def shake(hand: Hand, **capabilities: Any) -> None:
+    await hand.send(hello(OLD, **capabilities))
+    assert (await hand.take())["result"]["protocolVersion"] == OLD
+    await hand.send(INITIALIZED)
+
+
+class Work:
+    """A tool of the handshake era that asks; how often it ran, and how it went."""
+
+    def __init__(self, *messages: str, within: float | None = None) -> None:
+        self.messages = messages
+        self.within = within
+        self.log: list[str] = []
+        self.over = asyncio.Event()
+
+    async def __call__(self, session: Any, params: Any) -> str:
+        self.log.append("run")
+        try:
+            return " ".join([await self._ask(session, one) for one in self.messages])
+        except asyncio.CancelledError:
+            self.log.append("stopped")
+            raise
+        finally:
+            self.over.set()
+
+    async def _ask(self, session: Any, message: str) -> str:
+        try:
+            answer = await asyncio.wait_for(session.elicit(form(message)), self.within)
+        except TimeoutError:
+            return "silence"
+        return str(answer.content["x"])
+
+
+def test_a_handler_goes_on_where_it_asked_though_its_client_is_asked_in_rounds() -> None:
+    async def script() -> None:
+        work = Work("one", "two", "two")
+        async with bridged(tools(OLD, work)) as hand:
+            back: dict[str, Any] = {}
+            for number, message in enumerate(work.messages):
+                asked = await asked_for(hand, number, **back)
+                (question,) = asked["inputRequests"].values()
+                assert question["params"]["message"] == message
+                back = answered(asked, f"a{number}")
+            await hand.send(called(9, **back))
+            assert await text_of(hand) == "a0 a1 a2"
+        assert work.log == ["run"]
+
+    run(script())
+
+
+def test_a_client_that_does_not_come_back_is_not_waited_for_for_ever() -> None:
+    async def script() -> None:
+        work = Work("one")
+        async with bridged(tools(OLD, work), max_timeout=0.1) as hand:
+            asked = await asked_for(hand, 1)
+            await asyncio.wait_for(work.over.wait(), 2)
+            await asyncio.sleep(0.05)
+            await hand.send(called(2, **answered(asked, "late")))
+            assert (await hand.take())["error"]["code"] == -32602
+        assert work.log == ["run", "stopped"]
+
+    run(script())
+
+
+@pytest.mark.parametrize("in_rounds", [True, False])
+def test_a_server_may_withdraw_its_question_and_go_on(in_rounds: bool) -> None:
+    async def script() -> None:
+        work = Work("one", within=0.05)
+        async with bridged(tools(OLD, work)) as hand:
+            if in_rounds:
+                asked = await asked_for(hand, 1)
+                await work.over.wait()
+                await hand.send(called(2, **answered(asked)))
+            else:
+                await shake(hand, elicitation={})
+                question = await hand.ask("tools/call", 1, name="x")
+                assert (await hand.take())["params"]["requestId"] == question["id"]
+            assert await text_of(hand) == "silence"
+        assert work.log == ["run"]
+
+    run(script())
+
+
+def test_of_two_that_bring_the_same_answers_one_is_refused() -> None:
+    go = asyncio.Event()
+
+    async def call(session: Any, params: Any) -> str:
+        answer = await session.elicit(form("one"))
+        await go.wait()
+        return str(answer.content["x"])
+
+    async def script() -> None:
+        async with bridged(tools(OLD, call)) as hand:
+            back = answered(await asked_for(hand, 1))
+            await hand.send(called(2, **back), called(3, **back))
+            assert (await hand.take())["error"]["code"] == -32600
+            go.set()
+            assert await text_of(hand) == "y"
+            # Nor is it done again for one that comes later.
+            await hand.send(called(4, **back))
+            assert (await hand.take())["error"]["code"] == -32602
+
+    run(script())
+
+
+def noting(told: list[Any], member: str) -> Any:
+    """A handler that writes down a member of what it is told."""
+
+    async def note(self: Any, params: Any) -> None:
+        told.append(getattr(params, member, "changed"))
+
+    return note
+
+
+@pytest.mark.parametrize(("own", "revision"), PAIRS)
+def test_progress_log_entries_and_cancellation_get_through(own: str, revision: str) -> None:
+    seen: list[Any] = []
+    told: list[Any] = []
+
+    async def call(session: Any, params: Any) -> str:
+        await session.progress(1, 2, "half")
+        await session.progress(2, 2)
+        await session.log("debug", "hidden")
+        await session.log("warning", "shown")
+        try:
+            return str(await asyncio.Event().wait())
+        finally:
+            told.append("stopped")
+
+    async def script() -> None:
+        ours = client(revision, on_logging_message=noting(told, "data"))
+        async with through(ours, tools(own, call, SENDS=frozenset({LOG}))):
+            params = named(revision, "x")
+            if revision == STATELESS:
+                meta = new.RequestMetaObject(log_level="warning")
+                params = params.model_copy(update={"meta": meta})
+            else:
+                await ours.set_level(m.SetLevelRequestParams(level="warning"))
+            calling = asyncio.create_task(ours.call_tool(params, on_progress=seen.append))
+            await until(lambda: len(told) == 1)
+            calling.cancel()
+            await until(lambda: len(told) == 2)
+
+    run(script())
+    assert (seen, told) == ([(1, 2, "half"), (2, 2, None)], ["shown", "stopped"])
+
+
+@pytest.mark.parametrize(("own", "revision"), PAIRS)
+def test_changes_get_through_to_whoever_wants_to_know(own: str, revision: str) -> None:
+    told: list[Any] = []
+    heeded = {"on_resource_updated": "uri", "on_tool_list_changed": ""}
+    if revision == STATELESS:
+        heeded["on_subscriptions_acknowledged"] = "notifications"
+
+    async def begin(ours: Any) -> asyncio.Task[Any]:
+        if revision == OLD:
+            task = asyncio.create_task(ours.subscribe(m.SubscribeRequestParams(uri="a")))
+        else:
+            wanted = new.SubscriptionFilter(tools_list_changed=True, resource_subscriptions=["a"])
+            params = new.SubscriptionsListenRequestParams(notifications=wanted)
+            task = asyncio.create_task(ours.subscriptions_listen(params))
+        await until(lambda: bool(told) or task.done())
+        told.clear()
+        return task
+
+    async def script() -> None:
+        theirs = server(own, SENDS=frozenset({UPDATED, TOOLS_CHANGED}))
+        ours = client(revision, **{name: noting(told, of) for name, of in heeded.items()})
+        async with through(ours, theirs):
+            listening = await begin(ours)
+            await theirs.resource_updated("b")
+            await theirs.resource_updated("a")
+            await theirs.tools_list_changed()
+            await until(lambda: len(told) == 2)
+            listening.cancel()
+
+    run(script())
+    assert told == ["a", "changed"]
+
+
+@pytest.mark.parametrize(("own", "revision"), PAIRS)
+def test_each_end_sees_who_the_other_is_and_answers_what_it_asks(own: str, revision: str) -> None:
+    async def on_elicit(self: Any, params: Any) -> Any:
+        content = {"x": params.message.upper()}
+        return models(revision).ElicitResult(action="accept", content=content)
+
+    async def call(session: Any, params: Any) -> str:
+        assert session.client_info.name == "c"
+        assert session.client_capabilities.to_wire().keys() == {"elicitation"}
+        answers = await asyncio.gather(*(session.elicit(form(one, own)) for one in "aab"))
+        return " ".join(one.content["x"] for one in answers)
+
+    async def script() -> None:
+        info = models(revision).Implementation(name="c", version="1")
+        ours = client(revision, on_elicit=on_elicit, info=info)
+        said = models(own).Implementation(name="s", version="2")
+        async with through(ours, tools(own, call, info=said, instructions="Be kind.")):
+            assert (ours.server_info.name, ours.instructions) == ("s", "Be kind.")
+            assert ours.server_capabilities.to_wire() == {"tools": {}}
+            assert (await ours.call_tool(named(revision, "x"))).content[0].text == "A A B"
+
+    run(script())
+
+
+def test_a_client_that_says_nonsense_of_itself_is_refused_and_no_server_is_troubled() -> None:
+    async def play(hand: Hand) -> None:
+        await hand.send(discovered((await hand.take())["id"]))
+        await hand.take()
+
+    async def script() -> None:
+        theirs = Accepting(play)
+        async with bridged(theirs) as hand:
+            assert (await hand.ask("ping", 7))["result"] == {}
+            for member in ("elicitation", "roots"):
+                await hand.send(hello(OLD, 1, **{member: 5}))
+                refused = (await hand.take())["error"]
+                (problem,) = refused["data"]["problems"]
+                assert refused["code"] == -32602
+                assert problem["pointer"] == f"/params/capabilities/{member}"
+            assert theirs.opened == 0
+            await shake(hand)
+            assert theirs.opened == 1
+
+    run(script())
+
+
+def test_a_server_that_dies_ends_the_bridge() -> None:
+    async def play(hand: Hand) -> None:
+        await hand.send(discovered((await hand.take())["id"], tools={}))
+        await hand.take()
+
+    async def script() -> None:
+        async with bridged(Accepting(play)) as hand:
+            await shake(hand)
+            # The server takes the request with it.
+            assert (await hand.ask("tools/call", 1, name="x"))["error"]["code"] == -32603
+            assert await hand.take() is None
+
+    run(script())
+
+
+def test_each_kind_of_loss_is_told_once() -> None:
+    lost: list[Any] = []
+
+    async def call(session: Any, params: Any) -> Any:
+        return m.CallToolResult(content=[m.ResourceLink(name=one, uri="file:///") for one in "ab"])
+
+    async def script() -> None:
+        async with through(client("2025-03-26"), tools(OLD, call), on_loss=lost.append) as ours:
+            for _ in range(2):
+                assert len((await ours.call_tool(named("2025-03-26", "x"))).content) == 2
+
+    run(script())
+    assert [(one.method, one.own, one.wire) for one in lost] == [("tools/call", "2025-03-26", OLD)]

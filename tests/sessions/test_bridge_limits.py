@@ -1,0 +1,153 @@
+"""What a bridge does not do: stop what goes on, ask the wrong one, keep what has ended."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from bridging import answered, asked_for, bridged, called, form, text_of
+from talking import (
+    INITIALIZED,
+    STATELESS,
+    Accepting,
+    Hand,
+    hello,
+    notification,
+    request,
+    run,
+    runtime,
+    tools,
+)
+from wiretap import ELICIT, FORM, OLD, agree, answer, questions, result, until
+
+
+def question_of(asked: Any) -> str:
+    """The only question of a result."""
+    (question,) = asked["inputRequests"].values()
+    return str(question["params"]["message"])
+
+
+def test_a_refused_duplicate_does_not_stop_the_request_that_is_being_answered() -> None:
+    # Each round is shorter than `max_timeout`, both together are longer.
+    async def play(hand: Hand) -> None:
+        await agree(hand, tools={})
+        one = {"method": ELICIT, "params": {"message": "one", "requestedSchema": FORM}}
+        await answer(hand, "tools/call", **questions(one, requestState="1"))
+        done = {"resultType": "complete", "content": [{"type": "text", "text": "done"}]}
+        for members in (questions(requestState="2"), done):
+            asked = await hand.take()
+            assert asked["method"] == "tools/call"
+            await asyncio.sleep(0.15)
+            await hand.send(result(asked["id"], **members))
+        await hand.take()
+
+    async def script() -> None:
+        async with bridged(Accepting(play), max_timeout=0.2) as hand:
+            back = answered(await asked_for(hand, 1))
+            await hand.send(called(2, **back), called(3, **back))
+            refused = await hand.take()
+            assert (refused["id"], refused["error"]["code"]) == (3, -32600)
+            assert await text_of(hand) == "done"
+
+    run(script())
+
+
+def test_a_question_goes_to_a_request_whose_client_is_there() -> None:
+    go, begun = asyncio.Event(), asyncio.Event()
+
+    async def call(session: Any, params: Any) -> str:
+        if params.name == "there":
+            begun.set()
+            await go.wait()
+        said = await session.elicit(form(params.name))
+        return f"{params.name} {said.content['x']}"
+
+    async def script() -> None:
+        async with bridged(tools(OLD, call)) as hand:
+            await hand.send(called(1, "there"))
+            await begun.wait()
+            # The later one is the likelier, but for its client, who has gone to find an answer.
+            waiting = await asked_for(hand, 2, name="waiting")
+            assert question_of(waiting) == "waiting"
+            go.set()
+            said = await hand.take()
+            assert (said["id"], question_of(said["result"])) == (1, "there")
+            for name, asked in (("waiting", waiting), ("there", said["result"])):
+                await hand.send(called(3, name, **answered(asked, "yes")))
+                assert await text_of(hand) == f"{name} yes"
+
+    run(script())
+
+
+@pytest.fixture
+def proxies(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """All servers' halves of bridges, as they are made."""
+    made: list[Any] = []
+    kind = runtime("proxies").ProxyServer
+    begin = kind.__init__
+
+    def begun(self: Any) -> None:
+        begin(self)
+        made.append(self)
+
+    monkeypatch.setattr(kind, "__init__", begun)
+    return made
+
+
+@pytest.mark.parametrize("revision", [OLD, STATELESS])
+def test_nothing_is_kept_of_requests_that_were_cancelled(proxies: list[Any], revision: str) -> None:
+    log: list[str] = []
+
+    async def call(session: Any, params: Any) -> str:
+        log.append("run")
+        try:
+            return str(await asyncio.Event().wait())
+        finally:
+            log.append("stopped")
+
+    def cancel(id: int) -> Any:
+        return notification("notifications/cancelled", requestId=id)
+
+    async def script() -> None:
+        old = revision == OLD
+        async with bridged(tools(OLD, call)) as hand:
+            if old:
+                await hand.send(hello(OLD))
+                await hand.take()
+                await hand.send(INITIALIZED)
+            asked = [request("tools/call", id, name="x") if old else called(id) for id in (1, 2, 3)]
+            await hand.send(*asked[:2])
+            await until(lambda: log == ["run", "run"])
+            (server,) = proxies
+            assert len(server._passages) == 2
+            await hand.send(cancel(1), cancel(2), asked[2], cancel(3))
+            await until(lambda: log.count("stopped") == log.count("run") and not server._passages)
+            assert await hand.nothing()
+            assert not server._passages
+
+    run(script())
+
+
+def test_a_question_that_was_withdrawn_is_not_put_to_the_client() -> None:
+    withdrawn = asyncio.Event()
+
+    async def hasty(session: Any) -> None:
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(session.elicit(form("two")), 0.05)
+        withdrawn.set()
+
+    async def call(session: Any, params: Any) -> str:
+        beside = asyncio.create_task(hasty(session))
+        said = await session.elicit(form("one"))
+        await beside
+        return str(said.content["x"])
+
+    async def script() -> None:
+        async with bridged(tools(OLD, call)) as hand:
+            asked = await asked_for(hand, 1)
+            assert question_of(asked) == "one"
+            await withdrawn.wait()
+            assert await hand.nothing()
+            await hand.send(called(2, **answered(asked)))
+            assert await text_of(hand) == "y"
+
+    run(script())

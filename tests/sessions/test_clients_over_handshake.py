@@ -1,0 +1,255 @@
+"""A client of the stateless era at a server of the handshake era; and one class at all servers."""
+
+import asyncio
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import pytest
+from talking import (
+    REVISIONS,
+    STATELESS,
+    Accepting,
+    Hand,
+    client,
+    named,
+    pkg,
+    run,
+    runtime,
+    server,
+    tools,
+)
+from wiretap import (
+    ID,
+    OLD,
+    SET_LEVEL,
+    TOOLS_CHANGED,
+    UPDATED,
+    Wire,
+    answer,
+    cancelled,
+    m,
+    new,
+    noting,
+    over,
+    shake,
+    until,
+)
+
+
+def test_what_a_server_said_in_the_handshake_answers_discover() -> None:
+    async def script() -> None:
+        wire = Wire()
+        said: dict[str, Any] = {"info": m.Implementation(name="old", version="7")}
+        said |= {"instructions": "Be kind.", "DECLARES": {"tools": {"listChanged": True}}}
+        async with over(client(STATELESS), server(OLD, **said), wire) as ours:
+            before = len(wire)
+            known = await ours.discover()
+            assert len(wire) == before
+            assert known.supported_versions == [OLD]
+            assert known.instructions == ours.instructions == "Be kind."
+            assert known.capabilities.to_wire() == {"tools": {"listChanged": True}}
+            assert known.meta.server_info.name == ours.server_info.name == "old"
+
+    run(script())
+
+
+def wanting(*uris: str, **lists: bool) -> Any:
+    wanted = new.SubscriptionFilter(resource_subscriptions=list(uris) or None, **lists)
+    return new.SubscriptionsListenRequestParams(notifications=wanted)
+
+
+class Listener:
+    """A client of the stateless era that writes down what it hears of its streams."""
+
+    def __init__(self) -> None:
+        self.begun: list[Any] = []
+        self.heard: list[Any] = []
+        meta: Callable[[Any], Any] = lambda params: params.meta.to_wire()[ID]  # noqa: E731
+        self.client = client(
+            STATELESS,
+            on_subscriptions_acknowledged=noting(self.begun, meta),
+            on_resource_updated=noting(self.heard, lambda params: (params.uri, meta(params))),
+            on_tool_list_changed=noting(self.heard, lambda params: ("tools", meta(params))),
+        )
+
+    async def listen(self, params: Any) -> tuple[asyncio.Task[Any], int]:
+        """Begin a stream; its id."""
+        stream = asyncio.create_task(self.client.subscriptions_listen(params))
+        await until(lambda: bool(self.begun) or stream.done())
+        return stream, self.begun.pop()
+
+
+async def stop(stream: asyncio.Task[Any]) -> None:
+    """Give a stream up, which takes no time."""
+    stream.cancel()
+    await asyncio.wait((stream,), timeout=0.2)
+    assert stream.cancelled()
+
+
+def test_streams_are_made_of_single_subscriptions_that_last_as_long_as_any_wants_them() -> None:
+    async def script() -> None:
+        wire, listener = Wire(), Listener()
+        theirs = server(OLD, SENDS=frozenset({UPDATED, TOOLS_CHANGED}))
+        async with over(listener.client, theirs, wire):
+            stream, one = await listener.listen(wanting("a"))
+            other, two = await listener.listen(wanting("a", "b", tools_list_changed=True))
+            await theirs.resource_updated("b")
+            await theirs.resource_updated("a")
+            await theirs.tools_list_changed()
+            await until(lambda: len(listener.heard) == 4)
+            assert sorted(listener.heard[1:3]) == [("a", one), ("a", two)]
+            assert (listener.heard[0], listener.heard[3]) == (("b", two), ("tools", two))
+            assert wire.calls("resources/subscribe") == [{"uri": "a"}, {"uri": "b"}]
+            await stop(stream)
+            await theirs.resource_updated("a")
+            await until(lambda: len(listener.heard) == 5)
+            assert listener.heard[-1] == ("a", two)
+            assert not wire.calls("resources/unsubscribe")
+            await stop(other)
+            await until(lambda: len(wire.calls("resources/unsubscribe")) == 2)
+            assert wire.calls("resources/unsubscribe") == [{"uri": "a"}, {"uri": "b"}]
+            await theirs.tools_list_changed()
+
+    run(script())
+
+
+@pytest.mark.parametrize("subscribed", [True, False])
+def test_a_stream_ends_at_once_though_the_server_is_silent(subscribed: bool) -> None:
+    async def play(hand: Hand) -> None:
+        await shake(hand, resources={"subscribe": True})
+        if subscribed:
+            await answer(hand, "resources/subscribe")
+        while await hand.take() is not None:
+            pass
+
+    async def script() -> None:
+        listener = Listener()
+        async with over(listener.client, Accepting(play)) as ours:
+            stream = asyncio.create_task(ours.subscriptions_listen(wanting("a")))
+            await asyncio.sleep(0.05)
+            assert len(listener.begun) == subscribed
+            await stop(stream)
+
+    run(script())
+
+
+def test_a_stream_given_up_while_it_subscribes_unsubscribes_all_the_same() -> None:
+    subscribing, done = asyncio.Event(), asyncio.Event()
+
+    async def play(hand: Hand) -> None:
+        await shake(hand, resources={"subscribe": True})
+        asked = await hand.take()
+        assert asked["method"] == "resources/subscribe"
+        subscribing.set()
+        assert await cancelled(hand) == asked["id"]
+        assert await answer(hand, "resources/unsubscribe") == {"uri": "a"}
+        done.set()
+        await hand.take()
+
+    async def script() -> None:
+        async with over(client(STATELESS), Accepting(play)) as ours:
+            stream = asyncio.create_task(ours.subscriptions_listen(wanting("a")))
+            await subscribing.wait()
+            await stop(stream)
+            await done.wait()
+
+    run(script())
+
+
+def test_a_stream_ends_with_its_connection() -> None:
+    async def play(hand: Hand) -> None:
+        await shake(hand, tools={"listChanged": True})
+
+    async def script() -> None:
+        async with over(Listener().client, Accepting(play)) as ours:
+            with pytest.raises(pkg.Disconnected):
+                await ours.subscriptions_listen(wanting(tools_list_changed=True))
+
+    run(script())
+
+
+def leveled(level: str) -> Any:
+    return named(STATELESS, level, meta=new.RequestMetaObject(log_level=level))
+
+
+def test_the_lowest_level_that_a_request_under_way_wants_is_set() -> None:
+    heard: list[str] = []
+    go = {level: asyncio.Event() for level in ("warning", "debug", "error")}
+
+    async def call(session: Any, params: Any) -> str:
+        for level in ("debug", "warning", "error"):
+            await session.log(level, params.name)
+        await go[params.name].wait()
+        return "done"
+
+    async def script() -> None:
+        wire = Wire()
+        theirs = tools(OLD, call, SENDS=frozenset({"notifications/message"}))
+        note = noting(heard, lambda params: f"{params.level} {params.data}")
+        async with over(client(STATELESS, on_logging_message=note), theirs, wire) as ours:
+            under_way: list[Any] = []
+            for level in ("warning", "debug", "error"):
+                under_way.append(asyncio.create_task(ours.call_tool(leveled(level))))
+                last = f"error {level}"
+                await until(partial(heard.__contains__, last))
+            for level in ("debug", "warning", "error"):
+                go[level].set()
+            await asyncio.gather(*under_way)
+            await ours.call_tool(leveled("error"))
+            # Who does not ask is told nothing, whatever the server sends.
+            await ours.call_tool(named(STATELESS, "error"))
+        levels = [one["level"] for one in wire.calls("logging/setLevel")]
+        assert levels == ["warning", "debug", "error"]
+
+    run(script())
+    of = [f"{level} {{}}" for level in ("debug", "warning", "error")]
+    expected = [*of[1:], *of, *of, of[2]]
+    names = ["warning"] * 2 + ["debug"] * 3 + ["error"] * 4
+    assert heard == [one.format(name) for one, name in zip(expected, names, strict=True)]
+
+
+def test_a_level_whose_setting_was_cancelled_is_not_taken_for_set() -> None:
+    setting = asyncio.Event()
+
+    async def play(hand: Hand) -> None:
+        await shake(hand, tools={}, logging={})
+        assert await answer(hand, SET_LEVEL) == {"level": "debug"}
+        await answer(hand, "tools/call", content=[])
+        asked = await hand.take()
+        assert (asked["method"], asked["params"]) == (SET_LEVEL, {"level": "error"})
+        setting.set()
+        assert await cancelled(hand) == asked["id"]
+        assert await answer(hand, SET_LEVEL) == {"level": "debug"}
+        await answer(hand, "tools/call", content=[])
+        await hand.take()
+
+    async def script() -> None:
+        async with over(client(STATELESS), Accepting(play)) as ours:
+            await ours.call_tool(leveled("debug"))
+            calling = asyncio.create_task(ours.call_tool(leveled("error")))
+            await setting.wait()
+            await stop(calling)
+            await ours.call_tool(leveled("debug"))
+
+    run(script())
+
+
+# Whatever the server speaks.
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_one_class_of_client_is_at_home_with_all_servers(revision: str) -> None:
+    async def call(session: Any, params: Any) -> str:
+        return f"{session.revision} {session.client_info.name}"
+
+    async def script() -> None:
+        opener = runtime("memory").in_memory(tools(revision, call))
+        async with pkg.connect(opener, as_=pkg.load(OLD)) as ours:
+            assert type(ours) is pkg.load(OLD).Client
+            assert ours.revision == revision
+            said = await ours.call_tool(named(OLD, "x"))
+            assert isinstance(said, m.CallToolResult)
+            assert said.content[0].text == f"{revision} Client"
+
+    run(script())

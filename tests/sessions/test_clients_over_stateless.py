@@ -1,0 +1,287 @@
+"""A client of the handshake era at a server of the stateless one."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from talking import (
+    CAPABILITIES,
+    STATELESS,
+    Accepting,
+    Hand,
+    client,
+    error,
+    models,
+    named,
+    notification,
+    pkg,
+    run,
+    server,
+    tools,
+)
+from wiretap import (
+    ID,
+    LEVEL,
+    LISTEN,
+    OLD,
+    TOOLS_CHANGED,
+    UPDATED,
+    Wire,
+    acknowledged,
+    agree,
+    answer,
+    cancelled,
+    m,
+    noting,
+    over,
+    stream,
+    until,
+    uri,
+)
+
+
+def test_what_the_server_has_no_words_for_stays_at_home() -> None:
+    lost: list[Any] = []
+
+    async def script() -> None:
+        wire = Wire()
+        roots = client(OLD, DECLARES={"roots": {"listChanged": True}})
+        async with over(roots, server(STATELESS), wire, on_loss=lost.append) as ours:
+            before, told = len(wire), len(lost)
+            assert isinstance(await ours.ping(), m.EmptyResult)
+            assert len(lost) == told
+            for _ in range(2):
+                await ours.notify_roots_list_changed()
+            await asyncio.sleep(0.01)
+            assert len(wire) == before
+
+    run(script())
+    assert [one.method for one in lost].count("notifications/roots/list_changed") == 1
+    assert (lost[-1].own, lost[-1].wire) == (OLD, STATELESS)
+
+
+def test_the_level_that_was_set_goes_with_each_later_request() -> None:
+    heard: list[str] = []
+
+    async def call(session: Any, params: Any) -> str:
+        for level in ("debug", "info", "error"):
+            await session.log(level, params.name)
+        return "done"
+
+    async def script() -> None:
+        wire = Wire()
+        theirs = tools(STATELESS, call, SENDS=frozenset({"notifications/message"}))
+        note = noting(heard, lambda params: f"{params.level} {params.data}")
+        async with over(client(OLD, on_logging_message=note), theirs, wire) as ours:
+            await ours.call_tool(named(OLD, "a"))
+            for level in ("error", "debug"):
+                await ours.set_level(m.SetLevelRequestParams(level=level))
+                await ours.call_tool(named(OLD, level))
+        levels = [one["_meta"][LEVEL] for one in wire.calls("tools/call")]
+        assert levels == ["info", "error", "debug"]
+        assert all(CAPABILITIES in one["_meta"] for one in wire.calls("tools/call"))
+        assert not wire.calls("logging/setLevel")
+
+    run(script())
+    debug = [f"{level} debug" for level in ("debug", "info", "error")]
+    assert heard == ["info a", "error a", "error error", *debug]
+
+
+def test_one_stream_at_a_time_carries_all_subscriptions_and_the_next_is_there_first() -> None:
+    done = asyncio.Event()
+
+    async def play(hand: Hand) -> None:
+        await agree(hand, resources={"subscribe": True})
+        one, wanted = await stream(hand)
+        assert wanted == {"resourceSubscriptions": ["a"]}
+        asked = await hand.take()
+        both = {"resourceSubscriptions": ["a", "b"]}
+        assert asked["params"]["notifications"] == both
+        assert await hand.nothing()
+        await hand.send(acknowledged(asked["id"], both))
+        assert await cancelled(hand) == one
+        three, wanted = await stream(hand)
+        assert wanted == {"resourceSubscriptions": ["b"]}
+        assert await cancelled(hand) == asked["id"]
+        assert await cancelled(hand) == three
+        assert await hand.nothing()
+        done.set()
+
+    async def script() -> None:
+        async with over(client(OLD), Accepting(play)) as ours:
+            for name in "ab":
+                await ours.subscribe(uri(name))
+                await ours.subscribe(uri(name))
+            for name in "ab":
+                await ours.unsubscribe(uri(name))
+            await done.wait()
+
+    run(script())
+
+
+def test_changes_are_heard_once_whichever_stream_they_come_on() -> None:
+    heard: list[str] = []
+
+    async def script() -> None:
+        theirs = server(STATELESS, SENDS=frozenset({UPDATED, TOOLS_CHANGED}))
+        listener = client(
+            OLD,
+            on_resource_updated=noting(heard, lambda params: params.uri),
+            on_tool_list_changed=noting(heard, lambda _: "tools"),
+        )
+        async with over(listener, theirs) as ours:
+            # Side by side, and neither loses the other.
+            await asyncio.gather(*(ours.subscribe(uri(name)) for name in "abc"))
+            await ours.unsubscribe(uri("b"))
+            for name in "abc":
+                await theirs.resource_updated(name)
+            await theirs.tools_list_changed()
+            await until(lambda: "tools" in heard)
+
+    run(script())
+    assert heard == ["a", "c", "tools"]
+
+
+def test_a_server_that_never_acknowledges_is_given_up() -> None:
+    async def play(hand: Hand) -> None:
+        await agree(hand, resources={"subscribe": True})
+        asked = await hand.take()
+        assert asked["method"] == LISTEN
+        assert await cancelled(hand) == asked["id"]
+        assert await hand.take() is None
+
+    async def script() -> None:
+        async with over(client(OLD), Accepting(play), timeout=0.05) as ours:
+            before = asyncio.all_tasks()
+            with pytest.raises(TimeoutError):
+                await ours.subscribe(uri("a"))
+            await asyncio.sleep(0.01)
+            assert asyncio.all_tasks() == before
+
+    run(script())
+
+
+def test_an_update_right_behind_the_acknowledgement_arrives() -> None:
+    heard: list[str] = []
+
+    async def play(hand: Hand) -> None:
+        await agree(hand, resources={"subscribe": True})
+        await stream(hand, "a")
+        await stream(hand, "b")
+        await hand.take()
+
+    async def script() -> None:
+        ours = client(OLD, on_resource_updated=noting(heard, lambda params: params.uri))
+        async with over(ours, Accepting(play)):
+            for name in "ab":
+                await ours.subscribe(uri(name))
+            await until(lambda: heard == ["a", "b"])
+
+    run(script())
+
+
+def test_a_server_that_refuses_to_listen_can_be_talked_to() -> None:
+    async def play(hand: Hand) -> None:
+        await agree(hand, tools={"listChanged": True}, resources={"subscribe": True})
+        for _ in range(2):
+            asked = await hand.take()
+            assert asked["method"] == LISTEN
+            await hand.send(error(asked["id"], -32601))
+        await answer(hand, "tools/call", resultType="complete", content=[])
+
+    async def script() -> None:
+        ours = client(OLD, on_tool_list_changed=noting([], str))
+        async with over(ours, Accepting(play)):
+            with pytest.raises(pkg.McpError) as caught:
+                await ours.subscribe(uri("a"))
+            assert caught.value.code == -32601
+            assert (await ours.call_tool(named(OLD, "x"))).content == []
+
+    run(script())
+
+
+def test_a_late_acknowledgement_of_a_stream_given_up_does_not_mute_the_next() -> None:
+    heard: list[str] = []
+
+    async def play(hand: Hand) -> None:
+        await agree(hand, resources={"subscribe": True})
+        first = await hand.take()
+        assert await cancelled(hand) == first["id"]
+        second = await hand.take()
+        wanted, id = second["params"]["notifications"], second["id"]
+        both = [acknowledged(one, wanted) for one in (first["id"], id)]
+        await hand.send(*both, notification(UPDATED, uri="a", _meta={ID: id}))
+        await hand.take()
+
+    async def script() -> None:
+        ours = client(OLD, on_resource_updated=noting(heard, lambda params: params.uri))
+        async with over(ours, Accepting(play), timeout=0.05):
+            with pytest.raises(TimeoutError):
+                await ours.subscribe(uri("a"))
+            await ours.subscribe(uri("a"))
+            await until(lambda: heard == ["a"])
+
+    run(script())
+
+
+def test_a_resource_that_the_server_leaves_out_is_not_subscribed_to() -> None:
+    async def play(hand: Hand) -> None:
+        await agree(hand, resources={"subscribe": True})
+        asked = await hand.take()
+        assert asked["params"]["notifications"] == {"resourceSubscriptions": ["a"]}
+        await hand.send(acknowledged(asked["id"], {}))
+        await hand.take()
+
+    async def script() -> None:
+        async with over(client(OLD), Accepting(play)) as ours:
+            with pytest.raises(pkg.McpError):
+                await ours.subscribe(uri("a"))
+
+    run(script())
+
+
+@pytest.mark.parametrize(
+    ("call", "params", "needs"),
+    [
+        ("set_level", m.SetLevelRequestParams(level="info"), "logging"),
+        ("subscribe", uri("a"), "resources.subscribe"),
+        ("unsubscribe", m.UnsubscribeRequestParams(uri="a"), "resources.subscribe"),
+    ],
+)
+def test_what_the_server_does_not_declare_is_not_asked_of_it(
+    call: str, params: Any, needs: str
+) -> None:
+    async def script() -> None:
+        wire = Wire()
+        async with over(client(OLD), server(STATELESS, DECLARES={"resources": {}}), wire) as ours:
+            before = len(wire)
+            with pytest.raises(pkg.MissingCapability, match=needs):
+                await getattr(ours, call)(params)
+            assert isinstance(await ours.ping(), m.EmptyResult)
+            assert len(wire) == before
+
+    run(script())
+
+
+# In both directions.
+
+
+@pytest.mark.parametrize("own", [OLD, STATELESS])
+@pytest.mark.parametrize(
+    ("revision", "code"), [("2024-11-05", -32002), (OLD, -32002), (STATELESS, -32602)]
+)
+def test_a_resource_that_is_not_there_has_the_code_that_the_client_knows(
+    own: str, revision: str, code: int
+) -> None:
+    async def on_read_resource(self: Any, session: Any, params: Any) -> Any:
+        raise pkg.McpError(-32602 if own == STATELESS else -32002, "no", {"uri": params.uri})
+
+    async def script() -> None:
+        async with over(client(revision), server(own, on_read_resource=on_read_resource)) as ours:
+            with pytest.raises(pkg.McpError) as caught:
+                await ours.read_resource(
+                    models(revision).ReadResourceRequestParams(uri="file:///a")
+                )
+            assert (caught.value.code, caught.value.data) == (code, {"uri": "file:///a"})
+
+    run(script())
