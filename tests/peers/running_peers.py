@@ -24,6 +24,7 @@ EXPECTED: dict[str, Any] = {
         "crash",
         "echo",
         "log",
+        "media",
         "roots",
         "sample",
         "sleep",
@@ -49,10 +50,10 @@ EXPECTED: dict[str, Any] = {
 """What every client sees, in every revision that has it."""
 
 
-def seen_by(client: Sequence[str | Path]) -> tuple[dict[str, Any], str]:
+def seen_by(client: Sequence[str | Path], *arguments: str) -> tuple[dict[str, Any], str]:
     """What a client that talked to our server saw, and what our server wrote to standard error."""
     done = subprocess.run(
-        [*client, *OUR_SERVER], capture_output=True, text=True, timeout=60, check=False
+        [*client, *OUR_SERVER, *arguments], capture_output=True, text=True, timeout=60, check=False
     )
     assert done.returncode == 0, done.stderr
     seen: dict[str, Any] = json.loads(done.stdout)

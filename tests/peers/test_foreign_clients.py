@@ -1,5 +1,6 @@
 """Clients that others wrote, as processes, against a server made of our stubs."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -47,3 +48,27 @@ def test_the_typescript_sdk() -> None:
     seen, errors = seen_by(["node", PROGRAMS / "sdk_client.mjs", node_modules()])
     check(seen, errors, "2025-11-25")
     assert set(seen["notifications"]) == CHANGES
+
+
+# A class of the last revision with a handshake, and one of the first without.
+CLASSES = ("2025-11-25", "2026-07-28")
+
+
+@pytest.mark.parametrize("own", CLASSES)
+@pytest.mark.parametrize("revision", [*HANDSHAKE, "2026-07-28"])
+def test_one_server_class_serves_the_python_sdk_of_generation_2(own: str, revision: str) -> None:
+    command: list[str | Path] = [python_with("mcp-2"), PROGRAMS / "mcp2_client.py", revision]
+    seen, errors = seen_by(command, "--as", own)
+    assert seen["revision"] == revision
+    check(seen, errors, revision)
+    assert set(seen["notifications"]) >= CHANGES
+
+
+@pytest.mark.parametrize("own", CLASSES)
+@pytest.mark.parametrize("revision", HANDSHAKE)
+def test_one_server_class_serves_the_python_sdk_of_generation_1(own: str, revision: str) -> None:
+    command: list[str | Path] = [python_with("mcp-1"), PROGRAMS / "mcp1_client.py", revision]
+    seen, errors = seen_by(command, "--as", own)
+    assert seen["revision"] == revision
+    check(seen, errors, revision)
+    assert set(seen["notifications"]) >= CHANGES

@@ -57,12 +57,13 @@ def client_of(revision: str) -> Any:
 
 async def use(client: Any) -> dict[str, Any]:
     """Everything once, and what came of it."""
-    m = sys.modules[f"mcp_revisions.v{client.revision.replace('-', '_')}"].models
+    own: str = client.TABLE.revision
+    m = mcp_revisions.load(own).models
     seen: dict[str, Any] = {"progress": []}
 
     async def call(name: str, **options: Any) -> str:
         params = m.CallToolRequestParams(name=name, arguments={"text": "hi", "to": 3})
-        if client.revision == STATELESS:
+        if own == STATELESS:
             params.meta = m.RequestMetaObject(log_level="debug")
         result = await client.call_tool(params, **options)
         text: str = result.content[0].text
@@ -88,10 +89,10 @@ async def use(client: Any) -> dict[str, Any]:
     seen["completed"] = completed.completion.values
     for name in ("echo", "log", "sample", "roots"):
         seen[name] = await call(name)
-    if client.revision >= "2025-06-18":
+    if client.revision >= "2025-06-18" and own >= "2025-06-18":
         seen["ask"] = await call("ask")
     await call("count", on_progress=progressed)
-    await (listen if client.revision == STATELESS else subscribe)(client, m, call)
+    await (listen if own == STATELESS else subscribe)(client, m, call)
     with pytest.raises(mcp_revisions.RequestTimeout):
         await call("sleep", timeout=0.2)
     seen["after"] = await call("echo")
@@ -118,11 +119,15 @@ async def listen(client: Any, m: Any, call: Any) -> None:
     await asyncio.gather(stream, return_exceptions=True)
 
 
-def talk_to(server: list[str | Path], client: Any) -> dict[str, Any]:
+def talk_to(server: list[str | Path], client: Any, revision: str = "") -> dict[str, Any]:
+    spoken = [one for one in mcp_revisions.REVISIONS if one.id == revision] or None
+
     async def main() -> dict[str, Any]:
         async with asyncio.timeout(30):
-            async with mcp_revisions.connect(mcp_revisions.launch(server), client) as connected:
+            launch = mcp_revisions.launch(server)
+            async with mcp_revisions.connect(launch, client, revisions=spoken) as connected:
                 assert connected is client
+                assert client.revision == revision or not revision
                 assert client.instructions == "Call whatever you like."
                 assert client.server_info.name == "everything"
                 assert client.server_capabilities.tools is not None
@@ -164,6 +169,26 @@ def test_the_python_sdk_of_generation_2(revision: str) -> None:
 def test_the_python_sdk_of_generation_1(revision: str) -> None:
     client = client_of(revision)
     check(talk_to([python_with("mcp-1"), PROGRAMS / "mcp1_server.py"], client), client)
+
+
+# A class of the last revision with a handshake, and one of the first without.
+CLASSES = ("2025-11-25", STATELESS)
+
+
+@pytest.mark.parametrize("own", CLASSES)
+@pytest.mark.parametrize("revision", [*HANDSHAKE, STATELESS])
+def test_one_client_class_talks_to_the_python_sdk_of_generation_2(own: str, revision: str) -> None:
+    client = client_of(own)
+    server: list[str | Path] = [python_with("mcp-2"), PROGRAMS / "mcp2_server.py"]
+    check(talk_to(server, client, revision), client)
+
+
+@pytest.mark.parametrize("own", CLASSES)
+@pytest.mark.parametrize("revision", HANDSHAKE)
+def test_one_client_class_talks_to_the_python_sdk_of_generation_1(own: str, revision: str) -> None:
+    client = client_of(own)
+    server: list[str | Path] = [python_with("mcp-1"), PROGRAMS / "mcp1_server.py"]
+    check(talk_to(server, client, revision), client)
 
 
 @pytest.mark.parametrize(("environment", "agreed"), [("mcp-2", STATELESS), ("mcp-1", "2025-11-25")])

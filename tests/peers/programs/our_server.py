@@ -1,6 +1,7 @@
 """A server with a bit of everything, one class for each revision, on standard input and output.
 
-Arguments are the revisions to serve; without any, all of them.
+Arguments are the revisions to serve; without any, all of them. After `--as` comes one revision, and
+the class of that one serves all.
 """
 
 import asyncio
@@ -105,41 +106,37 @@ class Tools:
         await server.tools_list_changed()
         return "changed"
 
-    async def tool_ask(self, session: Any, arguments: Any) -> Any:
-        m = self.models
+    async def tool_ask(self, session: Any, arguments: Any) -> str:
         # The first revision with elicitation has but one kind of it.
-        kind = getattr(m, "ElicitRequestFormParams", None) or m.ElicitRequestParams
-        form = kind(message="Your name?", requested_schema=NAME_FORM)
-        if session.revision != STATELESS:
-            answer = await session.elicit(form)
-        elif session.inputs is None:
-            return session.ask({"name": m.ElicitRequest(params=form)}, state={"asked": 1})
-        else:
-            assert session.inputs.state == {"asked": 1}
-            answer = session.inputs.response("name", m.ElicitResult)
+        kind = getattr(self.models, "ElicitRequestFormParams", None) or getattr(
+            self.models, "ElicitRequestParams", None
+        )
+        if kind is None:
+            return "not asked"
+        answer = await session.elicit(kind(message="Your name?", requested_schema=NAME_FORM))
         return f"{answer.action} {answer.content['name']}"
 
-    async def tool_sample(self, session: Any, arguments: Any) -> Any:
+    async def tool_sample(self, session: Any, arguments: Any) -> str:
         m = self.models
         question = m.SamplingMessage(role="user", content=m.TextContent(text="?"))
         params = m.CreateMessageRequestParams(messages=[question], max_tokens=10)
-        if session.revision != STATELESS:
-            answer = await session.create_message(params)
-        elif session.inputs is None:
-            return session.ask({"q": m.CreateMessageRequest(params=params)})
-        else:
-            answer = session.inputs.response("q", m.CreateMessageResult)
+        answer = await session.create_message(params)
         return f"{answer.model} {answer.content.text}"
 
-    async def tool_roots(self, session: Any, arguments: Any) -> Any:
-        m = self.models
-        if session.revision != STATELESS:
-            answer = await session.list_roots()
-        elif session.inputs is None:
-            return session.ask({"where": m.ListRootsRequest()})
-        else:
-            answer = session.inputs.response("where", m.ListRootsResult)
+    async def tool_roots(self, session: Any, arguments: Any) -> str:
+        answer = await session.list_roots()
         return " ".join(root.uri for root in answer.roots)
+
+    async def tool_media(self, session: Any, arguments: Any) -> Any:
+        """Everything a tool can return in the revision of the class."""
+        m = self.models
+        content = [m.TextContent(text="plain")]
+        if hasattr(m, "AudioContent"):
+            content.append(m.AudioContent(data="aGk=", mime_type="audio/wav"))
+        if hasattr(m, "ResourceLink"):
+            content.append(m.ResourceLink(uri=URI, name="a"))
+        more = {"structured_content": {"answer": 42}} if "title" in m.Tool.model_fields else {}
+        return m.CallToolResult(content=content, **more)
 
     async def tool_stray(self, session: Any, arguments: Any) -> str:
         print("stray output")
@@ -148,6 +145,18 @@ class Tools:
 
 TOOL_NAMES = sorted(name.removeprefix("tool_") for name in vars(Tools) if name.startswith("tool_"))
 
+
+def told(lost: Any) -> None:
+    """Say on standard error what a translation has lost."""
+    place = "/".join("*" if step.isdigit() else step for step in lost.loss.pointer.split("/"))
+    print(f"LOST {lost.method} {place} {lost.loss.why}", file=sys.stderr, flush=True)
+
+
 if __name__ == "__main__":
-    known = [one.id for one in mcp_revisions.REVISIONS]
-    run_stdio([server_of(revision) for revision in sys.argv[1:] or known])
+    if sys.argv[1:2] == ["--as"]:
+        # One class for all revisions.
+        options = mcp_revisions.Options(on_loss=told)
+        run_stdio(server_of(sys.argv[2]), revisions=mcp_revisions.REVISIONS, options=options)
+    else:
+        known = [one.id for one in mcp_revisions.REVISIONS]
+        run_stdio([server_of(revision) for revision in sys.argv[1:] or known])

@@ -1,0 +1,182 @@
+"""What a client does with a server to find out which features get through, and what each gives.
+
+Written once for all revisions, against the stubs of whichever the client is of.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+
+URI: Final = "file:///a"
+
+
+def client_of(mcp: Any) -> Any:
+    """A client of the revision whose module is `mcp`, with a handler for all it may be asked."""
+    m = mcp.models
+
+    class Everything(mcp.Client):  # type: ignore[misc]
+        def __init__(self) -> None:
+            self.logs: list[Any] = []
+            self.changes: list[str] = []
+
+        async def on_create_message(self, params: Any) -> Any:
+            text = m.TextContent(text="sampled")
+            return m.CreateMessageResult(role="assistant", model="model", content=text)
+
+        async def on_list_roots(self, params: Any) -> Any:
+            return m.ListRootsResult(roots=[m.Root(uri="file:///root")])
+
+        async def on_logging_message(self, params: Any) -> None:
+            self.logs.append(params.data)
+
+        async def on_resource_updated(self, params: Any) -> None:
+            self.changes.append("resource")
+
+        async def on_tool_list_changed(self, params: Any) -> None:
+            self.changes.append("tools")
+
+    if hasattr(mcp.Client, "on_elicit"):
+
+        async def on_elicit(self: Any, params: Any) -> Any:
+            return m.ElicitResult(action="accept", content={"name": "ada"})
+
+        setattr(Everything, "on_elicit", on_elicit)  # noqa: B010 (not in every revision)
+    return Everything()
+
+
+class Use:
+    """One client at work, by feature."""
+
+    def __init__(self, client: Any, models: Any) -> None:
+        self.client = client
+        self.m = models
+
+    async def text(self, tool: str, /, meta: Any = None, **options: Any) -> str:
+        given = {} if meta is None else {"meta": meta}
+        params = self.m.CallToolRequestParams(name=tool, arguments={"text": "hi", "to": 2}, **given)
+        result = await self.client.call_tool(params, **options)
+        return " ".join(getattr(block, "text", block.type) for block in result.content)
+
+    async def tools(self) -> Any:
+        return [tool.name async for tool in self.client.iter_tools()][:2]
+
+    async def call(self) -> Any:
+        return await self.text("echo")
+
+    async def content(self) -> Any:
+        return await self.text("media")
+
+    async def progress(self) -> Any:
+        seen: list[Any] = []
+        await self.text("count", on_progress=seen.append)
+        return [tuple(one) for one in seen]
+
+    async def resources(self) -> Any:
+        listed = await self.client.list_resources()
+        params = self.m.ReadResourceRequestParams(uri=listed.resources[0].uri)
+        return (await self.client.read_resource(params)).contents[0].text
+
+    async def errors(self) -> Any:
+        """Whether the code for a resource that is not there is that of the client's revision."""
+        try:
+            params = self.m.ReadResourceRequestParams(uri="file:///none")
+            await self.client.read_resource(params)
+        except Exception as error:
+            wanted = -32002 if hasattr(self.client, "ping") else -32602
+            return getattr(error, "code", error) == wanted
+
+    async def prompts(self) -> Any:
+        params = self.m.GetPromptRequestParams(name="greet", arguments={"name": "ada"})
+        return (await self.client.get_prompt(params)).messages[0].content.text
+
+    async def completion(self) -> Any:
+        argument = self.m.CompleteRequestParamsArgument(name="name", value="a")
+        reference = self.m.PromptReference(name="greet")
+        params = self.m.CompleteRequestParams(ref=reference, argument=argument)
+        return (await self.client.complete(params)).completion.values
+
+    async def sampling(self) -> Any:
+        return await self.text("sample")
+
+    async def roots(self) -> Any:
+        return await self.text("roots")
+
+    async def elicitation(self) -> Any:
+        return await self.text("ask")
+
+    async def logging(self) -> Any:
+        meta = None
+        if hasattr(self.client, "set_level"):
+            await self.client.set_level(self.m.SetLevelRequestParams(level="info"))
+        else:
+            usual = self.m.CallToolRequestParams(name="log").meta
+            meta = usual.model_copy(update={"log_level": "info"})
+        await self.text("log", meta=meta)
+        return self.client.logs[-1]
+
+    async def changes(self) -> Any:
+        self.client.changes.clear()
+        if hasattr(self.client, "subscribe"):
+            await self.client.subscribe(self.m.SubscribeRequestParams(uri=URI))
+            await self.text("change")
+        else:
+            await self._streamed()
+        await eventually(lambda: len(self.client.changes) >= 2)
+        return sorted(self.client.changes)
+
+    async def _streamed(self) -> None:
+        wanted = self.m.SubscriptionFilter(tools_list_changed=True, resource_subscriptions=[URI])
+        params = self.m.SubscriptionsListenRequestParams(notifications=wanted)
+        stream = asyncio.create_task(self.client.subscriptions_listen(params))
+        await asyncio.sleep(0.1)
+        await self.text("change")
+        await eventually(lambda: len(self.client.changes) >= 2)
+        stream.cancel()
+        await asyncio.gather(stream, return_exceptions=True)
+
+    async def cancellation(self) -> Any:
+        try:
+            await asyncio.wait_for(self.text("sleep"), 0.2)
+        except TimeoutError:
+            return await self.text("echo")
+
+    async def ping(self) -> Any:
+        if hasattr(self.client, "ping"):
+            await self.client.ping()
+        return "alive"
+
+
+async def eventually(holds: Callable[[], bool]) -> None:
+    """Wait until something holds, at most two seconds."""
+    for _ in range(200):
+        if holds():
+            return
+        await asyncio.sleep(0.01)
+
+
+FEATURES: Final = (
+    "tools",
+    "call",
+    "content",
+    "progress",
+    "resources",
+    "errors",
+    "prompts",
+    "completion",
+    "sampling",
+    "roots",
+    "elicitation",
+    "logging",
+    "changes",
+    "cancellation",
+    "ping",
+)
+
+
+async def outcome(use: Use, feature: str) -> Any:
+    """What a feature gives, or the error it ends with."""
+    work: Callable[[], Awaitable[Any]] = getattr(use, feature)
+    try:
+        return await asyncio.wait_for(work(), 10)
+    except Exception as error:
+        return error

@@ -1,0 +1,177 @@
+"""What gets through between each two revisions: found out with real processes, shown as tables.
+
+Run as a program, it writes the tables into docs/translation.md.
+"""
+
+import asyncio
+import sys
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, Literal, TypeAlias
+
+from features import FEATURES, Use, client_of, outcome
+from places import GENERATED, PROGRAMS, ROOT
+
+if str(GENERATED) not in sys.path:
+    sys.path.insert(0, str(GENERATED))
+
+import mcp_revisions as pkg
+
+REVISIONS: Final = tuple(one.id for one in pkg.REVISIONS)
+PAGE: Final = ROOT / "docs" / "translation.md"
+BEGIN, END = "<!-- matrix -->", "<!-- end of matrix -->"
+
+Kind: TypeAlias = Literal["server", "client", "bridge"]
+KINDS: Final[tuple[Kind, ...]] = ("server", "client", "bridge")
+Verdict: TypeAlias = Literal["works", "degraded", "refused", "absent"]
+
+_MARKS: Final[Mapping[Verdict, str]] = {
+    "works": "●",
+    "degraded": "◐",
+    "refused": "○",
+    "absent": "–",
+}
+_AT_ONCE: Final = 4
+
+
+@dataclass
+class Run:
+    """What a client of one revision saw of a server class of another, and what was lost."""
+
+    server: str
+    client: str
+    seen: dict[str, Any] = field(default_factory=dict[str, Any])
+    lost: set[str] = field(default_factory=set[str])
+
+
+async def run(kind: Kind, server: str, client: str) -> Run:
+    """One client at one server, of which one translates, or a bridge between them."""
+    done = Run(server, client)
+
+    def heard(line: str) -> None:
+        if line.startswith("LOST "):
+            done.lost.add(line.strip().removeprefix("LOST "))
+
+    def told(lost: Any) -> None:
+        place = "/".join("*" if step.isdigit() else step for step in lost.loss.pointer.split("/"))
+        heard(f"LOST {lost.method} {place} {lost.loss.why}")
+
+    mcp = pkg.load(client)
+    opened = pkg.launch(_command(kind, server), env={"PYTHONPATH": str(GENERATED)}, stderr=heard)
+    # A client that translates speaks the server's revision, any other its own.
+    spoken = [one for one in pkg.REVISIONS if one.id == server] if kind == "client" else None
+    options = pkg.Options(on_loss=told)
+    connected = pkg.connect(opened, client_of(mcp), revisions=spoken, options=options)
+    async with connected as one:
+        use = Use(one, mcp.models)
+        for feature in FEATURES:
+            done.seen[feature] = await outcome(use, feature)
+    return done
+
+
+def _command(kind: Kind, server: str) -> list[str | Path]:
+    native: list[str | Path] = [sys.executable, PROGRAMS / "our_server.py", server]
+    if kind == "client":
+        return native
+    if kind == "server":
+        return [sys.executable, PROGRAMS / "our_server.py", "--as", server]
+    return [sys.executable, PROGRAMS / "our_bridge.py", *native]
+
+
+async def runs(kind: Kind) -> list[Run]:
+    """All servers and clients, a few at a time."""
+    turn = asyncio.Semaphore(_AT_ONCE)
+
+    async def one(server: str, client: str) -> Run:
+        async with turn:
+            return await run(kind, server, client)
+
+    pairs = [(server, client) for server in REVISIONS for client in REVISIONS]
+    done = await asyncio.gather(*(one(*pair) for pair in pairs), return_exceptions=True)
+    return [_or_raised(one) for one in done]
+
+
+def _or_raised(done: Run | BaseException) -> Run:
+    if isinstance(done, BaseException):
+        raise done
+    return done
+
+
+def verdicts(found: Iterable[Run]) -> dict[tuple[str, str, str], Verdict]:
+    """What became of each feature, by server, client and feature.
+
+    The measure is what a client of the server's own revision sees.
+    """
+    by_pair = {(one.server, one.client): one for one in found}
+    return {
+        (server, client, feature): _verdict(
+            one.seen[feature], by_pair[server, server].seen[feature]
+        )
+        for (server, client), one in by_pair.items()
+        for feature in FEATURES
+    }
+
+
+def _verdict(seen: Any, native: Any) -> Verdict:
+    if native == "not asked":
+        return "absent"
+    if isinstance(seen, Exception):
+        return "refused"
+    return "works" if seen == native else "degraded"
+
+
+def tables(found: Mapping[Kind, list[Run]]) -> str:
+    """The tables, and what was lost, as Markdown."""
+    by_kind: dict[Kind, Any] = {kind: verdicts(runs) for kind, runs in found.items()}
+    lines: list[str] = []
+    for server in REVISIONS:
+        lines += ["", f"### A server class of {server}", ""]
+        lines += _table(server, by_kind)
+    lines += ["", "### What was lost on the way", "", "| method | member | why |", "|---|---|---|"]
+    lines += sorted(_lost(run for runs in found.values() for run in runs))
+    return "\n".join(lines).strip() + "\n"
+
+
+def _table(server: str, by_kind: Mapping[Kind, Mapping[Any, Verdict]]) -> Iterator[str]:
+    yield f"| | {' | '.join(REVISIONS)} |"
+    yield f"|---|{'---|' * len(REVISIONS)}"
+    for feature in FEATURES:
+        cells = [
+            _cell({k: v[server, client, feature] for k, v in by_kind.items()})
+            for client in REVISIONS
+        ]
+        yield f"| {feature} | {' | '.join(cells)} |"
+
+
+def _cell(found: Mapping[Kind, Verdict]) -> str:
+    """One mark where all ways agree, or else one for each, with its name."""
+    if len(set(found.values())) == 1:
+        return _MARKS[next(iter(found.values()))]
+    by_mark: dict[str, list[str]] = defaultdict(list)
+    for kind, verdict in found.items():
+        by_mark[_MARKS[verdict]].append(kind)
+    return ", ".join(f"{mark} {'/'.join(kinds)}" for mark, kinds in sorted(by_mark.items()))
+
+
+def _lost(found: Iterable[Run]) -> set[str]:
+    lines = {line for one in found for line in one.lost}
+    parts = [line.split(" ", 2) for line in lines]
+    return {f"| `{method}` | `{place or '/'}` | {why} |" for method, place, why in parts}
+
+
+def page_with(text: str) -> str:
+    """The page with these tables in it."""
+    page = PAGE.read_text(encoding="utf-8")
+    before, rest = page.split(BEGIN)
+    return f"{before}{BEGIN}\n{text}{END}{rest.split(END)[1]}"
+
+
+async def all_runs() -> dict[Kind, list[Run]]:
+    """Everything, one kind after the other."""
+    return {kind: await runs(kind) for kind in KINDS}
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page_with(tables(asyncio.run(all_runs()))), encoding="utf-8")

@@ -1,0 +1,16 @@
+"""A bridge between its own standard streams and the server whose command line it is given."""
+
+import asyncio
+import sys
+
+import mcp_revisions
+from our_server import told
+
+
+async def main() -> None:
+    server = mcp_revisions.launch(sys.argv[1:], inherit=True)
+    options = mcp_revisions.Options(on_loss=told)
+    await mcp_revisions.Bridge(await mcp_revisions.open_stdio(), server, options=options).run()
+
+
+asyncio.run(main())
