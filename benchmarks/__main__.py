@@ -12,11 +12,11 @@ from argparse import ArgumentParser, Namespace
 from importlib.metadata import version
 from pathlib import Path
 
-from . import generating, importing, serving, wire
+from . import generating, importing, serving, translating, wire
 from .places import pins
 from .rows import Row, as_table
 
-_TOPICS = {topic.TOPIC: topic for topic in (generating, importing, wire, serving)}
+_TOPICS = {topic.TOPIC: topic for topic in (generating, importing, wire, serving, translating)}
 
 
 def main() -> int:

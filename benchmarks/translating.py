@@ -1,0 +1,35 @@
+"""What a call costs whose two sides speak different revisions, beside one within a revision."""
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from .places import ROOT, environment, package
+from .rows import Row
+from .timing import command
+
+TOPIC = "translate"
+ROUNDS = 40
+
+_WITHIN = "within the client's revision"
+_CALL_TARGET, _SAME_TARGET = 1.30, 1.05
+
+# Name in the worker's report → what it is.
+_ROWS = {
+    "older": ("call, client of 2025-06-18, server class of 2025-11-25", _CALL_TARGET),
+    "newer": ("call, client of 2025-11-25, server class of 2025-06-18", _CALL_TARGET),
+    "to the next era": ("call, client of 2026-07-28, server class of 2025-11-25", _CALL_TARGET),
+    "to the last era": ("call, client of 2025-11-25, server class of 2026-07-28", _CALL_TARGET),
+    "same": ("the same where both agree on the types (completion)", _SAME_TARGET),
+}
+
+
+def rows(rounds: int) -> Iterator[Row]:
+    """Compare calls in memory: everything but the transport."""
+    worker: list[str | Path] = [sys.executable, "-m", "benchmarks.translate_worker", str(rounds)]
+    printed = command(worker, ROOT, environment(PYTHONPATH=str(package())))()
+    taken: dict[str, float] = json.loads(printed)
+    for name, (what, target) in _ROWS.items():
+        within = taken[f"{name} within"]
+        yield Row(TOPIC, what, taken[f"{name} across"], _WITHIN, within, target, "µs")
