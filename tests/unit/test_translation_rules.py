@@ -1,18 +1,18 @@
 """Two revisions side by side: what the types decide, what rules do, and what nobody decided."""
 
 import json
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from itertools import combinations, pairwise
 from typing import Any
 
+import black
 import pytest
 from mcp_protogen import ir
 from mcp_protogen.config import GivenFile, Options
 from mcp_protogen.derive.revision import derive_revision
-from mcp_protogen.emit.rows import row
+from mcp_protogen.emit.rows import laid_out, row
 from mcp_protogen.names import ClassName, FieldName
 from mcp_protogen.problems import Problem, ProblemError
 from mcp_protogen.resources import schema_folder
@@ -340,10 +340,15 @@ def test_a_row_reads_back_as_what_it_was(older: str, newer: str) -> None:
         assert eval(row(one), NAMES) == one
 
 
-def test_a_row_leaves_out_what_is_usual_and_splits_long_texts() -> None:
-    long = "It goes on and on, " * 12 + "and ends."
+def test_a_row_leaves_out_what_is_usual() -> None:
     assert row(Drop("Gone.")) == 'Drop("Gone.")'
     assert row(Members("A", add={"x": [1, None]})) == 'Members("A", add={"x": [1, None]})'
-    written = row(Drop(long, harmless=True))
-    assert eval(written, NAMES) == Drop(long, harmless=True)
-    assert max(map(len, re.findall(r'"[^"]*"', written))) <= 67 < len(long)
+
+
+@pytest.mark.parametrize("length", [0, 60, 75, 95, 400])
+def test_what_is_laid_out_fits_into_lines_and_is_what_it_was(length: int) -> None:
+    made = {"A": Members("A", drop={"b": Drop("on and on, " * (length // 11) + "multi-end")})}
+    written = laid_out(made, "made = ")
+    assert max(map(len, written.splitlines())) <= 100
+    assert eval(written.removeprefix("made = "), NAMES) == made
+    assert black.format_str(written, mode=black.Mode(line_length=100)) == written + "\n"

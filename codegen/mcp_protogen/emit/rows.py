@@ -11,9 +11,6 @@ from typing import Any, Literal, TypeAlias, cast
 
 from mcp_protogen.emit.text import WIDTH, literal
 
-# A text no longer than this fits into a line however far in it stands.
-_TEXT = 64
-
 
 @dataclass(frozen=True, slots=True)
 class Name:
@@ -26,7 +23,7 @@ class Name:
 class _Group:
     """Something in brackets: items with what stands before each, such as the key of a member."""
 
-    kind: Literal["call", "display", "text"]
+    kind: Literal["call", "display"]
     open: str
     items: tuple[tuple[str, "_Part"], ...]
     close: str
@@ -37,7 +34,14 @@ class _Group:
         return self.kind == "display" and self.open == "(" and len(self.items) == 1
 
 
-_Part: TypeAlias = str | _Group
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """A text, in several pieces where it does not fit into a line."""
+
+    text: str
+
+
+_Part: TypeAlias = str | _Text | _Group
 
 
 def row(value: Any) -> str:
@@ -62,18 +66,7 @@ def _part(value: Any) -> _Part:
     if isinstance(value, tuple):
         members = cast("tuple[object, ...]", value)
         return _Group("display", "(", tuple(("", _part(one)) for one in members), ")")
-    return _wrapped(value) if isinstance(value, str) else literal(value)
-
-
-def _wrapped(text: str) -> _Part:
-    if len(text) <= _TEXT:
-        return literal(text)
-    lines = [""]
-    for word in re.findall(r"\S*\s*", text):
-        if len(lines[-1]) + len(word) > _TEXT and lines[-1]:
-            lines.append("")
-        lines[-1] += word
-    return _Group("text", "(", tuple(("", literal(line)) for line in lines), ")")
+    return _Text(value) if isinstance(value, str) else literal(value)
 
 
 def _arguments(value: Any) -> Iterator[tuple[str, _Part]]:
@@ -91,14 +84,13 @@ def _usual(one: Field[Any]) -> Any:
 
 
 def _inline(part: _Part) -> str:
-    if isinstance(part, str):
-        return part
-    return f"{part.open}{_body(part)}{part.close}"
+    if isinstance(part, _Group):
+        return f"{part.open}{_body(part)}{part.close}"
+    return literal(part.text) if isinstance(part, _Text) else part
 
 
 def _body(group: _Group) -> str:
-    between = " " if group.kind == "text" else ", "
-    body = between.join(before + _inline(item) for before, item in group.items)
+    body = ", ".join(before + _inline(item) for before, item in group.items)
     return f"{body}," if group.one_tuple else body
 
 
@@ -107,18 +99,36 @@ def _lines(part: _Part, indent: int, before: str, after: str) -> Iterator[str]:
     if isinstance(part, str) or indent + len(whole) <= WIDTH:
         yield " " * indent + whole
         return
+    if isinstance(part, _Text):
+        yield from _pieces(part.text, indent, before, after)
+        return
     yield " " * indent + before + part.open
     body = _body(part)
     # Black keeps the arguments of a call together if it can, but never those of a display.
-    together = part.kind != "display" and len(part.items) > 1
+    together = part.kind == "call" and len(part.items) > 1
     if together and indent + 4 + len(body) <= WIDTH:
         yield " " * (indent + 4) + body
     else:
         alone = len(part.items) == 1 and not part.one_tuple
-        comma = "" if alone or part.kind == "text" else ","
+        comma = "" if alone else ","
         for name, item in part.items:
             yield from _lines(item, indent + 4, name, comma)
     yield " " * indent + part.close + after
+
+
+def _pieces(text: str, indent: int, before: str, after: str) -> Iterator[str]:
+    """A text in brackets: whole if it fits now, or else a piece in each line."""
+    inner = " " * (indent + 4)
+    lines = [text]
+    if len(inner) + len(literal(text)) > WIDTH:
+        lines = [""]
+        for word in re.findall(r"\S*\s*", text):
+            if lines[-1] and len(inner) + len(literal(lines[-1] + word)) > WIDTH:
+                lines.append("")
+            lines[-1] += word
+    yield f"{' ' * indent}{before}("
+    yield from (inner + literal(line) for line in lines)
+    yield f"{' ' * indent}){after}"
 
 
 def classes_in(value: Any) -> set[str]:

@@ -146,7 +146,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
         apply={
             "audio": Apply(
                 "audio_as_resource",
-                ("2024-11-05 has no audio; an embedded resource holds the same " "bytes."),
+                "2024-11-05 has no audio; an embedded resource holds the same bytes.",
             )
         },
     ),
@@ -163,8 +163,8 @@ _DOWN: Final[Mapping[str, Plan]] = {
             "audio": Apply(
                 "audio_as_text",
                 (
-                    "2024-11-05 has no audio, and no resources in sampling; a note "
-                    "says what was there."
+                    "2024-11-05 has no audio, and no resources in sampling; a note says what was "
+                    "there."
                 ),
             )
         },
@@ -185,7 +185,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
         apply={
             "audio": Apply(
                 "audio_as_resource",
-                ("2024-11-05 has no audio; an embedded resource holds the same " "bytes."),
+                "2024-11-05 has no audio; an embedded resource holds the same bytes.",
             )
         },
     ),
@@ -197,8 +197,8 @@ _DOWN: Final[Mapping[str, Plan]] = {
             "audio": Apply(
                 "audio_as_text",
                 (
-                    "2024-11-05 has no audio, and no resources in sampling; a note "
-                    "says what was there."
+                    "2024-11-05 has no audio, and no resources in sampling; a note says what was "
+                    "there."
                 ),
             )
         },
@@ -207,10 +207,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
         "ServerCapabilities",
         drop={
             "completions": Drop(
-                (
-                    "2024-11-05 declares nothing for completion/complete; whoever "
-                    "calls it finds out."
-                ),
+                "2024-11-05 declares nothing for completion/complete; whoever calls it finds out.",
                 harmless=True,
             )
         },
@@ -219,7 +216,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
         "Tool",
         drop={
             "annotations": Drop(
-                ("2024-11-05 has no hints on tools; the reader has to expect " "anything of them.")
+                "2024-11-05 has no hints on tools; the reader has to expect anything of them."
             )
         },
     ),

@@ -234,7 +234,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
         apply=(
             Apply(
                 "structured_content_as_text",
-                ("2025-03-26 has no structured results; a text block holds the " "same JSON."),
+                "2025-03-26 has no structured results; a text block holds the same JSON.",
             ),
         ),
         inside={"content": Each(To("ContentBlock"))},
@@ -256,11 +256,10 @@ _DOWN: Final[Mapping[str, Plan]] = {
         apply={
             "audio": Apply(
                 "audio_as_resource",
-                ("2024-11-05 has no audio; an embedded resource holds the same " "bytes."),
+                "2024-11-05 has no audio; an embedded resource holds the same bytes.",
             ),
             "resource_link": Apply(
-                "link_as_text",
-                ("2025-03-26 has no links to resources; a text names title and " "URI."),
+                "link_as_text", "2025-03-26 has no links to resources; a text names title and URI."
             ),
         },
         arms={
@@ -282,8 +281,8 @@ _DOWN: Final[Mapping[str, Plan]] = {
             "audio": Apply(
                 "audio_as_text",
                 (
-                    "2024-11-05 has no audio, and no resources in sampling; a note "
-                    "says what was there."
+                    "2024-11-05 has no audio, and no resources in sampling; a note says what was "
+                    "there."
                 ),
             )
         },
@@ -385,8 +384,8 @@ _DOWN: Final[Mapping[str, Plan]] = {
             "audio": Apply(
                 "audio_as_text",
                 (
-                    "2024-11-05 has no audio, and no resources in sampling; a note "
-                    "says what was there."
+                    "2024-11-05 has no audio, and no resources in sampling; a note says what was "
+                    "there."
                 ),
             )
         },
@@ -396,10 +395,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
         "ServerCapabilities",
         drop={
             "completions": Drop(
-                (
-                    "2024-11-05 declares nothing for completion/complete; whoever "
-                    "calls it finds out."
-                ),
+                "2024-11-05 declares nothing for completion/complete; whoever calls it finds out.",
                 harmless=True,
             )
         },
@@ -416,7 +412,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
         "Tool",
         drop={
             "annotations": Drop(
-                ("2024-11-05 has no hints on tools; the reader has to expect " "anything of them.")
+                "2024-11-05 has no hints on tools; the reader has to expect anything of them."
             ),
             "outputSchema": Drop("2025-03-26 has no structured results to describe."),
             "title": Drop("2024-11-05 has no title here."),

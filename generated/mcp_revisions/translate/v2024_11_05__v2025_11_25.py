@@ -263,7 +263,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
         apply=(
             Apply(
                 "structured_content_as_text",
-                ("2025-03-26 has no structured results; a text block holds the " "same JSON."),
+                "2025-03-26 has no structured results; a text block holds the same JSON.",
             ),
         ),
         inside={"content": Each(To("ContentBlock"))},
@@ -273,10 +273,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
         apply=(
             Apply(
                 "named_request_only",
-                (
-                    "2025-06-18 names the request that is cancelled; tasks are "
-                    "cancelled otherwise."
-                ),
+                "2025-06-18 names the request that is cancelled; tasks are cancelled otherwise.",
             ),
         ),
     ),
@@ -312,11 +309,10 @@ _DOWN: Final[Mapping[str, Plan]] = {
         apply={
             "audio": Apply(
                 "audio_as_resource",
-                ("2024-11-05 has no audio; an embedded resource holds the same " "bytes."),
+                "2024-11-05 has no audio; an embedded resource holds the same bytes.",
             ),
             "resource_link": Apply(
-                "link_as_text",
-                ("2025-03-26 has no links to resources; a text names title and " "URI."),
+                "link_as_text", "2025-03-26 has no links to resources; a text names title and URI."
             ),
         },
         arms={
@@ -330,14 +326,11 @@ _DOWN: Final[Mapping[str, Plan]] = {
         apply=(
             Apply(
                 "no_tools",
-                (
-                    "2025-06-18 has no tools in sampling; without them the answer "
-                    "would be another."
-                ),
+                "2025-06-18 has no tools in sampling; without them the answer would be another.",
             ),
             Apply(
                 "one_block_per_message",
-                ("2025-06-18 has one block in a message; several become several " "messages."),
+                "2025-06-18 has one block in a message; several become several messages.",
             ),
         ),
         drop={"task": Drop("2025-06-18 has no tasks: the answer comes when it is ready.")},
@@ -468,8 +461,8 @@ _DOWN: Final[Mapping[str, Plan]] = {
             "audio": Apply(
                 "audio_as_text",
                 (
-                    "2024-11-05 has no audio, and no resources in sampling; a note "
-                    "says what was there."
+                    "2024-11-05 has no audio, and no resources in sampling; a note says what was "
+                    "there."
                 ),
             ),
             "tool_use": Apply("not_to_be_said", "2025-06-18 has no tools in sampling."),
@@ -481,10 +474,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
         "ServerCapabilities",
         drop={
             "completions": Drop(
-                (
-                    "2024-11-05 declares nothing for completion/complete; whoever "
-                    "calls it finds out."
-                ),
+                "2024-11-05 declares nothing for completion/complete; whoever calls it finds out.",
                 harmless=True,
             ),
             "tasks": Drop("2024-11-05 has no tasks here."),
@@ -502,7 +492,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
         "Tool",
         drop={
             "annotations": Drop(
-                ("2024-11-05 has no hints on tools; the reader has to expect " "anything of them.")
+                "2024-11-05 has no hints on tools; the reader has to expect anything of them."
             ),
             "execution": Drop("2025-06-18 has no tasks."),
             "icons": Drop("2024-11-05 has no icons here."),

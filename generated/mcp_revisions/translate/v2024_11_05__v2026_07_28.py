@@ -402,7 +402,7 @@ UP: Final = Direction(
     {
         ("resources/read", -32002): (
             -32602,
-            ("2026-07-28 has no code of its own for a resource that is not " "found."),
+            "2026-07-28 has no code of its own for a resource that is not found.",
         )
     },
 )
@@ -420,11 +420,11 @@ _DOWN: Final[Mapping[str, Plan]] = {
         "CallToolRequestParams",
         drop={
             "inputResponses": Drop(
-                ("2025-11-25 asks the client in requests of its own, which were " "answered then."),
+                "2025-11-25 asks the client in requests of its own, which were answered then.",
                 harmless=True,
             ),
             "requestState": Drop(
-                ("2025-11-25 asks the client in requests of its own, which were " "answered then."),
+                "2025-11-25 asks the client in requests of its own, which were answered then.",
                 harmless=True,
             ),
         },
@@ -443,7 +443,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
             ),
             Apply(
                 "structured_content_as_text",
-                ("2025-03-26 has no structured results; a text block holds the " "same JSON."),
+                "2025-03-26 has no structured results; a text block holds the same JSON.",
             ),
         ),
         drop={
@@ -458,10 +458,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
         apply=(
             Apply(
                 "named_request_only",
-                (
-                    "2025-06-18 names the request that is cancelled; tasks are "
-                    "cancelled otherwise."
-                ),
+                "2025-06-18 names the request that is cancelled; tasks are cancelled otherwise.",
             ),
         ),
         inside={"_meta": To("NotificationMetaObject")},
@@ -516,11 +513,10 @@ _DOWN: Final[Mapping[str, Plan]] = {
         apply={
             "audio": Apply(
                 "audio_as_resource",
-                ("2024-11-05 has no audio; an embedded resource holds the same " "bytes."),
+                "2024-11-05 has no audio; an embedded resource holds the same bytes.",
             ),
             "resource_link": Apply(
-                "link_as_text",
-                ("2025-03-26 has no links to resources; a text names title and " "URI."),
+                "link_as_text", "2025-03-26 has no links to resources; a text names title and URI."
             ),
         },
         arms={
@@ -534,14 +530,11 @@ _DOWN: Final[Mapping[str, Plan]] = {
         apply=(
             Apply(
                 "no_tools",
-                (
-                    "2025-06-18 has no tools in sampling; without them the answer "
-                    "would be another."
-                ),
+                "2025-06-18 has no tools in sampling; without them the answer would be another.",
             ),
             Apply(
                 "one_block_per_message",
-                ("2025-06-18 has one block in a message; several become several " "messages."),
+                "2025-06-18 has one block in a message; several become several messages.",
             ),
         ),
         unmeant=("_meta",),
@@ -574,11 +567,11 @@ _DOWN: Final[Mapping[str, Plan]] = {
         "GetPromptRequestParams",
         drop={
             "inputResponses": Drop(
-                ("2025-11-25 asks the client in requests of its own, which were " "answered then."),
+                "2025-11-25 asks the client in requests of its own, which were answered then.",
                 harmless=True,
             ),
             "requestState": Drop(
-                ("2025-11-25 asks the client in requests of its own, which were " "answered then."),
+                "2025-11-25 asks the client in requests of its own, which were answered then.",
                 harmless=True,
             ),
         },
@@ -725,11 +718,11 @@ _DOWN: Final[Mapping[str, Plan]] = {
         "ReadResourceRequestParams",
         drop={
             "inputResponses": Drop(
-                ("2025-11-25 asks the client in requests of its own, which were " "answered then."),
+                "2025-11-25 asks the client in requests of its own, which were answered then.",
                 harmless=True,
             ),
             "requestState": Drop(
-                ("2025-11-25 asks the client in requests of its own, which were " "answered then."),
+                "2025-11-25 asks the client in requests of its own, which were answered then.",
                 harmless=True,
             ),
         },
@@ -827,8 +820,8 @@ _DOWN: Final[Mapping[str, Plan]] = {
             "audio": Apply(
                 "audio_as_text",
                 (
-                    "2024-11-05 has no audio, and no resources in sampling; a note "
-                    "says what was there."
+                    "2024-11-05 has no audio, and no resources in sampling; a note says what was "
+                    "there."
                 ),
             ),
             "tool_use": Apply("not_to_be_said", "2025-06-18 has no tools in sampling."),
@@ -840,10 +833,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
         "ServerCapabilities",
         drop={
             "completions": Drop(
-                (
-                    "2024-11-05 declares nothing for completion/complete; whoever "
-                    "calls it finds out."
-                ),
+                "2024-11-05 declares nothing for completion/complete; whoever calls it finds out.",
                 harmless=True,
             ),
             "extensions": Drop("2024-11-05 has no extensions here."),
@@ -867,14 +857,14 @@ _DOWN: Final[Mapping[str, Plan]] = {
             Apply(
                 "tool_schemas_of_known_form",
                 (
-                    "2025-11-25 fixes the form of some keywords, which 2026-07-28 "
-                    "leaves to JSON Schema."
+                    "2025-11-25 fixes the form of some keywords, which 2026-07-28 leaves to JSON "
+                    "Schema."
                 ),
             ),
         ),
         drop={
             "annotations": Drop(
-                ("2024-11-05 has no hints on tools; the reader has to expect " "anything of them.")
+                "2024-11-05 has no hints on tools; the reader has to expect anything of them."
             ),
             "icons": Drop("2024-11-05 has no icons here."),
             "outputSchema": Drop("2025-03-26 has no structured results to describe."),
@@ -927,7 +917,7 @@ DOWN: Final = Direction(
         ("", -32042): (-32603, "2025-06-18 cannot send a user to a URL."),
         ("resources/read", -32602): (
             -32002,
-            ("2026-07-28 has no code of its own for a resource that is not " "found."),
+            "2026-07-28 has no code of its own for a resource that is not found.",
         ),
         ("", -32021): (-32603, "2025-11-25 has no code for a capability that a client lacks."),
     },

@@ -266,7 +266,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
         apply=(
             Apply(
                 "structured_content_as_text",
-                ("2025-03-26 has no structured results; a text block holds the " "same JSON."),
+                "2025-03-26 has no structured results; a text block holds the same JSON.",
             ),
         ),
         inside={"content": Each(To("ContentBlock"))},
@@ -276,10 +276,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
         apply=(
             Apply(
                 "named_request_only",
-                (
-                    "2025-06-18 names the request that is cancelled; tasks are "
-                    "cancelled otherwise."
-                ),
+                "2025-06-18 names the request that is cancelled; tasks are cancelled otherwise.",
             ),
         ),
     ),
@@ -314,8 +311,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
         "type",
         apply={
             "resource_link": Apply(
-                "link_as_text",
-                ("2025-03-26 has no links to resources; a text names title and " "URI."),
+                "link_as_text", "2025-03-26 has no links to resources; a text names title and URI."
             )
         },
         arms={
@@ -330,14 +326,11 @@ _DOWN: Final[Mapping[str, Plan]] = {
         apply=(
             Apply(
                 "no_tools",
-                (
-                    "2025-06-18 has no tools in sampling; without them the answer "
-                    "would be another."
-                ),
+                "2025-06-18 has no tools in sampling; without them the answer would be another.",
             ),
             Apply(
                 "one_block_per_message",
-                ("2025-06-18 has one block in a message; several become several " "messages."),
+                "2025-06-18 has one block in a message; several become several messages.",
             ),
         ),
         drop={"task": Drop("2025-06-18 has no tasks: the answer comes when it is ready.")},

@@ -399,7 +399,7 @@ UP: Final = Direction(
     {
         ("resources/read", -32002): (
             -32602,
-            ("2026-07-28 has no code of its own for a resource that is not " "found."),
+            "2026-07-28 has no code of its own for a resource that is not found.",
         )
     },
 )
@@ -421,11 +421,11 @@ _DOWN: Final[Mapping[str, Plan]] = {
         "CallToolRequestParams",
         drop={
             "inputResponses": Drop(
-                ("2025-11-25 asks the client in requests of its own, which were " "answered then."),
+                "2025-11-25 asks the client in requests of its own, which were answered then.",
                 harmless=True,
             ),
             "requestState": Drop(
-                ("2025-11-25 asks the client in requests of its own, which were " "answered then."),
+                "2025-11-25 asks the client in requests of its own, which were answered then.",
                 harmless=True,
             ),
         },
@@ -444,7 +444,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
             ),
             Apply(
                 "structured_content_as_text",
-                ("2025-03-26 has no structured results; a text block holds the " "same JSON."),
+                "2025-03-26 has no structured results; a text block holds the same JSON.",
             ),
         ),
         drop={
@@ -459,10 +459,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
         apply=(
             Apply(
                 "named_request_only",
-                (
-                    "2025-06-18 names the request that is cancelled; tasks are "
-                    "cancelled otherwise."
-                ),
+                "2025-06-18 names the request that is cancelled; tasks are cancelled otherwise.",
             ),
         ),
         inside={"_meta": To("NotificationMetaObject")},
@@ -516,8 +513,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
         "type",
         apply={
             "resource_link": Apply(
-                "link_as_text",
-                ("2025-03-26 has no links to resources; a text names title and " "URI."),
+                "link_as_text", "2025-03-26 has no links to resources; a text names title and URI."
             )
         },
         arms={
@@ -532,14 +528,11 @@ _DOWN: Final[Mapping[str, Plan]] = {
         apply=(
             Apply(
                 "no_tools",
-                (
-                    "2025-06-18 has no tools in sampling; without them the answer "
-                    "would be another."
-                ),
+                "2025-06-18 has no tools in sampling; without them the answer would be another.",
             ),
             Apply(
                 "one_block_per_message",
-                ("2025-06-18 has one block in a message; several become several " "messages."),
+                "2025-06-18 has one block in a message; several become several messages.",
             ),
         ),
         unmeant=("_meta",),
@@ -572,11 +565,11 @@ _DOWN: Final[Mapping[str, Plan]] = {
         "GetPromptRequestParams",
         drop={
             "inputResponses": Drop(
-                ("2025-11-25 asks the client in requests of its own, which were " "answered then."),
+                "2025-11-25 asks the client in requests of its own, which were answered then.",
                 harmless=True,
             ),
             "requestState": Drop(
-                ("2025-11-25 asks the client in requests of its own, which were " "answered then."),
+                "2025-11-25 asks the client in requests of its own, which were answered then.",
                 harmless=True,
             ),
         },
@@ -721,11 +714,11 @@ _DOWN: Final[Mapping[str, Plan]] = {
         "ReadResourceRequestParams",
         drop={
             "inputResponses": Drop(
-                ("2025-11-25 asks the client in requests of its own, which were " "answered then."),
+                "2025-11-25 asks the client in requests of its own, which were answered then.",
                 harmless=True,
             ),
             "requestState": Drop(
-                ("2025-11-25 asks the client in requests of its own, which were " "answered then."),
+                "2025-11-25 asks the client in requests of its own, which were answered then.",
                 harmless=True,
             ),
         },
@@ -846,8 +839,8 @@ _DOWN: Final[Mapping[str, Plan]] = {
             Apply(
                 "tool_schemas_of_known_form",
                 (
-                    "2025-11-25 fixes the form of some keywords, which 2026-07-28 "
-                    "leaves to JSON Schema."
+                    "2025-11-25 fixes the form of some keywords, which 2026-07-28 leaves to JSON "
+                    "Schema."
                 ),
             ),
         ),
@@ -908,7 +901,7 @@ DOWN: Final = Direction(
         ("", -32042): (-32603, "2025-06-18 cannot send a user to a URL."),
         ("resources/read", -32602): (
             -32002,
-            ("2026-07-28 has no code of its own for a resource that is not " "found."),
+            "2026-07-28 has no code of its own for a resource that is not found.",
         ),
         ("", -32021): (-32603, "2025-11-25 has no code for a capability that a client lacks."),
     },

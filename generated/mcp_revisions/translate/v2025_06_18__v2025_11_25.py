@@ -78,8 +78,8 @@ _UP: Final[Mapping[str, Plan]] = {
             Apply(
                 "fields_without_defaults",
                 (
-                    "2025-06-18 has defaults for booleans only, titles beside an "
-                    "enum, and no choice of several."
+                    "2025-06-18 has defaults for booleans only, titles beside an enum, and no "
+                    "choice of several."
                 ),
             ),
         ),
@@ -205,10 +205,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
         apply=(
             Apply(
                 "named_request_only",
-                (
-                    "2025-06-18 names the request that is cancelled; tasks are "
-                    "cancelled otherwise."
-                ),
+                "2025-06-18 names the request that is cancelled; tasks are cancelled otherwise.",
             ),
         ),
     ),
@@ -243,14 +240,11 @@ _DOWN: Final[Mapping[str, Plan]] = {
         apply=(
             Apply(
                 "no_tools",
-                (
-                    "2025-06-18 has no tools in sampling; without them the answer "
-                    "would be another."
-                ),
+                "2025-06-18 has no tools in sampling; without them the answer would be another.",
             ),
             Apply(
                 "one_block_per_message",
-                ("2025-06-18 has one block in a message; several become several " "messages."),
+                "2025-06-18 has one block in a message; several become several messages.",
             ),
         ),
         drop={"task": Drop("2025-06-18 has no tasks: the answer comes when it is ready.")},
@@ -321,8 +315,8 @@ _DOWN: Final[Mapping[str, Plan]] = {
             Apply(
                 "plain_fields",
                 (
-                    "2025-06-18 has defaults for booleans only, titles beside an "
-                    "enum, and no choice of several."
+                    "2025-06-18 has defaults for booleans only, titles beside an enum, and no "
+                    "choice of several."
                 ),
             ),
         ),

@@ -210,8 +210,8 @@ _UP: Final[Mapping[str, Plan]] = {
             Apply(
                 "fields_without_defaults",
                 (
-                    "2025-06-18 has defaults for booleans only, titles beside an "
-                    "enum, and no choice of several."
+                    "2025-06-18 has defaults for booleans only, titles beside an enum, and no "
+                    "choice of several."
                 ),
             ),
         ),
@@ -350,7 +350,7 @@ UP: Final = Direction(
     {
         ("resources/read", -32002): (
             -32602,
-            ("2026-07-28 has no code of its own for a resource that is not " "found."),
+            "2026-07-28 has no code of its own for a resource that is not found.",
         )
     },
 )
@@ -361,11 +361,11 @@ _DOWN: Final[Mapping[str, Plan]] = {
         "CallToolRequestParams",
         drop={
             "inputResponses": Drop(
-                ("2025-11-25 asks the client in requests of its own, which were " "answered then."),
+                "2025-11-25 asks the client in requests of its own, which were answered then.",
                 harmless=True,
             ),
             "requestState": Drop(
-                ("2025-11-25 asks the client in requests of its own, which were " "answered then."),
+                "2025-11-25 asks the client in requests of its own, which were answered then.",
                 harmless=True,
             ),
         },
@@ -395,10 +395,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
         apply=(
             Apply(
                 "named_request_only",
-                (
-                    "2025-06-18 names the request that is cancelled; tasks are "
-                    "cancelled otherwise."
-                ),
+                "2025-06-18 names the request that is cancelled; tasks are cancelled otherwise.",
             ),
         ),
         inside={"_meta": To("NotificationMetaObject")},
@@ -452,14 +449,11 @@ _DOWN: Final[Mapping[str, Plan]] = {
         apply=(
             Apply(
                 "no_tools",
-                (
-                    "2025-06-18 has no tools in sampling; without them the answer "
-                    "would be another."
-                ),
+                "2025-06-18 has no tools in sampling; without them the answer would be another.",
             ),
             Apply(
                 "one_block_per_message",
-                ("2025-06-18 has one block in a message; several become several " "messages."),
+                "2025-06-18 has one block in a message; several become several messages.",
             ),
         ),
         unmeant=("_meta",),
@@ -504,11 +498,11 @@ _DOWN: Final[Mapping[str, Plan]] = {
         "GetPromptRequestParams",
         drop={
             "inputResponses": Drop(
-                ("2025-11-25 asks the client in requests of its own, which were " "answered then."),
+                "2025-11-25 asks the client in requests of its own, which were answered then.",
                 harmless=True,
             ),
             "requestState": Drop(
-                ("2025-11-25 asks the client in requests of its own, which were " "answered then."),
+                "2025-11-25 asks the client in requests of its own, which were answered then.",
                 harmless=True,
             ),
         },
@@ -628,8 +622,8 @@ _DOWN: Final[Mapping[str, Plan]] = {
             Apply(
                 "plain_fields",
                 (
-                    "2025-06-18 has defaults for booleans only, titles beside an "
-                    "enum, and no choice of several."
+                    "2025-06-18 has defaults for booleans only, titles beside an enum, and no "
+                    "choice of several."
                 ),
             ),
         ),
@@ -643,11 +637,11 @@ _DOWN: Final[Mapping[str, Plan]] = {
         "ReadResourceRequestParams",
         drop={
             "inputResponses": Drop(
-                ("2025-11-25 asks the client in requests of its own, which were " "answered then."),
+                "2025-11-25 asks the client in requests of its own, which were answered then.",
                 harmless=True,
             ),
             "requestState": Drop(
-                ("2025-11-25 asks the client in requests of its own, which were " "answered then."),
+                "2025-11-25 asks the client in requests of its own, which were answered then.",
                 harmless=True,
             ),
         },
@@ -735,8 +729,8 @@ _DOWN: Final[Mapping[str, Plan]] = {
             Apply(
                 "tool_schemas_of_known_form",
                 (
-                    "2025-11-25 fixes the form of some keywords, which 2026-07-28 "
-                    "leaves to JSON Schema."
+                    "2025-11-25 fixes the form of some keywords, which 2026-07-28 leaves to JSON "
+                    "Schema."
                 ),
             ),
         ),
@@ -801,7 +795,7 @@ DOWN: Final = Direction(
         ("", -32042): (-32603, "2025-06-18 cannot send a user to a URL."),
         ("resources/read", -32602): (
             -32002,
-            ("2026-07-28 has no code of its own for a resource that is not " "found."),
+            "2026-07-28 has no code of its own for a resource that is not found.",
         ),
         ("", -32021): (-32603, "2025-11-25 has no code for a capability that a client lacks."),
     },

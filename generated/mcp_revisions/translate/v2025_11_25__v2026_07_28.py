@@ -27,9 +27,7 @@ _UP: Final[Mapping[str, Plan]] = {
     "CallToolRequestParams": Members(
         "CallToolRequestParams",
         drop={
-            "task": Drop(
-                ("2026-07-28 has no tasks of its own: the answer comes when it is " "ready.")
-            )
+            "task": Drop("2026-07-28 has no tasks of its own: the answer comes when it is ready.")
         },
         unmeant=("inputResponses", "requestState"),
         inside={"_meta": To("RequestParamsMeta as RequestMetaObject")},
@@ -88,9 +86,7 @@ _UP: Final[Mapping[str, Plan]] = {
     "CreateMessageRequestParams": Members(
         "CreateMessageRequestParams",
         drop={
-            "task": Drop(
-                ("2026-07-28 has no tasks of its own: the answer comes when it is " "ready.")
-            ),
+            "task": Drop("2026-07-28 has no tasks of its own: the answer comes when it is ready."),
             "_meta": Drop("2026-07-28 has no _meta here."),
         },
         inside={"tools": Each(To("Tool"))},
@@ -98,9 +94,7 @@ _UP: Final[Mapping[str, Plan]] = {
     "ElicitRequestFormParams": Members(
         "ElicitRequestFormParams",
         drop={
-            "task": Drop(
-                ("2026-07-28 has no tasks of its own: the answer comes when it is " "ready.")
-            ),
+            "task": Drop("2026-07-28 has no tasks of its own: the answer comes when it is ready."),
             "_meta": Drop("2026-07-28 has no _meta here."),
         },
     ),
@@ -117,9 +111,7 @@ _UP: Final[Mapping[str, Plan]] = {
         "ElicitRequestURLParams",
         drop={
             "elicitationId": Drop("2026-07-28 tells questions apart by their keys.", harmless=True),
-            "task": Drop(
-                ("2026-07-28 has no tasks of its own: the answer comes when it is " "ready.")
-            ),
+            "task": Drop("2026-07-28 has no tasks of its own: the answer comes when it is ready."),
             "_meta": Drop("2026-07-28 has no _meta here."),
         },
     ),
@@ -321,7 +313,7 @@ UP: Final = Direction(
     {
         ("resources/read", -32002): (
             -32602,
-            ("2026-07-28 has no code of its own for a resource that is not " "found."),
+            "2026-07-28 has no code of its own for a resource that is not found.",
         )
     },
 )
@@ -332,11 +324,11 @@ _DOWN: Final[Mapping[str, Plan]] = {
         "CallToolRequestParams",
         drop={
             "inputResponses": Drop(
-                ("2025-11-25 asks the client in requests of its own, which were " "answered then."),
+                "2025-11-25 asks the client in requests of its own, which were answered then.",
                 harmless=True,
             ),
             "requestState": Drop(
-                ("2025-11-25 asks the client in requests of its own, which were " "answered then."),
+                "2025-11-25 asks the client in requests of its own, which were answered then.",
                 harmless=True,
             ),
         },
@@ -419,8 +411,8 @@ _DOWN: Final[Mapping[str, Plan]] = {
             Apply(
                 "elicitation_id",
                 (
-                    "2025-11-25 tells URL elicitations apart by an id; the same "
-                    "question gets the same."
+                    "2025-11-25 tells URL elicitations apart by an id; the same question gets the "
+                    "same."
                 ),
             ),
         ),
@@ -430,11 +422,11 @@ _DOWN: Final[Mapping[str, Plan]] = {
         "GetPromptRequestParams",
         drop={
             "inputResponses": Drop(
-                ("2025-11-25 asks the client in requests of its own, which were " "answered then."),
+                "2025-11-25 asks the client in requests of its own, which were answered then.",
                 harmless=True,
             ),
             "requestState": Drop(
-                ("2025-11-25 asks the client in requests of its own, which were " "answered then."),
+                "2025-11-25 asks the client in requests of its own, which were answered then.",
                 harmless=True,
             ),
         },
@@ -547,11 +539,11 @@ _DOWN: Final[Mapping[str, Plan]] = {
         "ReadResourceRequestParams",
         drop={
             "inputResponses": Drop(
-                ("2025-11-25 asks the client in requests of its own, which were " "answered then."),
+                "2025-11-25 asks the client in requests of its own, which were answered then.",
                 harmless=True,
             ),
             "requestState": Drop(
-                ("2025-11-25 asks the client in requests of its own, which were " "answered then."),
+                "2025-11-25 asks the client in requests of its own, which were answered then.",
                 harmless=True,
             ),
         },
@@ -629,8 +621,8 @@ _DOWN: Final[Mapping[str, Plan]] = {
             Apply(
                 "tool_schemas_of_known_form",
                 (
-                    "2025-11-25 fixes the form of some keywords, which 2026-07-28 "
-                    "leaves to JSON Schema."
+                    "2025-11-25 fixes the form of some keywords, which 2026-07-28 leaves to JSON "
+                    "Schema."
                 ),
             ),
         ),
@@ -729,7 +721,7 @@ DOWN: Final = Direction(
     {
         ("resources/read", -32602): (
             -32002,
-            ("2026-07-28 has no code of its own for a resource that is not " "found."),
+            "2026-07-28 has no code of its own for a resource that is not found.",
         ),
         ("", -32021): (-32603, "2025-11-25 has no code for a capability that a client lacks."),
     },
