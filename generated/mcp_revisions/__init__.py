@@ -77,7 +77,7 @@ if TYPE_CHECKING:
         run_stdio as run_stdio,
         serve_stdio as serve_stdio,
     )
-    from .translate import Bridge as Bridge
+    from .bridge import Bridge as Bridge
     from .translate import translate as translate
 
 __all__ = [
@@ -188,7 +188,7 @@ def __getattr__(name: str) -> Any:
     if name == "Bridge":
         from importlib import import_module
 
-        return import_module(f"{__name__}.translate").Bridge
+        return import_module(f"{__name__}.bridge").Bridge
     if name in _ELSEWHERE:
         from importlib import import_module
 

@@ -26,6 +26,7 @@ def test_a_package_has_these_modules(package: Package) -> None:
     assert set(own) == {
         "__init__.py",
         "py.typed",
+        "bridge.py",
         "translate/__init__.py",
         *(f"v2025_06_18/{module}.py" for module in modules),
     }

@@ -47,6 +47,7 @@ RUNTIME_EXPORTS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("transports.stdio", ("open_stdio", "run_stdio", "serve_stdio")),
 )
 
+BRIDGE_TEMPLATE = "bridge.py.jinja"
 MODELS_TEMPLATE = "models.py.jinja"
 TRANSLATION_TEMPLATE = "translation.py.jinja"
 TRANSLATIONS_TEMPLATE = "translate.py.jinja"
@@ -89,9 +90,12 @@ def revision_modules(ir: RevisionIR, renderer: Renderer) -> Iterator[Module]:
 
 
 def translation_modules(pairs: Iterable[PairTables], renderer: Renderer) -> Iterator[Module]:
-    """The tables between each two revisions, and the package they are in."""
-    source = renderer.render(TRANSLATIONS_TEMPLATE, {})
-    yield _module("translate/__init__.py", TRANSLATIONS_TEMPLATE, source)
+    """The tables between each two revisions, the package they are in, and the bridge."""
+    for path, template in (
+        ("translate/__init__.py", TRANSLATIONS_TEMPLATE),
+        ("bridge.py", BRIDGE_TEMPLATE),
+    ):
+        yield _module(path, template, renderer.render(template, {}))
     for pair in pairs:
         path = f"translate/{pair.older.module}__{pair.newer.module}.py"
         source = renderer.render(TRANSLATION_TEMPLATE, {"pair": pair, **views.pair_context(pair)})

@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import sys
 from types import ModuleType
-from typing import Any, ClassVar
+from typing import Any
 
-from .. import REVISIONS
-from .._runtime.bridge import BridgeBase
 from .._runtime.translation.losses import Translated
 from .._runtime.translation.translate import translated
 
-__all__ = ["Bridge", "translate"]
+__all__ = ["translate"]
 
 
 def translate(
@@ -28,12 +26,6 @@ def translate(
     table for.
     """
     return translated(value, __name__.rpartition(".")[0], source, target, type)
-
-
-class Bridge(BridgeBase):
-    """Stands between a client of one revision and a server of another, over any transports."""
-
-    REVISIONS: ClassVar = REVISIONS
 
 
 class _Callable(ModuleType):
