@@ -241,6 +241,7 @@ class Rules:
     send_batches: bool
     error_id_optional: bool
     server_requests: bool
+    polling: bool
     result_type_values: tuple[str, ...]
     leniency: tuple[Leniency, ...]
 

@@ -140,6 +140,7 @@ def test_rules_and_metadata_come_from_the_facts() -> None:
     ir = derived()
     assert (ir.rules.receive_batches, ir.rules.error_id_optional) == (False, True)
     assert ir.rules.result_type_values == ()
+    assert not ir.rules.polling
     (key,) = ir.meta_keys
     assert (key.key, key.constant, key.on) == ("progressToken", "META_PROGRESS_TOKEN", ("request",))
 

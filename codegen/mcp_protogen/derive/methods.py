@@ -42,6 +42,7 @@ def rules(context: Context) -> Rules:
         send_batches=stated["batching"]["send"],
         error_id_optional=stated["error_id_optional"]["value"],
         server_requests=stated["server_requests"]["value"],
+        polling=stated.get("polling", {}).get("value", False),
         result_type_values=tuple(result_type.get("values", ())),
         leniency=tuple(_leniency(context)),
     )
