@@ -349,7 +349,8 @@ class TestBothEras:
                 await hand.send(modern("tools/call", 2, **CALL))
                 assert (await hand.take())["result"]["resultType"] == "complete"
                 await hand.send(modern("server/discover", 3))
-                assert (await hand.take())["result"]["supportedVersions"] == [STATELESS]
+                said = (await hand.take())["result"]["supportedVersions"]
+            assert said == [STATELESS, "2025-11-25"]
 
         run(script())
 

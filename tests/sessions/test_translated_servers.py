@@ -81,7 +81,7 @@ def test_capabilities_are_those_of_what_is_handled_in_the_words_of_the_revision(
             assert said["capabilities"] == {"completions": {}, "experimental": {"x": {}}}
         async with served(ours, **ALL) as hand:
             found = (await hand.ask("server/discover", 1, _meta=META))["result"]
-            assert found["supportedVersions"] == [STATELESS]
+            assert found["supportedVersions"] == [STATELESS, *reversed(HANDSHAKE)]
             assert found["capabilities"] == {"completions": {}, "experimental": {"x": {}}}
         old = server("2024-11-05", on_list_tools=nothing)
         async with served(old, **ALL) as hand:

@@ -1,0 +1,216 @@
+"""Handlers in which something is cancelled that is not the request: they have failed, no more."""
+
+import asyncio
+import json
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import pytest
+from talking import (
+    GENERATED,
+    HANDSHAKE,
+    INITIALIZED,
+    REVISIONS,
+    STATELESS,
+    hello,
+    modern,
+    pkg,
+    request,
+    run,
+    served,
+    shaken,
+    tools,
+)
+
+HTTP = Path(__file__).resolve().parents[1] / "http"
+if str(HTTP) not in sys.path:
+    sys.path.insert(0, str(HTTP))
+
+from serving import Site, outcome, serving, text_in  # noqa: E402
+
+FAILED = -32603
+
+
+class Cancelling:
+    """Tools that come upon something cancelled."""
+
+    def __init__(self) -> None:
+        self.begun = asyncio.Event()
+        self.ended = asyncio.Event()
+
+    async def __call__(self, session: Any, params: Any) -> str:
+        return str(await getattr(self, params.name)(session))
+
+    async def plain(self, session: Any) -> str:
+        return "plain"
+
+    async def at_once(self, session: Any) -> str:
+        raise asyncio.CancelledError
+
+    async def later(self, session: Any) -> str:
+        helper = asyncio.create_task(self.begun.wait())
+        await asyncio.sleep(0)
+        helper.cancel()
+        await helper
+        return "not reached"
+
+    async def on_a_stream(self, session: Any) -> str:
+        await session.progress(1, 2)
+        return await self.later(session)
+
+    async def waits(self, session: Any) -> str:
+        self.begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self.ended.set()
+        return "not reached"
+
+
+WAYS = pytest.mark.parametrize("name", ["at_once", "later"])
+
+
+class TestInMemory:
+    @WAYS
+    @pytest.mark.parametrize("revision", HANDSHAKE)
+    def test_the_request_is_answered_with_an_error(self, revision: str, name: str) -> None:
+        async def script() -> None:
+            async with shaken(tools(revision, Cancelling()), revision) as hand:
+                answer = await hand.ask("tools/call", 7, name=name)
+                assert (answer["id"], answer["error"]["code"]) == (7, FAILED)
+
+        run(script())
+
+    @WAYS
+    def test_it_is_in_the_stateless_era_too(self, name: str) -> None:
+        async def script() -> None:
+            async with served(tools(STATELESS, Cancelling())) as hand:
+                await hand.send(modern("tools/call", 7, name=name))
+                answer = await hand.take()
+                assert (answer["id"], answer["error"]["code"]) == (7, FAILED)
+
+        run(script())
+
+    @WAYS
+    @pytest.mark.parametrize("revision", HANDSHAKE)
+    def test_its_id_may_be_used_again(self, revision: str, name: str) -> None:
+        async def script() -> None:
+            async with shaken(tools(revision, Cancelling()), revision) as hand:
+                await hand.ask("tools/call", 7, name=name)
+                answer = await hand.ask("tools/call", 7, name="plain")
+                assert answer["result"]["content"][0]["text"] == "plain"
+
+        run(script())
+
+    def test_what_happened_is_logged(self, caplog: pytest.LogCaptureFixture) -> None:
+        async def script() -> None:
+            async with shaken(tools("2025-11-25", Cancelling())) as hand:
+                await hand.ask("tools/call", 7, name="later")
+
+        run(script())
+        (entry,) = [one for one in caplog.records if one.levelname == "ERROR"]
+        assert entry.getMessage() == "the handler of tools/call failed"
+        assert entry.exc_info is not None
+
+    def test_a_request_that_is_cancelled_is_still_not_answered(self) -> None:
+        async def script() -> None:
+            call = Cancelling()
+            async with shaken(tools("2025-11-25", call)) as hand:
+                await hand.send(request("tools/call", 7, name="waits"))
+                await call.begun.wait()
+                cancelled = {"jsonrpc": "2.0", "method": "notifications/cancelled"}
+                await hand.send({**cancelled, "params": {"requestId": 7}})
+                await call.ended.wait()
+                assert (await hand.ask("ping", 8))["id"] == 8
+
+        run(script())
+
+
+PROGRAM = """
+    import asyncio
+    from mcp_revisions import run_stdio
+    from mcp_revisions import v2025_11_25 as mcp
+    from mcp_revisions.v2025_11_25 import models as m
+
+    class Ours(mcp.Server):
+        async def on_call_tool(self, session, params):
+            if params.name == "later":
+                helper = asyncio.create_task(asyncio.Event().wait())
+                await asyncio.sleep(0)
+                helper.cancel()
+                await helper
+            return m.CallToolResult(content=[m.TextContent(text="plain")])
+
+    run_stdio(Ours())
+"""
+
+
+def test_a_server_on_standard_input_answers_as_well() -> None:
+    calls = [request("tools/call", id, name=name) for id, name in ((7, "later"), (8, "plain"))]
+    said = [hello(), INITIALIZED, *calls]
+    ended = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(PROGRAM)],
+        input="".join(json.dumps(one) + "\n" for one in said),
+        env={"PYTHONPATH": str(GENERATED)},
+        capture_output=True,
+        text=True,
+        timeout=20,
+    )
+    answers = {one["id"]: one for one in map(json.loads, ended.stdout.splitlines())}
+    assert sorted(answers) == [0, 7, 8]
+    assert answers[7]["error"]["code"] == FAILED
+
+
+async def called(site: Site, revision: str, name: str) -> Any:
+    """The response to a call in a revision."""
+    if revision == STATELESS:
+        return await site.modern("tools/call", id=7, name=name)
+    session = await site.initialize(revision)
+    return await session.call(name, 7)
+
+
+class TestHttp:
+    @WAYS
+    @pytest.mark.parametrize("revision", REVISIONS[1:])
+    def test_the_request_is_answered_with_an_error(self, revision: str, name: str) -> None:
+        async def script() -> None:
+            async with serving(tools(revision, Cancelling()), pkg.REVISIONS) as site:
+                assert outcome(await called(site, revision, name)) == (200, FAILED)
+
+        run(script())
+
+    @WAYS
+    def test_its_id_may_be_used_again(self, name: str) -> None:
+        async def script() -> None:
+            async with serving(tools("2025-11-25", Cancelling())) as site:
+                session = await site.initialize()
+                await session.call(name, 7)
+                assert text_in(await session.call("plain", 7)) == "plain"
+
+        run(script())
+
+    def test_a_stream_ends_with_the_error(self) -> None:
+        async def script() -> None:
+            async with serving(tools("2025-11-25", Cancelling())) as site:
+                session = await site.initialize()
+                progress: dict[str, Any] = {"_meta": {"progressToken": "p"}}
+                async with session.calling("on_a_stream", 7, **progress) as events:
+                    said = [event.message for event in await events.all() if event.data]
+                assert [one.get("id") for one in said] == [None, 7]
+                assert said[-1]["error"]["code"] == FAILED
+
+        run(script())
+
+    def test_a_client_that_goes_away_still_ends_the_handler(self) -> None:
+        async def script() -> None:
+            call = Cancelling()
+            async with serving(tools(STATELESS, call), pkg.REVISIONS) as site:
+                waiting = asyncio.create_task(called(site, STATELESS, "waits"))
+                await call.begun.wait()
+                waiting.cancel()
+                await call.ended.wait()
+
+        run(script())
