@@ -1,0 +1,199 @@
+"""Which arguments of a tool are repeated in header fields, and whether the two agree."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from mcp_protogen.runtime.http.mirrors import (
+    BadAnnotation,
+    Mirror,
+    agrees,
+    headers_for,
+    mirrors_of,
+    text_of,
+    value_at,
+)
+
+
+def marked(header: Any = "Region", type: Any = "string", **more: Any) -> dict[str, Any]:
+    """A property that is to be repeated."""
+    return {"type": type, "x-mcp-header": header, **more}
+
+
+def with_properties(**properties: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": properties}
+
+
+def test_marked_properties_are_found_also_inside_others() -> None:
+    inner = with_properties(id=marked("Id", "integer"), plain={"type": "string"})
+    schema = with_properties(region=marked(), inner=inner, on=marked("On", "boolean"))
+    assert mirrors_of(schema) == (
+        Mirror(("region",), "mcp-param-region", "string"),
+        Mirror(("inner", "id"), "mcp-param-id", "integer"),
+        Mirror(("on",), "mcp-param-on", "boolean"),
+    )
+
+
+@pytest.mark.parametrize("schema", [True, None, {}, [], "x", {"type": "object"}])
+def test_most_schemas_mark_nothing(schema: Any) -> None:
+    assert mirrors_of(schema) == ()
+
+
+def test_a_property_may_have_the_name_of_a_keyword() -> None:
+    names = ["x-mcp-header", "const", "items", "properties", "$defs", "default"]
+    schema = with_properties(**{name: marked(f"N{at}") for at, name in enumerate(names)})
+    assert [mirror.path for mirror in mirrors_of(schema)] == [(name,) for name in names]
+    assert mirrors_of(with_properties(**{"x-mcp-header": {"type": "string"}})) == ()
+
+
+@pytest.mark.parametrize("keyword", ["const", "default", "enum", "examples"])
+def test_data_inside_a_schema_is_no_schema(keyword: str) -> None:
+    data = {"x-mcp-header": "", "properties": {"a": marked("")}}
+    assert mirrors_of(with_properties(a={keyword: [data]})) == ()
+    assert mirrors_of({keyword: data}) == ()
+
+
+@pytest.mark.parametrize("header", ["", "a b", "a:b", "é", "a\n", "a\r\nb", "\x00", None, 5, ["a"]])
+def test_a_name_that_no_header_field_can_have_is_refused(header: Any) -> None:
+    with pytest.raises(BadAnnotation, match=r"^/properties/a~1b/x-mcp-header: has to be the name"):
+        mirrors_of(with_properties(**{"a/b": marked(header)}))
+
+
+@pytest.mark.parametrize("type", ["number", "object", "array", "null", None, ["string"], 1, {}])
+def test_only_strings_integers_and_booleans_are_repeated(type: Any) -> None:
+    with pytest.raises(BadAnnotation, match="needs a property of the type"):
+        mirrors_of(with_properties(a=marked(type=type)))
+
+
+def test_names_are_unique_whatever_their_case() -> None:
+    with pytest.raises(BadAnnotation, match=r"^/properties/b/x-mcp-header: another property"):
+        mirrors_of(with_properties(a=marked("Region"), b=marked("rEGION")))
+
+
+HIDDEN: list[dict[str, Any]] = [
+    {"items": marked()},
+    {"items": with_properties(a=marked())},
+    {"prefixItems": [marked()]},
+    {"additionalProperties": marked()},
+    {"oneOf": [with_properties(a=marked())]},
+    {"anyOf": [marked()]},
+    {"allOf": [{"properties": {"a": marked()}}]},
+    {"not": {"properties": {"a": marked()}}},
+    {"if": {"properties": {"a": marked()}}},
+    {"$defs": {"a": marked()}},
+    {"$defs": {"properties": {"properties": {"a": marked()}}}},
+    {"patternProperties": {"^a": marked()}},
+    {"dependentSchemas": {"a": marked()}},
+    {"x-unknown": {"deep": [[marked()]]}},
+    {"properties": [marked()]},
+]
+
+
+@pytest.mark.parametrize("schema", HIDDEN, ids=str)
+def test_a_mark_where_no_argument_is_reached_is_refused(schema: Any) -> None:
+    for whole in (schema, with_properties(a=schema)):
+        with pytest.raises(BadAnnotation, match="reached by properties alone"):
+            mirrors_of(whole)
+
+
+def test_a_mark_on_the_whole_schema_is_refused() -> None:
+    with pytest.raises(BadAnnotation, match=r"^/x-mcp-header: may stand only at a property"):
+        mirrors_of(marked())
+
+
+def test_a_schema_without_end_is_refused() -> None:
+    endless: dict[str, Any] = {"type": "object"}
+    endless["properties"] = {"a": endless, "b": endless}
+    with pytest.raises(BadAnnotation, match="too large"):
+        mirrors_of(endless)
+
+
+def test_a_schema_deeper_than_the_stack_is_refused() -> None:
+    deep: dict[str, Any] = {}
+    for _ in range(100_000):
+        deep = {"items": deep}
+    try:
+        with pytest.raises(BadAnnotation, match="too large"):
+            mirrors_of(deep)
+    finally:
+        # Taken apart by hand: pytest's report would recurse through it.
+        while deep:
+            deep = deep.pop("items")
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("", ""),
+        ("a b", "a b"),
+        (True, "true"),
+        (False, "false"),
+        (0, "0"),
+        (-7, "-7"),
+        (42.0, "42"),
+        (2**53 - 1, "9007199254740991"),
+        (1 - 2**53, "-9007199254740991"),
+        (2**53, None),
+        (-(2**53), None),
+        (1e300, None),
+        (1.5, None),
+        (None, None),
+        ([], None),
+        ({}, None),
+    ],
+)
+def test_an_argument_as_text(value: Any, text: str | None) -> None:
+    assert text_of(value) == text
+
+
+def test_an_argument_is_found_at_its_exact_path() -> None:
+    assert value_at({"a": {"b": 1}}, ("a", "b")) == 1
+    others: list[Any] = [{"a": 1}, {"a": [{"b": 1}]}, {"a.b": 1}, {}, None, []]
+    for arguments in others:
+        assert value_at(arguments, ("a", "b")) is None
+
+
+TEXT = Mirror(("a",), "mcp-param-a", "string")
+NUMBER = Mirror(("a",), "mcp-param-a", "integer")
+
+
+@pytest.mark.parametrize(
+    ("mirror", "header", "arguments", "agree"),
+    [
+        (TEXT, None, {}, True),
+        (TEXT, None, None, True),
+        (TEXT, None, {"a": None}, True),
+        (TEXT, "", {"a": ""}, True),
+        (TEXT, "x", {"a": "x"}, True),
+        (TEXT, "=?base64?eA==?=", {"a": "x"}, True),
+        (TEXT, "=?base64?eA=?=", {"a": "x"}, False),
+        (TEXT, "X", {"a": "x"}, False),
+        (TEXT, "x", {}, False),
+        (TEXT, "", {"a": None}, False),
+        (TEXT, None, {"a": "x"}, False),
+        (TEXT, "42.0", {"a": "42"}, False),
+        (NUMBER, "42", {"a": 42}, True),
+        (NUMBER, "42.0", {"a": 42}, True),
+        (NUMBER, "42", {"a": 42.0}, True),
+        (NUMBER, "-7.00", {"a": -7}, True),
+        (NUMBER, "42.5", {"a": 42}, False),
+        (NUMBER, "43", {"a": 42}, False),
+        (NUMBER, "4" * 5000, {"a": 42}, False),
+        (NUMBER, "x", {"a": "y"}, False),
+    ],
+)
+def test_a_field_and_an_argument_agree_or_are_both_silent(
+    mirror: Mirror, header: str | None, arguments: Any, agree: bool
+) -> None:
+    assert agrees(mirror, header, arguments) is agree
+
+
+SCALARS = st.text(st.characters(exclude_categories=["Cs"])) | st.integers() | st.booleans()
+
+
+@given(SCALARS | st.none() | st.floats(allow_nan=False))
+def test_what_the_client_writes_the_server_agrees_with(value: Any) -> None:
+    for mirror in (TEXT, NUMBER):
+        headers = headers_for([mirror], {"a": value})
+        assert agrees(mirror, headers.get("mcp-param-a"), {"a": value})

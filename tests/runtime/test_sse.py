@@ -1,0 +1,155 @@
+"""Streams of events: read as the HTML standard says, in whatever pieces they come."""
+
+from collections.abc import Iterable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from mcp_protogen.runtime.http.sse import Event, Parser, written
+
+
+def read(*chunks: bytes, limit: int = 1000) -> list[Event]:
+    parser = Parser(limit)
+    return [event for chunk in chunks for event in parser.feed(chunk)]
+
+
+def said(data: str, event: str = "message", id: str | None = None) -> Event:
+    return Event(id, event, data, None)
+
+
+@pytest.mark.parametrize(
+    ("stream", "events"),
+    [
+        (b"data: a\n\n", [said("a")]),
+        (b"data:a\n\n", [said("a")]),
+        (b"data:  a\n\n", [said(" a")]),
+        (b"data: a\ndata: b\n\n", [said("a\nb")]),
+        (b"data\ndata\n\n", [said("\n")]),
+        (b"data: a: b\n\n", [said("a: b")]),
+        (b"event: x\ndata: a\n\ndata: b\n\n", [said("a", "x"), said("b")]),
+        (b": a comment\n\ndata: a\n\n", [said("a")]),
+        (b":\n\n\n\n", []),
+        (b"what: x\nDATA: y\n\n", []),
+        (b"\xef\xbb\xbfdata: a\n\n", [said("a")]),
+        (b"\xef\xbb\xbf\xef\xbb\xbfdata: a\n\n", []),
+        (b"data: \xff\xe4b\n\n", [said("\ufffd\ufffdb")]),
+        (b"data: a\x85b\xe2\x80\xa8c\n\n", [said("a\ufffdb\u2028c")]),
+        (b"data: a\n", []),
+        (b"data: a", []),
+        (b"", []),
+    ],
+)
+def test_an_event_is_what_the_standard_says(stream: bytes, events: list[Event]) -> None:
+    assert read(stream) == events
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
+def test_lines_end_in_three_ways_and_anywhere_in_a_chunk(end: bytes) -> None:
+    stream = end.join([b"id: 1", b"data: a", b"data: b", b"", b"data: c", b"", b""])
+    whole = [said("a\nb", id="1"), said("c", id="1")]
+    assert read(stream) == whole
+    assert read(*(bytes([byte]) for byte in stream)) == whole
+    for at in range(len(stream)):
+        assert read(stream[:at], b"", stream[at:]) == whole
+
+
+def test_an_event_that_ends_with_a_return_is_not_kept_waiting() -> None:
+    parser = Parser()
+    assert parser.feed(b"data: a\r\r") == [said("a")]
+    assert parser.feed(b"\ndata: b\r\n\r\n") == [said("b")]
+
+
+def test_an_id_holds_until_there_is_another() -> None:
+    stream = b"data: a\n\nid: 1\ndata: b\n\ndata: c\n\nid: 2\0\ndata: d\n\nid\ndata: e\n\n"
+    assert [event.id for event in read(stream)] == [None, "1", "1", "1", ""]
+
+
+def test_an_event_without_data_is_reported_for_it_may_be_resumed_from() -> None:
+    assert read(b"id: 7\nretry: 500\ndata: \n\n") == [Event("7", "message", "", 500)]
+    assert read(b"id: 7\n\n") == [Event("7", "message", "", None)]
+    assert read(b"retry: 5\n\ndata: a\n\n") == [Event(None, "message", "", 5), said("a")]
+
+
+def test_an_id_of_an_event_that_was_cut_off_is_not_reported() -> None:
+    assert read(b"id: 1\ndata: a\n\nid: 2\ndata: b\n") == [said("a", id="1")]
+
+
+@pytest.mark.parametrize(
+    ("retry", "read_as"),
+    [(b"500", 500), (b"0", 0), (b"", None), (b"-1", None), (b"1.5", None), (b"\xb2", None)],
+)
+def test_a_waiting_time_is_digits_alone(retry: bytes, read_as: int | None) -> None:
+    assert read(b"retry: %b\ndata: a\n\n" % retry)[0].retry == read_as
+
+
+def test_a_waiting_time_of_any_length_is_a_number() -> None:
+    assert read(b"retry: %b\ndata: a\n\n" % (b"9" * 10_000), limit=20_000)[0].retry is not None
+
+
+@pytest.mark.parametrize(
+    "chunks",
+    [
+        [b"data: " + b"a" * 100 + b"\n\n"],
+        [b"data: ", *[b"a"] * 100],
+        [b"data: a\n"] * 100,
+        [b"data\n"] * 200,
+        [b"id: ", *[b"a"] * 100],
+        [b":", *[b"a"] * 200],
+    ],
+)
+def test_an_event_that_gets_too_large_is_refused(chunks: list[bytes]) -> None:
+    with pytest.raises(ValueError, match="more than 100 bytes"):
+        read(*chunks, limit=100)
+
+
+def test_many_events_and_comments_are_not_too_large() -> None:
+    assert len(read(*[b": still here\ndata: aaaaaaaaaa\n\n"] * 100, limit=100)) == 100
+    assert read(*[b": still here\n"] * 100, b"data: a\n\n", limit=100) == [said("a")]
+
+
+@pytest.mark.parametrize(
+    ("given_", "stream"),
+    [
+        ({}, b'data: {"a":1}\n\n'),
+        ({"id": "5"}, b'id: 5\ndata: {"a":1}\n\n'),
+        (
+            {"event": "endpoint", "id": "5", "retry": 10},
+            b'event: endpoint\nid: 5\nretry: 10\ndata: {"a":1}\n\n',
+        ),
+    ],
+)
+def test_an_event_as_it_is_written(given_: dict[str, str | int], stream: bytes) -> None:
+    id, event, retry = given_.get("id"), given_.get("event"), given_.get("retry")
+    assert isinstance(id, str | None)
+    assert isinstance(event, str | None)
+    assert isinstance(retry, int | None)
+    assert written(b'{"a":1}', id=id, event=event, retry=retry) == stream
+
+
+@pytest.mark.parametrize("value", ["a\nb", "a\rb", "a\0b"])
+def test_an_id_or_a_type_of_several_lines_is_not_written(value: str) -> None:
+    with pytest.raises(ValueError, match="one line"):
+        written(b"{}", id=value)
+    with pytest.raises(ValueError, match="one line"):
+        written(b"{}", event=value)
+
+
+LINE = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\n\0"))
+ENDS = st.sampled_from(["\n", "\r\n", "\r"])
+
+
+@given(st.lists(st.tuples(LINE, ENDS, LINE, LINE), max_size=5), st.data())
+def test_what_is_written_is_read(
+    events: list[tuple[str, str, str, str]], data: st.DataObject
+) -> None:
+    stream = b"".join(
+        written(f"{one}{end}{two}".encode(), id=id, event="x", retry=7)
+        for one, end, two, id in events
+    )
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(stream)))))
+    pieces: Iterable[bytes] = (
+        stream[start:end] for start, end in zip([0, *cuts], [*cuts, len(stream)], strict=True)
+    )
+    assert read(*pieces, limit=10_000) == [
+        Event(id, "x", f"{one}\n{two}", 7) for one, _, two, id in events
+    ]

@@ -1,0 +1,190 @@
+"""What a client makes of answers over HTTP, whole and as streams."""
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+from odd_servers import (
+    BOTH,
+    OLD,
+    TEXT,
+    Handshaking,
+    Reply,
+    Request,
+    answer,
+    calling,
+    complete,
+    connecting,
+    done,
+    either,
+    failing,
+    http_error,
+    odd_server,
+    over,
+)
+from talking import client, error, named, notification, pkg, run, runtime, welcome
+from talking import request as request_as_json
+
+
+class TestAnswers:
+    @BOTH
+    def test_json_and_streams_are_understood(self, revision: str) -> None:
+        async def stream(request: Request, reply: Reply) -> None:
+            assert request.headers["accept"] == "application/json, text/event-stream"
+            assert request.headers["content-type"] == "application/json"
+            await reply.stream()
+            await reply.event(notification("notifications/tools/list_changed"))
+            await reply.event(answer(request, complete(request, TEXT)))
+
+        calling(either(done, revision), revision)
+        calling(either(stream, revision), revision)
+
+    def test_a_content_type_may_have_parameters(self) -> None:
+        async def call(request: Request, reply: Reply) -> None:
+            await reply.send(200, answer(request, TEXT), "Application/JSON; charset=utf-8")
+
+        calling(Handshaking(call))
+
+    @pytest.mark.parametrize("size", [1, 2, 7, 1000])
+    @pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
+    def test_events_come_in_any_pieces(self, size: int, end: bytes) -> None:
+        async def call(request: Request, reply: Reply) -> None:
+            text = {"content": [{"type": "text", "text": "done"}, {"type": "text", "text": "é世"}]}
+            data = f"data: {{}}\n: ping\n\ndata: {_json(answer(request, text))}\n\n".encode()
+            await reply.stream()
+            data = data.replace(b"\n", end)
+            for at in range(0, len(data), size):
+                await reply.raw(data[at : at + size])
+                await asyncio.sleep(0)
+
+        calling(Handshaking(call))
+
+    def test_an_answer_is_taken_before_its_stream_has_ended(self) -> None:
+        async def call(request: Request, reply: Reply) -> None:
+            await reply.stream()
+            await reply.event(answer(request, TEXT))
+            await reply.gone()
+
+        calling(Handshaking(call))
+
+    def test_what_comes_after_the_answer_is_taken_too(self) -> None:
+        async def call(request: Request, reply: Reply) -> None:
+            await reply.stream()
+            await reply.event(answer(request, TEXT))
+            await reply.event(notification("notifications/tools/list_changed"))
+
+        async def script() -> None:
+            changed = asyncio.Event()
+
+            async def on_tool_list_changed(self: Any, params: Any) -> None:
+                changed.set()
+
+            ours = client(OLD, on_tool_list_changed=on_tool_list_changed)
+            async with odd_server(Handshaking(call)) as server, over(server.url, ours):
+                await ours.call_tool(named(OLD, "x"))
+                await changed.wait()
+
+        run(script())
+
+    def test_answers_may_come_in_an_array_where_the_revision_has_them(self) -> None:
+        async def call(request: Request, reply: Reply) -> None:
+            changed = notification("notifications/tools/list_changed")
+            await reply.send(200, [changed, answer(request, TEXT)])
+
+        async def script() -> None:
+            play = Handshaking(call, version="2025-03-26")
+            async with odd_server(play) as server, connecting(server.url, "2025-03-26") as ours:
+                result = await ours.call_tool(named("2025-03-26", "x"))
+                assert result.content[0].text == "done"
+
+        run(script())
+
+    @pytest.mark.parametrize("status", [200, 400, 500])
+    @pytest.mark.parametrize("id", [None, "server-error"])
+    def test_an_error_without_the_id_is_the_answer_to_what_was_posted(
+        self, status: int, id: Any
+    ) -> None:
+        async def call(request: Request, reply: Reply) -> None:
+            await reply.send(status, error(id if status != 200 else None, -32000, "busy"))
+
+        raised, _ = failing(Handshaking(call), pytest.raises(pkg.McpError))
+        assert (raised.code, raised.message) == (-32000, "busy")
+
+    @BOTH
+    @pytest.mark.parametrize("status", [200, 202, 204, 302, 400, 404, 409, 503])
+    def test_a_status_alone_fails_the_call(self, status: int, revision: str) -> None:
+        async def call(request: Request, reply: Reply) -> None:
+            await reply.send(status)
+
+        raised, _ = failing(either(call, revision), http_error(status), revision)
+        assert f"HTTP {status}" in str(raised)
+        assert "tools/call" in str(raised)
+
+    @pytest.mark.parametrize(
+        ("value", "media", "message"),
+        [
+            (b"{", "application/json", "Parse error"),
+            (b"<p>hello</p>", "text/html", "HTTP 200 without an answer to tools/call"),
+            (request_as_json("ping", 7), "application/json", "holds no answer"),
+            (notification("x"), "application/json", "holds no answer"),
+            ([], "application/json", "holds no answer"),
+        ],
+    )
+    def test_a_body_that_holds_no_answer_fails_the_call(
+        self, value: Any, media: str, message: str
+    ) -> None:
+        async def call(request: Request, reply: Reply) -> None:
+            await reply.send(200, value, media)
+
+        failing(Handshaking(call), pytest.raises(pkg.RemoteError, match=message))
+
+    def test_what_the_server_says_is_repeated_in_part(self) -> None:
+        async def call(request: Request, reply: Reply) -> None:
+            await reply.send(503, b"down  for\nmaintenance" + b"!" * 1000, "text/plain")
+
+        raised, _ = failing(Handshaking(call), http_error(503))
+        assert "HTTP 503 to POST tools/call: down for maintenance!" in str(raised)
+        assert len(str(raised)) < 300
+
+    @BOTH
+    @pytest.mark.parametrize("streams", [False, True])
+    def test_what_is_too_large_is_not_taken(self, streams: bool, revision: str) -> None:
+        async def call(request: Request, reply: Reply) -> None:
+            text = {"content": [{"type": "text", "text": "x" * 10_000}]}
+            if not streams:
+                await reply.result(request, complete(request, text))
+                return
+            await reply.stream()
+            await reply.event(answer(request, complete(request, text)))
+
+        async def script() -> None:
+            opener = runtime("http.client.connect").open_http
+            async with odd_server(either(call, revision)) as server:
+                opening = opener(server.url, limit=1000)
+                async with pkg.connect(opening, client(revision)) as ours:
+                    with pytest.raises(pkg.RemoteError, match="more than 1000 bytes"):
+                        await ours.call_tool(named(revision, "x"))
+
+        run(script())
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def test_the_answer_to_initialize_is_checked_like_any_other() -> None:
+    class Bad(Handshaking):
+        async def __call__(self, request: Request, reply: Reply) -> None:
+            if request.method == "initialize":
+                await reply.send(200, welcome(request.id, 5))  # type: ignore[arg-type]
+            else:
+                await super().__call__(request, reply)
+
+    async def script() -> None:
+        async with odd_server(Bad()) as server:
+            with pytest.raises(pkg.RemoteError):
+                async with connecting(server.url):
+                    raise AssertionError("connected")
+
+    run(script())

@@ -1,0 +1,544 @@
+"""What a client makes of a server that it knows by its URL alone.
+
+Tests carry the ids of the rows of the decision tables they show.
+"""
+
+import asyncio
+from typing import Any
+
+import pytest
+from mcp_protogen.runtime.jsonvalue import is_object
+from odd_servers import (
+    TEXT,
+    Handshaking,
+    Modern,
+    Play,
+    Reply,
+    Request,
+    answer,
+    complete,
+    connecting,
+    done,
+    http_error,
+    odd_server,
+)
+from talking import discovered, error, named, pkg, run, runtime, welcome
+
+UNSUPPORTED = -32022
+
+
+def asked(server: Any) -> list[str]:
+    """What the server was asked, in order, up to the end of the handshake."""
+    return [one.method or one.verb for one in server.requests]
+
+
+def refusing_discover(status: int, value: Any = None, media: str = "application/json") -> Play:
+    """A server of the handshake era, with this answer to what it does not know.
+
+    An id of 0 stands for that of the request.
+    """
+    known = Handshaking()
+
+    async def play(request: Request, reply: Reply) -> None:
+        if request.method == "server/discover":
+            filled = value
+            if is_object(value) and value.get("id") == 0:
+                filled = {**value, "id": request.id}
+            await reply.send(status, filled, media)
+        else:
+            await known(request, reply)
+
+    return play
+
+
+def agreeing(play: Play, revision: str, *allowed: str, **more: Any) -> list[str]:
+    """Connect, and call a tool in the revision agreed on; what the server was asked."""
+    seen: list[str] = []
+
+    async def script() -> None:
+        async with odd_server(play) as server, connecting(server.url, *allowed, **more) as ours:
+            assert ours.revision == revision
+            result = await ours.call_tool(named(revision, "x"))
+            assert result.content[0].text == "done"
+            seen.extend(asked(server))
+
+    run(script())
+    return seen
+
+
+def failing(play: Play, raises: Any, *revisions: str, **more: Any) -> tuple[Any, list[str]]:
+    """Connect in vain; the error, and what the server was asked."""
+    seen: list[str] = []
+    raised: list[Any] = []
+
+    async def script() -> None:
+        async with odd_server(play) as server:
+            with raises as caught:
+                async with connecting(server.url, *revisions, **more):
+                    raise AssertionError("connected")
+            raised.append(caught.value)
+            seen.extend(asked(server))
+
+    run(script())
+    return raised[0], seen
+
+
+class TestEra:
+    def test_PH01_a_server_that_can_be_discovered_is_of_the_stateless_era(self) -> None:
+        assert agreeing(Modern(), "2026-07-28") == ["server/discover", "tools/call"]
+
+    def test_PH02_an_answer_that_is_none_is_not_relied_on(self) -> None:
+        play = refusing_discover(200, {"jsonrpc": "2.0", "id": 0, "result": {}})
+        assert agreeing(play, "2025-11-25")[:2] == ["server/discover", "initialize"]
+
+    @pytest.mark.parametrize("code", [-32601, -32602, -32600, -32000])
+    def test_PH03_an_error_of_any_protocol_is_an_old_servers(self, code: int) -> None:
+        play = refusing_discover(200, error(0, code))
+        assert agreeing(play, "2025-11-25")[:2] == ["server/discover", "initialize"]
+
+    @pytest.mark.parametrize("code", [-32020, -32021])
+    def test_PH04_SC08_an_error_that_only_new_servers_have_is_reported(self, code: int) -> None:
+        play = refusing_discover(400, error(0, code, "what?"))
+        raised, seen = failing(play, pytest.raises(pkg.McpError))
+        assert (raised.code, raised.message) == (code, "what?")
+        assert seen == ["server/discover"]
+
+    @pytest.mark.parametrize(
+        ("value", "media"),
+        [
+            (None, "application/json"),
+            (b"Bad Request", "text/plain"),
+            (b"<p>what?</p>", "text/html"),
+            (b"{", "application/json"),
+            ({"error": "what?"}, "application/json"),
+            (error(None, -32602), "application/json"),
+            (error(1, -32600), "application/json"),
+            (error("server-error", -32000), "application/json"),
+        ],
+        ids=str,
+    )
+    def test_PH05_a_bad_request_with_any_other_body_is_an_old_servers(
+        self, value: Any, media: str
+    ) -> None:
+        play = refusing_discover(400, value, media)
+        assert agreeing(play, "2025-11-25")[:2] == ["server/discover", "initialize"]
+
+    def test_PH06_SC09_a_method_that_a_new_server_lacks_says_nothing_about_its_era(self) -> None:
+        async def lacking(request: Request, reply: Reply) -> None:
+            if request.value["params"]["name"] == "lacking":
+                await reply.send(404, error(request.id, -32601, "no tools"))
+            else:
+                await done(request, reply)
+
+        async def script() -> None:
+            async with odd_server(Modern(lacking)) as server, connecting(server.url) as ours:
+                with pytest.raises(pkg.McpError, match="no tools"):
+                    await ours.call_tool(named("2026-07-28", "lacking"))
+                await ours.call_tool(named("2026-07-28", "x"))
+                assert asked(server) == ["server/discover", "tools/call", "tools/call"]
+
+        run(script())
+
+    def test_PH07_a_server_that_cannot_be_discovered_is_no_new_one(self) -> None:
+        play = refusing_discover(404, error(0, -32601))
+        assert agreeing(play, "2025-11-25")[:2] == ["server/discover", "initialize"]
+
+    @pytest.mark.parametrize("status", [404, 405])
+    def test_PH08_a_missing_page_is_an_old_servers(self, status: int) -> None:
+        play = refusing_discover(status, b"<p>Not here</p>", "text/html")
+        assert agreeing(play, "2025-11-25")[:2] == ["server/discover", "initialize"]
+
+    def test_PH08_who_knows_no_old_revision_is_told_what_the_server_said(self) -> None:
+        play = refusing_discover(404)
+        raised, seen = failing(play, pytest.raises(pkg.NegotiationError), "2026-07-28")
+        assert "the client allows 2026-07-28" in str(raised)
+        assert "HTTP 404 to POST server/discover" in str(raised)
+        assert seen == ["server/discover"]
+
+    @pytest.mark.parametrize("status", [402, 406, 415, 422, 429])
+    def test_PH09_any_other_refusal_is_an_old_servers(self, status: int) -> None:
+        assert agreeing(refusing_discover(status), "2025-11-25")[1] == "initialize"
+
+    @pytest.mark.parametrize("status", [401, 403])
+    @pytest.mark.parametrize("value", [None, error(None, -32600)], ids=["bare", "with an error"])
+    def test_PH10_who_is_not_let_in_learns_nothing(self, status: int, value: Any) -> None:
+        _, seen = failing(refusing_discover(status, value), http_error(status))
+        assert seen == ["server/discover"]
+
+    @pytest.mark.parametrize("status", [500, 502, 503])
+    @pytest.mark.parametrize("value", [None, error(None, -32603)], ids=["bare", "with an error"])
+    def test_PH11_a_server_in_trouble_is_of_no_era(self, status: int, value: Any) -> None:
+        _, seen = failing(refusing_discover(status, value), http_error(status))
+        assert seen == ["server/discover"]
+
+    def test_PH11_silence_is_a_timeout(self) -> None:
+        async def silent(request: Request, reply: Reply) -> None:
+            await reply.gone()
+
+        raised, seen = failing(
+            silent, pytest.raises(pkg.RequestTimeout), options={"probe_timeout": 0.05}
+        )
+        assert raised.method == "server/discover"
+        assert seen == ["server/discover"]
+
+    def test_PH11_a_server_that_cannot_be_reached_is_of_no_era(self) -> None:
+        async def script() -> None:
+            async with odd_server(Modern()) as server:
+                url = server.url
+            with pytest.raises(pkg.Disconnected, match=r"POST http://127\.0\.0\.1:\d+/mcp: "):
+                async with connecting(url):
+                    raise AssertionError("connected")
+
+        run(script())
+
+    def test_PH11_a_connection_that_ends_is_not_made_again_in_another_way(self) -> None:
+        probe, negotiate = runtime("probe"), runtime("negotiate")
+        both = (
+            negotiate.Offered("2025-11-25", "handshake"),
+            negotiate.Offered("2026-07-28", "stateless"),
+        )
+        negotiation = probe.Negotiation(negotiate.Offer(both), over_http=True)
+        assert negotiation.start() == probe.Discover("2026-07-28")
+        step = negotiation.next(probe.Gone("the end"))
+        assert isinstance(step, probe.Fail)
+        assert isinstance(step.error, pkg.Disconnected)
+
+    def test_PH11_a_verdict_is_not_put_aside_for_trouble(self) -> None:
+        known = runtime("probe").Verdict("2026-07-28", "stateless")
+        _, seen = failing(refusing_discover(503), http_error(503), verdict=known)
+        assert seen == ["server/discover"]
+
+    def test_a_verdict_that_proves_wrong_is_put_aside(self) -> None:
+        known = runtime("probe").Verdict("2025-11-25", "handshake")
+
+        async def play(request: Request, reply: Reply) -> None:
+            if request.method == "initialize":
+                await reply.send(400, error(request.id, -32022, data={"supported": ["2026-07-28"]}))
+            else:
+                await Modern()(request, reply)
+
+        seen = agreeing(play, "2026-07-28", verdict=known)
+        assert seen[:2] == ["initialize", "server/discover"]
+
+    @pytest.mark.parametrize("status", [301, 302, 307, 308])
+    def test_PH12_a_redirect_within_the_origin_is_followed_with_the_message(
+        self, status: int
+    ) -> None:
+        async def play(request: Request, reply: Reply) -> None:
+            if request.path == "/mcp":
+                await reply.send(status, location="/mcp/")
+            else:
+                assert request.path == "/mcp/"
+                await Modern()(request, reply)
+
+        assert agreeing(play, "2026-07-28")[:2] == ["server/discover"] * 2
+
+    @pytest.mark.parametrize("status", [300, 303, 307])
+    def test_PH12_other_redirects_are_reported(self, status: int) -> None:
+        raised, seen = failing(refusing_discover(status), http_error(status))
+        assert "redirects are followed" in str(raised)
+        assert seen == ["server/discover"]
+
+    def test_PH12_redirects_without_end_are_reported(self) -> None:
+        async def play(request: Request, reply: Reply) -> None:
+            await reply.send(307, location=request.path + "x")
+
+        _, seen = failing(play, http_error(307))
+        assert len(seen) == 6
+
+
+class TestRevision:
+    def unsupported(self, *supported: str, times: int = 1) -> Play:
+        """A server that refuses the first requests, whatever their revision, naming these."""
+        left = [times]
+        known = Handshaking(version="2025-06-18")
+
+        async def play(request: Request, reply: Reply) -> None:
+            if request.method != "server/discover":
+                modern = "mcp-method" in request.headers
+                await (done if modern else known)(request, reply)
+            elif left[0]:
+                left[0] -= 1
+                data = {"supported": list(supported), "requested": "2026-07-28"}
+                await reply.send(400, error(request.id, UNSUPPORTED, data=data))
+            else:
+                await reply.send(200, discovered(request.id, tools={}))
+
+        return play
+
+    def test_SC03_a_revision_that_the_server_lists_is_asked_for_once_more(self) -> None:
+        seen = agreeing(self.unsupported("2026-07-28"), "2026-07-28")
+        assert seen == ["server/discover", "server/discover", "tools/call"]
+
+    def test_SC03_but_not_twice(self) -> None:
+        play = self.unsupported("2026-07-28", times=9)
+        _, seen = failing(play, pytest.raises(pkg.NegotiationError))
+        assert seen == ["server/discover"] * 2
+
+    def test_SC04_a_listed_revision_of_the_handshake_era_means_the_handshake(self) -> None:
+        play = self.unsupported("2025-06-18")
+        seen = agreeing(play, "2025-06-18", "2025-06-18", "2026-07-28")
+        assert seen[:2] == ["server/discover", "initialize"]
+
+    def test_SC05_nothing_in_common_names_both_lists(self) -> None:
+        play = self.unsupported("2099-01-01")
+        raised, seen = failing(play, pytest.raises(pkg.NegotiationError))
+        assert raised.supported == ("2099-01-01",)
+        assert raised.offered == ("2026-07-28", "2025-11-25")
+        assert seen == ["server/discover"]
+
+
+class Old:
+    """A server of HTTP+SSE: its stream names the URI that takes messages."""
+
+    def __init__(self, status: int = 405, endpoint: str = "/messages?session=1") -> None:
+        self.status = status
+        self.endpoint = endpoint
+        self.streams: list[Reply] = []
+        self.opened = asyncio.Event()
+
+    async def __call__(self, request: Request, reply: Reply) -> None:
+        if request.verb == "GET":
+            await reply.stream()
+            await reply.raw(f"event: endpoint\ndata: {self.endpoint}\n\n".encode())
+            self.streams.append(reply)
+            await reply.gone()
+        elif request.path.startswith("/mcp"):
+            await reply.send(self.status)
+        else:
+            await self.post(request, reply)
+
+    async def post(self, request: Request, reply: Reply) -> None:
+        assert request.path == "/messages?session=1"
+        await reply.send(202)
+        if request.method == "initialize":
+            await self.say(welcome(request.id, "2024-11-05", tools={}))
+        elif "id" in request.value:
+            await self.say(answer(request, TEXT))
+
+    async def say(self, message: Any) -> None:
+        await self.streams[-1].event(message, event="message")
+
+
+class TestOldTransport:
+    """How the transport of the first revision is found and used."""
+
+    @pytest.mark.parametrize("status", [400, 404, 405])
+    def test_LF02_LF05_it_is_found_and_used(self, status: int) -> None:
+        async def script() -> None:
+            async with (
+                odd_server(Old(status)) as server,
+                connecting(server.url, "2024-11-05", "2026-07-28") as ours,
+            ):
+                assert ours.revision == "2024-11-05"
+                result = await ours.call_tool(named("2024-11-05", "x"))
+                assert result.content[0].text == "done"
+                assert asked(server) == [
+                    "server/discover",
+                    "initialize",
+                    "GET",
+                    "initialize",
+                    "notifications/initialized",
+                    "tools/call",
+                ]
+                (get,) = server.seen("GET")
+                assert (get.path, get.headers["accept"]) == ("/mcp", "text/event-stream")
+
+        run(script())
+
+    def test_its_messages_come_on_the_one_stream(self) -> None:
+        old = Old()
+
+        async def script() -> None:
+            async with odd_server(old) as server, connecting(server.url, "2024-11-05") as ours:
+                await old.say({"jsonrpc": "2.0", "id": 0, "method": "ping"})
+                while not server.seen("POST", ""):
+                    await asyncio.sleep(0)
+                assert server.seen("POST", "")[0].value == {
+                    "jsonrpc": "2.0",
+                    "id": 0,
+                    "result": {},
+                }
+                assert ours.revision == "2024-11-05"
+
+        run(script())
+
+    def test_the_end_of_its_stream_ends_the_connection(self) -> None:
+        class Ending(Old):
+            async def post(self, request: Request, reply: Reply) -> None:
+                if request.method != "tools/call":
+                    await super().post(request, reply)
+                    return
+                await reply.send(202)
+                self.streams[-1].hang_up()
+
+        async def script() -> None:
+            async with odd_server(Ending()) as server, connecting(server.url, "2024-11-05") as ours:
+                for _ in range(2):
+                    with pytest.raises(pkg.Disconnected, match="ended its stream"):
+                        await ours.call_tool(named("2024-11-05", "x"))
+
+        run(script())
+
+    def test_a_message_that_it_does_not_take_fails_its_call_alone(self) -> None:
+        class Refusing(Old):
+            async def post(self, request: Request, reply: Reply) -> None:
+                if request.method == "tools/list":
+                    await reply.send(503)
+                else:
+                    await super().post(request, reply)
+
+        async def script() -> None:
+            async with (
+                odd_server(Refusing()) as server,
+                connecting(server.url, "2024-11-05") as ours,
+            ):
+                with http_error(503):
+                    await ours.list_tools()
+                await ours.call_tool(named("2024-11-05", "x"))
+
+        run(script())
+
+    def test_LF01_a_handshake_that_succeeds_is_no_reason_to_look_further(self) -> None:
+        async def play(request: Request, reply: Reply) -> None:
+            if request.method == "initialize":
+                await reply.stream()
+                await reply.event(welcome(request.id, tools={}))
+            else:
+                await Handshaking()(request, reply)
+
+        seen = agreeing(play, "2025-11-25")
+        assert seen[:4] == ["server/discover", "initialize", "notifications/initialized", "GET"]
+
+    @pytest.mark.parametrize(("row", "status"), [("LF03", 401), ("LF03", 403), ("LF04", 500)])
+    def test_other_statuses_are_no_sign_of_it(self, row: str, status: int) -> None:
+        async def play(request: Request, reply: Reply) -> None:
+            await reply.send(status if request.method == "initialize" else 400)
+
+        _, seen = failing(play, http_error(status))
+        assert seen == ["server/discover", "initialize"], row
+
+    @pytest.mark.parametrize("status", [400, 404, 405])
+    @pytest.mark.parametrize(
+        ("listen", "why"),
+        [
+            ("405", "HTTP 405 to GET"),
+            ("json", "application/json, and no events"),
+            ("message", "'message', not an endpoint"),
+            ("end", "ended its stream"),
+            ("silence", "no event within"),
+        ],
+    )
+    def test_LF06_when_it_is_not_found_both_attempts_are_reported(
+        self, status: int, listen: str, why: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(runtime("http.client.old"), "_ENDPOINT", 0.05)
+
+        async def play(request: Request, reply: Reply) -> None:
+            if request.verb == "POST":
+                await reply.send(status)
+            elif listen == "405":
+                await reply.send(405)
+            elif listen == "json":
+                await reply.send(200, {})
+            else:
+                await reply.stream()
+                if listen == "message":
+                    await reply.event({})
+                if listen == "silence":
+                    await reply.gone()
+
+        raised, seen = failing(play, http_error(status))
+        assert f"HTTP {status} to POST initialize" in str(raised)
+        assert why in str(raised)
+        assert seen == ["server/discover", "initialize", "GET"]
+
+    @pytest.mark.parametrize(
+        "endpoint", ["http://127.0.0.1:9/messages", "//evil.example/m", "https://127.0.0.1/m"]
+    )
+    def test_LF07_an_endpoint_of_another_origin_is_refused(self, endpoint: str) -> None:
+        raised, _ = failing(Old(endpoint=endpoint), http_error(405))
+        assert "another origin" in str(raised)
+
+    @pytest.mark.parametrize(
+        ("status", "code"), [(400, -32020), (400, -32021), (404, -32601), (405, -32022)]
+    )
+    def test_LF02_a_new_server_that_has_no_handshake_is_no_old_one(
+        self, status: int, code: int
+    ) -> None:
+        async def play(request: Request, reply: Reply) -> None:
+            await reply.send(status, error(request.id, code))
+
+        raised, seen = failing(play, pytest.raises(pkg.McpError), "2025-11-25")
+        assert raised.code == code
+        assert seen == ["initialize"]
+
+    def test_an_error_of_the_protocol_says_more_than_a_vain_search(self) -> None:
+        async def play(request: Request, reply: Reply) -> None:
+            if request.verb == "GET":
+                await reply.send(405)
+            else:
+                await reply.send(400, error(None, -32602, "too new"))
+
+        raised, _ = failing(play, pytest.raises(pkg.McpError), "2025-11-25")
+        assert raised.message == "too new"
+
+
+class TestHandshake:
+    @pytest.mark.parametrize(
+        ("row", "version"), [("HC09", "2025-11-25"), ("HC09", "2025-06-18"), ("HC10", "2025-03-26")]
+    )
+    def test_what_was_agreed_on_goes_with_every_later_request(self, row: str, version: str) -> None:
+        async def script() -> None:
+            play = Handshaking(session="s-1", version=version)
+            async with odd_server(play) as server:
+                async with connecting(server.url, version) as ours:
+                    await ours.call_tool(named(version, "x"))
+                first, *later = server.requests
+                assert first.method == "initialize"
+                assert "mcp-protocol-version" not in first.headers, row
+                assert "mcp-session-id" not in first.headers
+                assert [one.verb for one in later] == ["POST", "GET", "POST", "DELETE"]
+                for one in later:
+                    assert one.headers["mcp-protocol-version"] == version
+                    # HC11
+                    assert one.headers["mcp-session-id"] == "s-1"
+                    assert "mcp-method" not in one.headers
+
+        run(script())
+
+    def test_HC11_a_session_id_that_is_no_visible_text_is_not_sent(self) -> None:
+        async def script() -> None:
+            async with odd_server(Handshaking(session="a b")) as server:
+                async with connecting(server.url) as ours:
+                    await ours.call_tool(named("2025-11-25", "x"))
+                assert not any("mcp-session-id" in one.headers for one in server.requests)
+                assert not server.seen("DELETE")
+
+        run(script())
+
+    def test_without_a_session_there_is_none_to_end(self) -> None:
+        async def script() -> None:
+            async with odd_server(Handshaking()) as server:
+                async with connecting(server.url) as ours:
+                    await ours.call_tool(named("2025-11-25", "x"))
+                assert not server.seen("DELETE")
+
+        run(script())
+
+
+def test_a_session_id_of_a_stateless_server_means_nothing() -> None:
+    async def play(request: Request, reply: Reply) -> None:
+        if request.method == "server/discover":
+            await reply.send(200, discovered(request.id, tools={}), mcp_session_id="s")
+        else:
+            await reply.result(request, complete(request, TEXT), mcp_session_id="s")
+
+    async def script() -> None:
+        async with odd_server(play) as server:
+            async with connecting(server.url) as ours:
+                await ours.call_tool(named("2026-07-28", "x"))
+            assert asked(server) == ["server/discover", "tools/call"]
+            assert not any("mcp-session-id" in one.headers for one in server.requests)
+
+    run(script())

@@ -1,0 +1,153 @@
+"""What arrives before what, and how a client gives up."""
+
+import asyncio
+
+import pytest
+from odd_servers import (
+    BOTH,
+    NEW,
+    OLD,
+    Handshaking,
+    Reply,
+    Request,
+    calling,
+    connecting,
+    done,
+    either,
+    odd_server,
+    over,
+    with_roots,
+)
+from talking import named, notification, pkg, run
+
+
+class TestCancellation:
+    @BOTH
+    @pytest.mark.parametrize("streams", [False, True])
+    def test_a_call_that_is_given_up_closes_its_exchange(
+        self, streams: bool, revision: str
+    ) -> None:
+        begun, closed = asyncio.Event(), asyncio.Event()
+
+        async def call(request: Request, reply: Reply) -> None:
+            if streams:
+                await reply.stream()
+                await reply.event(notification("notifications/tools/list_changed"))
+            begun.set()
+            await reply.gone()
+            closed.set()
+
+        async def script() -> None:
+            async with (
+                odd_server(either(call, revision)) as server,
+                connecting(server.url) as ours,
+            ):
+                calling = asyncio.create_task(ours.call_tool(named(revision, "x")))
+                await begun.wait()
+                calling.cancel()
+                await closed.wait()
+                (asked,) = server.seen("POST", "tools/call")
+                told = server.seen("POST", "notifications/cancelled")
+                # In the stateless era the end of the exchange says it all.
+                ids = [one.value["params"]["requestId"] for one in told]
+                assert ids == ([] if revision == NEW else [asked.id])
+
+        run(script())
+
+    @BOTH
+    def test_a_call_that_takes_too_long_is_given_up_likewise(self, revision: str) -> None:
+        closed = asyncio.Event()
+
+        async def call(request: Request, reply: Reply) -> None:
+            await reply.gone()
+            closed.set()
+
+        async def script() -> None:
+            async with (
+                odd_server(either(call, revision)) as server,
+                connecting(server.url) as ours,
+            ):
+                with pytest.raises(pkg.RequestTimeout):
+                    await ours.call_tool(named(revision, "x"), timeout=0.02)
+                await closed.wait()
+
+        run(script())
+
+    @BOTH
+    def test_leaving_closes_what_is_open(self, revision: str) -> None:
+        begun, closed = asyncio.Event(), asyncio.Event()
+
+        async def call(request: Request, reply: Reply) -> None:
+            await reply.stream()
+            begun.set()
+            await reply.gone()
+            closed.set()
+
+        async def script() -> None:
+            async with odd_server(either(call, revision)) as server:
+                async with connecting(server.url) as ours:
+                    calling = asyncio.create_task(ours.call_tool(named(revision, "x")))
+                    await begun.wait()
+                with pytest.raises(pkg.Disconnected):
+                    await calling
+                await closed.wait()
+
+        run(script())
+
+
+class TestOrder:
+    def test_calls_run_beside_each_other(self) -> None:
+        waiting: list[Reply] = []
+        all_there = asyncio.Event()
+
+        async def call(request: Request, reply: Reply) -> None:
+            waiting.append(reply)
+            if len(waiting) == 20:
+                all_there.set()
+            await all_there.wait()
+            await done(request, reply)
+
+        async def script() -> None:
+            async with odd_server(Handshaking(call)) as server, connecting(server.url) as ours:
+                await asyncio.gather(*(ours.call_tool(named(OLD, str(at))) for at in range(20)))
+
+        run(script())
+
+    def test_a_notification_arrives_before_what_follows_it(self) -> None:
+        order: list[str] = []
+
+        class Slow(Handshaking):
+            async def __call__(self, request: Request, reply: Reply) -> None:
+                if request.method.startswith("notifications/"):
+                    for _ in range(20):
+                        await asyncio.sleep(0)
+                if request.verb == "POST":
+                    order.append(request.method)
+                await super().__call__(request, reply)
+
+        async def script() -> None:
+            async with odd_server(Slow()) as server, over(server.url, with_roots()) as ours:
+                await ours.notify_roots_list_changed()
+                await ours.call_tool(named(OLD, "x"))
+                assert order[1:] == [
+                    "notifications/initialized",
+                    "notifications/roots/list_changed",
+                    "tools/call",
+                ]
+
+        run(script())
+
+    @pytest.mark.parametrize("status", [200, 204, 400, 500])
+    def test_a_notification_that_is_refused_harms_nobody(
+        self, status: int, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        class Refusing(Handshaking):
+            async def __call__(self, request: Request, reply: Reply) -> None:
+                if request.method.startswith("notifications/"):
+                    await reply.send(status, b"no", "text/plain")
+                else:
+                    await super().__call__(request, reply)
+
+        calling(Refusing())
+        refused = f"notifications/initialized was refused: HTTP {status}" in caplog.text
+        assert refused == (status >= 400)

@@ -1,0 +1,261 @@
+"""What a client does when a server ends its session, and how it ends one."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from odd_servers import (
+    OLD,
+    Handshaking,
+    Reply,
+    Request,
+    calling,
+    connecting,
+    failing,
+    odd_server,
+    over,
+    with_roots,
+)
+from talking import error, named, pkg, run, runtime
+
+
+class Ending(Handshaking):
+    """Ends its first session once it is used, and begins others as told."""
+
+    def __init__(self, *sessions: str | None, versions: tuple[str, ...] = (), **more: Any) -> None:
+        super().__init__(**more)
+        self.sessions = list(sessions)
+        self.versions = list(versions)
+        self.lost: set[str] = set()
+
+    async def __call__(self, request: Request, reply: Reply) -> None:
+        if request.method == "initialize":
+            assert "mcp-session-id" not in request.headers
+            self.session = self.sessions.pop(0)
+            self.version = self.versions.pop(0) if self.versions else OLD
+        elif request.method == "notifications/initialized" or request.verb != "POST":
+            # It is noticed later.
+            pass
+        elif request.headers.get("mcp-session-id") in self.lost:
+            await reply.send(404, error(None, -32001, "Session not found"))
+            return
+        await super().__call__(request, reply)
+
+
+class TestSession:
+    """What happens when a server ends a session (2025-11-25, "Session Management")."""
+
+    def test_HC12_a_new_session_is_begun_and_the_request_repeated(self) -> None:
+        play = Ending("one", "two")
+
+        async def script() -> None:
+            async with odd_server(play) as server:
+                async with connecting(server.url) as ours:
+                    play.lost = {"one"}
+                    result = await ours.call_tool(named(OLD, "x"))
+                    assert result.content[0].text == "done"
+                first, again = server.seen("POST", "initialize")
+                assert first.value["params"] == again.value["params"]
+                assert first.id != again.id
+                assert "mcp-protocol-version" not in again.headers
+                calls = server.seen("POST", "tools/call")
+                assert [one.headers["mcp-session-id"] for one in calls] == ["one", "two"]
+                assert calls[0].body == calls[1].body
+                assert server.requests[-1].headers["mcp-session-id"] == "two"
+                confirmed = server.seen("POST", "notifications/initialized")
+                assert [one.headers["mcp-session-id"] for one in confirmed] == ["one", "two"]
+
+        run(script())
+
+    def test_HC12_a_session_that_ends_before_it_is_confirmed_is_replaced_too(self) -> None:
+        class Hasty(Ending):
+            async def __call__(self, request: Request, reply: Reply) -> None:
+                if request.headers.get("mcp-session-id") == "one":
+                    await reply.send(404)
+                else:
+                    await super().__call__(request, reply)
+
+        async def script() -> None:
+            async with odd_server(Hasty("one", "two")) as server, connecting(server.url) as ours:
+                await ours.call_tool(named(OLD, "x"))
+                confirmed = server.seen("POST", "notifications/initialized")
+                assert [one.headers["mcp-session-id"] for one in confirmed] == ["one", "two"]
+
+        run(script())
+
+    def test_HC12_calls_that_find_out_together_begin_one_session(self) -> None:
+        play = Ending("one", "two")
+
+        async def script() -> None:
+            async with odd_server(play) as server, connecting(server.url) as ours:
+                play.lost = {"one"}
+                await asyncio.gather(*(ours.call_tool(named(OLD, str(at))) for at in range(9)))
+                assert len(server.seen("POST", "initialize")) == 2
+
+        run(script())
+
+    def test_HC12_what_is_asked_meanwhile_waits_for_the_new_session(self) -> None:
+        beginning, go_on = asyncio.Event(), asyncio.Event()
+
+        class Slow(Ending):
+            async def __call__(self, request: Request, reply: Reply) -> None:
+                if request.method == "initialize" and self.lost:
+                    beginning.set()
+                    await go_on.wait()
+                await super().__call__(request, reply)
+
+        play = Slow("one", "two")
+
+        async def script() -> None:
+            async with odd_server(play) as server, connecting(server.url) as ours:
+                play.lost = {"one"}
+                first = asyncio.create_task(ours.call_tool(named(OLD, "first")))
+                await beginning.wait()
+                second = asyncio.create_task(ours.call_tool(named(OLD, "second")))
+                for _ in range(20):
+                    await asyncio.sleep(0)
+                go_on.set()
+                await asyncio.gather(first, second)
+                calls = server.seen("POST", "tools/call")
+                sent = [
+                    (one.value["params"]["name"], one.headers["mcp-session-id"]) for one in calls
+                ]
+                assert sorted(sent) == [("first", "one"), ("first", "two"), ("second", "two")]
+
+        run(script())
+
+    def test_HC12_a_new_session_may_do_without_an_id(self) -> None:
+        play = Ending("one", None)
+
+        async def script() -> None:
+            async with odd_server(play) as server:
+                async with connecting(server.url) as ours:
+                    play.lost = {"one"}
+                    await ours.call_tool(named(OLD, "x"))
+                assert "mcp-session-id" not in server.requests[-1].headers
+
+        run(script())
+
+    def test_HC12_a_request_is_repeated_once(self) -> None:
+        play = Ending("one", "two")
+
+        async def script() -> None:
+            async with odd_server(play) as server, connecting(server.url) as ours:
+                play.lost = {"one", "two"}
+                with pytest.raises(pkg.McpError, match="Session not found"):
+                    await ours.call_tool(named(OLD, "x"))
+                assert len(server.seen("POST", "tools/call")) == 2
+
+        run(script())
+
+    def test_a_notification_is_repeated_in_the_new_session(self) -> None:
+        play = Ending("one", "two")
+
+        async def script() -> None:
+            async with odd_server(play) as server, over(server.url, with_roots()) as ours:
+                play.lost = {"one"}
+                await ours.notify_roots_list_changed()
+                await ours.call_tool(named(OLD, "x"))
+                sent = server.seen("POST", "notifications/roots/list_changed")
+                assert [one.headers["mcp-session-id"] for one in sent] == ["one", "two"]
+
+        run(script())
+
+    def test_a_session_in_another_revision_is_no_replacement(self) -> None:
+        play = Ending("one", "two", versions=(OLD, "2025-06-18"))
+
+        async def script() -> None:
+            async with odd_server(play) as server, connecting(server.url) as ours:
+                play.lost = {"one"}
+                for _ in range(2):
+                    with pytest.raises(pkg.Disconnected, match="2025-06-18 instead of 2025-11-25"):
+                        await ours.call_tool(named(OLD, "x"))
+
+        run(script())
+
+    @pytest.mark.parametrize("status", [400, 401, 503])
+    def test_a_server_that_begins_no_new_session_fails_the_call(self, status: int) -> None:
+        class Closed(Ending):
+            async def __call__(self, request: Request, reply: Reply) -> None:
+                if self.lost and request.method == "initialize":
+                    await reply.send(status)
+                else:
+                    await super().__call__(request, reply)
+
+        play = Closed("one", "two")
+
+        async def script() -> None:
+            async with odd_server(play) as server, connecting(server.url) as ours:
+                play.lost = {"one"}
+                with pytest.raises(pkg.Disconnected, match=f"no new one: HTTP {status}"):
+                    await ours.call_tool(named(OLD, "x"))
+
+        run(script())
+
+    def test_a_method_that_is_missing_ends_no_session(self) -> None:
+        async def call(request: Request, reply: Reply) -> None:
+            await reply.send(404, error(request.id, -32601, "no tools"))
+
+        _, seen = failing(Handshaking(call, session="s"), pytest.raises(pkg.McpError))
+        assert [one.method for one in seen].count("initialize") == 1
+
+    def test_the_stream_of_the_server_follows_into_the_new_session(self) -> None:
+        listening = asyncio.Event()
+
+        async def listen(request: Request, reply: Reply) -> None:
+            if request.headers["mcp-session-id"] == "two":
+                listening.set()
+            await reply.stream()
+            await reply.gone()
+
+        play = Ending("one", "two", listen=listen)
+
+        async def script() -> None:
+            async with odd_server(play) as server, connecting(server.url) as ours:
+                play.lost = {"one"}
+                await ours.call_tool(named(OLD, "x"))
+                await listening.wait()
+
+        run(script())
+
+    def test_a_session_that_ends_while_listening_is_replaced(self) -> None:
+        again = asyncio.Event()
+
+        async def listen(request: Request, reply: Reply) -> None:
+            if request.headers["mcp-session-id"] == "two":
+                again.set()
+            elif "last-event-id" in request.headers:
+                await reply.send(404)
+                return
+            await reply.stream()
+            await reply.event(id="1", retry=1)
+
+        async def script() -> None:
+            play = Ending("one", "two", listen=listen)
+            async with odd_server(play) as server, connecting(server.url):
+                await again.wait()
+                assert len(server.seen("POST", "initialize")) == 2
+
+        run(script())
+
+    @pytest.mark.parametrize("how", [200, 204, 404, 405, 503, "hang up", "hang on"])
+    def test_a_session_is_ended_whatever_the_server_says(
+        self, how: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(runtime("http.client.transport"), "_FAREWELL", 0.05)
+
+        class Leaving(Handshaking):
+            async def __call__(self, request: Request, reply: Reply) -> None:
+                if request.verb != "DELETE":
+                    await super().__call__(request, reply)
+                elif how == "hang on":
+                    await reply.gone()
+                elif how == "hang up":
+                    reply.hang_up()
+                else:
+                    await reply.send(how)
+
+        seen = calling(Leaving(session="s"))
+        assert seen[-1].verb == "DELETE"
+        assert seen[-1].headers["mcp-session-id"] == "s"
+        assert seen[-1].headers["mcp-protocol-version"] == OLD

@@ -1,0 +1,582 @@
+"""Header fields that repeat a message, and who gets to see what a client sends."""
+
+import asyncio
+import logging
+import sys
+from collections.abc import Callable, Generator
+from typing import Any
+
+import httpx2
+import pytest
+from odd_servers import (
+    OLD,
+    TEXT,
+    Handshaking,
+    Modern,
+    Play,
+    Reply,
+    Request,
+    answer,
+    complete,
+    connecting,
+    done,
+    http_error,
+    odd_server,
+)
+from talking import (
+    CAPABILITIES,
+    STATELESS,
+    VERSION,
+    client,
+    discovered,
+    error,
+    models,
+    named,
+    pkg,
+    run,
+    runtime,
+)
+
+
+def tool(name: str, **properties: Any) -> dict[str, Any]:
+    """A tool with these properties."""
+    return {"name": name, "inputSchema": {"type": "object", "properties": properties}}
+
+
+def marked(header: Any = "Region", type: str = "string") -> dict[str, Any]:
+    return {"type": type, "x-mcp-header": header}
+
+
+def listed(*tools: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """The result of `tools/list`."""
+    cached = {"ttlMs": 0, "cacheScope": "public", "resultType": "complete"}
+    return {"tools": list(tools), **cached, **more}
+
+
+def listing(*tools: dict[str, Any], call: Play = done) -> Modern:
+    """A server with these tools."""
+
+    async def play(request: Request, reply: Reply) -> None:
+        if request.method == "tools/list":
+            await reply.result(request, listed(*tools))
+        else:
+            await call(request, reply)
+
+    return Modern(play)
+
+
+def own(request: Request) -> dict[str, str]:
+    """The fields of a request that only this protocol has."""
+    return {name: value for name, value in request.headers.items() if name.startswith("mcp-")}
+
+
+def using(play: Play, use: Callable[[Any], Any], **more: Any) -> list[Request]:
+    """Connect, and use the client; what the server was asked afterwards."""
+    seen: list[Request] = []
+
+    async def script() -> None:
+        async with odd_server(play) as server, connecting(server.url, **more) as ours:
+            await use(ours)
+            seen.extend(server.requests)
+
+    run(script())
+    return seen
+
+
+class TestStandardFields:
+    def test_each_request_repeats_its_revision_and_method(self) -> None:
+        seen = using(listing(), lambda ours: ours.list_tools())
+        for request in seen:
+            meta = request.value["params"]["_meta"]
+            assert own(request) == {
+                "mcp-protocol-version": meta[VERSION],
+                "mcp-method": request.method,
+            }
+            assert CAPABILITIES in meta
+        assert [one.method for one in seen] == ["server/discover", "tools/list"]
+
+    @pytest.mark.parametrize(
+        ("name", "field"),
+        [
+            ("my-tool", "my-tool"),
+            ("größe", "=?base64?Z3LDtsOfZQ==?="),
+            (" x", "=?base64?IHg=?="),
+            ("=?base64?x?=", "=?base64?PT9iYXNlNjQ/eD89?="),
+            ("a\r\nx: y", "=?base64?YQ0KeDogeQ==?="),
+        ],
+    )
+    def test_the_name_of_a_tool_is_repeated_safely(self, name: str, field: str) -> None:
+        seen = using(Modern(), lambda ours: ours.call_tool(named(STATELESS, name)))
+        assert seen[-1].headers["mcp-name"] == field
+
+    def test_prompts_and_resources_are_named_too(self) -> None:
+        m = models(STATELESS)
+
+        async def call(request: Request, reply: Reply) -> None:
+            await reply.send(200, error(request.id, -32602))
+
+        async def use(ours: Any) -> None:
+            for asked in (
+                ours.read_resource(m.ReadResourceRequestParams(uri="file:///a%20b/ü")),
+                ours.get_prompt(m.GetPromptRequestParams(name="greet")),
+            ):
+                with pytest.raises(pkg.McpError):
+                    await asked
+
+        class Capable(Modern):
+            async def __call__(self, request: Request, reply: Reply) -> None:
+                if request.method == "server/discover":
+                    able = discovered(request.id, tools={}, prompts={}, resources={})
+                    await reply.send(200, able)
+                else:
+                    await call(request, reply)
+
+        seen = using(Capable(), use)
+        assert [one.headers.get("mcp-name") for one in seen] == [
+            None,
+            "=?base64?ZmlsZTovLy9hJTIwYi/DvA==?=",
+            "greet",
+        ]
+
+    def test_in_the_handshake_era_nothing_is_repeated(self) -> None:
+        schema = listed(tool("x", a=marked()))
+
+        async def call(request: Request, reply: Reply) -> None:
+            await reply.result(request, schema if request.method == "tools/list" else TEXT)
+
+        async def use(ours: Any) -> None:
+            await ours.list_tools()
+            await ours.call_tool(named(OLD, "x", arguments={"a": "b"}))
+
+        seen = using(Handshaking(call), use)
+        assert own(seen[-1]) == {"mcp-protocol-version": OLD}
+
+
+class TestArguments:
+    """Arguments in `Mcp-Param-*` (streamable-http, "Custom Headers from Tool Parameters")."""
+
+    TOOL = tool(
+        "x",
+        region=marked(),
+        count=marked("Count", "integer"),
+        on=marked("On", "boolean"),
+        where={"type": "object", "properties": {"id": marked("Where-Id")}},
+        plain={"type": "string"},
+    )
+
+    def fields(self, arguments: dict[str, Any] | None) -> dict[str, str]:
+        """The fields that repeat these arguments."""
+
+        async def use(ours: Any) -> None:
+            await ours.list_tools()
+            await ours.call_tool(named(STATELESS, "x", arguments=arguments))
+
+        seen = using(listing(self.TOOL), use)
+        return {
+            name.removeprefix("mcp-param-"): value
+            for name, value in own(seen[-1]).items()
+            if name.startswith("mcp-param-")
+        }
+
+    def test_marked_ones_are_repeated(self) -> None:
+        arguments = {
+            "region": "us-west1",
+            "count": -7,
+            "on": False,
+            "where": {"id": "7"},
+            "plain": "x",
+        }
+        assert self.fields(arguments) == {
+            "region": "us-west1",
+            "count": "-7",
+            "on": "false",
+            "where-id": "7",
+        }
+
+    @pytest.mark.parametrize(
+        ("value", "field"),
+        [
+            ("", ""),
+            ("Hello, 世界", "=?base64?SGVsbG8sIOS4lueVjA==?="),
+            (" padded ", "=?base64?IHBhZGRlZCA=?="),
+            ("line1\nline2", "=?base64?bGluZTEKbGluZTI=?="),
+            ("a\tb", "=?base64?YQli?="),
+        ],
+    )
+    def test_they_are_written_safely(self, value: str, field: str) -> None:
+        assert self.fields({"region": value}) == {"region": field}
+
+    @pytest.mark.parametrize("arguments", [None, {}, {"region": None, "where": {}}, {"plain": "x"}])
+    def test_what_is_absent_is_not_repeated(self, arguments: Any) -> None:
+        assert self.fields(arguments) == {}
+
+    def test_tools_with_bad_marks_are_left_out_one_by_one(
+        self, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        tools = [
+            tool("good", a=marked()),
+            tool("empty", a=marked("")),
+            tool("spaced", a=marked("a b")),
+            tool("twice", a=marked("A"), b=marked("a")),
+            tool("number", a=marked("A", "number")),
+            tool("hidden", a={"type": "array", "items": marked()}),
+            tool("plain"),
+        ]
+        names: list[str] = []
+
+        async def use(ours: Any) -> None:
+            result = await ours.list_tools()
+            names.extend(one.name for one in result.tools)
+
+        with caplog.at_level(logging.WARNING):
+            using(listing(*tools), use)
+        assert names == ["good", "plain"]
+        said = [record.getMessage() for record in caplog.records]
+        assert len(said) == 5
+        assert said[0].startswith("the tool empty is left out: inputSchema/properties/a/")
+
+    def test_in_the_handshake_era_no_tool_is_left_out(self) -> None:
+        async def call(request: Request, reply: Reply) -> None:
+            await reply.result(request, {"tools": [tool("empty", a=marked(""))]})
+
+        async def use(ours: Any) -> None:
+            assert len((await ours.list_tools()).tools) == 1
+
+        using(Handshaking(call), use)
+
+    def test_the_newest_list_counts(self) -> None:
+        lists = [[tool("x", a=marked())], [tool("x", a=marked("Other"))], [tool("x")]]
+
+        async def call(request: Request, reply: Reply) -> None:
+            if request.method == "tools/list":
+                await reply.result(request, listed(*lists.pop(0)))
+            else:
+                await done(request, reply)
+
+        async def use(ours: Any) -> None:
+            while lists:
+                await ours.list_tools()
+                await ours.call_tool(named(STATELESS, "x", arguments={"a": "b"}))
+
+        calls = [one for one in using(Modern(call), use) if one.method == "tools/call"]
+        fields = [[name for name in own(one) if "param" in name] for one in calls]
+        assert fields == [["mcp-param-region"], ["mcp-param-other"], []]
+
+    def test_the_list_may_come_on_a_stream(self) -> None:
+        async def call(request: Request, reply: Reply) -> None:
+            if request.method != "tools/list":
+                await done(request, reply)
+                return
+            await reply.stream()
+            tools = [tool("x", a=marked()), tool("empty", a=marked(""))]
+            await reply.event(answer(request, listed(*tools)))
+
+        async def use(ours: Any) -> None:
+            assert len((await ours.list_tools()).tools) == 1
+            await ours.call_tool(named(STATELESS, "x", arguments={"a": "b"}))
+
+        assert using(Modern(call), use)[-1].headers["mcp-param-region"] == "b"
+
+
+class TestCorrection:
+    """A server that misses fields of a call (streamable-http, "Client Behavior")."""
+
+    @staticmethod
+    def strict(*pages: list[dict[str, Any]]) -> Modern:
+        """A server that wants `Mcp-Param-Region`, and lists its tools on these pages."""
+
+        async def play(request: Request, reply: Reply) -> None:
+            if request.method == "tools/list":
+                at = int(request.value["params"].get("cursor", "0"))
+                more = {"nextCursor": str(at + 1)} if at + 1 < len(pages) else {}
+                await reply.result(request, listed(*pages[at], **more))
+            elif "mcp-param-region" in request.headers:
+                await done(request, reply)
+            else:
+                await reply.send(400, error(request.id, -32020, "no region"))
+
+        return Modern(play)
+
+    @staticmethod
+    async def call(ours: Any) -> None:
+        params = named(STATELESS, "x", arguments={"a": "b"})
+        result = await ours.call_tool(params, on_progress=print)
+        assert result.content[0].text == "done"
+
+    def test_SC07_the_tools_are_listed_and_the_call_is_repeated(self) -> None:
+        seen = using(self.strict([tool("y")], [tool("x", a=marked())]), self.call)
+        _, first, *lists, again = seen
+        assert [one.method for one in lists] == ["tools/list", "tools/list"]
+        assert first.body == again.body
+        meta = first.value["params"]["_meta"]
+        assert "progressToken" in meta
+        for one in lists:
+            theirs = one.value["params"]["_meta"]
+            assert {**meta, **theirs} == meta
+            assert "progressToken" not in theirs
+            assert one.headers["mcp-method"] == "tools/list"
+
+    @pytest.mark.parametrize(
+        "tools",
+        [[], [tool("x")], [tool("x", other=marked())], [tool("x", a=marked(""))]],
+        ids=["no tools", "unmarked", "another", "bad"],
+    )
+    def test_SC08_what_that_does_not_change_is_reported(self, tools: list[Any]) -> None:
+        async def use(ours: Any) -> None:
+            with pytest.raises(pkg.McpError, match="no region"):
+                await self.call(ours)
+
+        seen = using(self.strict(tools), use)
+        assert [one.method for one in seen] == ["server/discover", "tools/call", "tools/list"]
+
+    def test_SC07_a_call_is_repeated_once(self) -> None:
+        async def play(request: Request, reply: Reply) -> None:
+            if request.method == "tools/list":
+                await reply.result(request, listed(tool("x", a=marked())))
+            else:
+                await reply.send(400, error(request.id, -32020, "no region"))
+
+        async def use(ours: Any) -> None:
+            with pytest.raises(pkg.McpError, match="no region"):
+                await self.call(ours)
+
+        assert len(using(Modern(play), use)) == 4
+
+    @pytest.mark.parametrize("status", [200, 404, 503])
+    def test_a_list_that_fails_leaves_the_error_as_it_was(self, status: int) -> None:
+        async def play(request: Request, reply: Reply) -> None:
+            if request.method == "tools/list":
+                await reply.send(status)
+            else:
+                await reply.send(400, error(request.id, -32020, "no region"))
+
+        async def use(ours: Any) -> None:
+            with pytest.raises(pkg.McpError, match="no region"):
+                await self.call(ours)
+
+        using(Modern(play), use)
+
+    def test_SC08_for_other_methods_nothing_is_listed(self) -> None:
+        async def play(request: Request, reply: Reply) -> None:
+            await reply.send(400, error(request.id, -32020, "no"))
+
+        async def use(ours: Any) -> None:
+            with pytest.raises(pkg.McpError):
+                await ours.list_tools()
+
+        assert len(using(Modern(play), use)) == 2
+
+
+class TestOrigin:
+    """Nothing that was meant for one server is sent to another."""
+
+    @pytest.mark.parametrize("status", [301, 302, 307, 308])
+    def test_a_redirect_to_another_origin_is_refused(self, status: int) -> None:
+        async def script() -> None:
+            async with odd_server(Modern()) as other:
+
+                async def play(request: Request, reply: Reply) -> None:
+                    await reply.send(status, location=other.url)
+
+                async with odd_server(play) as server:
+                    with http_error(status):
+                        secret = {"authorization": "Bearer secret"}
+                        async with connecting(server.url, headers=secret):
+                            raise AssertionError("connected")
+                assert other.requests == []
+
+        run(script())
+
+    def test_a_session_id_does_not_follow_a_redirect_of_a_later_request(self) -> None:
+        async def script() -> None:
+            async with odd_server(Handshaking()) as other:
+
+                async def call(request: Request, reply: Reply) -> None:
+                    await reply.send(307, location=other.url)
+
+                async with (
+                    odd_server(Handshaking(call, session="s")) as server,
+                    connecting(server.url) as ours,
+                ):
+                    with http_error(307):
+                        await ours.call_tool(named(OLD, "x"))
+                assert other.requests == []
+
+        run(script())
+
+    def test_a_client_that_follows_redirects_is_kept_from_it(self) -> None:
+        async def script() -> None:
+            async with odd_server(Modern()) as other:
+
+                async def play(request: Request, reply: Reply) -> None:
+                    await reply.send(307, location=other.url)
+
+                async with (
+                    odd_server(play) as server,
+                    httpx2.AsyncClient(follow_redirects=True) as http,
+                ):
+                    with http_error(307):
+                        async with connecting(server.url, http=http):
+                            raise AssertionError("connected")
+                assert other.requests == []
+
+        run(script())
+
+
+class TestClient:
+    """The client of HTTP that somebody else made."""
+
+    def test_its_authentication_is_used_and_it_is_left_open(self) -> None:
+        class Renewing(httpx2.Auth):
+            def auth_flow(
+                self, request: httpx2.Request
+            ) -> Generator[httpx2.Request, httpx2.Response, None]:
+                response = yield request
+                if response.status_code == 401:
+                    request.headers["authorization"] = "Bearer new"
+                    yield request
+
+        class Guarded(Modern):
+            async def __call__(self, request: Request, reply: Reply) -> None:
+                if request.headers.get("authorization") != "Bearer new":
+                    await reply.send(401, www_authenticate="Bearer")
+                else:
+                    await super().__call__(request, reply)
+
+        async def script() -> None:
+            async with (
+                odd_server(Guarded()) as server,
+                httpx2.AsyncClient(auth=Renewing(), headers={"x-ours": "1"}) as http,
+            ):
+                # PH10: authentication repeats the request, and the era is found out then.
+                async with connecting(server.url, http=http) as ours:
+                    await ours.call_tool(named(STATELESS, "x"))
+                assert not http.is_closed
+                assert len(server.requests) == 4
+                assert all(one.headers["x-ours"] == "1" for one in server.requests)
+
+        run(script())
+
+    def test_one_of_our_own_is_closed_at_the_end(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        made: list[httpx2.AsyncClient] = []
+
+        class Noted(httpx2.AsyncClient):
+            def __init__(self, **chosen: Any) -> None:
+                super().__init__(**chosen)
+                made.append(self)
+
+        monkeypatch.setattr(httpx2, "AsyncClient", Noted)
+
+        async def use(ours: Any) -> None:
+            assert [one.is_closed for one in made] == [False]
+
+        using(Modern(), use)
+        assert [one.is_closed for one in made] == [True]
+
+    def test_what_its_authentication_raises_reaches_the_caller(self) -> None:
+        class Refused(Exception):
+            pass
+
+        class Failing(httpx2.Auth):
+            def auth_flow(self, request: httpx2.Request) -> Any:
+                yield request
+                if request.headers["mcp-method"] == "tools/call":
+                    raise Refused("no consent")
+
+        async def script() -> None:
+            async with (
+                odd_server(Modern()) as server,
+                httpx2.AsyncClient(auth=Failing()) as http,
+                connecting(server.url, http=http) as ours,
+            ):
+                with pytest.raises(Refused, match="no consent"):
+                    await ours.call_tool(named(STATELESS, "x"))
+
+        run(script())
+
+    def test_what_its_authentication_raises_on_leaving_replaces_nothing(
+        self, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        class Failing(httpx2.Auth):
+            def auth_flow(
+                self, request: httpx2.Request
+            ) -> Generator[httpx2.Request, httpx2.Response, None]:
+                if request.method == "DELETE":
+                    raise RuntimeError("expired")
+                yield request
+
+        async def script() -> None:
+            async with (
+                odd_server(Handshaking(session="s")) as server,
+                httpx2.AsyncClient(auth=Failing()) as http,
+            ):
+                with pytest.raises(ZeroDivisionError):
+                    async with connecting(server.url, http=http):
+                        raise ZeroDivisionError
+                assert not server.seen("DELETE")
+
+        run(script())
+        assert "the end of the session was not told: RuntimeError('expired')" in caplog.text
+
+    def test_headers_go_with_every_request_but_do_not_replace_those_of_the_protocol(self) -> None:
+        async def use(ours: Any) -> None:
+            await ours.call_tool(named(OLD, "x"))
+
+        headers = {"Authorization": "Bearer t", "MCP-Protocol-Version": "1999-01-01"}
+        seen = using(Handshaking(), use, headers=headers)
+        assert [one.verb for one in seen] == ["POST", "POST", "POST", "GET", "POST"]
+        assert {one.headers["authorization"] for one in seen} == {"Bearer t"}
+        assert seen[-1].headers["mcp-protocol-version"] == OLD
+
+    @pytest.mark.parametrize("url", ["", "ftp://x/", "/mcp", "http://", "http://a:b", "mcp"])
+    def test_what_is_no_url_of_http_is_refused(self, url: str) -> None:
+        with pytest.raises(ValueError, match="is no URL"):
+            connecting(url)
+
+    def test_without_httpx2_it_says_what_to_install(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setitem(sys.modules, "httpx2", None)
+        with pytest.raises(ImportError, match="pip install httpx2"):
+            connecting("http://127.0.0.1/mcp")
+
+
+def test_a_listen_stream_stays_open_beside_other_calls() -> None:
+    told = asyncio.Event()
+    m = models(STATELESS)
+
+    async def call(request: Request, reply: Reply) -> None:
+        if request.method != "subscriptions/listen":
+            await reply.result(request, complete(request, TEXT))
+            return
+        assert request.headers["mcp-method"] == "subscriptions/listen"
+        id = {"io.modelcontextprotocol/subscriptionId": request.id}
+        await reply.stream()
+        for name in (
+            "notifications/subscriptions/acknowledged",
+            "notifications/tools/list_changed",
+        ):
+            params = {"_meta": id, "notifications": {"toolsListChanged": True}}
+            await reply.event({"jsonrpc": "2.0", "method": name, "params": params})
+        await reply.gone()
+
+    class Listening(Modern):
+        async def __call__(self, request: Request, reply: Reply) -> None:
+            if request.method == "server/discover":
+                await reply.send(200, discovered(request.id, tools={"listChanged": True}))
+            else:
+                await super().__call__(request, reply)
+
+    async def on_tool_list_changed(self: Any, params: Any) -> None:
+        told.set()
+
+    async def script() -> None:
+        connect_http = runtime("http.client.connect").connect_http
+        ours = client(STATELESS, on_tool_list_changed=on_tool_list_changed)
+        async with odd_server(Listening(call)) as server, connect_http(server.url, ours):
+            wanted = m.SubscriptionFilter(tools_list_changed=True)
+            params = m.SubscriptionsListenRequestParams(notifications=wanted)
+            listening = asyncio.create_task(ours.subscriptions_listen(params))
+            await told.wait()
+            await ours.call_tool(named(STATELESS, "x"))
+            listening.cancel()
+
+    run(script())

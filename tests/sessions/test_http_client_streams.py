@@ -1,0 +1,329 @@
+"""Streams that are resumed, and the one that a server may use without being asked."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from odd_servers import (
+    NEW,
+    OLD,
+    TEXT,
+    Handshaking,
+    Modern,
+    Play,
+    Reply,
+    Request,
+    answer,
+    calling,
+    connecting,
+    done,
+    failing,
+    gets,
+    http_error,
+    odd_server,
+    over,
+)
+from talking import client, models, named, notification, pkg, run, runtime
+from talking import request as request_as_json
+
+
+def noted(monkeypatch: pytest.MonkeyPatch, module: str) -> list[float]:
+    """How long this module would have waited, had it not been kept from it."""
+    waited: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        waited.append(seconds)
+        await asyncio.sleep(0)
+
+    monkeypatch.setattr(runtime(f"http.client.{module}"), "sleep", sleep)
+    return waited
+
+
+class TestResumption:
+    """Streams that end before their answer (2025-11-25, "Resumability and Redelivery")."""
+
+    @staticmethod
+    def play(primed: Play, resumed: Play) -> Play:
+        async def listen(request: Request, reply: Reply) -> None:
+            if "last-event-id" in request.headers:
+                await resumed(request, reply)
+            else:
+                await reply.send(405)
+
+        return Handshaking(primed, listen, session="s")
+
+    @staticmethod
+    async def priming(request: Request, reply: Reply) -> None:
+        await reply.stream()
+        await reply.event(id="p-1", retry=1)
+
+    def test_a_primed_stream_is_resumed_from_its_last_event(self) -> None:
+        ids: list[Any] = []
+
+        async def primed(request: Request, reply: Reply) -> None:
+            ids.append(request)
+            await self.priming(request, reply)
+            await reply.event(notification("notifications/tools/list_changed"), id="p-2")
+
+        async def resumed(request: Request, reply: Reply) -> None:
+            await reply.stream()
+            await reply.event(answer(ids[0], TEXT), id="p-3")
+
+        seen = calling(self.play(primed, resumed))
+        assert gets(seen) == [None, "p-2"]
+        assert seen[-2].headers["mcp-session-id"] == "s"
+        assert seen[-2].headers["accept"] == "text/event-stream"
+
+    @pytest.mark.parametrize(("retry", "seconds"), [(500, 0.5), (70_000, 70.0), (None, 1.0)])
+    def test_it_waits_as_long_as_it_was_told(
+        self, retry: int | None, seconds: float, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        waited = noted(monkeypatch, "exchange")
+        calls: list[Request] = []
+
+        async def primed(request: Request, reply: Reply) -> None:
+            calls.append(request)
+            await reply.stream()
+            await reply.event(id="1", retry=retry)
+
+        async def resumed(request: Request, reply: Reply) -> None:
+            await reply.stream()
+            await reply.event(answer(calls[0], TEXT))
+
+        calling(self.play(primed, resumed))
+        assert waited == [seconds]
+
+    def test_a_stream_may_be_resumed_as_often_as_it_brings_something_new(self) -> None:
+        calls: list[Request] = []
+
+        async def primed(request: Request, reply: Reply) -> None:
+            calls.append(request)
+            await self.priming(request, reply)
+
+        async def resumed(request: Request, reply: Reply) -> None:
+            at = int(request.headers["last-event-id"].removeprefix("p-"))
+            await reply.stream()
+            value = answer(calls[0], TEXT) if at == 12 else None
+            await reply.event(value, id=f"p-{at + 1}", retry=1)
+
+        seen = calling(self.play(primed, resumed))
+        assert gets(seen) == [None, *(f"p-{at}" for at in range(1, 13))]
+
+    @pytest.mark.parametrize(("id", "sent"), [("é世", "é世".encode()), ("a b", b"a b")])
+    def test_an_id_may_be_any_text(self, id: str, sent: bytes) -> None:
+        calls: list[Request] = []
+
+        async def primed(request: Request, reply: Reply) -> None:
+            calls.append(request)
+            await reply.stream()
+            await reply.event(id=id, retry=1)
+
+        async def resumed(request: Request, reply: Reply) -> None:
+            assert request.headers["last-event-id"].encode("latin-1") == sent
+            await reply.stream()
+            await reply.event(answer(calls[0], TEXT))
+
+        calling(self.play(primed, resumed))
+
+    @pytest.mark.parametrize("how", ["nothing", "the same id", "503", "hang up"])
+    def test_a_stream_that_brings_nothing_new_is_given_up(self, how: str) -> None:
+        async def resumed(request: Request, reply: Reply) -> None:
+            if how == "503":
+                await reply.send(503)
+            elif how == "hang up":
+                reply.hang_up()
+            else:
+                await reply.stream()
+                if how == "the same id":
+                    await reply.event(id="p-1")
+
+        raised, seen = failing(self.play(self.priming, resumed), pytest.raises(pkg.Disconnected))
+        assert "nothing new in 5 more connections" in str(raised)
+        assert gets(seen) == [None, *["p-1"] * 5]
+
+    @pytest.mark.parametrize("status", [400, 401, 404, 405])
+    def test_a_server_that_does_not_resume_says_so(self, status: int) -> None:
+        async def resumed(request: Request, reply: Reply) -> None:
+            await reply.send(status)
+
+        _, seen = failing(self.play(self.priming, resumed), http_error(status))
+        assert gets(seen) == [None, "p-1"]
+
+    @pytest.mark.parametrize("event", [{}, {"retry": 1}, {"id": ""}, {"id": "\x1b"}])
+    def test_a_stream_without_ids_is_lost_at_once(self, event: dict[str, Any]) -> None:
+        async def primed(request: Request, reply: Reply) -> None:
+            await reply.stream()
+            await reply.event(notification("notifications/tools/list_changed"), **event)
+
+        _, seen = failing(self.play(primed, done), pytest.raises(pkg.Disconnected))
+        assert gets(seen) == [None]
+
+    def test_SC13_in_the_stateless_era_no_stream_is_resumed(self) -> None:
+        raised, seen = failing(Modern(self.priming), pytest.raises(pkg.Disconnected), NEW)
+        assert "ended before tools/call was answered" in str(raised)
+        assert gets(seen) == []
+
+
+class TestListener:
+    """The stream that a server may use without being asked."""
+
+    def test_a_request_on_it_is_answered_whatever_its_id(self) -> None:
+        answered = asyncio.Event()
+        posts: list[Request] = []
+
+        class Asking(Handshaking):
+            async def __call__(self, request: Request, reply: Reply) -> None:
+                if request.verb == "POST" and not request.method:
+                    posts.append(request)
+                    answered.set()
+                await super().__call__(request, reply)
+
+        async def listen(request: Request, reply: Reply) -> None:
+            await reply.stream()
+            schema: dict[str, Any] = {"type": "object", "properties": {}}
+            asked = request_as_json("elicitation/create", 0, message="Who?", requestedSchema=schema)
+            await reply.event(asked)
+            await reply.gone()
+
+        async def call(request: Request, reply: Reply) -> None:
+            await answered.wait()
+            await done(request, reply)
+
+        m = models(OLD)
+
+        async def on_elicit(self: Any, params: Any) -> Any:
+            return m.ElicitResult(action="decline")
+
+        async def script() -> None:
+            ours = client(OLD, on_elicit=on_elicit)
+            async with (
+                odd_server(Asking(call, listen, session="s")) as server,
+                over(server.url, ours),
+            ):
+                await ours.call_tool(named(OLD, "x"))
+                (get,) = server.seen("GET")
+                assert get.headers["mcp-session-id"] == "s"
+            (post,) = posts
+            assert post.value == {"jsonrpc": "2.0", "id": 0, "result": {"action": "decline"}}
+            assert post.headers["mcp-session-id"] == "s"
+
+        run(script())
+
+    def test_calls_wait_until_the_server_has_answered_whether_there_is_one(self) -> None:
+        order: list[str] = []
+
+        async def listen(request: Request, reply: Reply) -> None:
+            for _ in range(20):
+                await asyncio.sleep(0)
+            order.append("GET")
+            await reply.send(405)
+
+        async def call(request: Request, reply: Reply) -> None:
+            order.append("call")
+            await done(request, reply)
+
+        calling(Handshaking(call, listen))
+        assert order == ["GET", "call"]
+
+    @pytest.mark.parametrize("status", [200, 204, 400, 401, 403, 404, 405, 406])
+    def test_a_server_without_one_is_not_asked_again(self, status: int) -> None:
+        async def listen(request: Request, reply: Reply) -> None:
+            await reply.send(status)
+
+        async def script() -> None:
+            async with (
+                odd_server(Handshaking(listen=listen, session="s")) as server,
+                connecting(server.url) as ours,
+            ):
+                await ours.call_tool(named(OLD, "x"))
+                assert len(server.seen("GET")) == 1
+                # Nobody is left who could ask.
+                names = [repr(task.get_coro()) for task in asyncio.all_tasks()]
+                assert not [name for name in names if "Listener" in name]
+
+        run(script())
+
+    def test_it_waits_longer_and_longer_while_that_fails(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        waited = noted(monkeypatch, "listener")
+
+        async def listen(request: Request, reply: Reply) -> None:
+            await reply.send(503 if len(waited) < 8 else 405)
+
+        async def script() -> None:
+            async with odd_server(Handshaking(listen=listen)) as server, connecting(server.url):
+                while len(server.seen("GET")) < 9:
+                    await asyncio.sleep(0)
+                assert waited == [1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0, 30.0]
+
+        run(script())
+
+    def test_it_is_opened_again_from_where_it_broke(self) -> None:
+        come: list[Request] = []
+        third = asyncio.Event()
+
+        async def listen(request: Request, reply: Reply) -> None:
+            come.append(request)
+            if len(come) == 2:
+                await reply.send(503)
+                return
+            await reply.stream()
+            await reply.event(id="g-1", retry=1)
+            if len(come) == 3:
+                third.set()
+                await reply.gone()
+
+        async def script() -> None:
+            async with odd_server(Handshaking(listen=listen)) as server, connecting(server.url):
+                await third.wait()
+                assert gets(come) == [None, "g-1", "g-1"]
+
+        run(script())
+
+    def test_where_it_broke_may_be_forgotten_and_it_is_opened_anew(self) -> None:
+        come: list[Request] = []
+        changed = asyncio.Event()
+
+        async def listen(request: Request, reply: Reply) -> None:
+            come.append(request)
+            if "last-event-id" in request.headers:
+                await reply.send(400)
+                return
+            await reply.stream()
+            await reply.event(id="g-1", retry=1)
+            if len(come) > 1:
+                await reply.event(notification("notifications/tools/list_changed"))
+                await reply.gone()
+
+        async def on_tool_list_changed(self: Any, params: Any) -> None:
+            changed.set()
+
+        async def script() -> None:
+            ours = client(OLD, on_tool_list_changed=on_tool_list_changed)
+            async with odd_server(Handshaking(listen=listen)) as server, over(server.url, ours):
+                await changed.wait()
+                assert gets(come) == [None, "g-1", None]
+
+        run(script())
+
+    @pytest.mark.parametrize("bad", [b"data: {\n\n", b"data: []\n\n", b"event: x\ndata: {}\n\n"])
+    def test_what_is_no_message_is_passed_over(self, bad: bytes) -> None:
+        changed = asyncio.Event()
+
+        async def listen(request: Request, reply: Reply) -> None:
+            await reply.stream()
+            await reply.raw(bad)
+            await reply.event(notification("notifications/tools/list_changed"))
+            await reply.gone()
+
+        async def on_tool_list_changed(self: Any, params: Any) -> None:
+            changed.set()
+
+        async def script() -> None:
+            ours = client(OLD, on_tool_list_changed=on_tool_list_changed)
+            async with odd_server(Handshaking(listen=listen)) as server, over(server.url, ours):
+                await changed.wait()
+                assert ours.revision == OLD
+
+        run(script())
