@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     )
     from ._runtime.errors import (
         Disconnected as Disconnected,
+        HttpError as HttpError,
         InvalidParams as InvalidParams,
         LocalError as LocalError,
         McpError as McpError,
@@ -35,6 +36,35 @@ if TYPE_CHECKING:
     )
     from ._runtime.handlers import (
         handles as handles,
+    )
+    from ._runtime.http.client.connect import (
+        connect_http as connect_http,
+        open_http as open_http,
+    )
+    from ._runtime.http.options import (
+        HttpOptions as HttpOptions,
+    )
+    from ._runtime.http.server.app import (
+        HttpApp as HttpApp,
+        http_app as http_app,
+    )
+    from ._runtime.http.server.authentication import (
+        Authentication as Authentication,
+        Principal as Principal,
+        ProtectedResource as ProtectedResource,
+        known_tokens as known_tokens,
+    )
+    from ._runtime.http.server.events import (
+        EventStore as EventStore,
+        MemoryEventStore as MemoryEventStore,
+        StoredEvent as StoredEvent,
+    )
+    from ._runtime.http.server.records import (
+        SessionRecord as SessionRecord,
+        SessionStore as SessionStore,
+    )
+    from ._runtime.http.server.run import (
+        run_http as run_http,
     )
     from ._runtime.memory import (
         connect_in_memory as connect_in_memory,
@@ -81,8 +111,13 @@ if TYPE_CHECKING:
     from .translate import translate as translate
 
 __all__ = [
+    "Authentication",
     "Bridge",
     "Disconnected",
+    "EventStore",
+    "HttpApp",
+    "HttpError",
+    "HttpOptions",
     "InvalidParams",
     "LineProtocol",
     "LineTransport",
@@ -90,29 +125,40 @@ __all__ = [
     "Loss",
     "Lost",
     "McpError",
+    "MemoryEventStore",
     "MethodNotFound",
     "MissingCapability",
     "MissingClientCapability",
     "NegotiationError",
     "Opener",
     "Options",
+    "Principal",
     "Progress",
+    "ProtectedResource",
     "ProtocolError",
     "REVISIONS",
     "Received",
     "RemoteError",
     "RequestTimeout",
+    "SessionRecord",
+    "SessionStore",
+    "StoredEvent",
     "Translated",
     "Transport",
     "Untranslatable",
     "Verdict",
     "connect",
+    "connect_http",
     "connect_in_memory",
     "handles",
+    "http_app",
+    "known_tokens",
     "launch",
     "load",
+    "open_http",
     "open_stdio",
     "page",
+    "run_http",
     "run_stdio",
     "serve",
     "serve_stdio",
@@ -147,6 +193,7 @@ def load(revision: str) -> ModuleType:
 _ELSEWHERE = {
     "connect": "connect",
     "Disconnected": "errors",
+    "HttpError": "errors",
     "InvalidParams": "errors",
     "LocalError": "errors",
     "McpError": "errors",
@@ -158,6 +205,21 @@ _ELSEWHERE = {
     "RemoteError": "errors",
     "RequestTimeout": "errors",
     "handles": "handlers",
+    "connect_http": "http.client.connect",
+    "open_http": "http.client.connect",
+    "HttpOptions": "http.options",
+    "HttpApp": "http.server.app",
+    "http_app": "http.server.app",
+    "Authentication": "http.server.authentication",
+    "Principal": "http.server.authentication",
+    "ProtectedResource": "http.server.authentication",
+    "known_tokens": "http.server.authentication",
+    "EventStore": "http.server.events",
+    "MemoryEventStore": "http.server.events",
+    "StoredEvent": "http.server.events",
+    "SessionRecord": "http.server.records",
+    "SessionStore": "http.server.records",
+    "run_http": "http.server.run",
     "connect_in_memory": "memory",
     "Options": "options",
     "Progress": "options",

@@ -19,6 +19,7 @@ PROGRAMS = {
     "handshake.py": user_programs.HANDSHAKE,
     "stateless.py": user_programs.STATELESS,
     "between.py": user_programs.BETWEEN,
+    "over_http.py": user_programs.HTTP,
     "wrong.py": user_programs.WRONG,
 }
 EXPECTED = {("wrong.py", line) for line in user_programs.wrong_lines(user_programs.WRONG)}

@@ -184,6 +184,8 @@ def test_era_and_batching(revision: str) -> None:
     facts, table = _facts(revision), load(revision).methods.TABLE
     assert table.revision == revision == load(revision).REVISION
     assert table.rules.batching == bool(facts["jsonrpc"]["batching"])
+    # Streams that are closed and come back to belong to one revision (its changelog, "Minor changes", item 6).
+    assert table.rules.polling == (revision == "2025-11-25")
     # The ledgers let errors go without an id everywhere: an id that was not readable has no echo.
     assert table.rules.error_id_optional
 

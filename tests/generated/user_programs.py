@@ -205,6 +205,58 @@ if __name__ == "__main__":
     run_stdio(Asking(), revisions=REVISIONS)
 """
 
+HTTP = """
+from typing import assert_type
+
+import httpx2
+from mcp_revisions import (
+    REVISIONS,
+    Authentication,
+    Bridge,
+    HttpApp,
+    HttpOptions,
+    MemoryEventStore,
+    Principal,
+    connect_http,
+    http_app,
+    known_tokens,
+    open_http,
+    open_stdio,
+    run_http,
+)
+from mcp_revisions import v2025_11_25 as mcp
+from mcp_revisions.v2025_11_25 import models as m
+
+
+class Slow(mcp.Server):
+    async def on_call_tool(
+        self, session: mcp.Session, params: m.CallToolRequestParams
+    ) -> m.CallToolResult:
+        await session.close_stream()
+        return m.CallToolResult(content=[m.TextContent(text=session.principal or "nobody")])
+
+
+OPTIONS = HttpOptions(
+    allowed_hosts=["mcp.example.com"],
+    events=MemoryEventStore(max_events=10),
+    authentication=Authentication(verify=known_tokens({"t" * 16: Principal("ada")})),
+)
+app = http_app(Slow, revisions=REVISIONS, http=OPTIONS)
+assert_type(app, HttpApp)
+
+
+async def main(url: str) -> None:
+    async with httpx2.AsyncClient() as http, connect_http(url, mcp.Client(), http=http) as client:
+        assert_type(client, mcp.Client)
+    async with connect_http(url, as_=mcp, headers={"authorization": "Bearer x"}) as plain:
+        assert_type(plain, mcp.Client)
+    await Bridge(await open_stdio(), open_http(url)).run()
+
+
+if __name__ == "__main__":
+    run_http(Slow(), port=8001, http=OPTIONS)
+"""
+
 WRONG = """
 from mcp_revisions import v2025_11_25 as mcp
 from mcp_revisions.v2025_11_25 import methods

@@ -134,7 +134,7 @@ class Arrival:
         try:
             if isinstance(received, RemoteError):
                 raise received
-            message = jsonrpc.parse(received)
+            message = jsonrpc.parse(received) if isinstance(received, bytes) else None
             if not is_object(message) or jsonrpc.kind_of(message) not in (
                 "request",
                 "notification",

@@ -15,7 +15,7 @@ from .dispatch import Error, Result
 from .errors import Disconnected, McpError, RequestId, RequestTimeout
 from .events import Ended, Failure, Progressed
 from .options import CallOptions, Options, Progress
-from .outbox import Outbox
+from .outbox import Outgoing
 from .spec import RequestSpec
 from .tasks import Tasks
 
@@ -29,13 +29,17 @@ _LAST_WORDS: Final = 1.0
 
 
 class _Call:
-    __slots__ = ("answer", "on_progress", "sent")
+    __slots__ = ("answer", "on_progress", "sent", "way")
 
     def __init__(
-        self, answer: Future[Any], on_progress: Callable[[Progress], object] | None
+        self,
+        answer: Future[Any],
+        on_progress: Callable[[Progress], object] | None,
+        way: Outgoing,
     ) -> None:
         self.answer = answer
         self.on_progress = on_progress
+        self.way = way
         self.sent = False
 
 
@@ -55,7 +59,7 @@ class Calls:
     )
 
     def __init__(
-        self, connection: Connection, outbox: Outbox, options: Options, tasks: Tasks
+        self, connection: Connection, outbox: Outgoing, options: Options, tasks: Tasks
     ) -> None:
         self._connection = connection
         self._outbox = outbox
@@ -67,8 +71,14 @@ class Calls:
         self._timer: TimerHandle | None = None
         self._timer_at = float("inf")
 
-    async def request(self, spec: RequestSpec[P, R], params: P | None, options: CallOptions) -> R:
-        """Send a request and wait for its result.
+    async def request(
+        self,
+        spec: RequestSpec[P, R],
+        params: P | None,
+        options: CallOptions,
+        via: Outgoing | None = None,
+    ) -> R:
+        """Send a request, by another way than that of the connection if one is given, and wait.
 
         Raises `LocalError` if it may not be sent, `McpError` if the peer answers with an error,
         `RemoteError` if the answer does not fit, `RequestTimeout` and `Disconnected`. A call that
@@ -85,10 +95,11 @@ class Calls:
             progress=on_progress is not None,
         )
         answer: Future[R] = self._loop.create_future()
-        call = self._calls[id] = _Call(answer, on_progress)
+        way = self._outbox if via is None else via
+        call = self._calls[id] = _Call(answer, on_progress, way)
         try:
             self._watch()
-            await self._outbox.send(data, unless=answer)
+            await way.send(data, unless=answer)
             call.sent = True
             return await answer
         except CancelledError:
@@ -101,8 +112,9 @@ class Calls:
     def _give_up(self, id: RequestId, reason: str) -> None:
         data = self._connection.cancel(id, reason)
         # What never left needs no cancellation.
-        if data is not None and self._calls[id].sent:
-            self._outbox.put(data)
+        call = self._calls[id]
+        if data is not None and call.sent:
+            call.way.put(data)
 
     def settle(self, event: Result[Any] | Error | Failure) -> None:
         """End the call that an answer belongs to."""
@@ -115,6 +127,12 @@ class Calls:
             call.answer.set_exception(McpError(event.code, event.message, event.data))
         else:
             call.answer.set_exception(event.error)
+
+    def fail(self, id: RequestId, error: Exception) -> None:
+        """No answer will come to the request `id`, for the reason that `error` gives."""
+        call = self._calls.get(id)
+        if call is not None and not call.answer.done():
+            call.answer.set_exception(error)
 
     def progressed(self, event: Progressed) -> None:
         """Tell a call how far the peer has come."""

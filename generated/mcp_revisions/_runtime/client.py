@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, TypeVar, Unpack
 
 from . import gate
-from .dispatch import Notification, Request
+from .dispatch import Notification
 from .endpoint import Endpoint
 from .errors import InvalidAnswer, LocalError, MethodNotFound
 from .handlers import Handlers
+from .jobs import Job
 from .options import CallOptions
 from .peer import Peer
 from .probe import Verdict
@@ -156,8 +157,9 @@ class ClientSide:
         self._handlers = client.bound(revision)
         self.ways: Ways | None = None
 
-    async def serve(self, request: Request[Any], raw: Mapping[str, Any]) -> Any:
+    async def serve(self, job: Job) -> Any:
         """The result of a request that the server sends."""
+        request = job.request
         method = request.spec.method
         handler = self._handlers.get(method)
         if handler is not None:

@@ -26,7 +26,7 @@ from .dispatch import (
     read_request,
     read_result,
 )
-from .errors import InvalidAnswer, InvalidRequest, LocalError, RequestId
+from .errors import InvalidAnswer, InvalidRequest, LocalError, ProtocolError, RequestId
 from .jsonrpc import kind_of, parse, write_call, write_error, write_result
 from .jsonvalue import JSONObject, is_array
 from .meta import written
@@ -253,6 +253,17 @@ class MethodTable:
     def code_that_came(self, method: str, code: int) -> int:
         """The code, in this side's own revision, of an error that answered a method."""
         return code
+
+    def refusal(self, method: str, id: RequestId | None, error: ProtocolError) -> bytes | None:
+        """The error that answers a method; None if the revision has no words for it."""
+        code = self.code_to_send(method, error.code)
+        try:
+            return self.serialise_error(id, code, error.message, error.data)
+        except LocalError:
+            if id is None:
+                return None
+            # What a handler put beside its error has no JSON form; the error itself still has.
+            return self.serialise_error(id, code, error.message)
 
     def serialise_error(
         self, id: RequestId | None, code: int, message: str, data: Any = None

@@ -24,7 +24,7 @@ from .probe import Verdict
 from .reading import read
 from .revision import Revision, siblings
 from .tasks import Tasks
-from .transport import Opener, Received
+from .transport import ExchangingTransport, Opener, Received, Unanswered
 
 C = TypeVar("C", bound=ClientBase)
 C_co = TypeVar("C_co", bound=ClientBase, covariant=True)
@@ -141,7 +141,7 @@ class _Negotiating:
         self._faces = faces
         self._open = open
         self._options = options
-        self._negotiation = probe.Negotiation(faces.offer, verdict)
+        self._verdict = verdict
         self._dialogue: Dialogue | None = None
 
     @property
@@ -152,8 +152,11 @@ class _Negotiating:
 
     async def run(self) -> probe.Adopt:
         """Open, ask, and ask again; raises what keeps the two from agreeing."""
-        self._dialogue = Dialogue(await self._open())
-        step = self._negotiation.start()
+        transport = await self._open()
+        self._dialogue = Dialogue(transport)
+        over_http = isinstance(transport, ExchangingTransport) and transport.over_http
+        negotiation = probe.Negotiation(self._faces.offer, self._verdict, over_http=over_http)
+        step = negotiation.start()
         while True:
             match step:
                 case probe.Adopt():
@@ -165,10 +168,10 @@ class _Negotiating:
                     step = then
                 case probe.Discover(version):
                     outcome = await self._discover(version)
-                    step = self._negotiation.next(outcome)
+                    step = negotiation.next(outcome)
                 case probe.Initialize(version):
                     outcome = await self._initialize(version)
-                    step = self._negotiation.next(outcome)
+                    step = negotiation.next(outcome)
 
     async def _reopen(self) -> None:
         next_id = self.dialogue.next_id
@@ -314,6 +317,9 @@ class _Intake:
         return self._endpoint.crowded
 
     def receive(self, received: Received) -> None:
+        if isinstance(received, Unanswered):
+            self._endpoint.fail(received.id, received.error)
+            return
         try:
             if isinstance(received, RemoteError):
                 raise received

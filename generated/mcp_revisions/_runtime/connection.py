@@ -20,24 +20,23 @@ from pydantic_core import to_json
 
 from . import gate, jsonrpc
 from .codec import MethodTable
-from .dispatch import Error, Notification, Request, Result
+from .dispatch import Error, Notification, NotInRevision, Request, Result, Unfit
 from .envelope import PROGRESS_TOKEN, client_capabilities, meta_of
 from .errors import (
     InvalidAnswer,
-    InvalidParams,
     InvalidRequest,
     LocalError,
-    MethodNotFound,
     ProtocolError,
     RemoteError,
     RequestId,
 )
 from .events import Cancelled, Ended, Event, Failure, Ignored, Progressed, Refusal
+from .jsonvalue import JSONObject
 from .lifecycle import HANDSHAKE, State, advance, may_pass
 from .lifecycle import Event as Step
 from .options import FOREVER, Patience
 from .pending import Overdue, Pending
-from .spec import NotificationSpec, RequestSpec, Requirement, Role
+from .spec import NotificationSpec, RequestSpec, Role
 
 P = TypeVar("P")
 R = TypeVar("R")
@@ -199,6 +198,10 @@ class Connection:
         """Whether the peer still waits for the answer to its request `id`."""
         return id in self._open
 
+    def close(self, id: RequestId) -> None:
+        """The peer does not wait for the answer to its request `id` any more."""
+        self._open.pop(id, None)
+
     def answer(self, request: Request[Any], result: Any) -> bytes | None:
         """The result of a request that came; None if nobody waits for it any more.
 
@@ -214,14 +217,7 @@ class Connection:
         """The error that answers the request `id`; None if the revision has no words for it."""
         request = None if id is None else self._open.pop(id, None)
         method = "" if request is None else request.spec.method
-        code = self.table.code_to_send(method, error.code)
-        try:
-            return self.table.serialise_error(id, code, error.message, error.data)
-        except LocalError:
-            if id is None:
-                return None
-            # What a handler put beside its error has no JSON form; the error itself still has.
-            return self.table.serialise_error(id, code, error.message)
+        return self.table.refusal(method, id, error)
 
     # What comes.
 
@@ -275,36 +271,53 @@ class Connection:
             return answer
         return answer._replace(code=self.table.code_that_came(pending.spec.method, answer.code))
 
+    def read(self, message: JSONObject) -> Request[Any]:
+        """The request that a decoded message is, which is answered elsewhere.
+
+        Raises the `RemoteError` to answer with.
+        """
+        request = self.table.interpret(message, self.peer, self._asked_with)
+        if type(request) is not Request:
+            assert isinstance(request, (NotInRevision, Unfit))
+            raise request.error()
+        barred = self._barred(request, message)
+        if barred is not None:
+            raise barred.error
+        return request
+
     def _requested(self, request: Request[Any], message: Any) -> Event:
-        id, spec, params = request
+        id = request.id
         if id in self._open:
             return Refusal(None, InvalidRequest(f"the id {id!r} is in use", id=id))
+        barred = self._barred(request, message)
+        if barred is not None:
+            return barred
+        self._open[id] = request
+        return request
+
+    def _barred(self, request: Request[Any], message: Any) -> Refusal | None:
+        """Why a request may not be made, if it may not."""
+        id, spec, params = request
         if not self._everything_passes and not may_pass(
             self.table.rules.era, self.state, spec.phase, self.peer
         ):
             return Refusal(id, InvalidRequest(f"{spec.method} came before its time", id=id))
         if spec.requires:
-            need = gate.unmet(spec.requires, self.peer, params, self._in_force(message))
+            need = gate.unmet(spec.requires, self.peer, params, self._in_force(message, spec))
             if need is not None:
-                return self._undeclared(request, need)
-        self._open[id] = request
-        return request
+                return Refusal(id, gate.undeclared(spec.method, need, id))
+        return None
 
-    def _in_force(self, message: Any) -> Mapping[Role, Mapping[str, Any]]:
+    def _in_force(
+        self, message: Any, spec: RequestSpec[Any, Any]
+    ) -> Mapping[Role, Mapping[str, Any]]:
         if self.role == "client" or self.table.rules.era == "handshake":
+            return self.declared
+        if not gate.asks_of("client", spec):
             return self.declared
         # Nothing is remembered from one request to the next (2026-07-28, basic, "Statelessness").
         declared = dict(client_capabilities(meta_of(message)))
         return {**self.declared, "client": self.table.declared_by("client", declared)}
-
-    def _undeclared(self, request: Request[Any], need: Requirement) -> Event:
-        # A missing feature hides the whole method; a missing mode of it makes the params wrong
-        # (client/elicitation, "Error Handling"; client/roots, "Error Handling").
-        method = request.spec.method
-        if not need.when:
-            return Refusal(request.id, MethodNotFound(method, id=request.id))
-        reason = f"{method} needs {need.capability.name} here, which is not declared"
-        return Refusal(request.id, InvalidParams(reason, id=request.id))
 
     def _notified(self, notification: Notification[Any], now: float) -> Event:
         spec, params = notification

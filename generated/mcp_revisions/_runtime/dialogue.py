@@ -16,8 +16,8 @@ from pydantic_core import to_json
 from . import jsonrpc
 from .errors import Disconnected, RemoteError
 from .jsonvalue import JSONObject
-from .probe import Answered, Gone, Outcome, Refused, Silent
-from .transport import Received, Transport
+from .probe import Answered, Failed, Gone, Outcome, Refused, Silent
+from .transport import Received, Transport, Unanswered
 
 _log: Final = getLogger(__name__)
 
@@ -55,7 +55,9 @@ class Dialogue:
             self.left.extend(received)
 
     async def _read(self, received: Received, id: int) -> Outcome | None:
-        """The outcome, if this message is the answer."""
+        """The outcome, if this message is the answer, or says that there will be none."""
+        if isinstance(received, Unanswered):
+            return Failed(received.error) if received.id == id else None
         try:
             if isinstance(received, RemoteError):
                 raise received

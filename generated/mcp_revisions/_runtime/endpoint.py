@@ -5,37 +5,24 @@ and may call back to the peer that waits for it. Notifications are handled in th
 they came, and before the answers that came after them.
 """
 
-import asyncio
-from asyncio import get_running_loop
+from asyncio import CancelledError, get_running_loop
 from collections.abc import Awaitable, Callable, Mapping
 from logging import getLogger
 from typing import Any, Final, TypeVar
 
-from . import gate
+from .answering import Serve, answer_to, fault
 from .calls import Calls
 from .connection import Connection
 from .dispatch import Error, Notification, Request, Result
 from .envelope import meta_of, params_of
-from .errors import (
-    INTERNAL_ERROR,
-    Disconnected,
-    InvalidParams,
-    InvalidRequest,
-    LocalError,
-    McpError,
-    MethodNotFound,
-    MissingCapability,
-    MissingClientCapability,
-    ProtocolError,
-    RemoteError,
-)
+from .errors import Disconnected, ProtocolError, RemoteError, RequestId
 from .events import Cancelled, Ended, Event, Failure, Ignored, Progressed, Refusal
-from .jobs import Alone, Batch, Job, Jobs, Reply
+from .jobs import Alone, Batch, Gathered, Job, Jobs, Reply
 from .jsonvalue import is_array
 from .options import CallOptions, Options
-from .outbox import Outbox
-from .spec import Capability, NotificationSpec, RequestSpec
-from .tasks import Tasks
+from .outbox import Outgoing
+from .spec import NotificationSpec, RequestSpec
+from .tasks import Bell, Tasks, together
 from .translation.losses import Untranslatable
 
 P = TypeVar("P")
@@ -43,22 +30,15 @@ R = TypeVar("R")
 
 _log: Final = getLogger(__name__)
 
-# The answers that a handler may choose; any other exception is a fault whose text stays here.
-_ANSWERS: Final = (
-    McpError,
-    Untranslatable,
-    InvalidRequest,
-    MethodNotFound,
-    InvalidParams,
-    MissingClientCapability,
-)
+_BUSY: Final = fault("Too many requests at once")
+_STOPPED: Final = fault("The server is shutting down")
 
 
 class Endpoint:
     """One side of a connection in one revision.
 
-    `serve` answers a request, given its params as they came; `heed` is told of notifications
-    and gives None if nobody is interested.
+    `serve` gives the result of a request; `heed` is told of notifications and gives None if nobody
+    is interested.
     """
 
     __slots__ = (
@@ -66,6 +46,7 @@ class Endpoint:
         "_alone",
         "_calls",
         "_ended",
+        "_gone",
         "_heed",
         "_jobs",
         "_loop",
@@ -80,10 +61,10 @@ class Endpoint:
     def __init__(
         self,
         connection: Connection,
-        outbox: Outbox,
+        outbox: Outgoing,
         tasks: Tasks,
         options: Options,
-        serve: Callable[[Request[Any], Mapping[str, Any]], Awaitable[Any]],
+        serve: Serve,
         heed: Callable[[Notification[Any], Mapping[str, Any]], Awaitable[None] | None],
     ) -> None:
         self.connection = connection
@@ -97,9 +78,10 @@ class Endpoint:
         self._loop = get_running_loop()
         self._calls = Calls(connection, outbox, options, tasks)
         self._jobs = Jobs(self._respond, options.max_in_flight, tasks)
-        self._alone = Alone(outbox, self._jobs)
+        self._alone = Alone(connection, outbox, self._jobs)
         self._ended = False
-        self._abandoned = asyncio.Event()
+        self._gone = False
+        self._abandoned = Bell()
 
     def now(self) -> float:
         """The time, in seconds of a clock that does not go back."""
@@ -107,25 +89,37 @@ class Endpoint:
 
     # What this side sends.
 
-    async def request(self, spec: RequestSpec[P, R], params: P | None, options: CallOptions) -> R:
+    async def request(
+        self,
+        spec: RequestSpec[P, R],
+        params: P | None,
+        options: CallOptions,
+        via: Outgoing | None = None,
+    ) -> R:
         """Send a request and wait for its result; see `Calls.request`."""
         # From now on reading may be what a handler waits for.
         self._jobs.wake()
-        return await self._calls.request(spec, params, options)
+        return await self._calls.request(spec, params, options, via)
 
     async def notify(
-        self, spec: NotificationSpec[P], params: P | None, *, meta: bytes | None = None
+        self,
+        spec: NotificationSpec[P],
+        params: P | None,
+        *,
+        meta: bytes | None = None,
+        via: Outgoing | None = None,
     ) -> None:
-        """Send a notification; raises `LocalError` and `Disconnected`.
+        """Send a notification, by another way than the usual if one is given.
 
-        One that the peer's revision has no words for is not sent, and reported as lost.
+        One that the peer's revision has no words for is not sent, and reported as lost. Raises
+        `LocalError` and `Disconnected`.
         """
         try:
             data = self.connection.notify(spec, params, meta=meta)
         except Untranslatable as error:
             self.connection.table.lost(spec.method, error)
             return
-        await self.outbox.send(data)
+        await (self.outbox if via is None else via).send(data)
 
     # What comes.
 
@@ -144,7 +138,7 @@ class Endpoint:
             return
         events = [(self._take(member), member) for member in members]
         answered = sum(isinstance(event, (Request, Refusal)) for event, _ in events)
-        batch = Batch(self.outbox, answered)
+        batch = Batch(self.connection, self.outbox, answered)
         for event, member in events:
             self._react(event, member, batch)
 
@@ -183,8 +177,7 @@ class Endpoint:
         if self._ended:
             job.reply.skip()
         elif self._jobs.waiting >= self.options.max_waiting:
-            busy = ProtocolError("Too many requests at once", code=INTERNAL_ERROR)
-            self._answer_now(self.connection.refuse(job.request.id, busy), job.reply)
+            self._answer_now(self.connection.refuse(job.request.id, _BUSY), job.reply)
         else:
             self._jobs.start(job)
 
@@ -194,6 +187,89 @@ class Endpoint:
             self._answer_now(self.connection.refuse(refusal.id, refusal.error), reply)
         else:
             reply.skip()
+
+    # What comes, where every message brings a way for its answer along.
+
+    @property
+    def busy(self) -> bool:
+        """Whether as many requests of the peer are worked on as may be."""
+        return self._jobs.busy
+
+    def attend(self, message: object, reply: Reply) -> Awaitable[None]:
+        """Take in a message, and deal with it in the task of the caller, until it is answered."""
+        return self._attend(self._take(message), message, reply)
+
+    async def attend_batch(self, batch: list[Any], reply: Reply) -> None:
+        """The same for a batch, whose members are dealt with side by side; raises `RemoteError`."""
+        members = self.connection.table.members(batch) or []
+        events = [(self._take(member), member) for member in members]
+        gathered = Gathered(self.connection, reply)
+        await together([self._attend(event, member, gathered) for event, member in events])
+        await gathered.pass_on(reply)
+
+    async def _attend(self, event: Event, message: Any, reply: Reply) -> None:
+        if type(event) is not Request:
+            await self._attend_to_others(event, message, reply)
+            return
+        id, jobs = event.id, self._jobs
+        if jobs.busy or self._ended:
+            await self._deny(id, _BUSY, reply)
+            return
+        jobs.begin(event)
+        try:
+            job = Job(event, params_of(message), reply)
+            answer = await answer_to(job, self._serve, self.connection)
+            if answer.data is None:
+                reply.skip()
+            else:
+                await reply.answer(answer.data, answer.code)
+        except CancelledError:
+            if not jobs.was_stopped(id):
+                self.connection.close(id)
+                raise
+            reply.skip()
+        finally:
+            jobs.end(event)
+
+    async def _attend_to_others(self, event: Event, message: Any, reply: Reply) -> None:
+        if isinstance(event, Refusal):
+            _log.info("refused a message: %s", event.error)
+            await self._deny(event.id, event.error, reply)
+        else:
+            self._react(event, message, reply)
+            reply.skip()
+
+    async def _deny(self, id: RequestId | None, error: ProtocolError, reply: Reply) -> None:
+        data = self.connection.refuse(id, error)
+        if data is None:
+            reply.skip()
+        else:
+            await reply.answer(data, error.code)
+
+    def give_up(self, id: RequestId) -> None:
+        """Nobody waits for the answer to the request `id` of the peer any more: end its handler."""
+        # An answer that is on its way is not cut short.
+        if self.connection.is_open(id):
+            self.connection.close(id)
+            self._jobs.stop(id)
+
+    def stop(self) -> None:
+        """End all handlers, and begin no more."""
+        self._ended = True
+        for id in self._jobs.running:
+            self.give_up(id)
+
+    def dissolve(self) -> None:
+        """Break the ring of references that a connection is; it is not used any more.
+
+        Where each request has a connection of its own, rings would keep the collector busy.
+        """
+        del self._serve, self._heed, self._jobs, self._alone
+
+    def fail(self, id: RequestId, error: Exception) -> None:
+        """No answer will come to our request `id`, for the reason that `error` gives."""
+        self.connection.forget(id)
+        self._calls.fail(id, error)
 
     def _is_to_be_answered(self, refusal: Refusal) -> bool:
         if self.connection.role == "server":
@@ -208,61 +284,17 @@ class Endpoint:
         elif reply is self._alone:
             self.outbox.put(data)
         else:
-            self.tasks.start(reply.send(data))
+            self.tasks.start(reply.answer(data, None))
 
     async def _respond(self, job: Job) -> None:
-        data = await self._answer(job)
-        if data is None:
+        answer = await answer_to(job, self._serve, self.connection)
+        if answer.data is None:
             job.reply.skip()
             return
         try:
-            await job.reply.send(data)
+            await job.reply.answer(answer.data, answer.code)
         except Disconnected:
             _log.info("nobody is left to read the answer to %s", job.request.spec.method)
-
-    async def _answer(self, job: Job) -> bytes | None:
-        request = job.request
-        try:
-            result = await self._serve(request, job.raw)
-        except _ANSWERS as error:
-            return self._refused(request, error)
-        except MissingCapability as error:
-            return self._refused(request, self._lacking(error))
-        except (RemoteError, Disconnected) as error:
-            # The peer, who was asked something meanwhile, is at fault, and no handler.
-            _log.warning("%s was not answered: %s", request.spec.method, error)
-            return self._refused(request, _fault("Internal error"))
-        except Exception:
-            # The peer learns that something failed, never what: texts of exceptions hold secrets.
-            _log.exception("the handler of %s failed", request.spec.method)
-            return self._refused(request, _fault("Internal error"))
-        return self._written(request, result)
-
-    def _written(self, request: Request[Any], result: Any) -> bytes | None:
-        try:
-            return self.connection.answer(request, result)
-        except Untranslatable as error:
-            _log.warning("the answer to %s cannot be sent: %s", request.spec.method, error)
-            return self._refused(request, _fault(str(error)))
-        except LocalError:
-            _log.exception("the handler of %s returned what cannot be sent", request.spec.method)
-            return self._refused(request, _fault("Internal error"))
-
-    def _lacking(self, error: MissingCapability) -> ProtocolError:
-        """What to say of a capability that a handler counted on."""
-        if error.role != self.connection.peer:
-            # This side forgot to declare it, which is nobody else's business.
-            _log.error("a handler failed: %s", error)
-            return _fault("Internal error")
-        required = gate.declare([Capability(self.connection.peer, error.steps)])
-        if self.connection.table.rules.era == "stateless":
-            return MissingClientCapability(str(error), required)
-        data = {"requiredCapabilities": required}
-        return ProtocolError(str(error), code=INTERNAL_ERROR, data=data)
-
-    def _refused(self, request: Request[Any], error: ProtocolError) -> bytes | None:
-        open = self.connection.is_open(request.id)
-        return self.connection.refuse(request.id, error) if open else None
 
     def _notified(self, notification: Notification[Any], message: Any) -> None:
         work = self._heed(notification, meta_of(message))
@@ -285,24 +317,22 @@ class Endpoint:
         """The peer will send nothing more: calls that wait for it fail."""
         self._calls.abandon(error)
         self._jobs.wake()
-        self._abandoned.set()
+        self._gone = True
+        self._abandoned.ring()
 
     async def until_abandoned(self) -> None:
         """Wait until the peer will send nothing more."""
-        await self._abandoned.wait()
+        while not self._gone:
+            await self._abandoned.heard()
 
     async def finish(self, within: float) -> None:
         """Answer what is open: with results for `within` seconds, then with errors."""
         self._ended = True
-        stopped = ProtocolError("The server is shutting down", code=INTERNAL_ERROR)
         for id in await self._jobs.finish(within):
-            data = self.connection.refuse(id, stopped)
+            # The answer to one that is not open is on its way already.
+            data = self.connection.refuse(id, _STOPPED) if self.connection.is_open(id) else None
             if data is not None:
                 self.outbox.put(data)
-
-
-def _fault(message: str) -> ProtocolError:
-    return ProtocolError(message, code=INTERNAL_ERROR)
 
 
 async def _heeded(work: Awaitable[None], method: str) -> None:

@@ -8,9 +8,7 @@ here: the models have said by then whether a message is valid.
 from collections.abc import Mapping
 from typing import Any, Final
 
-from pydantic_core import to_json
-
-from .jsonvalue import is_object
+from .jsonvalue import is_object, json_text
 
 PROTOCOL_VERSION: Final = "io.modelcontextprotocol/protocolVersion"
 CLIENT_CAPABILITIES: Final = "io.modelcontextprotocol/clientCapabilities"
@@ -55,4 +53,4 @@ def client_envelope(
 
 def members(meta: Mapping[str, Any]) -> bytes:
     """The members of an object as JSON text, without the braces around them."""
-    return to_json(meta)[1:-1]
+    return json_text(meta)[1:-1]

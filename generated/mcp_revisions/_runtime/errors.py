@@ -15,6 +15,7 @@ INVALID_REQUEST: Final = -32600
 METHOD_NOT_FOUND: Final = -32601
 INVALID_PARAMS: Final = -32602
 INTERNAL_ERROR: Final = -32603
+HEADER_MISMATCH: Final = -32020
 MISSING_CLIENT_CAPABILITY: Final = -32021
 UNSUPPORTED_VERSION: Final = -32022
 
@@ -159,6 +160,15 @@ class NegotiationError(ProtocolError):
         super().__init__(message)
         self.offered: Final = tuple(offered)
         self.supported: Final = tuple(supported)
+
+
+class HttpError(RemoteError):
+    """A request was answered by an HTTP status, and by no message of the protocol."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status: Final = status
+        """The status, such as 401."""
 
 
 class RequestTimeout(LocalError, TimeoutError):

@@ -9,7 +9,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any, Final, TypeAlias
 
-from .errors import LocalError, MissingCapability
+from .errors import (
+    InvalidParams,
+    LocalError,
+    MethodNotFound,
+    MissingCapability,
+    RemoteError,
+    RequestId,
+)
 from .jsonvalue import JSONObject, is_object
 from .model import WireModel
 from .spec import Capability, Condition, NotificationSpec, RequestSpec, Requirement, Role
@@ -85,6 +92,23 @@ def _members(params: object, wanted: str) -> Mapping[str, Any]:
 def _names(cls: type[WireModel]) -> Mapping[str, str]:
     """The members of a class: the name in Python by the name on the wire."""
     return {field.alias or name: name for name, field in cls.model_fields.items()}
+
+
+def undeclared(method: str, need: Requirement, id: RequestId) -> RemoteError:
+    """What to answer to a request that needs what is not declared."""
+    # A missing feature hides the whole method; a missing mode of it makes the params wrong
+    # (client/elicitation, "Error Handling"; client/roots, "Error Handling").
+    if not need.when:
+        return MethodNotFound(method, id=id)
+    return InvalidParams(
+        f"{method} needs {need.capability.name} here, which is not declared", id=id
+    )
+
+
+@cache
+def asks_of(role: Role, spec: RequestSpec[Any, Any]) -> bool:
+    """Whether a request needs something of what `role` declares."""
+    return any(need.capability.role == role for need in spec.requires)
 
 
 def needed(requirements: Iterable[Requirement], role: Role) -> Iterator[Capability]:

@@ -15,8 +15,6 @@ from .dispatch import Request
 from .errors import INTERNAL_ERROR, Disconnected, McpError, RemoteError
 from .jsonvalue import JSONObject, is_array, is_object
 from .model import WireModel
-from .once import Once
-from .rounds import Rounds
 from .session import SessionBase
 from .tasks import together
 
@@ -50,39 +48,57 @@ async def in_rounds(handler: Handler, session: SessionBase, request: Request[Any
     """What a handler returns, or the result that asks the client what it wants to know."""
     task = current_task()
     assert task is not None
-    # Most requests ask nothing: on whose behalf they would is found out when they do.
-    round_ = inputs.read(session.raw, session.asking()) if "requestState" in session.raw else None
-    memo = None if round_ is None else round_.memo
-    limit = session.endpoint.options.max_rounds
-    done = {} if memo is None else dict(memo["done"])
-    once = Once(session.endpoint.tasks, done)
-    rounds = session.rounds = Rounds(session.asking, task, limit, once, memo)
-    if round_ is not None:
-        if memo is not None and memo["own"]:
-            rounds.learn(round_)
-        else:
-            session.inputs = round_.inputs
+    session.in_rounds(task)
+    if "requestState" in session.raw:
+        _resume(session)
     try:
-        result = await rounds.run(handler(session, request.params))
-        if not rounds.suspended:
-            return result
-        await rounds.once.settled()
-    except McpError as error:
-        if not _asked_for_urls(error, rounds):
-            raise
+        try:
+            result = await handler(session, request.params)
+        except BaseException as error:
+            if not _is_stopped(session, error):
+                raise
+        else:
+            # Most requests ask nothing.
+            if session.begun is None or not session.begun.end(None):
+                return result
+        return await _question(session, request)
     finally:
-        rounds.once.cancel()
+        if session.begun is not None:
+            session.begun.once.cancel()
+
+
+def _resume(session: SessionBase) -> None:
+    """Take in what the client answered to the round before; raises `InvalidParams`."""
+    rounds, round_ = session.rounds, inputs.read(session.raw, session.asking())
+    if rounds is None or round_ is None:
+        return
+    if round_.memo is not None:
+        rounds.remember(round_.memo)
+    if round_.memo is not None and round_.memo["own"]:
+        rounds.learn(round_)
+    else:
+        session.inputs = round_.inputs
+
+
+def _is_stopped(session: SessionBase, error: BaseException) -> bool:
+    """Whether what a handler raised means that the client has to be asked."""
+    stopped = session.begun is not None and session.begun.end(error)
+    rounds = session.rounds
+    if stopped or rounds is None or not isinstance(error, McpError) or error.code != _URLS_FIRST:
+        return stopped
+    # It says which URLs to visit first, and they can be asked for.
+    asked = [rounds.ask({"method": _ELICIT, "params": params}) for params in _urls(error)]
+    return any(asked)
+
+
+async def _question(session: SessionBase, request: Request[Any]) -> WireModel:
+    """The result that asks the client."""
+    rounds = session.rounds
+    assert rounds is not None
+    await rounds.once.settled()
     native = session.endpoint.connection.table.wire.requests[request.spec.method]
     asked: type[WireModel] = native.results[-1]
     return asked.from_wire(rounds.request())
-
-
-def _asked_for_urls(error: McpError, rounds: Rounds) -> bool:
-    """Whether an error says which URLs to visit first, and they can be asked for."""
-    if error.code != _URLS_FIRST:
-        return False
-    asked = [rounds.ask({"method": _ELICIT, "params": params}) for params in _urls(error)]
-    return any(asked)
 
 
 def _urls(error: McpError) -> list[JSONObject]:

@@ -1,26 +1,44 @@
 """Requests of the peer: handled side by side, a bounded number of them, the others in turn."""
 
-from asyncio import FIRST_COMPLETED, Event, Task, get_running_loop, wait
-from collections import deque
+from asyncio import FIRST_COMPLETED, Task, current_task, get_running_loop, wait
 from collections.abc import Callable, Coroutine, Mapping
 from functools import partial
 from typing import Any, NamedTuple, Protocol
 
+from .connection import Connection
 from .dispatch import Request
 from .errors import RequestId
-from .outbox import Outbox
-from .tasks import Tasks
+from .outbox import Outbox, Outgoing
+from .tasks import Bell, Tasks
 
 
 class Reply(Protocol):
     """Where the answer to one request goes."""
 
-    async def send(self, data: bytes, /) -> None:
-        """Take the answer; raises `Disconnected`."""
+    @property
+    def beside(self) -> Outgoing:
+        """Where that goes which belongs to the request and comes before its answer."""
+        ...
+
+    @property
+    def principal(self) -> str | None:
+        """Who made the request, where this differs from request to request."""
+        ...
+
+    def awaits(self, id: RequestId, /) -> bool:
+        """Whether the peer still waits for the answer."""
+        ...
+
+    async def answer(self, data: bytes, code: int | None, /) -> None:
+        """Take the answer, an error if it has a `code`; raises `Disconnected`."""
         ...
 
     def skip(self) -> None:
         """There will be no answer."""
+        ...
+
+    async def release(self) -> None:
+        """Let go of the connection, where the answer can be had over another one later."""
         ...
 
 
@@ -39,21 +57,28 @@ class Alone:
     time go out together.
     """
 
-    __slots__ = ("_jobs", "_outbox")
+    __slots__ = ("_jobs", "awaits", "beside")
 
-    def __init__(self, outbox: Outbox, jobs: "Jobs") -> None:
-        self._outbox = outbox
+    principal: str | None = None
+
+    def __init__(self, connection: Connection, outbox: Outgoing, jobs: "Jobs") -> None:
+        self.awaits = connection.is_open
+        self.beside = outbox
         self._jobs = jobs
 
-    async def send(self, data: bytes, /) -> None:
-        """Send the answer; raises `Disconnected`."""
-        if self._jobs.working == 1:
-            await self._outbox.send_now(data)
+    async def answer(self, data: bytes, _code: int | None, /) -> None:
+        """See `Reply.answer`."""
+        way = self.beside
+        if self._jobs.working == 1 and isinstance(way, Outbox):
+            await way.send_now(data)
         else:
-            await self._outbox.send(data)
+            await way.send(data)
 
     def skip(self) -> None:
         """Nothing has to be known about an answer that does not come."""
+
+    async def release(self) -> None:
+        """See `Reply.release`."""
 
 
 class Batch:
@@ -62,25 +87,60 @@ class Batch:
     JSON-RPC 2.0, section 6. If no member is to be answered, nothing is sent.
     """
 
-    __slots__ = ("_answers", "_missing", "_outbox")
+    __slots__ = ("_answers", "_missing", "awaits", "beside")
 
-    def __init__(self, outbox: Outbox, size: int) -> None:
-        self._outbox = outbox
+    principal: str | None = None
+
+    def __init__(self, connection: Connection, outbox: Outgoing, size: int) -> None:
+        self.awaits = connection.is_open
+        self.beside = outbox
         self._missing = size
         self._answers: list[bytes] = []
 
-    async def send(self, data: bytes) -> None:
+    async def answer(self, data: bytes, _code: int | None, /) -> None:
         """Keep an answer, or send all of them if it is the last one."""
         self._answers.append(data)
         self._missing -= 1
         if not self._missing:
-            await self._outbox.send(b"[%b]" % b",".join(self._answers))
+            await self.beside.send(b"[%b]" % b",".join(self._answers))
 
     def skip(self) -> None:
         """One answer less to wait for."""
         self._missing -= 1
         if not self._missing and self._answers:
-            self._outbox.put(b"[%b]" % b",".join(self._answers))
+            self.beside.put(b"[%b]" % b",".join(self._answers))
+
+    async def release(self) -> None:
+        """See `Reply.release`."""
+
+
+class Gathered:
+    """The way back for the members of a batch whose answers are waited for by the same task."""
+
+    __slots__ = ("_answers", "awaits", "beside", "principal")
+
+    def __init__(self, connection: Connection, reply: Reply) -> None:
+        self.awaits = connection.is_open
+        self.beside = reply.beside
+        self.principal = reply.principal
+        self._answers: list[bytes] = []
+
+    async def answer(self, data: bytes, _code: int | None, /) -> None:
+        """Keep an answer."""
+        self._answers.append(data)
+
+    def skip(self) -> None:
+        """There is one answer less."""
+
+    async def release(self) -> None:
+        """See `Reply.release`."""
+
+    async def pass_on(self, reply: Reply) -> None:
+        """Give all answers to `reply`, as one array; raises `Disconnected`."""
+        if self._answers:
+            await reply.answer(b"[%b]" % b",".join(self._answers), None)
+        else:
+            reply.skip()
 
 
 class Jobs:
@@ -95,6 +155,7 @@ class Jobs:
         "_max_running",
         "_room",
         "_running",
+        "_stopped",
         "_tasks",
         "_waiting",
         "_working",
@@ -106,11 +167,13 @@ class Jobs:
         self._handle = handle
         self._max_running = max_running
         self._tasks = tasks
-        self._running: dict[RequestId, Task[None]] = {}
+        self._running: dict[RequestId, Task[Any]] = {}
+        self._stopped: set[RequestId] | None = None
         self._working = 0
         self._beside = 0
-        self._waiting: deque[Job] = deque()
-        self._room = Event()
+        # Seldom used and never long, and there may be many connections.
+        self._waiting: list[Job] = []
+        self._room = Bell()
 
     @property
     def working(self) -> int:
@@ -134,12 +197,43 @@ class Jobs:
 
     def _ended(self, job: Job, counts: bool, task: Task[None]) -> None:
         del self._running[job.request.id]
+        if self._stopped is not None:
+            self._stopped.discard(job.request.id)
         self._working -= counts
         if task.cancelled():
             job.reply.skip()
-        self._room.set()
+        self._room.ring()
         if self._waiting and self._working < self._max_running:
-            self.start(self._waiting.popleft())
+            self.start(self._waiting.pop(0))
+
+    @property
+    def running(self) -> list[RequestId]:
+        """The requests that are worked on."""
+        return list(self._running)
+
+    @property
+    def busy(self) -> bool:
+        """Whether as many are worked on as may be."""
+        return self._working >= self._max_running
+
+    def begin(self, request: Request[Any]) -> None:
+        """The task that calls this handles a request."""
+        task = current_task()
+        assert task is not None
+        self._running[request.id] = task
+        self._working += "long_lived" not in request.spec.traits
+
+    def was_stopped(self, id: RequestId) -> bool:
+        """Whether it was `stop` that has cancelled the task, which goes on."""
+        return self._stopped is not None and id in self._stopped
+
+    def end(self, request: Request[Any]) -> None:
+        """The task that calls this has handled a request that it has begun with."""
+        task = self._running.pop(request.id)
+        self._working -= "long_lived" not in request.spec.traits
+        if self._stopped is not None and request.id in self._stopped:
+            self._stopped.discard(request.id)
+            task.uncancel()
 
     def beside(self, work: Coroutine[Any, Any, None]) -> None:
         """Do what belongs to no request, such as heeding a notification."""
@@ -148,12 +242,14 @@ class Jobs:
 
     def _one_less(self, _: Task[None]) -> None:
         self._beside -= 1
-        self._room.set()
+        self._room.ring()
 
     def stop(self, id: RequestId) -> None:
         """Cancel the job of the request `id`, whether it runs or waits."""
         task = self._running.get(id)
         if task is not None:
+            self._stopped = self._stopped or set()
+            self._stopped.add(id)
             task.cancel()
             return
         for job in self._waiting:
@@ -161,17 +257,16 @@ class Jobs:
                 self._waiting.remove(job)
                 job.reply.skip()
                 break
-        self._room.set()
+        self._room.ring()
 
     async def room(self, limit: int, reading_helps: Callable[[], bool]) -> None:
         """Wait while `limit` jobs or more have to wait, unless only reading would let one end."""
         while self.waiting >= limit and not reading_helps():
-            self._room.clear()
-            await self._room.wait()
+            await self._room.heard()
 
     def wake(self) -> None:
         """Look again whether reading helps."""
-        self._room.set()
+        self._room.ring()
 
     async def finish(self, within: float) -> list[RequestId]:
         """Wait for all jobs, at most `within` seconds; the ids of those that have not ended."""

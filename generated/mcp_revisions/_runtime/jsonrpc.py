@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, TypeAlias
 from pydantic_core import from_json, to_json
 
 from .errors import InvalidAnswer, InvalidRequest, ParseError, RequestId
-from .jsonvalue import JSONObject, is_object
+from .jsonvalue import JSONObject, is_object, json_text
 
 Kind: TypeAlias = Literal["request", "notification", "result", "error"]
 
@@ -134,4 +134,4 @@ def write_error(id: RequestId | None, code: int, message: str, data: Any = None)
     if data is not None:
         error["data"] = data
     head = b'{"jsonrpc":"2.0",' if id is None else b'{"jsonrpc":"2.0","id":%b,' % write_id(id)
-    return b'%b"error":%b}' % (head, to_json(error))
+    return b'%b"error":%b}' % (head, json_text(error))

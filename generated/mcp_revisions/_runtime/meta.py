@@ -7,9 +7,9 @@ into text that is already written. What the user has said stays, except where bo
 
 from typing import Any, Final
 
-from pydantic_core import from_json, to_json
+from pydantic_core import from_json
 
-from .jsonvalue import is_object
+from .jsonvalue import is_object, json_text
 from .model import WireModel, supplied
 
 _EMPTY: Final = b"{}"
@@ -33,7 +33,7 @@ def written(model: WireModel | None, members: bytes) -> bytes:
     given = getattr(model, "meta", None)
     if given is not None and not supplied(given):
         meta = given.to_wire() if isinstance(given, WireModel) else given
-        members = to_json({**meta, **from_json(b"{%b}" % members)})[1:-1]
+        members = json_text({**meta, **from_json(b"{%b}" % members)})[1:-1]
     body = model.__pydantic_serializer__.to_json(
         model, by_alias=True, exclude_unset=True, exclude=_META
     )
@@ -48,14 +48,14 @@ def spliced(wire: dict[str, Any], members: bytes | None) -> bytes:
     Raises `pydantic_core.PydanticSerializationError` for what has no JSON form.
     """
     if members is None:
-        return to_json(wire)
+        return json_text(wire)
     if wire.get("_meta"):
         return _merged(wire, members)
-    body = to_json({key: value for key, value in wire.items() if key != "_meta"})
+    body = json_text({key: value for key, value in wire.items() if key != "_meta"})
     return b'{"_meta":{%b}%b' % (members, b"}" if body == _EMPTY else b"," + body[1:])
 
 
 def _merged(wire: dict[str, Any], members: bytes) -> bytes:
     given = wire.get("_meta")
     own = given if is_object(given) else {}
-    return to_json({**wire, "_meta": {**own, **from_json(b"{%b}" % members)}})
+    return json_text({**wire, "_meta": {**own, **from_json(b"{%b}" % members)}})

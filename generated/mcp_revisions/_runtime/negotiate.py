@@ -10,6 +10,7 @@ basic, "_meta".
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final, TypeAlias
 
 from .envelope import CLIENT_CAPABILITIES, PROTOCOL_VERSION, meta_of
@@ -39,7 +40,7 @@ class Offered:
     era: Era
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Offer:
     """The revisions that one side allows, oldest first."""
 
@@ -47,22 +48,27 @@ class Offer:
 
     def of(self, era: Era) -> tuple[str, ...]:
         """The revisions of one era, newest first."""
-        return tuple(one.id for one in reversed(self.revisions) if one.era == era)
+        return self.handshake if era == "handshake" else self.stateless
 
-    @property
+    # Asked for with each message, so found out once.
+
+    @cached_property
     def handshake(self) -> tuple[str, ...]:
         """Those that begin with a handshake, newest first."""
-        return self.of("handshake")
+        return self._of("handshake")
 
-    @property
+    @cached_property
     def stateless(self) -> tuple[str, ...]:
-        """Those that need none, newest first; what `server/discover` names."""
-        return self.of("stateless")
+        """Those that need none, newest first."""
+        return self._of("stateless")
 
-    @property
+    @cached_property
     def all(self) -> tuple[str, ...]:
-        """All of them, newest first; what a refusal names."""
+        """All of them, newest first; what `server/discover` and a refusal name."""
         return tuple(one.id for one in reversed(self.revisions))
+
+    def _of(self, era: Era) -> tuple[str, ...]:
+        return tuple(one.id for one in reversed(self.revisions) if one.era == era)
 
 
 class UnsupportedInHandshake(RemoteError):
@@ -138,13 +144,28 @@ def _stateless(message: Mapping[str, Any], meta: Mapping[str, Any], offer: Offer
         # Whatever is wrong with a notification, it is not answered.
         return Stateless(version) if version in offer.stateless else BeforeHandshake()
     id = _id_of(message)
+    version = named(meta, id)
+    check_offered(version, offer, id)
+    return Stateless(version)
+
+
+def named(meta: Mapping[str, Any], id: RequestId | None) -> str:
+    """The revision that a request of the stateless era names in its `_meta`.
+
+    Raises `InvalidParams` if it does not, or says nothing of the client's capabilities.
+    """
+    version = meta.get(PROTOCOL_VERSION)
     if not isinstance(version, str):
         raise _missing([PROTOCOL_VERSION], id)
     if not is_object(meta.get(CLIENT_CAPABILITIES)):
         raise _missing([CLIENT_CAPABILITIES], id)
+    return version
+
+
+def check_offered(version: str, offer: Offer, id: RequestId | None) -> None:
+    """Raise `UnsupportedVersion` for a revision of the stateless era that is not on offer."""
     if version not in offer.stateless:
         raise UnsupportedVersion(version, offer.all, id=id)
-    return Stateless(version)
 
 
 def _unmarked(message: Mapping[str, Any], offer: Offer, handshaken: bool) -> Route:
@@ -154,7 +175,7 @@ def _unmarked(message: Mapping[str, Any], offer: Offer, handshaken: bool) -> Rou
         if handshaken:
             raise InvalidRequest("the handshake was made already", id=id)
         if not offer.handshake:
-            raise UnsupportedVersion(_requested(message), offer.all, id=id)
+            raise no_handshake(message, offer)
         return Initialize()
     if not is_request:
         return _HANDSHAKE if handshaken else BeforeHandshake()
@@ -166,6 +187,11 @@ def _unmarked(message: Mapping[str, Any], offer: Offer, handshaken: bool) -> Rou
         # What a server of the handshake era makes of a probe: a method it does not have.
         raise MethodNotFound(method, id=id)
     raise InvalidRequest(f"{method} came before initialize", id=id)
+
+
+def no_handshake(message: Mapping[str, Any], offer: Offer) -> UnsupportedVersion:
+    """What answers an `initialize` where no revision on offer begins with a handshake."""
+    return UnsupportedVersion(_requested(message), offer.all, id=message.get("id"))
 
 
 def _requested(message: Mapping[str, Any]) -> str:

@@ -5,8 +5,9 @@ from collections.abc import Awaitable, Callable
 from inspect import isawaitable
 from typing import Any, Final, TypeVar, cast
 
-from pydantic_core import from_json, to_json
+from pydantic_core import from_json
 
+from .jsonvalue import json_text
 from .tasks import Tasks
 
 T = TypeVar("T")
@@ -46,7 +47,7 @@ class Once:
             if isawaitable(value):
                 value = await value
             # Later rounds get it as it comes out of JSON, so the first one does, too.
-            self.done[key] = from_json(to_json(value))
+            self.done[key] = from_json(json_text(value))
         except Exception as error:
             ended.set_exception(error)
         else:

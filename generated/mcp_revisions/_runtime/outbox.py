@@ -5,12 +5,41 @@ an idle one pays for each message.
 """
 
 from asyncio import Event, Future
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from .errors import Disconnected
 from .transport import Transport
 
 _CLOSED: Final = "the connection is closed"
+
+
+class Outgoing(Protocol):
+    """A way to the peer: of a connection, or of one of its requests."""
+
+    @property
+    def full(self) -> bool:
+        """Whether whoever sends has to wait."""
+        ...
+
+    @property
+    def flooded(self) -> bool:
+        """Whether so much is waiting that nothing should be read that would have to be answered."""
+        ...
+
+    async def room(self) -> None:
+        """Wait until it is not flooded any more."""
+        ...
+
+    async def send(self, message: bytes, *, unless: Future[Any] | None = None) -> None:
+        """Put a message on its way once there is room; raises `Disconnected`.
+
+        If `unless` is done by then, nobody wants the message any more, and it is dropped.
+        """
+        ...
+
+    def put(self, message: bytes) -> None:
+        """Put a message on its way without waiting; lost if the connection is."""
+        ...
 
 
 class Outbox:
@@ -43,10 +72,7 @@ class Outbox:
         """Why nothing can be sent any more."""
 
     async def send(self, message: bytes, *, unless: Future[Any] | None = None) -> None:
-        """Put a message on its way once there is room; raises `Disconnected`.
-
-        If `unless` is done by then, nobody wants the message any more, and it is dropped.
-        """
+        """See `Outgoing.send`."""
         if self.full and unless is not None:
             unless.add_done_callback(self._look_again)
         while self.full and self.broken is None:
@@ -79,28 +105,32 @@ class Outbox:
             await self._transport.send(messages)
         except (Disconnected, OSError) as error:
             self._break(error)
+        except Exception as error:
+            # Nobody may wait for a way that has no end.
+            self._break(Disconnected(f"the transport failed: {type(error).__name__}"))
+            raise
         finally:
             self._sending = False
             self._idle.set()
 
     def put(self, message: bytes) -> None:
-        """Put a message on its way without waiting; lost if the connection is."""
+        """See `Outgoing.put`."""
         if self.broken is None and not self._closing:
             self._messages.append(message)
             self._work.set()
 
     @property
     def full(self) -> bool:
-        """Whether whoever sends has to wait."""
+        """See `Outgoing.full`."""
         return len(self._messages) >= self._limit
 
     @property
     def flooded(self) -> bool:
-        """Whether so much is waiting that nothing should be read that would have to be answered."""
+        """See `Outgoing.flooded`."""
         return len(self._messages) >= 2 * self._limit
 
     async def room(self) -> None:
-        """Wait until it is not flooded any more."""
+        """See `Outgoing.room`."""
         while self.flooded and self.broken is None:
             self._room.clear()
             await self._room.wait()
@@ -131,3 +161,21 @@ class Outbox:
         """Let `run` end once what is waiting is sent; nothing more is taken."""
         self._closing = True
         self._work.set()
+
+
+class Nowhere:
+    """A way that leads to nobody: what is to be said has to say which way it goes."""
+
+    __slots__ = ()
+
+    full = flooded = False
+
+    async def room(self) -> None:
+        """See `Outgoing.room`."""
+
+    async def send(self, message: bytes, *, unless: Future[Any] | None = None) -> None:
+        """Raise `Disconnected`."""
+        raise Disconnected("there is nobody to say this to")
+
+    def put(self, message: bytes) -> None:
+        """Lose a message."""

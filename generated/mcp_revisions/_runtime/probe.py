@@ -8,6 +8,9 @@ it, and says what to do then, until it adopts a revision or fails. Its rules:
   handshake is tried (2026-07-28, basic/transports/stdio, "Backward Compatibility");
 * silence is taken for an old server, a broken connection for nothing: the first is asked again in
   the old way, after the second a new connection is opened once;
+* over HTTP an answer may be a status, of which 4xx is an old server's; but 401 and 403 say who asks
+  and not what is asked, and they, other statuses, silence and a broken connection are reported
+  (2026-07-28, basic/transports/streamable-http, "Backward Compatibility");
 * only what the offer holds is ever adopted, and nothing is tried twice.
 """
 
@@ -16,10 +19,12 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from .errors import (
+    HEADER_MISMATCH,
     INVALID_PARAMS,
     MISSING_CLIENT_CAPABILITY,
     UNSUPPORTED_VERSION,
     Disconnected,
+    HttpError,
     InvalidAnswer,
     McpError,
     NegotiationError,
@@ -108,23 +113,39 @@ class Gone:
     reason: str
 
 
-Outcome: TypeAlias = Answered | Refused | Silent | Gone
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """There will be no answer, for this reason; the connection goes on."""
+
+    error: Exception
+
+
+Outcome: TypeAlias = Answered | Refused | Silent | Gone | Failed
 
 # On stdio -32020 is no sign of the stateless era: it is about headers (basic, "Error Codes").
 _MODERN_ERRORS: Final = frozenset({UNSUPPORTED_VERSION, MISSING_CLIENT_CAPABILITY})
+_MODERN_OVER_HTTP: Final = _MODERN_ERRORS | {HEADER_MISMATCH}
+
+# They are about who asks, and would answer any request alike.
+_ABOUT_THE_CLIENT: Final = frozenset({401, 403})
 
 
 class Negotiation:
     """Finds out what to speak with one server, within `offer`; `known` is an earlier verdict."""
 
-    def __init__(self, offer: Offer, known: Verdict | None = None) -> None:
+    def __init__(
+        self, offer: Offer, known: Verdict | None = None, *, over_http: bool = False
+    ) -> None:
         if not offer.revisions:
             raise ValueError("a client needs at least one revision")
         self._offer = offer
+        self._over_http = over_http
+        self._modern_errors = _MODERN_OVER_HTTP if over_http else _MODERN_ERRORS
         fits = known is not None and known.revision in offer.of(known.era)
         self._known = known if fits else None
         self._asked: Ask | None = None
         self._tried: set[Ask] = set()
+        self._corrections: set[str] = set()
         self._restarted = False
         self._probed_again = False
 
@@ -150,6 +171,9 @@ class Negotiation:
 
     def next(self, outcome: Outcome) -> Step:
         """What to do after `outcome` came of the last step, which was to ask something."""
+        inconclusive = self._inconclusive(outcome)
+        if inconclusive is not None:
+            return Fail(inconclusive)
         step = self._judge(outcome)
         if isinstance(step, Fail) and self._known is not None:
             # What was known has proved wrong; what is found out now may be something else.
@@ -160,6 +184,19 @@ class Negotiation:
             assert isinstance(fresh, (Discover, Initialize))
             return Restart(fresh)
         return step
+
+    def _inconclusive(self, outcome: Outcome) -> Exception | None:
+        """What says nothing about the server's era, neither for what is known nor against it."""
+        match outcome:
+            case Silent(seconds) if self._over_http:
+                method = "server/discover" if isinstance(self._asked, Discover) else "initialize"
+                return RequestTimeout(method, seconds)
+            case Gone(reason) if self._over_http:
+                return Disconnected(reason)
+            case Failed(error) if not _is_refusal(error):
+                return error
+            case _:
+                return None
 
     def _judge(self, outcome: Outcome) -> Step:
         if isinstance(self._asked, Discover):
@@ -175,10 +212,12 @@ class Negotiation:
                 supported = _names(result, "supportedVersions")
                 # An old server might answer anything to what it does not know.
                 return self._old() if supported is None else self._choose(result, supported)
-            case Refused(code, _, data) if code in _MODERN_ERRORS:
+            case Refused(code, _, data) if code in self._modern_errors:
                 return self._corrected(version, outcome, _names(data, "supported") or ())
             case Refused() | Silent():
                 return self._old()
+            case Failed(error):
+                return self._old(f" ({error})")
             case Gone(reason):
                 return self._gone(reason)
 
@@ -189,13 +228,21 @@ class Negotiation:
         return self._common_handshake(supported)
 
     def _corrected(self, version: str, refused: Refused, supported: Sequence[str]) -> Step:
-        if refused.code == MISSING_CLIENT_CAPABILITY:
-            # Everything this client can do was declared already.
+        if refused.code in (MISSING_CLIENT_CAPABILITY, HEADER_MISMATCH):
+            # Everything this client can do was declared already, and its fields repeat its message.
             return Fail(McpError(refused.code, refused.message, refused.data))
         for other in self._offer.stateless:
-            if other in supported and Discover(other) not in self._tried:
+            if other in supported and self._may_correct_to(other):
+                self._corrections.add(other)
                 return self._ask(Discover(other))
         return self._common_handshake(supported)
+
+    def _may_correct_to(self, version: str) -> bool:
+        if self._over_http:
+            # Behind one URL there may be several servers: one of them may have refused what the
+            # others support. Each revision is asked for once more.
+            return version not in self._corrections
+        return Discover(version) not in self._tried
 
     def _common_handshake(self, supported: Sequence[str]) -> Step:
         """Listed revisions that begin with a handshake can only be had by one."""
@@ -212,12 +259,12 @@ class Negotiation:
 
     # The handshake era.
 
-    def _old(self) -> Step:
+    def _old(self, because: str = "") -> Step:
         """The server is not of the stateless era."""
         if not self._offer.handshake:
             ours = ", ".join(self._offer.all)
             message = f"the server knows only revisions with a handshake; the client allows {ours}"
-            return Fail(NegotiationError(message, self._offer.all))
+            return Fail(NegotiationError(message + because, self._offer.all))
         return self._ask(Initialize(self._offer.handshake[0]))
 
     def _gone(self, reason: str) -> Step:
@@ -237,6 +284,8 @@ class Negotiation:
                 return Fail(RequestTimeout("initialize", seconds))
             case Gone(reason):
                 return Fail(Disconnected(reason))
+            case Failed(error):
+                return Fail(error)
 
     def _adopted(self, result: object) -> Step:
         agreed = result.get("protocolVersion") if is_object(result) else None
@@ -262,6 +311,14 @@ class Negotiation:
                         return Restart(self._ask(ask))
             return Fail(self._nothing_in_common(supported))
         return Fail(McpError(refused.code, refused.message, refused.data))
+
+
+def _is_refusal(error: Exception) -> bool:
+    """Whether the server has said by a status that it does not understand what it was asked."""
+    if not isinstance(error, HttpError) or error.status in _ABOUT_THE_CLIENT:
+        return False
+    # A success without a message is no answer of the stateless era either.
+    return 200 <= error.status < 300 or 400 <= error.status < 500
 
 
 def _names(value: object, member: str) -> Sequence[str] | None:

@@ -5,23 +5,19 @@ and beside them one handshake (2026-07-28, basic/versioning, "Backward Compatibi
 are in `negotiate`; this module keeps the sides they choose between.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from logging import getLogger
 from typing import TYPE_CHECKING, Any, Final
 
 from . import jsonrpc, negotiate
+from .admission import admitted
 from .connection import CANCELLED, Connection
-from .dispatch import Request
-from .envelope import SERVER_INFO, client_envelope, members
 from .errors import InvalidRequest, RemoteError
-from .events import Refusal
-from .faces import Face, Faces
+from .faces import Faces
 from .jsonvalue import JSONObject, is_array, is_object
-from .lifecycle import Event as Step
-from .lifecycle import State
-from .model import WireModel
+from .outbox import Outgoing
+from .repertoire import Repertoire
 from .side import Shared, Side
-from .spec import Role
 from .transport import Received
 
 if TYPE_CHECKING:
@@ -33,10 +29,18 @@ _log: Final = getLogger(__name__)
 class Reception:
     """Takes in what a client sends, and hands it to the server that has a face for it."""
 
-    def __init__(self, faces: "Faces[ServerBase[Any]]", shared: Shared) -> None:
+    def __init__(
+        self,
+        faces: "Faces[ServerBase[Any]]",
+        shared: Shared,
+        outbox: Outgoing,
+        principal: str | None = None,
+    ) -> None:
         self._faces = faces
         self._offer = faces.offer
         self._shared = shared
+        self._outbox = outbox
+        self._principal = principal
         self.sides: list[Side] = []
         """All sides that have been needed so far."""
         self._session: Side | None = None
@@ -61,7 +65,8 @@ class Reception:
         try:
             if isinstance(received, RemoteError):
                 raise received
-            self._receive(jsonrpc.parse(received))
+            if isinstance(received, bytes):
+                self._receive(jsonrpc.parse(received))
         except RemoteError as error:
             self._refuse(error)
 
@@ -97,7 +102,7 @@ class Reception:
     def _before(self, message: JSONObject) -> None:
         """What is answered before any handshake is a ping; notifications are ignored."""
         if jsonrpc.kind_of(message) == "request":
-            self._shared.outbox.put(jsonrpc.write_result(message["id"], b"{}"))
+            self._outbox.put(jsonrpc.write_result(message["id"], b"{}"))
 
     def _cancelled(self, message: JSONObject) -> None:
         # It belongs to the era of the request it names, and carries no mark of its own.
@@ -119,60 +124,25 @@ class Reception:
     def _initialize(self, message: JSONObject) -> None:
         jsonrpc.kind_of(message)
         revision = negotiate.answer_initialize(message.get("params"), self._offer, message["id"])
-        face = self._faces[revision]
-        declared: dict[Role, Mapping[str, Any]] = {"server": face.side.declaration(), "client": {}}
-        connection = Connection(face.table, "server", declared, state=State.NEW)
-        event = connection.take(message)
-        if not isinstance(event, Request):
-            raise event.error if isinstance(event, Refusal) else InvalidRequest("no handshake")
-        connection.step(Step.INITIALIZE)
-        self._acquainted(connection, face, message["params"])
-        data = connection.answer(event, self._welcome(event, face))
-        connection.step(Step.INITIALIZE_ACCEPTED)
-        self._session = Side(face, connection, self._shared)
-        self.sides.append(self._session)
-        if data is not None:
-            self._shared.outbox.put(data)
+        repertoire = self._shared.repertoire(self._faces[revision])
+        connection, answer = admitted(repertoire, message)
+        self._session = self._side(repertoire, connection)
+        if answer is not None:
+            self._outbox.put(answer)
 
-    @staticmethod
-    def _acquainted(
-        connection: Connection, face: "Face[ServerBase[Any]]", params: JSONObject
-    ) -> None:
-        """Remember what the client has said of itself."""
-        table, own = face.table, face.side.TABLE
-        capabilities = table.declared_by("client", params["capabilities"])
-        info = table.called(params["clientInfo"])
-        connection.declared["client"] = capabilities
-        connection.identity = {"client": info, "server": face.identity}
-        if own.rules.era == "stateless":
-            # Handlers of the stateless era find it in each request.
-            connection.table = table.presuming(client_envelope(own.revision, capabilities, info))
-
-    @staticmethod
-    def _welcome(request: Request[Any], face: "Face[ServerBase[Any]]") -> Any:
-        result: JSONObject = {
-            "protocolVersion": face.table.revision,
-            "capabilities": face.declared,
-            "serverInfo": face.identity,
-        }
-        instructions: str | None = getattr(face.side, "instructions", None)
-        if instructions is not None:
-            result["instructions"] = instructions
-        welcome: type[WireModel] = request.spec.results[0]
-        return welcome.from_wire(result)
+    def _side(self, repertoire: Repertoire, connection: Connection) -> Side:
+        side = Side(repertoire, connection, self._shared, self._outbox)
+        side.endpoint.principal = self._principal
+        side.enter()
+        self.sides.append(side)
+        return side
 
     def _stateless_side(self, revision: str) -> Side:
         side = self._stateless.get(revision)
         if side is None:
-            face = self._faces[revision]
-            declared: dict[Role, Mapping[str, Any]] = {
-                "server": face.side.declaration(),
-                "client": {},
-            }
-            connection = Connection(face.table, "server", declared)
-            connection.signature = members({SERVER_INFO: face.identity})
-            side = self._stateless[revision] = Side(face, connection, self._shared)
-            self.sides.append(side)
+            repertoire = self._shared.repertoire(self._faces[revision])
+            side = self._side(repertoire, repertoire.connection())
+            self._stateless[revision] = side
         return side
 
     def _refuse(self, error: RemoteError) -> None:
@@ -180,7 +150,7 @@ class Reception:
         if error.id is None and not self._may_lack_id():
             return
         data = jsonrpc.write_error(error.id, error.code, error.message, error.data)
-        self._shared.outbox.put(data)
+        self._outbox.put(data)
 
     def _may_lack_id(self) -> bool:
         if self._session is not None:

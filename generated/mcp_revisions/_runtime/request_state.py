@@ -20,6 +20,7 @@ from typing import Any, Final, NamedTuple
 from pydantic_core import from_json, to_json
 
 from .errors import InvalidParams, LocalError
+from .jsonvalue import json_text
 
 # Version of the format, then when it lapses, in whole seconds.
 _HEAD: Final = Struct(">BQ")
@@ -81,7 +82,7 @@ class StateSeal:
         `pydantic_core.PydanticSerializationError` for what has no JSON form.
         """
         head = _HEAD.pack(_VERSION, int(self._clock() + self._lifetime))
-        body = head + to_json(value)
+        body = head + json_text(value)
         sealed = urlsafe_b64encode(self._mac(body, bearer) + body).rstrip(b"=")
         if len(sealed) > _LONGEST:
             raise LocalError(f"the state of a request has more than {_LONGEST} characters")

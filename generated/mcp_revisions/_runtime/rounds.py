@@ -11,7 +11,7 @@ taken for one to something else. The same question asked twice is two questions.
 """
 
 from asyncio import CancelledError, Future, Task, get_running_loop
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from hashlib import sha256
 from json import dumps
 from typing import Any, Final
@@ -20,8 +20,6 @@ from .errors import INTERNAL_ERROR, LocalError, McpError
 from .inputs import Asking, Round, ask
 from .jsonvalue import JSONObject
 from .once import Once
-
-_NEW: Final[Mapping[str, Any]] = {"round": 0, "answers": {}, "done": {}}
 
 # How often others get a turn before a round ends: what is asked side by side is asked together.
 _TURNS: Final = 3
@@ -37,6 +35,7 @@ class Rounds:
         "_answers",
         "_asked",
         "_asking",
+        "_before",
         "_counts",
         "_due",
         "_limit",
@@ -54,12 +53,11 @@ class Rounds:
         task: Task[Any],
         limit: int,
         once: Once,
-        memo: Mapping[str, Any] | None = None,
     ) -> None:
-        known: Mapping[str, Any] = _NEW if memo is None else memo
-        self._number: int = known["round"]
-        self._answers: dict[str, JSONObject] = dict(known["answers"])
+        self._number = 0
+        self._answers: dict[str, JSONObject] = {}
         self.once = once
+        self._before = task.cancelling()
         self._asking = asking
         self._task = task
         self._limit = limit
@@ -70,6 +68,12 @@ class Rounds:
         self._over = False
         self.suspended = False
         """Whether the handler was stopped, so that the client can be asked."""
+
+    def remember(self, memo: Mapping[str, Any]) -> None:
+        """Go on from the round before, which has noted this."""
+        self._number = memo["round"]
+        self._answers = dict(memo["answers"])
+        self.once.done.update(memo["done"])
 
     def learn(self, round: Round) -> None:
         """Take in what the client answered to the questions of the round before."""
@@ -113,31 +117,18 @@ class Rounds:
             self._asked[key] = question
         return key in self._asked
 
-    async def run(self, work: Awaitable[Any]) -> Any:
-        """What a handler returns; None if it was stopped at a question."""
-        before = self._task.cancelling()
-        try:
-            result = await work
-        except CancelledError:
-            if not self.suspended or self._task.uncancel() > before:
-                raise
-            return None
-        except BaseException:
-            if self.suspended:
-                self._task.uncancel()
-            raise
-        finally:
-            self._close()
-        if self.suspended:
-            # It did not let itself be stopped. Without the answer its result is worth nothing.
-            self._task.uncancel()
-            return None
-        return result
-
-    def _close(self) -> None:
+    def end(self, error: BaseException | None) -> bool:
+        """The handler has ended, by `error` if it raised; whether it was stopped at a question."""
         self._over = True
         for waiting in self._waiting:
             waiting.cancel()
+        if not self.suspended:
+            return False
+        if self._task.uncancel() > self._before:
+            # Somebody else has cancelled it, too.
+            return False
+        # If it did not let itself be stopped, its result, without the answer, is worth nothing.
+        return error is None or isinstance(error, CancelledError)
 
     def request(self) -> JSONObject:
         """The result that asks the client what has been asked.

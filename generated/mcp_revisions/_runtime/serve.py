@@ -13,7 +13,6 @@ from .options import Options
 from .outbox import Outbox
 from .reading import read
 from .reception import Reception
-from .request_state import StateSeal
 from .revision import Revision
 from .server import ServerBase
 from .side import Shared
@@ -48,32 +47,38 @@ async def serve(
     closed. Raises `ValueError` if no server is given, or two of the same revision.
     """
     try:
-        faces = Faces(_by_revision(servers), revisions, options.on_loss)
-        await _serve(faces, transport, options)
+        faces = Faces(by_revision(servers), revisions, options.on_loss)
+        await serve_faces(faces, transport, options)
     finally:
         await transport.close()
 
 
-async def _serve(faces: Faces[ServerBase[Any]], transport: Transport, options: Options) -> None:
+async def serve_faces(
+    faces: Faces[ServerBase[Any]],
+    transport: Transport,
+    options: Options,
+    principal: str | None = None,
+) -> None:
+    """Serve one connection, which is not closed at the end; `principal` is whose it is."""
     tasks, outbox = Tasks(), Outbox(transport, options.max_outgoing)
-    seal = StateSeal(options.state_key, lifetime=options.state_lifetime)
-    shared = Shared(outbox, tasks, options, seal, faces.offer.stateless)
-    reception = Reception(faces, shared)
+    shared = Shared(tasks, options, faces.offer.all)
+    reception = Reception(faces, shared, outbox, principal)
     writer = asyncio.create_task(outbox.run())
     try:
         await _read(reception, transport, writer)
     finally:
-        await _finish(reception, shared, writer)
+        await _finish(reception, shared, outbox, writer)
 
 
-def _by_revision(servers: Server | Iterable[Server]) -> dict[str, ServerBase[Any]]:
+def by_revision(servers: Server | Iterable[Server]) -> dict[str, ServerBase[Any]]:
+    """The servers, made where only their class is given; raises `ValueError`, see `serve`."""
     given = servers if isinstance(servers, Iterable) else [servers]
     made = [server() if isinstance(server, type) else server for server in given]
     # Revisions are named by dates: their names sort as they were published.
-    by_revision = {server.TABLE.revision: server for server in made}
-    if len(by_revision) < len(made) or not made:
+    found = {server.TABLE.revision: server for server in made}
+    if len(found) < len(made) or not made:
         raise ValueError("serve needs at least one server, and one for a revision at most")
-    return dict(sorted(by_revision.items()))
+    return dict(sorted(found.items()))
 
 
 async def _read(reception: Reception, transport: Transport, writer: Task[None]) -> None:
@@ -94,7 +99,7 @@ async def _receive(reception: Reception, transport: Transport) -> None:
         _log.info("the connection broke: %s", error)
 
 
-async def _finish(reception: Reception, shared: Shared, writer: Task[None]) -> None:
+async def _finish(reception: Reception, shared: Shared, outbox: Outbox, writer: Task[None]) -> None:
     """End what is under way, in order: calls, streams, handlers, and then the way out."""
     gone = Disconnected("the client is gone")
     try:
@@ -104,7 +109,7 @@ async def _finish(reception: Reception, shared: Shared, writer: Task[None]) -> N
             for side in reception.sides:
                 group.create_task(side.endpoint.finish(shared.options.drain))
         await shared.tasks.cancel()
-        shared.outbox.close()
+        outbox.close()
         with suppress(TimeoutError):
             await asyncio.wait_for(asyncio.shield(writer), shared.options.drain)
     finally:

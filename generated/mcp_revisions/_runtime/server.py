@@ -33,11 +33,17 @@ class ServerBase(Handlers, Generic[SessionT]):
         return tuple(cast(SessionT, self.SESSION(side)) for side in self.sides)
 
     @property
-    def sides(self) -> list[Side]:
-        """The connections that are open, for the runtime."""
+    def sides(self) -> dict[Side, None]:
+        """The connections that are open, in the order of their opening; for the runtime."""
         # A user's __init__ need not call ours.
-        sides: list[Side] = self.__dict__.setdefault("_connections", [])
+        sides: dict[Side, None] = self.__dict__.setdefault("_connections", {})
         return sides
+
+    @property
+    def changes(self) -> dict[str, int]:
+        """How many changes were published, by method; for the runtime."""
+        changes: dict[str, int] = self.__dict__.setdefault("_changes", {})
+        return changes
 
     async def tools_list_changed(self) -> None:
         """Tell those who want to know that the list of tools has changed."""
@@ -57,7 +63,9 @@ class ServerBase(Handlers, Generic[SessionT]):
 
     async def publish(self, method: str, uri: str | None = None) -> None:
         """Tell those who want to know of a change, by the method of its notification."""
-        told = [side.publish(method, uri) for side in self.sides]
+        changes = self.changes
+        changes[method] = changes.get(method, 0) + 1
+        told = [side.publish(method, uri) for side in list(self.sides)]
         for outcome in await gather(*told, return_exceptions=True):
             # Who has gone need not be told.
             if isinstance(outcome, BaseException) and not isinstance(outcome, Disconnected):

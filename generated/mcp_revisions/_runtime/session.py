@@ -5,7 +5,9 @@ to. What it says on the way, progress and log entries, is bound to its request: 
 request is answered or cancelled.
 """
 
+from asyncio import Task
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, TypeVar, Unpack, cast
 
 from pydantic_core import PydanticSerializationError
@@ -19,12 +21,14 @@ from .jsonvalue import is_object
 from .logs import Level, passes
 from .once import Once
 from .options import CallOptions
+from .outbox import Outgoing
 from .peer import Peer
 from .rounds import Rounds
-from .spec import Era, RequestSpec, Role
+from .spec import Era, NotificationSpec, RequestSpec, Role
 from .translation.losses import Untranslatable
 
 if TYPE_CHECKING:
+    from .jobs import Reply
     from .side import Side
 
 P = TypeVar("P")
@@ -44,24 +48,43 @@ class SessionBase(Peer):
         side: "Side",
         request: Request[Any] | None = None,
         raw: Mapping[str, Any] = _NOTHING,
+        reply: "Reply | None" = None,
     ) -> None:
         self._side = side
         self._endpoint = side.endpoint
         self._request = request
+        self._reply = reply
         self.raw = raw
         """The params as they came; for the runtime."""
         self._meta = meta_in(raw)
-        self._done: float | None = None
-        self._reported = float("-inf")
-        self._once: Once | None = None
-        self.rounds: Rounds | None = None
+
+    # What most requests never need is not made for each of them.
+    _done: float | None = None
+    _reported: float = float("-inf")
+    _once: Once | None = None
+    _handled_by: Task[Any] | None = None
+
+    inputs: Inputs | None = None
+    """What the client answered to the questions of the round before; None in the first one."""
+    begun: Rounds | None = None
+    """The questions of the request, if there have been any; for the runtime."""
+
+    def in_rounds(self, task: Task[Any]) -> None:
+        """From now on, questions travel in the results of the request, which `task` handles."""
+        self._handled_by = task
+
+    @property
+    def rounds(self) -> Rounds | None:
         """The questions of the request, where they travel in its results; for the runtime."""
-        self.inputs: Inputs | None = None
-        """What the client answered to the questions of the round before; None in the first one."""
+        task = self._handled_by
+        if self.begun is None and task is not None:
+            tasks, limit = self._side.endpoint.tasks, self._side.endpoint.options.max_rounds
+            self.begun = Rounds(self.asker(), task, limit, Once(tasks))
+        return self.begun
 
     def again(self) -> Self:
         """The same session, for another run of the handler; for the runtime."""
-        session = type(self)(self._side, self._request, self.raw)
+        session = type(self)(self._side, self._request, self.raw, self._reply)
         session._once = self._once = self._once or Once(self._side.endpoint.tasks)
         session._done, session._reported = self._done, self._reported
         return session
@@ -79,7 +102,8 @@ class SessionBase(Peer):
     @property
     def principal(self) -> str | None:
         """Whom the transport has authenticated, if it does."""
-        return self._connected().principal
+        own = None if self._reply is None else self._reply.principal
+        return self._connected().principal if own is None else own
 
     async def progress(
         self, done: float, total: float | None = None, message: str | None = None
@@ -91,8 +115,8 @@ class SessionBase(Peer):
         (basic/utilities/progress, "Behavior Requirements" and "Implementation Notes").
         """
         token = self._meta.get(PROGRESS_TOKEN)
-        request, endpoint = self._request, self._connected()
-        if token is None or request is None or not endpoint.connection.is_open(request.id):
+        endpoint = self._connected()
+        if token is None or not self._is_awaited():
             return
         if self._done is not None and done <= self._done:
             return
@@ -106,7 +130,7 @@ class SessionBase(Peer):
         # The first revision has progress without words.
         if "message" in spec.params.model_fields:
             said["message"] = message
-        await endpoint.notify(spec, spec.params(**said))
+        await self.notify(spec, spec.params(**said))
 
     async def log(self, level: Level, data: Any, logger: str | None = None) -> None:
         """Send a log entry, if the client wants entries of that level.
@@ -129,9 +153,13 @@ class SessionBase(Peer):
     def _threshold(self) -> str | None:
         if self._era == "handshake":
             return self._side.level
-        open = self._request is not None and self._connected().connection.is_open(self._request.id)
         level = self._meta.get(LOG_LEVEL)
-        return level if open and isinstance(level, str) else None
+        return level if isinstance(level, str) and self._is_awaited() else None
+
+    def _is_awaited(self) -> bool:
+        """Whether the client still waits for the answer to the request, if there is one."""
+        request, reply = self._request, self._reply
+        return request is not None and reply is not None and reply.awaits(request.id)
 
     @property
     def _era(self) -> Era:
@@ -150,6 +178,24 @@ class SessionBase(Peer):
         info = self._meta.get(CLIENT_INFO)
         return connection.table.called(info) if is_object(info) else None
 
+    def _way(self) -> Outgoing | None:
+        """What belongs to a request travels with it (2025-11-25, basic/transports)."""
+        return None if self._reply is None else self._reply.beside
+
+    async def notify(self, spec: NotificationSpec[P], params: P | None) -> None:
+        """See `Peer.notify`."""
+        await self._connected().notify(spec, params, via=self._way())
+
+    async def close_stream(self) -> None:
+        """Let go of the connection that carries this request, and work on.
+
+        Over HTTP, from 2025-11-25 to before 2026-07-28, the client comes back for the answer, and
+        for what is said until then; so a long request holds no connection. Elsewhere this does
+        nothing (2025-11-25, basic/transports, "Sending Messages to the Server").
+        """
+        if self._reply is not None and self._side.endpoint.connection.table.rules.polling:
+            await self._reply.release()
+
     # What the client is asked.
 
     async def request(
@@ -163,7 +209,7 @@ class SessionBase(Peer):
         endpoint = self._side.endpoint
         if not endpoint.connection.table.rules.server_requests:
             return await self._question(spec, params)
-        answer = await endpoint.request(spec, params, options)
+        answer = await endpoint.request(spec, params, options, self._way())
         form = getattr(params, "requested_schema", None)
         if form is None or self.revision == self.TABLE.revision:
             return answer
@@ -205,9 +251,13 @@ class SessionBase(Peer):
 
     def asking(self) -> Asking:
         """On whose behalf questions are asked; raises `LocalError` without a request."""
+        return self.asker()()
+
+    def asker(self) -> Callable[[], Asking]:
+        """What says so later, and does not hold on to the session."""
         if self._request is None:
             raise LocalError("only the answer to a request can ask for input")
-        return self._side.asking(self._request.spec.method, self.raw)
+        return partial(self._side.asking, self._request.spec.method, self.raw, self.principal)
 
     def _ask(self, requests: Mapping[str, Any], state: Any) -> dict[str, Any]:
         """The members of a result that asks the client for more; see `inputs.ask`."""

@@ -17,13 +17,14 @@ from .endpoint import Endpoint
 from .envelope import SUBSCRIPTION_ID, client_capabilities, members, meta_in
 from .errors import Disconnected, McpError, MethodNotFound, RequestId
 from .faces import Face
-from .handling import ways_to_answer
 from .inputs import Asking
+from .jobs import Job, Reply
 from .lifecycle import Event as Step
 from .lifecycle import State
 from .model import WireModel
 from .options import Options
-from .outbox import Outbox
+from .outbox import Outgoing
+from .repertoire import Repertoire
 from .request_state import Bearer, StateSeal, digest_of
 from .subscriptions import Filter, Listeners
 from .tasks import Tasks
@@ -41,65 +42,94 @@ class Watch(NamedTuple):
 
 
 class Shared:
-    """What the sides of one connection have in common."""
+    """What the sides of one connection, or of all connections of a process, have in common."""
 
-    __slots__ = ("options", "outbox", "seal", "supported", "tasks")
+    __slots__ = ("_repertoires", "options", "seal", "supported", "tasks")
 
-    def __init__(
-        self,
-        outbox: Outbox,
-        tasks: Tasks,
-        options: Options,
-        seal: StateSeal,
-        supported: tuple[str, ...],
-    ) -> None:
-        self.outbox = outbox
+    def __init__(self, tasks: Tasks, options: Options, supported: tuple[str, ...]) -> None:
         self.tasks = tasks
         self.options = options
-        self.seal = seal
+        self.seal = StateSeal(options.state_key, lifetime=options.state_lifetime)
         self.supported = supported
-        """What `server/discover` names: revisions of the stateless era, newest first."""
+        """What `server/discover` names, and a refusal of any other revision: all, newest first."""
+        self._repertoires: dict[str, Repertoire] = {}
+
+    def repertoire(self, face: "Face[ServerBase[Any]]") -> Repertoire:
+        """What the server of a face can do."""
+        revision = face.table.revision
+        known = self._repertoires.get(revision)
+        if known is None or known.face is not face:
+            known = self._repertoires[revision] = Repertoire(face)
+        return known
 
 
 class Side:
     """One server, one connection, one revision."""
 
     __slots__ = (
-        "_audience",
         "_ends",
-        "_face",
         "_handlers",
+        "_listeners",
+        "_repertoire",
         "_shared",
         "_watching",
-        "_ways",
         "endpoint",
         "level",
-        "listeners",
         "server",
     )
 
     def __init__(
-        self, face: "Face[ServerBase[Any]]", connection: Connection, shared: Shared
+        self, repertoire: Repertoire, connection: Connection, shared: Shared, outbox: Outgoing
     ) -> None:
-        server = face.side
-        self.server = server
-        self._face = face
+        self.server = repertoire.server
         self.endpoint = Endpoint(
-            connection, shared.outbox, shared.tasks, shared.options, self._serve, self._heed
+            connection, outbox, shared.tasks, shared.options, self.serve, self._heed
         )
         self.level: str = "debug"
         """The least severe log entries that the client wants, in the handshake era."""
-        self.listeners = Listeners(shared.options.max_subscriptions)
         self._shared = shared
-        self._handlers = server.bound(connection.table.revision)
-        self._ways = ways_to_answer(server.TABLE, connection.table)
-        self._audience = f"{type(server).__module__}.{type(server).__qualname__}"
-        self._audience += f" {connection.table.revision}"
-        self._watching: set[str] = set()
-        self._ends: dict[RequestId, Future[None]] = {}
-        server.sides.append(self)
+        self._repertoire = repertoire
+        self._handlers = repertoire.handlers
+        # Most connections, of which there may be many, need none of these.
+        self._listeners: Listeners | None = None
+        self._watching: set[str] | None = None
+        self._ends: dict[RequestId, Future[None]] | None = None
 
-    async def _serve(self, request: Request[Any], raw: Mapping[str, Any]) -> Any:
+    def enter(self) -> None:
+        """From now on, hear of what the server publishes."""
+        self.server.sides[self] = None
+
+    @property
+    def repertoire(self) -> Repertoire:
+        """What the server can do."""
+        return self._repertoire
+
+    def answers(self, method: str) -> bool:
+        """Whether there is an answer to a method other than that it is not known."""
+        if method in self._handlers:
+            return True
+        table = self.endpoint.connection.table
+        return method in _BUILT_IN and table.request(method, "client") is not None
+
+    def leave(self) -> None:
+        """Hear of it no more."""
+        self.server.sides.pop(self, None)
+
+    @property
+    def listeners(self) -> Listeners:
+        """Who wants to know of which changes."""
+        if self._listeners is None:
+            self._listeners = Listeners(self._shared.options.max_subscriptions)
+        return self._listeners
+
+    @property
+    def subscriptions(self) -> frozenset[str]:
+        """The resources that the client wants to hear of."""
+        return frozenset() if self._listeners is None else self._listeners.uris
+
+    async def serve(self, job: Job) -> Any:
+        """The result of a request."""
+        request = job.request
         method = request.spec.method
         handler = self._handlers.get(method)
         if handler is None:
@@ -107,8 +137,8 @@ class Side:
             if built_in is None:
                 raise MethodNotFound(method)
             return await built_in(self, request)
-        session = self.server.SESSION(self, request, raw)
-        way = self._ways.get(method)
+        session = self.server.SESSION(self, request, job.raw, job.reply)
+        way = self._repertoire.ways.get(method)
         if way is None:
             result = await handler(session, request.params)
         else:
@@ -131,15 +161,27 @@ class Side:
             return None
         return handler(self.server.SESSION(self, None, {"_meta": meta}), notification.params)
 
+    async def listed(
+        self, method: str, cursor: str | None, call: Mapping[str, Any], reply: Reply
+    ) -> Mapping[str, Any]:
+        """A page of what the server lists to the sender of a call, as a JSON object."""
+        handler = self._handlers.get(method)
+        if handler is None:
+            return {}
+        session = self.server.SESSION(self, None, {"_meta": meta_in(call)}, reply)
+        params = self.server.TABLE.requests[method].params
+        page: WireModel = await handler(session, params(cursor=cursor))
+        return page.to_wire()
+
     # Questions inside results.
 
-    def asking(self, method: str, raw: Mapping[str, Any]) -> Asking:
+    def asking(self, method: str, raw: Mapping[str, Any], principal: str | None) -> Asking:
         """Who asks on behalf of a request with these params."""
         table, declared = self.endpoint.connection.table, self.endpoint.connection.declared
         stateless = table.rules.era == "stateless"
         return Asking(
             self._shared.seal,
-            Bearer(method, digest_of(raw), self.endpoint.principal, self._audience),
+            Bearer(method, digest_of(raw), principal, self._repertoire.audience),
             table.input_requests if stateless else self.server.TABLE.input_requests,
             client_capabilities(meta_in(raw)) if stateless else declared["client"],
         )
@@ -159,7 +201,7 @@ class Side:
         """What the server speaks, offers and is called (2026-07-28, server/discover)."""
         return request.spec.results[0](
             supported_versions=list(self._shared.supported),
-            capabilities=self._face.declared,
+            capabilities=self._repertoire.face.declared,
             instructions=getattr(self.server, "instructions", None),
         )
 
@@ -183,16 +225,19 @@ class Side:
         declared = endpoint.connection.declared["server"]
         wanted = Filter.of(request.params.notifications.to_wire()).honoured(declared)
         self.listeners.add(id, wanted)
-        self._ends[id] = get_running_loop().create_future()
+        self.enter()
+        self._ends = {} if self._ends is None else self._ends
+        end = self._ends[id] = get_running_loop().create_future()
         try:
             wanted = await self._watched(wanted)
             self.listeners.narrow(id, wanted)
             await self._acknowledge(id, wanted)
-            await self._ends[id]
+            await end
         finally:
             self.listeners.remove(id)
             del self._ends[id]
-            endpoint.tasks.start(self._unwatched())
+            if self._watching:
+                endpoint.tasks.start(self._unwatched())
         result: type[WireModel] = request.spec.results[0]
         return result.from_wire({"resultType": "complete", "_meta": {SUBSCRIPTION_ID: id}})
 
@@ -213,20 +258,22 @@ class Side:
             return wanted
         params = self._named(_SUBSCRIBE)
         refused: set[str] = set()
-        for uri in sorted(wanted.uris - self._watching):
-            self._watching.add(uri)
+        watching = self._watching = set() if self._watching is None else self._watching
+        for uri in sorted(wanted.uris - watching):
+            watching.add(uri)
             try:
                 await handler(self.server.SESSION(self), params(uri=uri))
             except McpError:
-                self._watching.discard(uri)
+                watching.discard(uri)
                 refused.add(uri)
         return replace(wanted, uris=wanted.uris - refused)
 
     async def _unwatched(self) -> None:
         """Tell it of those that no stream stands for any more."""
         handler = self._handlers.get(_UNSUBSCRIBE)
-        for uri in sorted(self._watching - self.listeners.uris):
-            self._watching.discard(uri)
+        watching = self._watching or set()
+        for uri in sorted(watching - self.listeners.uris):
+            watching.discard(uri)
             if handler is not None:
                 await handler(self.server.SESSION(self), self._named(_UNSUBSCRIBE)(uri=uri))
 
@@ -256,7 +303,7 @@ class Side:
         spec = connection.table.notification(method, "server")
         if spec is None:
             return
-        if self._shared.outbox.full:
+        if self.endpoint.outbox.full:
             # Whoever publishes tells many, and is not held up by one who does not read.
             _log.warning("a client does not read: %s was not sent to it", method)
             return
@@ -264,18 +311,20 @@ class Side:
         if connection.table.rules.era == "stateless":
             for id in self.listeners.matching(method, uri):
                 await self.endpoint.notify(spec, params, meta=members({SUBSCRIPTION_ID: id}))
-        elif connection.state is State.OPEN and self.listeners.wants(uri):
+        elif connection.state is State.OPEN and self._wants(uri):
             await self.endpoint.notify(spec, params)
+
+    def _wants(self, uri: str | None) -> bool:
+        return uri is None or (self._listeners is not None and self._listeners.wants(uri))
 
     def close(self, error: Disconnected) -> None:
         """Begin to end: calls fail with `error`, and listen streams are told that it is over."""
-        if self in self.server.sides:
-            self.server.sides.remove(self)
+        self.leave()
         self.endpoint.abandon(error)
-        for id, end in self._ends.items():
+        for id, end in (self._ends or {}).items():
             data = self.endpoint.connection.end(id, "the server is shutting down")
             if data is not None:
-                self._shared.outbox.put(data)
+                self.endpoint.outbox.put(data)
             if not end.done():
                 end.set_result(None)
 

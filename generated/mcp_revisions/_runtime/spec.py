@@ -147,7 +147,8 @@ class Rules:
     """How the messages of a revision travel.
 
     `batching` says whether an array of messages may be received, `error_id_optional` whether an
-    error may be sent without id, `server_requests` whether a server may send requests of its own.
+    error may be sent without id, `server_requests` whether a server may send requests of its own,
+    `polling` whether a server may close a stream over HTTP for the client to come back to it.
     `result_types` are the values of `resultType`, where results have one; `leniency` is what a
     receiver forgives that the schema does not.
     """
@@ -156,5 +157,6 @@ class Rules:
     batching: bool = False
     error_id_optional: bool = True
     server_requests: bool = True
+    polling: bool = False
     result_types: tuple[str, ...] = ()
     leniency: tuple[Lenient, ...] = ()

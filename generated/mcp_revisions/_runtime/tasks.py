@@ -4,7 +4,7 @@ Not a `TaskGroup`: one that fails must not take the others along, and what a use
 `async with connect(...)` must not come out wrapped in a group.
 """
 
-from asyncio import Task, TaskGroup, gather, get_running_loop
+from asyncio import Future, Task, TaskGroup, gather, get_running_loop, shield
 from collections.abc import Callable, Coroutine, Iterable
 from logging import getLogger
 from typing import Any, Final, TypeAlias
@@ -46,6 +46,28 @@ class Tasks:
         for task in running:
             task.cancel()
         await gather(*running, return_exceptions=True)
+
+
+class Bell:
+    """Wakes whoever waits for a change, and takes up no room while nobody does."""
+
+    __slots__ = ("_waiting",)
+
+    def __init__(self) -> None:
+        self._waiting: Future[None] | None = None
+
+    def ring(self) -> None:
+        """Something has changed."""
+        waiting, self._waiting = self._waiting, None
+        if waiting is not None:
+            waiting.set_result(None)
+
+    async def heard(self) -> None:
+        """Wait until something changes."""
+        if self._waiting is None:
+            self._waiting = get_running_loop().create_future()
+        # One who gives up waiting must not end it for the others.
+        await shield(self._waiting)
 
 
 async def together(work: Iterable[Coroutine[Any, Any, None]]) -> None:

@@ -6,12 +6,27 @@ Transports"; 2026-07-28, basic/transports, "Custom Transports").
 """
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Protocol, TypeAlias, runtime_checkable
+from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
 
-from .errors import RemoteError
+from .errors import RemoteError, RequestId
 
-Received: TypeAlias = bytes | RemoteError
-"""One message as it came, or what is wrong with one that could not be taken in."""
+
+class Unanswered(NamedTuple):
+    """A request that was sent and will not be answered, although the connection goes on.
+
+    Only a transport on which each request is an exchange of its own can know that, as a client
+    does over HTTP.
+    """
+
+    id: RequestId
+    error: Exception
+
+
+Received: TypeAlias = bytes | RemoteError | Unanswered
+"""One message as it came, what is wrong with one that could not be taken in, or what will not come.
+
+Who serves is never given an `Unanswered`.
+"""
 
 
 class Transport(Protocol):
@@ -42,6 +57,20 @@ class EagerTransport(Protocol):
 
         What it did not get is what `receive` gives. None ends it too.
         """
+        ...
+
+
+@runtime_checkable
+class ExchangingTransport(Protocol):
+    """A transport that carries each request and its answer in an HTTP exchange of its own.
+
+    What its peer does not understand is answered by a status, and what it has not answered is no
+    sign of its age; so a client finds out in another way what to speak.
+    """
+
+    @property
+    def over_http(self) -> bool:
+        """Whether that is so; a transport that wraps others says what they say."""
         ...
 
 

@@ -655,6 +655,7 @@ TABLE: Final = MethodTable(
         batching=False,
         error_id_optional=True,
         server_requests=True,
+        polling=True,
     ),
 )
 """Reads and writes whole messages of this revision."""

@@ -1,0 +1,128 @@
+"""Requests of the transport's own: a new session, and the tools whose arguments are repeated."""
+
+import asyncio
+from collections.abc import Callable
+from logging import getLogger
+from typing import Any, Final
+
+from pydantic_core import from_json
+
+from ...errors import Disconnected, McpError, RemoteError
+from ...jsonvalue import JSONObject, is_object
+from ...transport import Received, Unanswered
+from .exchange import Exchange
+from .link import Link
+from .message import INITIALIZE, LIST_TOOLS, Message, answer_in, message_of, request_of
+from .notes import post_note
+
+_log: Final = getLogger(__name__)
+
+_INITIALIZED: Final = b'{"jsonrpc":"2.0","method":"notifications/initialized"}'
+
+# Far more than any server has; one whose list does not end gets no further.
+_MOST_PAGES: Final = 100
+
+
+async def ask(link: Link, message: Message) -> Any:
+    """The result of a request; what else comes meanwhile is handed on.
+
+    Raises `McpError`, `RemoteError` and `Disconnected`.
+    """
+    answers: list[JSONObject] = []
+    errors: list[Exception] = []
+
+    def deliver(received: Received) -> None:
+        if isinstance(received, Unanswered):
+            errors.append(received.error)
+            return
+        answer = answer_in(from_json(received), message.id) if isinstance(received, bytes) else None
+        if answer is None:
+            link.inbox.put(received)
+        else:
+            answers.append(answer)
+
+    exchange = Exchange(link, message, deliver)
+    meaning = await exchange.attempt()
+    if meaning is not None:
+        exchange.conclude(meaning)
+    if errors or not answers:
+        raise errors[0] if errors else Disconnected(f"{message.name} was not answered")
+    if "result" in answers[0]:
+        return answers[0]["result"]
+    error = answers[0]["error"]
+    raise McpError(error["code"], error["message"], error.get("data"))
+
+
+class Sessions:
+    """Begins a new session in place of one that the server has ended.
+
+    `began` is told when one has begun (2025-11-25, basic/transports, "Session Management").
+    """
+
+    __slots__ = ("_began", "_link", "_lock")
+
+    def __init__(self, link: Link, began: Callable[[], object]) -> None:
+        self._link = link
+        self._began = began
+        self._lock = asyncio.Lock()
+
+    async def ready(self) -> None:
+        """Wait while a new session is being begun: until it has, nothing else should be asked."""
+        if self._lock.locked():
+            async with self._lock:
+                pass
+
+    async def renew(self, lost: int) -> None:
+        """Begin a new session, unless one has begun since there were `lost`.
+
+        Raises `Disconnected` if there is none to be had. A session in another revision is none:
+        whoever uses the connection counts on the one that was agreed on.
+        """
+        conversation = self._link.conversation
+        async with self._lock:
+            if conversation.sessions != lost or conversation.opening is None:
+                return
+            agreed = conversation.agreed
+            opening = conversation.opening
+            _log.info("the server has ended the session; a new one is begun")
+            try:
+                await ask(self._link, request_of(self._link.own_id(), INITIALIZE, opening.params))
+            except (McpError, RemoteError, Disconnected) as error:
+                raise Disconnected(
+                    f"the session is gone, and there is no new one: {error}"
+                ) from None
+            if conversation.sessions == lost:
+                raise Disconnected(
+                    "the session is gone, and there is no new one: no revision given"
+                )
+            if conversation.agreed != agreed:
+                broken = Disconnected(
+                    f"the session is gone, and a new one speaks {conversation.agreed} "
+                    f"instead of {agreed}: connect again"
+                )
+                self._link.inbox.end(broken)
+                raise broken
+            await post_note(self._link, message_of(_INITIALIZED))
+            self._began()
+
+
+async def relearn(link: Link, call: Message) -> bool:
+    """Ask for the tools again; whether a call of one has other header fields since.
+
+    2026-07-28, basic/transports/streamable-http, "Client Behavior"
+    """
+    before = link.conversation.headers(call)
+    # A token that asks for progress belongs to one request.
+    meta = {key: one for key, one in call.params["_meta"].items() if key != "progressToken"}
+    params: JSONObject = {"_meta": meta}
+    try:
+        for _ in range(_MOST_PAGES):
+            result = await ask(link, request_of(link.own_id(), LIST_TOOLS, params))
+            cursor = result.get("nextCursor") if is_object(result) else None
+            if not isinstance(cursor, str):
+                break
+            params = {"_meta": meta, "cursor": cursor}
+    except (McpError, RemoteError, Disconnected) as error:
+        _log.warning("the tools could not be listed to correct header fields: %s", error)
+        return False
+    return link.conversation.headers(call) != before

@@ -1,0 +1,106 @@
+"""Connecting to a server over HTTP, by its URL."""
+
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
+from typing import Any, Final, TypeVar, Unpack, overload
+
+from ...client import ClientBase
+from ...connect import RevisionModule, Settings, connect
+from ...transport import Opener, Transport
+from ..sse import LARGEST
+from .backend import HttpClient, httpx2
+from .transport import HttpTransport
+from .wire import Wire
+
+C = TypeVar("C", bound=ClientBase)
+C1 = TypeVar("C1", bound=ClientBase)
+C2 = TypeVar("C2", bound=ClientBase)
+C3 = TypeVar("C3", bound=ClientBase)
+
+# For a connection to be made, in seconds. How long an answer takes, options say.
+_CONNECT: Final = 10.0
+
+
+class HttpSettings(Settings, total=False):
+    """What a connection over HTTP may be given besides its clients; see `connect_http`."""
+
+    http: HttpClient | None
+    headers: Mapping[str, str] | None
+
+
+def open_http(
+    url: str,
+    *,
+    http: HttpClient | None = None,
+    headers: Mapping[str, str] | None = None,
+    limit: int = LARGEST,
+) -> Opener:
+    """Opens connections to the server at a URL, for `connect`; of whatever revision it is.
+
+    `http` is the client to use, with its authentication, proxies, pool and timeouts; it is left
+    open. It should have no read timeout, for a stream may be silent for long. Without one, each
+    connection has its own. `headers` go with every request, and nothing goes to another origin.
+    `limit` is the largest answer or event, in bytes.
+
+    Raises `ImportError` if httpx2 is not installed, and `ValueError` if it is no URL of HTTP.
+    """
+    package = httpx2()
+    try:
+        target = package.URL(url)
+    except package.InvalidURL as error:
+        raise ValueError(f"{url!r} is no URL: {error}") from None
+    if target.scheme not in ("http", "https") or not target.host:
+        raise ValueError(f"{url!r} is no URL that begins with http:// or https://")
+
+    async def open() -> Transport:
+        client = http
+        if client is None:
+            # Each stream takes a connection, so their number is not limited here.
+            limits = package.Limits(max_keepalive_connections=20)
+            client = package.AsyncClient(
+                timeout=package.Timeout(None, connect=_CONNECT), limits=limits
+            )
+        return HttpTransport(Wire(client, target, headers or {}, limit, owned=http is None))
+
+    return open
+
+
+@overload
+def connect_http(
+    url: str, client: C, /, **settings: Unpack[HttpSettings]
+) -> AbstractAsyncContextManager[C]: ...
+@overload
+def connect_http(
+    url: str, /, *, as_: RevisionModule[C], **settings: Unpack[HttpSettings]
+) -> AbstractAsyncContextManager[C]: ...
+@overload
+def connect_http(
+    url: str, one: C1, two: C2, /, **settings: Unpack[HttpSettings]
+) -> AbstractAsyncContextManager[C1 | C2]: ...
+@overload
+def connect_http(
+    url: str, one: C1, two: C2, three: C3, /, **settings: Unpack[HttpSettings]
+) -> AbstractAsyncContextManager[C1 | C2 | C3]: ...
+@overload
+def connect_http(
+    url: str, /, *clients: ClientBase, **settings: Unpack[HttpSettings]
+) -> AbstractAsyncContextManager[ClientBase]: ...
+def connect_http(
+    url: str,
+    /,
+    *clients: ClientBase,
+    http: HttpClient | None = None,
+    headers: Mapping[str, str] | None = None,
+    as_: RevisionModule[Any] | None = None,
+    **settings: Unpack[Settings],
+) -> AbstractAsyncContextManager[ClientBase]:
+    """Connect to the server at a URL; like `connect`, whose settings it takes too.
+
+    Servers of all revisions are found out, also those that speak HTTP+SSE. See `open_http` for
+    `http` and `headers`. Raises what `connect` raises, and `HttpError` if there is nothing but an
+    HTTP status.
+    """
+    opener = open_http(url, http=http, headers=headers)
+    if as_ is None:
+        return connect(opener, *clients, **settings)
+    return connect(opener, *clients, as_=as_, **settings)

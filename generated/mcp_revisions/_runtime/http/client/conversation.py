@@ -1,0 +1,139 @@
+"""What the messages that pass tell the transport, and which header fields follow from it.
+
+In the stateless era each request says all that its fields have to repeat; in the handshake era the
+answer to `initialize` says it once (2026-07-28, basic/transports/streamable-http, "Request
+Metadata"; 2025-11-25, basic/transports, "Session Management", "Protocol Version Header").
+"""
+
+import re
+from collections.abc import Mapping
+from logging import getLogger
+from typing import Any, Final
+
+from ...jsonvalue import is_array, is_object, json_text
+from .. import fields
+from ..mirrors import BadAnnotation, Mirror, headers_for, mirrors_of
+from .message import CALL_TOOL, INITIALIZE, LIST_TOOLS, Message, answer_in
+
+_log: Final = getLogger(__name__)
+
+# 2025-11-25, basic/transports, "Session Management"
+_SESSION_ID: Final = re.compile(r"[!-~]+")
+
+POSTED: Final[Mapping[str, str]] = {
+    "accept": f"{fields.JSON}, {fields.EVENTS}",
+    "content-type": fields.JSON,
+}
+
+
+class Conversation:
+    """What was said so far, as far as later requests depend on it."""
+
+    __slots__ = ("_mirrors", "_stateless", "agreed", "opening", "session", "sessions")
+
+    def __init__(self) -> None:
+        self.opening: Message | None = None
+        """`initialize`, to be said again if the session gets lost."""
+        self.agreed: str | None = None
+        """The revision that a handshake has agreed on."""
+        self.session: str | None = None
+        self.sessions = 0
+        """How many sessions have begun."""
+        self._stateless: str | None = None
+        self._mirrors: dict[str, tuple[Mirror, ...]] = {}
+
+    def going(self, message: Message) -> Message:
+        """Take note of a message that is about to be sent; what to send, and in which era."""
+        if message.method == INITIALIZE:
+            self.opening, self._stateless = message, None
+        elif message.revision is not None:
+            self._stateless = message.revision
+        elif self._stateless is not None:
+            return message._replace(revision=self._stateless)
+        return message
+
+    def headers(self, message: Message) -> dict[str, str]:
+        """The fields that a message is posted with."""
+        if message.revision is not None:
+            return {**POSTED, **self._mirrored(message, message.revision)}
+        # The handshake has neither revision nor session yet.
+        own = {} if message.method == INITIALIZE else self.session_headers()
+        return {**POSTED, **own}
+
+    def _mirrored(self, message: Message, revision: str) -> dict[str, str]:
+        headers = {fields.PROTOCOL_VERSION: revision, fields.METHOD: message.method}
+        member = fields.NAMED.get(message.method)
+        name = None if member is None else message.params.get(member)
+        if isinstance(name, str):
+            headers[fields.NAME] = fields.encoded(name)
+            if message.method == CALL_TOOL:
+                mirrors = self._mirrors.get(name, ())
+                headers |= headers_for(mirrors, message.params.get("arguments"))
+        return headers
+
+    def session_headers(self) -> dict[str, str]:
+        """The fields of every request after the handshake, whatever its method."""
+        headers: dict[str, str] = {}
+        if self.agreed is not None:
+            # The first revisions do not know it, and do not mind it.
+            headers[fields.PROTOCOL_VERSION] = self.agreed
+        if self.session is not None:
+            headers[fields.SESSION_ID] = self.session
+        return headers
+
+    def stream_headers(self, last_id: str | None = None) -> dict[str, str]:
+        """The fields of a GET, which asks for events after `last_id`."""
+        headers = {"accept": fields.EVENTS, **self.session_headers()}
+        if last_id is not None:
+            headers[fields.LAST_EVENT_ID] = last_id
+        return headers
+
+    def came(self, request: Message, value: Any, data: bytes, session: str | None) -> bytes:
+        """Take note of what came in answer to a request, and say what of it to hand on."""
+        if request.method == INITIALIZE:
+            self._welcomed(answer_in(value, request.id), session)
+        elif request.method == LIST_TOOLS and request.revision is not None:
+            answer = answer_in(value, request.id)
+            result = None if answer is None else answer.get("result")
+            if is_object(result) and self._learn(result):
+                return json_text(value)
+        return data
+
+    def _welcomed(self, answer: Mapping[str, Any] | None, session: str | None) -> None:
+        result = None if answer is None else answer.get("result")
+        agreed = result.get("protocolVersion") if is_object(result) else None
+        if not isinstance(agreed, str):
+            return
+        self.agreed = agreed
+        self.sessions += 1
+        self.session = session
+        if session is not None and not _SESSION_ID.fullmatch(session):
+            _log.warning("the server issued a session id that is no visible ASCII; not used")
+            self.session = None
+
+    def _learn(self, result: dict[str, Any]) -> bool:
+        """Learn which arguments to repeat; whether tools with bad annotations were taken out.
+
+        2026-07-28, basic/transports/streamable-http, "Schema Extension"
+        """
+        tools = result.get("tools")
+        if not is_array(tools):
+            return False
+        kept = [tool for tool in tools if self._is_sound(tool)]
+        result["tools"] = kept
+        return len(kept) < len(tools)
+
+    def _is_sound(self, tool: object) -> bool:
+        name = tool.get("name") if is_object(tool) else None
+        if not is_object(tool) or not isinstance(name, str):
+            # What is wrong with that, its model says.
+            return True
+        self._mirrors.pop(name, None)
+        try:
+            mirrors = mirrors_of(tool.get("inputSchema"))
+        except BadAnnotation as error:
+            _log.warning("the tool %s is left out: inputSchema%s", name, error)
+            return False
+        if mirrors:
+            self._mirrors[name] = mirrors
+        return True

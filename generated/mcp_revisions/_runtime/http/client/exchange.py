@@ -1,0 +1,129 @@
+"""One request over HTTP: its POST, the answer or the stream that follows, and another try."""
+
+from asyncio import get_running_loop, sleep, timeout
+from collections.abc import Callable
+from contextlib import aclosing
+from logging import getLogger
+from typing import Final, TypeAlias
+
+from ... import jsonrpc
+from ...errors import Disconnected, ParseError
+from ...transport import Received
+from .. import fields
+from .link import Link
+from .meaning import Meaning, http_error, meaning_of
+from .message import Message, answer_in
+from .streams import Cursor
+from .wire import Incoming
+
+Deliver: TypeAlias = Callable[[Received], object]
+
+_log: Final = getLogger(__name__)
+
+# Connections in a row that may bring nothing new of a broken stream.
+_MOST_FAILURES: Final = 5
+
+# For a stream to end after the answer, in seconds.
+_LAST_WORDS: Final = 1.0
+
+
+class Exchange:
+    """Gets one request answered; `deliver` is given whatever comes, the answer included."""
+
+    __slots__ = ("_conversation", "_deliver", "_link", "message")
+
+    def __init__(self, link: Link, message: Message, deliver: Deliver | None = None) -> None:
+        self._link = link
+        self._conversation = link.conversation
+        self._deliver = link.inbox.put if deliver is None else deliver
+        self.message = message
+
+    async def attempt(self) -> Meaning | None:
+        """Post the request, and hand on what comes.
+
+        Gives what the reply means if it may be repaired: then nothing was handed on. Raises
+        `Disconnected`, and `RemoteError` for what is too large.
+        """
+        headers = self._conversation.headers(self.message)
+        in_session = fields.SESSION_ID in headers
+        async with self._link.wire.open("POST", headers, self.message.body) as incoming:
+            if not incoming.streams:
+                meaning = meaning_of(self.message, await incoming.reply(), in_session)
+                if meaning.repair is None:
+                    self.conclude(meaning, incoming.session)
+                    return None
+                return meaning
+            cursor = Cursor()
+            if await self._read(incoming, cursor):
+                return None
+        await self._resume(cursor)
+        return None
+
+    def conclude(self, meaning: Meaning, session: str | None = None) -> None:
+        """Hand on what a reply brought."""
+        for received in meaning.received:
+            if isinstance(received, bytes) and meaning.value is not None:
+                received = self._conversation.came(self.message, meaning.value, received, session)
+            self._deliver(received)
+
+    async def _read(self, incoming: Incoming, cursor: Cursor) -> bool:
+        """Hand on the messages of a stream; whether the answer was among them."""
+        answered = False
+        try:
+            # A server ends a stream after the answer, and only then can its connection be used
+            # again; one that does not is not waited for.
+            async with timeout(None) as limit, aclosing(incoming.events()) as events:
+                async for event in events:
+                    cursor.passed(event)
+                    if event.data and event.event == "message":
+                        if self._message(event.data.encode(), incoming.session) and not answered:
+                            answered = True
+                            limit.reschedule(get_running_loop().time() + _LAST_WORDS)
+                        await self._link.inbox.room()
+        except Disconnected as error:
+            _log.info("a stream broke: %s", error)
+        except TimeoutError:
+            _log.info("the stream of %s went on after the answer", self.message.name)
+        return answered
+
+    def _message(self, data: bytes, session: str | None) -> bool:
+        """Hand on one message of a stream; whether it was the answer."""
+        try:
+            value = jsonrpc.parse(data)
+        except ParseError as error:
+            self._deliver(error)
+            return False
+        answered = answer_in(value, self.message.id) is not None
+        if answered:
+            data = self._conversation.came(self.message, value, data, session)
+        self._deliver(data)
+        return answered
+
+    async def _resume(self, cursor: Cursor) -> None:
+        """Read on where the stream has ended before the answer came."""
+        resumable = self.message.revision is None
+        if not resumable or cursor.last_id is None:
+            raise Disconnected(f"the stream ended before {self.message.name} was answered")
+        cursor.broke()
+        while cursor.failures <= _MOST_FAILURES:
+            await sleep(cursor.wait)
+            if await self._continued(cursor):
+                return
+            cursor.broke()
+        raise Disconnected(
+            f"the stream ended before {self.message.name} was answered, and brought nothing new "
+            f"in {_MOST_FAILURES} more connections"
+        )
+
+    async def _continued(self, cursor: Cursor) -> bool:
+        headers = self._conversation.stream_headers(cursor.last_id)
+        try:
+            async with self._link.wire.open("GET", headers) as incoming:
+                if incoming.streams:
+                    return await self._read(incoming, cursor)
+                if incoming.status < 500:
+                    raise http_error("GET of the rest of a stream", await incoming.reply())
+                _log.info("a stream was not resumed: HTTP %d", incoming.status)
+        except Disconnected as error:
+            _log.info("a stream was not resumed: %s", error)
+        return False

@@ -1,0 +1,66 @@
+"""Messages from all streams of one connection, on their way to whoever reads it."""
+
+from asyncio import Event
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from ...errors import Disconnected
+from ...transport import Received
+
+# As many may wait to be read before streams are read no further.
+_CAPACITY: Final = 1000
+
+
+class Inbox:
+    """What has come, in the order in which it came."""
+
+    __slots__ = ("_changed", "_ended", "_messages", "_take", "broken")
+
+    def __init__(self) -> None:
+        self._messages: list[Received] = []
+        self._changed = Event()
+        self._ended = False
+        self._take: Callable[[Received], bool] | None = None
+        self.broken: Disconnected | None = None
+        """Why nothing more will come."""
+
+    def put(self, received: Received) -> None:
+        """Hand on one message; dropped once the connection is closed."""
+        if self._ended:
+            return
+        if self._take is not None and not self._messages:
+            if not self._take(received):
+                self._take = None
+            return
+        self._messages.append(received)
+        self._changed.set()
+
+    def hand_over(self, take: Callable[[Received], bool] | None) -> None:
+        """See `EagerTransport.hand_over`."""
+        self._take = take
+
+    async def receive(self) -> Sequence[Received]:
+        """See `Transport.receive`."""
+        while not self._messages and not self._ended:
+            await self._change()
+        messages, self._messages = self._messages, []
+        self._changed.set()
+        if not messages and self.broken is not None:
+            raise self.broken
+        return messages
+
+    async def room(self) -> None:
+        """Wait until it is right to read on."""
+        while len(self._messages) >= _CAPACITY and not self._ended:
+            await self._change()
+
+    async def _change(self) -> None:
+        self._changed.clear()
+        await self._changed.wait()
+
+    def end(self, broken: Disconnected | None = None) -> None:
+        """Nothing more will come, for that reason if it was not meant to be."""
+        if not self._ended:
+            self._ended = True
+            self.broken = broken
+            self._changed.set()

@@ -1,0 +1,92 @@
+"""The stream that a server may use without being asked.
+
+2025-11-25, basic/transports, "Listening for Messages from the Server".
+"""
+
+import asyncio
+from asyncio import sleep
+from collections.abc import Awaitable, Callable
+from contextlib import aclosing
+from logging import getLogger
+from typing import Final
+
+from ...errors import Disconnected, RemoteError
+from .link import Link
+from .streams import Cursor
+from .wire import Incoming
+
+_log: Final = getLogger(__name__)
+
+# Statuses that pass: too slow, too often, and whatever is wrong with the server.
+_PASSING: Final = frozenset({408, 429, *range(500, 600)})
+
+
+class Listener:
+    """Keeps one stream open as long as the server has one; `lost` is told of a session's end."""
+
+    __slots__ = ("_link", "_lost", "_task", "settled")
+
+    def __init__(self, link: Link, lost: Callable[[int], Awaitable[None]]) -> None:
+        self._link = link
+        self._lost = lost
+        self._task: asyncio.Task[None] | None = None
+        self.settled = asyncio.Event()
+        """The server has said whether there is such a stream."""
+
+    def start(self) -> None:
+        """Open the stream, in place of one that belongs to an earlier session."""
+        if self._task is not None:
+            self._task.cancel()
+        self._task = self._link.tasks.start(self._run())
+
+    async def _run(self) -> None:
+        cursor = Cursor()
+        session = self._link.conversation.sessions
+        opened = False
+        while True:
+            status = await self._listen(cursor)
+            opened = opened or status == 200
+            if status == 404 and opened and self._link.conversation.session is not None:
+                # It was there before, so it is not the stream that the server does not have.
+                self._link.tasks.start(self._renewed(session))
+            if status == 400 and cursor.last_id is not None:
+                # What followed is not known any more; what comes from now on can still be had.
+                cursor = Cursor()
+                continue
+            if status is not None and status != 200 and status not in _PASSING:
+                _log.info("the server has no stream of its own: HTTP %d", status)
+                return
+            cursor.broke()
+            await sleep(cursor.wait)
+
+    async def _renewed(self, session: int) -> None:
+        """In a task of its own, because a new session ends this one's."""
+        try:
+            await self._lost(session)
+        except Disconnected as error:
+            _log.warning("%s", error)
+
+    async def _listen(self, cursor: Cursor) -> int | None:
+        """Read one connection to its end; its status, or None if there was none."""
+        headers = self._link.conversation.stream_headers(cursor.last_id)
+        try:
+            async with self._link.wire.open("GET", headers) as incoming:
+                self.settled.set()
+                if incoming.streams:
+                    await self._read(incoming, cursor)
+                    return 200
+                # A success without a stream is no stream either.
+                return 405 if incoming.status < 300 else incoming.status
+        except (Disconnected, RemoteError) as error:
+            _log.info("the stream of the server broke: %s", error)
+            return None
+        finally:
+            self.settled.set()
+
+    async def _read(self, incoming: Incoming, cursor: Cursor) -> None:
+        async with aclosing(incoming.events()) as events:
+            async for event in events:
+                cursor.passed(event)
+                if event.data and event.event == "message":
+                    self._link.inbox.put(event.data.encode())
+                    await self._link.inbox.room()

@@ -1,0 +1,74 @@
+"""What passes through the transport, as far as HTTP needs to know it."""
+
+from collections.abc import Mapping
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
+
+from pydantic_core import from_json
+
+from ...envelope import PROTOCOL_VERSION, meta_in, params_of
+from ...errors import RequestId
+from ...jsonvalue import JSONObject, is_array, is_object, json_text
+
+INITIALIZE: Final = "initialize"
+INITIALIZED: Final = "notifications/initialized"
+CANCELLED: Final = "notifications/cancelled"
+DISCOVER: Final = "server/discover"
+LIST_TOOLS: Final = "tools/list"
+CALL_TOOL: Final = "tools/call"
+
+Kind: TypeAlias = Literal["request", "notification", "response"]
+
+
+class Message(NamedTuple):
+    """A message on its way to the server."""
+
+    body: bytes
+    kind: Kind
+    method: str
+    """Empty for a response."""
+    params: Mapping[str, Any]
+    id: RequestId = ""
+    """Of a request; not of others."""
+    revision: str | None = None
+    """The one of the stateless era that it names or follows; None in the handshake era."""
+
+    @property
+    def name(self) -> str:
+        """What to call it in an error."""
+        return self.method or self.kind
+
+
+def message_of(body: bytes) -> Message:
+    """What a message is that this side has written, and which is therefore well-formed.
+
+    An array can only be one of responses, for requests are not sent together.
+    """
+    value: Any = from_json(body, cache_strings="keys")
+    if not is_object(value) or "method" not in value:
+        return Message(body, "response", "", {})
+    params = params_of(value)
+    version = meta_in(params).get(PROTOCOL_VERSION)
+    revision = version if isinstance(version, str) else None
+    if "id" not in value:
+        return Message(body, "notification", value["method"], params, revision=revision)
+    return Message(body, "request", value["method"], params, value["id"], revision)
+
+
+def request_of(id: str, method: str, params: Mapping[str, Any]) -> Message:
+    """A request of the transport's own making."""
+    value = {"jsonrpc": "2.0", "id": id, "method": method, "params": params}
+    return message_of(json_text(value))
+
+
+def answer_in(value: object, id: RequestId) -> JSONObject | None:
+    """The answer to a request inside of what came: a message, or an array of them."""
+    if is_array(value):
+        return next((one for one in value if _answers(one, id)), None)
+    return value if is_object(value) and _answers(value, id) else None
+
+
+def _answers(value: object, id: RequestId) -> bool:
+    if not is_object(value) or "method" in value:
+        return False
+    theirs = value.get("id")
+    return ("result" in value or "error" in value) and theirs == id and theirs is not True

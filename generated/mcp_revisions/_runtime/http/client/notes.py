@@ -1,0 +1,30 @@
+"""Messages that have no answer: posted, and accepted or not."""
+
+from logging import getLogger
+from typing import Final
+
+from ...errors import Disconnected, RemoteError
+from .link import Link
+from .meaning import Reply, http_error
+from .message import Message
+
+_log: Final = getLogger(__name__)
+
+
+async def post_note(link: Link, message: Message) -> int:
+    """Post a notification or a response; the status, or 0 if it did not arrive.
+
+    Nobody waits for an answer, so what goes wrong is logged and not raised.
+    """
+    headers = link.conversation.headers(message)
+    try:
+        async with link.wire.open("POST", headers, message.body) as incoming:
+            # Some servers accept one with a body, or begin a stream; neither is of any use.
+            accepted = 200 <= incoming.status < 300
+            reply = Reply(incoming.status, "", b"") if accepted else await incoming.reply()
+    except (Disconnected, RemoteError) as error:
+        _log.warning("%s did not arrive: %s", message.name, error)
+        return 0
+    if not accepted:
+        _log.warning("%s was refused: %s", message.name, http_error(f"POST {message.name}", reply))
+    return reply.status

@@ -1,0 +1,87 @@
+"""The transport of the first revision, HTTP+SSE: one stream brings all messages of the server.
+
+2024-11-05, basic/transports, "HTTP with SSE"; how it is found, in 2025-11-25, basic/transports,
+"Backwards Compatibility".
+"""
+
+import asyncio
+from contextlib import aclosing
+from typing import Final
+
+from ...errors import Disconnected, RemoteError
+from .. import fields
+from ..sse import Event
+from .backend import URL
+from .conversation import POSTED
+from .link import Link
+from .meaning import Reply, http_error
+from .message import Message
+
+# For the event that says where to post; seconds.
+_ENDPOINT: Final = 5.0
+
+
+class OldTransport:
+    """A server whose one stream is open, and where it wants messages to be posted."""
+
+    __slots__ = ("_endpoint", "_link", "_task")
+
+    def __init__(self, link: Link) -> None:
+        self._link = link
+        self._endpoint: asyncio.Future[URL] = asyncio.get_running_loop().create_future()
+        self._task = link.tasks.start(self._run())
+
+    async def found(self) -> None:
+        """Wait until it has said where to post; raises `Disconnected`, saying why it has not."""
+        try:
+            async with asyncio.timeout(_ENDPOINT):
+                await asyncio.shield(self._endpoint)
+        except TimeoutError:
+            self._task.cancel()
+            raise Disconnected(f"GET gave no event within {_ENDPOINT:g} s") from None
+
+    async def _run(self) -> None:
+        gone = Disconnected("the server has ended its stream")
+        try:
+            await self._listen()
+        except Exception as error:
+            known = isinstance(error, (Disconnected, RemoteError))
+            gone = Disconnected(str(error) if known else f"{type(error).__name__}: {error}")
+        if self._endpoint.done():
+            self._link.inbox.end(gone)
+        else:
+            self._endpoint.set_exception(gone)
+
+    async def _listen(self) -> None:
+        headers = {"accept": fields.EVENTS}
+        async with self._link.wire.open("GET", headers) as incoming:
+            if not incoming.streams:
+                reply = Reply(incoming.status, "", b"")
+                if 200 <= incoming.status < 300:
+                    raise Disconnected(f"GET gave {incoming.media or 'nothing'}, and no events")
+                raise http_error("GET", reply)
+            async with aclosing(incoming.events()) as events:
+                async for event in events:
+                    self._take(event)
+                    await self._link.inbox.room()
+
+    def _take(self, event: Event) -> None:
+        if not self._endpoint.done():
+            self._endpoint.set_result(self._resolved(event))
+        elif event.event == "message" and event.data:
+            self._link.inbox.put(event.data.encode())
+
+    def _resolved(self, event: Event) -> URL:
+        if event.event != "endpoint":
+            raise Disconnected(f"the first event of GET is {event.event[:50]!r}, not an endpoint")
+        url = self._link.wire.resolved(event.data)
+        if url is None:
+            raise Disconnected("the endpoint that GET names is of another origin: not used")
+        return url
+
+    async def post(self, message: Message) -> None:
+        """Post a message; raises `Disconnected`, and `HttpError` if it is not accepted."""
+        endpoint = self._endpoint.result()
+        async with self._link.wire.open("POST", POSTED, message.body, endpoint) as incoming:
+            if not 200 <= incoming.status < 300:
+                raise http_error(f"POST {message.name}", await incoming.reply())

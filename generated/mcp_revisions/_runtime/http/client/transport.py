@@ -1,0 +1,219 @@
+"""The client's side of HTTP as a transport, for servers of all revisions.
+
+Each message is posted on its own, and its answer comes back on the same exchange or on a stream
+that follows from it. What a message is decides how it goes out: see `conversation`. What an answer
+of HTTP means is decided in `meaning`, and done here: the session is renewed, header fields are
+corrected, or the transport of the first revision takes over.
+"""
+
+import asyncio
+from asyncio import Task
+from collections.abc import Callable, Sequence
+from logging import getLogger
+from typing import Final
+
+from ...errors import Disconnected, HttpError, RemoteError, RequestId
+from ...transport import Received, Unanswered
+from .asking import Sessions, relearn
+from .exchange import Exchange
+from .link import Link
+from .listener import Listener
+from .meaning import Meaning, Repair
+from .message import CANCELLED, INITIALIZED, Message, message_of
+from .notes import post_note
+from .old import OldTransport
+from .wire import Wire
+
+_log: Final = getLogger(__name__)
+
+# For a message without an answer to arrive before the next one is sent; seconds.
+_ARRIVAL: Final = 10.0
+
+# For the server to say whether it has a stream of its own, before anything is asked that may make
+# it use that; seconds.
+_LISTENING: Final = 1.0
+
+# For the end of a session to be told; seconds.
+_FAREWELL: Final = 2.0
+
+
+class HttpTransport:
+    """One connection to a server over HTTP; see `open_http`."""
+
+    over_http: Final = True
+
+    def __init__(self, wire: Wire) -> None:
+        self._link = Link(wire)
+        self._sessions = Sessions(self._link, self._listen)
+        self._listener = Listener(self._link, self._sessions.renew)
+        self._old: OldTransport | None = None
+        self._running: dict[RequestId, tuple[Message, Task[None]]] = {}
+        self._ending: Task[None] | None = None
+
+    async def receive(self) -> Sequence[Received]:
+        """See `Transport.receive`; nothing comes after it is closed."""
+        return await self._link.inbox.receive()
+
+    def hand_over(self, take: Callable[[Received], bool] | None) -> None:
+        """See `EagerTransport.hand_over`."""
+        self._link.inbox.hand_over(take)
+
+    async def send(self, messages: Sequence[bytes]) -> None:
+        """See `Transport.send`.
+
+        Requests run beside each other; a message without an answer arrives before what follows it.
+        """
+        for body in messages:
+            if self._ending is not None:
+                raise Disconnected("the connection is closed")
+            if self._link.inbox.broken is not None:
+                raise self._link.inbox.broken
+            message = self._link.conversation.going(message_of(body))
+            if message.kind == "request":
+                task = self._link.tasks.start(self._request(message))
+                self._running[message.id] = message, task
+            elif message.method == CANCELLED:
+                await self._cancel(message)
+            else:
+                await self._say(message)
+
+    # Requests.
+
+    async def _request(self, message: Message) -> None:
+        try:
+            if self._old is None:
+                await self._exchange(Exchange(self._link, message))
+            else:
+                await self._old.post(message)
+        except Exception as error:
+            # Whoever waits for the answer is told, also of what the user's own authentication
+            # raises.
+            self._link.inbox.put(Unanswered(message.id, error))
+        finally:
+            self._running.pop(message.id, None)
+
+    async def _exchange(self, exchange: Exchange) -> None:
+        await self._sessions.ready()
+        sessions = self._link.conversation.sessions
+        meaning = await exchange.attempt()
+        if meaning is None:
+            return
+        match meaning.repair:
+            case Repair.SESSION:
+                await self._sessions.renew(sessions)
+                meaning = await exchange.attempt()
+            case Repair.HEADERS if await relearn(self._link, exchange.message):
+                meaning = await exchange.attempt()
+            case Repair.OLD_TRANSPORT:
+                meaning = await self._try_old(exchange.message, meaning)
+            case _:
+                pass
+        if meaning is not None:
+            exchange.conclude(meaning)
+
+    async def _try_old(self, message: Message, meaning: Meaning) -> Meaning | None:
+        """Go over to the old transport if there is one; else what to hand on instead."""
+        old = OldTransport(self._link)
+        try:
+            await old.found()
+        except Disconnected as error:
+            (refusal,) = meaning.received
+            if isinstance(refusal, Unanswered) and isinstance(refusal.error, HttpError):
+                both = f"{refusal.error.message}; nor is it a server of HTTP+SSE: {error}"
+                failed = HttpError(refusal.error.status, both)
+                return Meaning((Unanswered(message.id, failed),))
+            # An error of the protocol says more than the search for an older one.
+            return meaning
+        self._old = old
+        await old.post(message)
+        return None
+
+    async def _cancel(self, message: Message) -> None:
+        """Give up a request: by a message, and by closing its stream.
+
+        In the stateless era the latter says it all (2026-07-28,
+        basic/transports/streamable-http, "Cancellation").
+        """
+        request, task = self._running.get(message.params.get("requestId", ""), (None, None))
+        if (message if request is None else request).revision is None:
+            await self._say(message)
+        if task is not None:
+            task.cancel()
+
+    # Messages without an answer.
+
+    async def _say(self, message: Message) -> None:
+        """Post a message, and wait for a while until it has arrived."""
+        task = self._link.tasks.start(self._posted(message))
+        await asyncio.wait({task}, timeout=_ARRIVAL)
+
+    async def _posted(self, message: Message) -> None:
+        if self._old is not None:
+            await self._posted_old(self._old, message)
+            return
+        await self._sessions.ready()
+        sessions = self._link.conversation.sessions
+        in_session = self._link.conversation.session is not None
+        status = await post_note(self._link, message)
+        if status == 404 and in_session:
+            await self._repeated(message, sessions)
+        elif message.method == INITIALIZED and 200 <= status < 300 and message.revision is None:
+            self._listen()
+            await self._listening()
+
+    async def _posted_old(self, old: OldTransport, message: Message) -> None:
+        try:
+            await old.post(message)
+        except (Disconnected, RemoteError) as error:
+            _log.warning("%s did not arrive: %s", message.name, error)
+
+    async def _repeated(self, message: Message, sessions: int) -> None:
+        try:
+            await self._sessions.renew(sessions)
+        except Disconnected as error:
+            _log.warning("%s did not arrive: %s", message.name, error)
+            return
+        # A response would answer a request of the session that is gone, and the new one has been
+        # confirmed already.
+        if message.kind == "notification" and message.method != INITIALIZED:
+            await post_note(self._link, message)
+
+    def _listen(self) -> None:
+        self._listener.start()
+
+    async def _listening(self) -> None:
+        """Give the stream of the server a moment to open."""
+        try:
+            async with asyncio.timeout(_LISTENING):
+                await self._listener.settled.wait()
+        except TimeoutError:
+            _log.info("the server has not said yet whether it has a stream of its own")
+
+    # How it ends.
+
+    async def close(self) -> None:
+        """See `Transport.close`; ends the session too (2025-11-25, "Session Management")."""
+        if self._ending is None:
+            self._ending = asyncio.create_task(self._end())
+        # Whoever stops waiting does not keep the session from being ended.
+        await asyncio.shield(self._ending)
+
+    async def _end(self) -> None:
+        self._link.inbox.end()
+        await self._link.tasks.cancel()
+        try:
+            if self._link.conversation.session is not None:
+                await self._end_session()
+        finally:
+            await self._link.wire.close()
+
+    async def _end_session(self) -> None:
+        headers = self._link.conversation.session_headers()
+        try:
+            async with asyncio.timeout(_FAREWELL), self._link.wire.open("DELETE", headers) as reply:
+                # A server may refuse that, or not know the session any more.
+                _log.info("the session was ended: HTTP %d", reply.status)
+        except Exception as error:
+            # Also what the user's own authentication raises: whoever leaves has nothing to gain
+            # from it, and may be leaving because of something worse.
+            _log.warning("the end of the session was not told: %r", error)

@@ -1,0 +1,169 @@
+"""The bytes of HTTP, moved by an `httpx2.AsyncClient`.
+
+Everything that goes wrong on the network is a `Disconnected`. Nothing is ever sent to another
+origin than that of the server's URL: a message, a session id or a token would be given away.
+"""
+
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing, asynccontextmanager
+from typing import Final
+
+from ...errors import Disconnected, RemoteError
+from .. import fields, sse
+from .backend import URL, HttpClient, Response, httpx2
+from .meaning import Reply
+
+# They keep the method and the body, or are asked to (RFC 9110, section 15.4).
+_REDIRECTS: Final = frozenset({301, 302, 307, 308})
+_MOST_REDIRECTS: Final = 5
+
+
+class Incoming:
+    """An answer, whose body has not been read yet."""
+
+    __slots__ = ("_limit", "_response", "_what", "media", "status")
+
+    def __init__(self, response: Response, what: str, limit: int) -> None:
+        self._response = response
+        self._what = what
+        self._limit = limit
+        self.status: Final = response.status_code
+        self.media: Final = fields.media_type(response.headers.get("content-type"))
+
+    @property
+    def streams(self) -> bool:
+        """Whether its body is a stream of events."""
+        return self.media == fields.EVENTS and 200 <= self.status < 300
+
+    @property
+    def session(self) -> str | None:
+        """The id of the session that it begins, if it does."""
+        session: str | None = self._response.headers.get(fields.SESSION_ID)
+        return session
+
+    async def chunks(self) -> AsyncGenerator[bytes, None]:
+        """The body as it comes; raises `Disconnected`."""
+        try:
+            async for chunk in self._response.aiter_bytes():
+                yield chunk
+        except httpx2().RequestError as error:
+            raise _broken(self._what, error) from None
+
+    async def events(self) -> AsyncGenerator[sse.Event, None]:
+        """The events of the body; raises `Disconnected`, and `RemoteError` for one too large."""
+        parser = sse.Parser(self._limit)
+        async with aclosing(self.chunks()) as chunks:
+            async for chunk in chunks:
+                try:
+                    events = parser.feed(chunk)
+                except ValueError as error:
+                    raise RemoteError(f"{self._what}: {error}") from None
+                for event in events:
+                    yield event
+
+    async def reply(self) -> Reply:
+        """The whole of it; raises `Disconnected`, and `RemoteError` if it is too large."""
+        pieces: list[bytes] = []
+        left = self._limit
+        try:
+            async for chunk in self._response.aiter_bytes():
+                pieces.append(chunk)
+                left -= len(chunk)
+                if left < 0:
+                    message = f"{self._what}: a body of more than {self._limit} bytes"
+                    raise RemoteError(message)
+        except httpx2().RequestError as error:
+            raise _broken(self._what, error) from None
+        return Reply(self.status, self.media, b"".join(pieces))
+
+
+class Wire:
+    """Sends requests to one origin; `owned` if the client is to be closed with it."""
+
+    __slots__ = ("_client", "_headers", "_limit", "_named", "_owned", "url")
+
+    def __init__(
+        self,
+        client: HttpClient,
+        url: URL,
+        headers: Mapping[str, str],
+        limit: int,
+        owned: bool,
+    ) -> None:
+        self._client = client
+        self._headers = {name.lower(): value for name, value in headers.items()}
+        self._limit = limit
+        self._owned = owned
+        self.url: Final = url
+        self._named = _named(url)
+
+    @asynccontextmanager
+    async def open(
+        self,
+        method: str,
+        headers: Mapping[str, str],
+        body: bytes | None = None,
+        url: URL | None = None,
+    ) -> AsyncGenerator[Incoming, None]:
+        """Send a request and wait for the head of the answer; raises `Disconnected`."""
+        target = self.url if url is None else url
+        what = f"{method} {self._named if url is None else _named(target)}"
+        try:
+            response = await self._sent(method, {**self._headers, **headers}, body, target)
+        except (httpx2().RequestError, httpx2().InvalidURL) as error:
+            raise _broken(what, error) from None
+        try:
+            yield Incoming(response, what, self._limit)
+        finally:
+            await response.aclose()
+
+    async def _sent(
+        self, method: str, headers: Mapping[str, str], body: bytes | None, url: URL
+    ) -> Response:
+        # Ids of events may be any text (HTML standard, "Last-Event-ID").
+        encoded = {name.encode(): value.encode() for name, value in headers.items()}
+        left = _MOST_REDIRECTS
+        while True:
+            request = self._client.build_request(method, url, headers=encoded, content=body)
+            response = await self._client.send(request, stream=True, follow_redirects=False)
+            target = self._redirected(response) if left else None
+            if target is None:
+                # What a redirect means that is not followed, whoever asked decides.
+                return response
+            left -= 1
+            await response.aclose()
+            url = target
+
+    def _redirected(self, response: Response) -> URL | None:
+        location: str | None = response.headers.get("location")
+        if response.status_code not in _REDIRECTS or location is None:
+            return None
+        return self.resolved(location, response.request.url)
+
+    def resolved(self, reference: str, base: URL | None = None) -> URL | None:
+        """Where a reference leads to; None if that is at another origin, or nowhere."""
+        try:
+            url = (self.url if base is None else base).join(reference)
+        except httpx2().InvalidURL:
+            return None
+        return url if _origin(url) == _origin(self.url) else None
+
+    async def close(self) -> None:
+        """Let go of the connections, if they are nobody else's."""
+        if self._owned:
+            await self._client.aclose()
+
+
+def _origin(url: URL) -> tuple[str, str, int | None]:
+    # The port is None where it is the usual one of the scheme.
+    return url.scheme, url.host, url.port
+
+
+def _named(url: URL) -> str:
+    """A URL without what may be secret in it."""
+    return str(url.copy_with(query=None, fragment=None, userinfo=b""))
+
+
+def _broken(what: str, error: Exception) -> Disconnected:
+    reason = str(error)
+    return Disconnected(f"{what}: {type(error).__name__}{f': {reason}' if reason else ''}")

@@ -1,0 +1,202 @@
+"""The ASGI application: routes, in front of them what every request has to pass.
+
+Needs nothing but the standard library; runs under any ASGI server, by itself or mounted inside
+another application.
+"""
+
+from asyncio import get_running_loop
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from logging import getLogger
+from typing import Final, TypeAlias
+
+from ... import jsonrpc
+from ...errors import RemoteError
+from ...options import Options
+from ...revision import Revision
+from ...serve import Server
+from .. import fields
+from ..options import HttpOptions
+from .asgi import Receive, Refused, Scope, Send, respond
+from .guard import Guard
+from .handshake import Handshake
+from .old_sse import OldSse
+from .outlet import Outlet
+from .request import HttpRequest, accepts, is_json
+from .service import Service
+from .stateless import Stateless, is_stateless
+
+_log: Final = getLogger(__name__)
+
+_USUAL: Final = Options()
+_USUAL_HTTP: Final = HttpOptions()
+_VERSION: Final = fields.PROTOCOL_VERSION.encode()
+
+
+def http_app(
+    servers: Server | Iterable[Server],
+    *,
+    revisions: Iterable[Revision] | None = None,
+    options: Options = _USUAL,
+    http: HttpOptions = _USUAL_HTTP,
+) -> "HttpApp":
+    """An ASGI application that serves any number of clients over HTTP.
+
+    Takes the same `servers` and `revisions` as `serve`. Where a class is given, each session gets a
+    server of its own; all requests of the stateless era share one. Raises `ValueError` if no server
+    is given, or two of the same revision.
+    """
+    given = tuple(servers) if isinstance(servers, Iterable) else (servers,)
+    if not given or len({server.TABLE.revision for server in given}) < len(given):
+        raise ValueError("http_app needs at least one server, and one for a revision at most")
+    return HttpApp(given, None if revisions is None else tuple(revisions), options, http)
+
+
+class HttpApp:
+    """Serves over HTTP, in both eras and at one endpoint; an ASGI 3 application."""
+
+    def __init__(
+        self,
+        servers: tuple[Server, ...],
+        revisions: tuple[Revision, ...] | None,
+        options: Options,
+        http: HttpOptions,
+    ) -> None:
+        self._of = servers, revisions, options, http
+        self._http = http
+        self._guard = Guard(http.allowed_hosts, http.allowed_origins)
+        self._authentication = http.authentication
+        self._resource = None if http.authentication is None else http.authentication.resource
+        self._running: _Running | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one connection of the ASGI server."""
+        if scope["type"] != "http":
+            await self._serve_other(scope, receive, send)
+            return
+        outlet = Outlet(send, self._http.send_timeout)
+        try:
+            request = HttpRequest(scope, receive, self._http.max_headers)
+            handle = self._handler(request)
+            principal = None if self._authentication is None else await self._principal(request)
+            await handle(request, outlet, principal)
+        except Refused as refused:
+            _log.info("refused a request with %d: %s", refused.status, refused)
+            await respond(outlet, refused.status, refused.body, refused.fields)
+        except RemoteError as error:
+            _log.info("refused a message: %s", error)
+            answer = Refused.because(error)
+            await respond(outlet, answer.status, answer.body)
+        while outlet.stuck and (await receive())["type"] != "http.disconnect":
+            # A response that was begun and cannot be ended ends with its connection.
+            pass
+
+    async def _serve_other(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._live(receive, send)
+        elif scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1000})
+
+    @property
+    def options(self) -> HttpOptions:
+        """What it was made with."""
+        return self._http
+
+    async def close(self) -> None:
+        """End all sessions and streams. ASGI servers that know lifespans see to it themselves."""
+        running = self._running
+        if running is None:
+            return
+        # Until then, whoever comes is told that this is the end, and begins nothing new.
+        await running.service.stop()
+        if self._running is running:
+            self._running = None
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        while True:
+            message = await receive()
+            if message["type"] == "lifespan.startup":
+                await send({"type": "lifespan.startup.complete"})
+            else:
+                await self.close()
+                await send({"type": "lifespan.shutdown.complete"})
+                return
+
+    def _handler(self, request: HttpRequest) -> "_Handler":
+        """What serves a request; raises `Refused` for paths, hosts and methods that are not."""
+        if self._is_metadata(request):
+            return self._metadata
+        self._guard.check(request.fields.get(b"host"), request.fields.get(b"origin"))
+        running = self._running
+        if running is None or running.service.loop is not get_running_loop():
+            # Not before there is a loop: an application is made at import, often, and tests run
+            # one in many.
+            running = self._running = _Running(Service(*self._of))
+        running.service.check_running()
+        handlers = running.handlers(request)
+        handle = handlers.get(request.method)
+        if handle is None:
+            allow = b"allow", ", ".join(handlers).encode()
+            raise Refused(405, "Method not allowed", fields=[allow])
+        return handle
+
+    async def _principal(self, request: HttpRequest) -> str | None:
+        """Who sends a request; raises `Refused`."""
+        if self._authentication is None or self._is_metadata(request):
+            return None
+        principal = await self._authentication.principal(request.field(b"authorization"))
+        return principal.id
+
+    def _is_metadata(self, request: HttpRequest) -> bool:
+        return self._resource is not None and request.path in self._resource.paths
+
+    async def _metadata(self, request: HttpRequest, send: Outlet, _: str | None) -> None:
+        """Say where to get a token, also to pages of any origin."""
+        document = b"" if self._resource is None else self._resource.to_json()
+        await respond(send, 200, document, [(b"access-control-allow-origin", b"*")])
+
+
+_Handler: TypeAlias = Callable[[HttpRequest, Outlet, str | None], Awaitable[None]]
+
+
+class _Running:
+    """The application while an event loop runs it."""
+
+    def __init__(self, service: Service) -> None:
+        self.service = service
+        http, old_sse = service.http, OldSse(service)
+        self._handshake = Handshake(service)
+        self._stateless = Stateless(service)
+        self._posts: Mapping[str, _Handler] = {"POST": self._post}
+        self._endpoint = self._posts
+        if http.sessions and service.offer.handshake:
+            streams = {"GET": self._handshake.get, "DELETE": self._handshake.delete}
+            self._endpoint = {**self._posts, **streams}
+        self._elsewhere: Mapping[str, Mapping[str, _Handler]] = {}
+        if http.old_sse:
+            self._elsewhere = {
+                http.old_sse_path: {"GET": old_sse.open},
+                http.old_messages_path: {"POST": old_sse.post},
+            }
+
+    def handlers(self, request: HttpRequest) -> "Mapping[str, _Handler]":
+        """What serves a path, by method; raises `Refused` for a path that is not served."""
+        if request.path == self.service.http.path:
+            # Streams and sessions are in the handshake revisions alone.
+            stateless = request.field(_VERSION) in self.service.offer.stateless
+            return self._posts if stateless else self._endpoint
+        handlers = self._elsewhere.get(request.path)
+        if handlers is None:
+            raise Refused(404, "There is nothing here; see HttpOptions.path")
+        return handlers
+
+    async def _post(self, request: HttpRequest, send: Outlet, principal: str | None) -> None:
+        http = self.service.http
+        if not accepts(request.fields.get(b"accept", b""), fields.JSON, fields.EVENTS):
+            raise Refused(406, "Accept has to list application/json and text/event-stream")
+        if not is_json(request.fields.get(b"content-type", b"")):
+            raise Refused(415, "Content-Type has to be application/json")
+        message = jsonrpc.parse(await request.body(http.max_body, http.body_timeout))
+        if is_stateless(request.field(_VERSION), message, self.service.offer):
+            await self._stateless.post(request, message, send, principal)
+        else:
+            await self._handshake.post(request, message, send, principal)

@@ -1,0 +1,124 @@
+"""Who calls: bearer tokens, the answers to those without, and where to get one.
+
+The server is a resource server in the sense of OAuth 2.1: it judges tokens and issues none. How a
+token is judged is the application's business (2025-11-25 and 2026-07-28, basic/authorization).
+"""
+
+import hmac
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+from urllib.parse import urlsplit
+
+from pydantic_core import to_json
+
+from .asgi import Field, Refused
+
+METADATA: Final = "/.well-known/oauth-protected-resource"
+"""Where the metadata of a protected resource is, before the path of the resource (RFC 9728)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """Somebody who was authenticated, and what they may do."""
+
+    id: str
+    scopes: frozenset[str] = frozenset()
+
+
+Verify: TypeAlias = Callable[[str], Awaitable[Principal | None]]
+"""Judges a bearer token: whose it is, or None. It has to see to the audience (RFC 8707), too."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProtectedResource:
+    """What a client has to know to get a token: the metadata of RFC 9728.
+
+    `url` is that of the endpoint, as clients know it.
+    """
+
+    url: str
+    authorization_servers: tuple[str, ...]
+    scopes: tuple[str, ...] = ()
+    name: str | None = None
+    documentation: str | None = None
+
+    def to_json(self) -> bytes:
+        """The metadata document."""
+        document: dict[str, Any] = {
+            "resource": self.url,
+            "authorization_servers": list(self.authorization_servers),
+            "bearer_methods_supported": ["header"],
+        }
+        more = {
+            "scopes_supported": list(self.scopes),
+            "resource_name": self.name,
+            "resource_documentation": self.documentation,
+        }
+        return to_json(document | {key: value for key, value in more.items() if value})
+
+    @property
+    def paths(self) -> frozenset[str]:
+        """Where the document is looked for: for this resource, and for the whole host."""
+        return frozenset({METADATA + urlsplit(self.url).path.rstrip("/"), METADATA})
+
+    @property
+    def metadata_url(self) -> str:
+        """Where the document of this resource is."""
+        parts = urlsplit(self.url)
+        return f"{parts.scheme}://{parts.netloc}{METADATA}{parts.path.rstrip('/')}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Authentication:
+    """Who may call: those whose token `verify` accepts, and who have all of `scopes`."""
+
+    verify: Verify
+    scopes: frozenset[str] = frozenset()
+    resource: ProtectedResource | None = None
+
+    async def principal(self, authorization: str | None) -> Principal:
+        """Who sends a request with this `Authorization`; raises `Refused` with 401 or 403."""
+        scheme, _, token = (authorization or "").partition(" ")
+        if scheme.lower() != "bearer" or not token.strip():
+            raise Refused(401, "A bearer token is needed", fields=[self._challenge()])
+        principal = await self.verify(token.strip())
+        if principal is None:
+            raise Refused(
+                401, "The token is not valid", fields=[self._challenge(error="invalid_token")]
+            )
+        if not self.scopes <= principal.scopes:
+            challenge = self._challenge(error="insufficient_scope")
+            raise Refused(403, "The token does not reach that far", fields=[challenge])
+        return principal
+
+    def _challenge(self, **params: str) -> Field:
+        """What tells a client how to get on (RFC 6750, section 3; RFC 9728, section 5.1)."""
+        if self.scopes:
+            params["scope"] = " ".join(sorted(self.scopes))
+        if self.resource is not None:
+            params["resource_metadata"] = self.resource.metadata_url
+        said = ", ".join(f'{name}="{value}"' for name, value in params.items())
+        return b"www-authenticate", f"Bearer {said}".strip().encode()
+
+
+def known_tokens(principals: Mapping[str, Principal]) -> Verify:
+    """Accepts these tokens and no others; for tests, and for a few trusted clients.
+
+    Raises `ValueError` for one of less than 16 characters.
+    """
+    if any(len(token) < 16 for token in principals):
+        raise ValueError("a token needs at least 16 characters")
+    known: Collection[tuple[bytes, Principal]] = [
+        (token.encode(), principal) for token, principal in principals.items()
+    ]
+
+    async def verify(token: str) -> Principal | None:
+        given, found = token.encode(), None
+        # All are looked at, so that the time it takes tells nothing.
+        for one, principal in known:
+            if hmac.compare_digest(given, one):
+                found = principal
+        return found
+
+    return verify

@@ -1,0 +1,88 @@
+"""What was sent, kept for clients that lose their connection and come back for the rest.
+
+2025-11-25, basic/transports, "Resumability and Redelivery".
+"""
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Final, NamedTuple, Protocol
+
+
+class StoredEvent(NamedTuple):
+    """One event of a stream: its number in it, and the message, which may be empty."""
+
+    number: int
+    message: bytes
+
+
+class EventStore(Protocol):
+    """Keeps events, by session and stream. Numbers of a stream grow by one."""
+
+    async def append(self, session: str, stream: str, event: StoredEvent) -> None:
+        """Keep an event."""
+        ...
+
+    async def after(self, session: str, stream: str, number: int) -> Sequence[StoredEvent] | None:
+        """The events that followed the one of that number; None if some of them are not known."""
+        ...
+
+    async def forget(self, session: str) -> None:
+        """Let go of all streams of a session that is over."""
+        ...
+
+
+class MemoryEventStore:
+    """Keeps events in this process: `max_events` of a stream, and `max_bytes` in all.
+
+    When there is too much, the stream that has been quiet for longest goes.
+    """
+
+    def __init__(self, max_events: int = 1000, max_bytes: int = 64 * 1024 * 1024) -> None:
+        self._max_events = max_events
+        self._max_bytes = max_bytes
+        self._bytes = 0
+        self._streams: OrderedDict[tuple[str, str], list[StoredEvent]] = OrderedDict()
+        self._of_session: dict[str, set[str]] = {}
+
+    async def append(self, session: str, stream: str, event: StoredEvent) -> None:
+        """See `EventStore.append`."""
+        key = session, stream
+        kept = self._streams.get(key)
+        if kept is None:
+            kept = self._streams[key] = []
+            self._of_session.setdefault(session, set()).add(stream)
+        self._streams.move_to_end(key)
+        kept.append(event)
+        self._bytes += _size(event)
+        if len(kept) > self._max_events:
+            self._bytes -= _size(kept.pop(0))
+        while self._bytes > self._max_bytes and self._streams:
+            self._drop(next(iter(self._streams)))
+
+    async def after(self, session: str, stream: str, number: int) -> Sequence[StoredEvent] | None:
+        """See `EventStore.after`."""
+        kept = self._streams.get((session, stream))
+        if not kept or not kept[0].number - 1 <= number <= kept[-1].number:
+            return None
+        return [event for event in kept if event.number > number]
+
+    async def forget(self, session: str) -> None:
+        """See `EventStore.forget`."""
+        for stream in list(self._of_session.get(session, ())):
+            self._drop((session, stream))
+
+    def _drop(self, key: tuple[str, str]) -> None:
+        self._bytes -= sum(map(_size, self._streams.pop(key)))
+        session, stream = key
+        streams = self._of_session[session]
+        streams.discard(stream)
+        if not streams:
+            del self._of_session[session]
+
+
+# What an event takes besides its message.
+_FRAME: Final = 200
+
+
+def _size(event: StoredEvent) -> int:
+    return len(event.message) + _FRAME

@@ -1,0 +1,318 @@
+"""The handshake revisions over HTTP: sessions, and requests that belong to them.
+
+2025-03-26 to 2025-11-25, basic/transports, "Streamable HTTP".
+"""
+
+from asyncio import get_running_loop
+from collections.abc import Awaitable
+from functools import partial
+from logging import getLogger
+from typing import Final, TypeGuard
+
+from ... import jsonrpc, negotiate
+from ...admission import admitted
+from ...endpoint import Endpoint
+from ...errors import InvalidRequest
+from ...jsonvalue import JSONObject, is_array, is_object
+from ...side import Side
+from .. import fields
+from .asgi import Refused, respond
+from .exchange import HANDSHAKE, Exchange
+from .outlet import Outlet
+from .reading import Reading
+from .records import SessionRecord, SessionStore
+from .request import HttpRequest, accepts
+from .service import Service
+from .sessions import HttpSession, is_id, new_id, revived
+from .streams import Stream
+
+_log: Final = getLogger(__name__)
+
+_VERSION: Final = fields.PROTOCOL_VERSION.encode()
+_SESSION: Final = fields.SESSION_ID.encode()
+_LAST_EVENT: Final = fields.LAST_EVENT_ID.encode()
+
+# What a server assumes that is told nothing (2025-06-18, basic/transports, "Protocol Version
+# Header").
+_ASSUMED: Final = "2025-03-26"
+
+_LARGEST_HELLO: Final = 64 * 1024
+
+
+class Handshake:
+    """Serves the revisions with a handshake."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._store = service.http.session_store
+        self._reading = Reading(service.http.retry)
+        if self._store is not None:
+            service.sessions.while_used = self._renew
+
+    async def post(
+        self, request: HttpRequest, message: object, send: Outlet, principal: str | None
+    ) -> None:
+        """Serve one message, or a batch; raises `Refused`, and `RemoteError` for what is none."""
+        if not self._service.http.sessions:
+            await self._alone(request, message, send, principal)
+            return
+        if _SESSION not in request.fields and _begins(message):
+            self._check_version(request, None)
+            await self._begin(request, message, send, principal)
+            return
+        session = await self._session(request, principal)
+        if _begins(message):
+            raise InvalidRequest("the handshake was made already", id=message["id"])
+        self._check_batch(message)
+        session.under_way += 1
+        try:
+            # Answers and cancellations take no place: they are what others wait for.
+            if asks(message):
+                await self._answer(session, message, send)
+            else:
+                await self._take_in(session.side.endpoint, message, send)
+            if self._store is not None:
+                await self._save(session)
+        finally:
+            self._service.sessions.note_end(session)
+
+    async def get(self, request: HttpRequest, send: Outlet, principal: str | None) -> None:
+        """Open the stream of a session, or go on with one that broke; raises `Refused`."""
+        if not accepts(request.fields.get(b"accept", b""), fields.EVENTS):
+            raise Refused(406, "Accept has to list text/event-stream")
+        session = await self._session(request, principal)
+        self._service.check_streams()
+        last = request.field(_LAST_EVENT)
+        session.under_way += 1
+        try:
+            await self._save(session)
+            await self._reading.read(session, request, self._service.channel(send), last)
+        finally:
+            self._service.sessions.note_end(session)
+
+    async def delete(self, request: HttpRequest, send: Outlet, principal: str | None) -> None:
+        """End a session; raises `Refused`."""
+        session = await self._session(request, principal)
+        store = self._store
+        session.ended = True
+        if store is not None:
+            try:
+                await store.delete(session.id)
+            except BaseException:
+                session.ended = False
+                raise
+        await self._service.sessions.end(session)
+        await respond(send, 204)
+
+    # Sessions.
+
+    async def _begin(
+        self, request: HttpRequest, message: JSONObject, send: Outlet, principal: str | None
+    ) -> None:
+        service = self._service
+        if request.size > _LARGEST_HELLO:
+            # Much of it is kept for as long as the session.
+            raise Refused(413, f"initialize has more than {_LARGEST_HELLO} bytes", id=message["id"])
+        offer, params = service.offer, message.get("params")
+        revision = negotiate.answer_initialize(params, offer, message["id"])
+        repertoire = service.repertoire(revision, own=True)
+        connection, answer = admitted(repertoire, message)
+        service.sessions.make_room()
+        session = HttpSession(new_id(), repertoire, connection, service.shared, service.events)
+        session.side.endpoint.principal = principal
+        service.sessions.add(session)
+        await self._save(session)
+        await respond(send, 200, answer or b"", [(_SESSION, session.id.encode())])
+
+    async def _save(self, session: HttpSession) -> None:
+        """Let other processes know of a session, or of what has changed in it."""
+        store, lifetime = self._store, self._service.http.session_lifetime
+        if store is None or session.ended:
+            return
+        record, now = session.to_record(), get_running_loop().time()
+        # Also one in which nothing changes must not lapse while it is used.
+        if record != session.record or now - session.saved > lifetime / 4:
+            session.saving += 1
+            try:
+                if session.record is not None and await store.load(session.id) is None:
+                    # It was ended by a request to another process.
+                    await self._service.sessions.end(session)
+                    return
+                await store.save(session.id, record, lifetime)
+                session.record, session.saved = record, now
+            except Exception:
+                # The store is the application's; what was answered is not taken back for it.
+                _log.exception("a session could not be saved")
+            finally:
+                session.saving -= 1
+
+    async def _renew(self, session: HttpSession) -> None:
+        """Save a session that is used for long, unless it is just being saved."""
+        if not session.saving:
+            await self._save(session)
+
+    async def _session(self, request: HttpRequest, principal: str | None) -> HttpSession:
+        id = request.field(_SESSION)
+        if id is None:
+            raise Refused(400, "Mcp-Session-Id is missing; begin with initialize")
+        sessions = self._service.sessions
+        session = sessions.get(id) if self._store is None else await self._current(id, self._store)
+        # Who is somebody else learns no more than who knows no session.
+        if session is None or session.principal != principal:
+            raise Refused(404, "There is no such session; begin anew with initialize")
+        self._check_version(request, session.revision)
+        sessions.note_use(session)
+        return session
+
+    async def _current(self, id: str, store: SessionStore) -> HttpSession | None:
+        """The session of that id, as it was saved last, wherever that was."""
+        sessions = self._service.sessions
+        if not is_id(id):
+            return None
+        before = sessions.get(id)
+        known, saving = (None, 0) if before is None else (before.record, before.saving)
+        record = await store.load(id)
+        # Another request may have begun or ended it meanwhile.
+        session = sessions.get(id)
+        if record is None:
+            if session is not None:
+                await sessions.end(session)
+            return None
+        if session is None:
+            return self._revived(id, record)
+        if record != session.record and session.record is known and not saving + session.saving:
+            # And none has changed it here, which would be newer than what was loaded.
+            session.renew(record)
+        return session
+
+    def _revived(self, id: str, record: SessionRecord) -> HttpSession | None:
+        service = self._service
+        if record.revision not in service.offer.handshake:
+            return None
+        repertoire = service.repertoire(record.revision, own=True)
+        service.sessions.make_room()
+        session = revived(id, record, repertoire, service.shared, service.events)
+        service.sessions.add(session)
+        return session
+
+    def _check_version(self, request: HttpRequest, agreed: str | None) -> None:
+        """Rows VH01 to VH07: the header says what was agreed on, or nothing."""
+        version = request.field(_VERSION)
+        if version is None or version == agreed:
+            return
+        offered = self._service.offer.handshake
+        if version not in offered:
+            data = {"supported": list(self._service.offer.all), "requested": version}
+            raise Refused(400, "Unsupported protocol version", data=data)
+        if agreed is not None:
+            raise Refused(400, f"MCP-Protocol-Version is not {agreed}, which was agreed on")
+
+    # Requests.
+
+    def _check_batch(self, message: object) -> None:
+        if not is_array(message):
+            return
+        if len(message) > self._service.options.max_waiting:
+            raise InvalidRequest(f"a batch of more than {self._service.options.max_waiting}")
+        if any(_is_initialize(member) for member in message):
+            raise InvalidRequest("initialize cannot be part of a batch")
+
+    async def _answer(self, session: HttpSession, message: object, send: Outlet) -> None:
+        """Answer a request, or a batch with one; raises `Refused`."""
+        service, endpoint = self._service, session.side.endpoint
+        if endpoint.busy:
+            raise Refused(503, "Too many requests at once", fields=[(b"retry-after", b"1")])
+
+        def make(send: Outlet) -> Stream:
+            return session.stream(service.channel(send), service.http.retry)
+
+        exchange = Exchange(
+            send,
+            HANDSHAKE,
+            make,
+            service.tasks,
+            endpoint.connection.is_open,
+            afterwards=session.standing,
+            # What was answered holds wherever the client asks next.
+            before=None if self._store is None else partial(self._save, session),
+        )
+        service.begin()
+        try:
+            await _attend(endpoint, message, exchange)
+            if exchange.unfinished:
+                # Without an answer it was given up, and the stream ends without one.
+                await exchange.finish_unanswered()
+        except BaseException:
+            exchange.abandon()
+            raise
+        finally:
+            service.end()
+            if exchange.stream is not None:
+                session.over(exchange.stream)
+
+    async def _alone(
+        self, request: HttpRequest, message: object, send: Outlet, principal: str | None
+    ) -> None:
+        """Serve a message without a session: all that is known is the revision."""
+        service = self._service
+        self._check_version(request, None)
+        if _begins(message):
+            offer, params = service.offer, message.get("params")
+            revision = negotiate.answer_initialize(params, offer, message["id"])
+            answer = admitted(service.repertoire(revision), message).answer
+            await respond(send, 200, answer or b"")
+            return
+        self._check_batch(message)
+        revision = request.field(_VERSION) or _ASSUMED
+        if revision not in service.offer.handshake:
+            raise Refused(400, "MCP-Protocol-Version is missing")
+        repertoire = service.repertoire(revision)
+        connection = repertoire.connection()
+        exchange = Exchange(send, HANDSHAKE, service.stream, service.tasks, connection.is_open)
+        side = Side(repertoire, connection, service.shared, exchange)
+        side.endpoint.principal = principal
+        if not asks(message):
+            await self._take_in(side.endpoint, message, send)
+            return
+        service.begin()
+        try:
+            await _attend(side.endpoint, message, exchange)
+            await exchange.finish_unanswered()
+        except BaseException:
+            exchange.abandon()
+            raise
+        finally:
+            service.end()
+        side.endpoint.dissolve()
+
+    async def _take_in(self, endpoint: Endpoint, message: object, send: Outlet) -> None:
+        """Take in what is not to be answered."""
+        is_open = endpoint.connection.is_open
+        exchange = Exchange(send, HANDSHAKE, self._service.stream, self._service.tasks, is_open)
+        await _attend(endpoint, message, exchange)
+        await exchange.finish()
+
+
+def _begins(message: object) -> TypeGuard[JSONObject]:
+    return (
+        is_object(message)
+        and message.get("method") == negotiate.INITIALIZE
+        and jsonrpc.kind_of(message) == "request"
+    )
+
+
+def _is_initialize(member: object) -> bool:
+    return is_object(member) and member.get("method") == negotiate.INITIALIZE
+
+
+def _attend(endpoint: Endpoint, message: object, exchange: Exchange) -> Awaitable[None]:
+    if is_array(message):
+        return endpoint.attend_batch(message, exchange)
+    return endpoint.attend(message, exchange)
+
+
+def asks(message: object) -> bool:
+    """Whether a message, or one of a batch, is to be answered."""
+    if is_array(message):
+        return any(asks(member) for member in message)
+    return is_object(message) and "method" in message and "id" in message

@@ -1,0 +1,46 @@
+"""The way to one client, who counts as gone once it has taken in nothing for a time."""
+
+from asyncio import timeout
+from logging import getLogger
+from typing import Final
+
+from .asgi import Message, Send
+from .steps import has_steps, resumed
+
+_log: Final = getLogger(__name__)
+
+
+class Outlet:
+    """Sends what `send` does, each message within some seconds; loses it if the client is stuck."""
+
+    __slots__ = ("_seconds", "_send", "closed", "stuck")
+
+    def __init__(self, send: Send, seconds: float) -> None:
+        self._send = send
+        self._seconds = seconds
+        self.closed = False
+        """Whether nothing gets through any more."""
+        self.stuck = False
+        """Whether that is for a client that is there, and does not read."""
+
+    async def __call__(self, message: Message) -> None:
+        """Send a message of ASGI."""
+        if self.closed:
+            return
+        try:
+            work = self._send(message)
+            if has_steps(work):
+                try:
+                    waiting = work.send(None)
+                except StopIteration:
+                    return
+                work = resumed(work, waiting)
+            async with timeout(self._seconds):
+                await work
+        except TimeoutError:
+            _log.info("a client does not read")
+            self.stuck = self.closed = True
+        except (OSError, RuntimeError) as error:
+            # uvloop says in a RuntimeError that the connection is closed already.
+            _log.info("a client has gone: %s", error)
+            self.closed = True

@@ -1,0 +1,183 @@
+"""A stream of messages as server-sent events, which may outlive the connection that carries it.
+
+Where events are kept each has an id: the name of its stream and its number in it. So a client that
+comes back with the last one it saw gets what followed on that stream, and on no other
+(2025-11-25, basic/transports, "Resumability and Redelivery").
+"""
+
+import re
+from asyncio import Lock
+from collections.abc import Sequence
+from logging import getLogger
+from secrets import token_urlsafe
+from typing import Final
+
+from ..sse import written
+from .channel import Channel
+from .events import EventStore, StoredEvent
+
+_SEPARATOR: Final = "."
+_STANDING: Final = "~"
+_ID: Final = re.compile(r"(~?[A-Za-z0-9_-]{1,32})\.([0-9]{1,15})")
+
+_log: Final = getLogger(__name__)
+
+
+def standing_name() -> str:
+    """A new name for a stream that belongs to no request, in this process."""
+    return _STANDING + token_urlsafe(9)
+
+
+def is_standing(name: str) -> bool:
+    """Whether a stream belongs to no request."""
+    return name.startswith(_STANDING)
+
+
+class Log:
+    """The kept events of one stream of one session."""
+
+    __slots__ = ("_last", "_session", "_store", "name")
+
+    def __init__(self, store: EventStore, session: str, name: str | None = None) -> None:
+        self._store = store
+        self._session = session
+        self.name = token_urlsafe(9) if name is None else name
+        """Tells the streams of a session apart, and is no secret."""
+        self._last = 0
+
+    async def keep(self, message: bytes) -> str | None:
+        """Keep a message, which may be empty; gives the id of its event, if that was possible."""
+        self._last += 1
+        event = StoredEvent(self._last, message)
+        try:
+            await self._store.append(self._session, self.name, event)
+        except Exception:
+            # The store is the application's. Who is connected is served all the same.
+            _log.exception("an event could not be kept")
+            return None
+        return self._id(event.number)
+
+    async def after(self, number: int) -> list[tuple[str, bytes]] | None:
+        """The ids and messages that followed an event; None if some are not known any more."""
+        events = await self._store.after(self._session, self.name, number)
+        if events is None:
+            return None
+        if events:
+            # A stream that another process began goes on after what that has kept.
+            self._last = max(self._last, events[-1].number)
+        return [(self._id(number), message) for number, message in events if message]
+
+    def _id(self, number: int) -> str:
+        return f"{self.name}{_SEPARATOR}{number}"
+
+
+def parsed(event_id: str) -> tuple[str, int] | None:
+    """The stream and the number that an id names; None if it is none of ours."""
+    match = _ID.fullmatch(event_id)
+    return None if match is None else (match[1], int(match[2]))
+
+
+class Stream:
+    """What an `Outbox` writes into. Without a `log` what nobody reads is lost.
+
+    `retry` is in milliseconds; with it, a new stream begins with an event that holds nothing but an
+    id, so that a client can come back before anything was said (2025-11-25, basic/transports,
+    "Sending Messages to the Server").
+    """
+
+    __slots__ = ("_channel", "_closed", "_first", "_lock", "_retry", "log")
+
+    def __init__(
+        self, channel: Channel | None, log: Log | None = None, retry: int | None = None
+    ) -> None:
+        self._first = self._channel = channel
+        self._retry = retry
+        self._lock = Lock()
+        self._closed = False
+        self.log = log
+
+    async def send(self, messages: Sequence[bytes]) -> None:
+        """Write messages, each as an event; see `Transport.send`."""
+        async with self._lock:
+            events = [await self._priming()]
+            for message in messages:
+                id = None if self.log is None else await self.log.keep(message)
+                events.append(written(message, id=id))
+            if self._channel is not None:
+                await self._channel.write(b"".join(events))
+
+    async def _priming(self) -> bytes:
+        if self._retry is None or self.log is None:
+            return b""
+        retry, self._retry = self._retry, None
+        id = await self.log.keep(b"")
+        return b"" if id is None else written(b"", id=id, retry=retry)
+
+    async def attach(self, channel: Channel, after: int) -> bool:
+        """Go on in another connection, after the event of that number.
+
+        False if what followed it is not known any more; then nothing has changed.
+        """
+        assert self.log is not None
+        async with self._lock:
+            missed = await self.log.after(after)
+            if missed is None:
+                return False
+            before, self._channel = self._channel, channel
+            if before is not None:
+                before.end_later()
+            for id, message in missed:
+                await channel.write(written(message, id=id))
+            await channel.write(b"")
+            if self._closed:
+                # There is nothing to wait for any more.
+                self._channel = None
+                await channel.end()
+        return True
+
+    def carries(self, channel: Channel) -> bool:
+        """Whether it goes through that connection."""
+        return self._channel is channel
+
+    def detach(self, channel: Channel) -> None:
+        """The client has left that connection."""
+        if self._channel is channel:
+            self._channel = None
+
+    async def release(self) -> None:
+        """Close the connection; the client can come back for what is to follow."""
+        async with self._lock:
+            channel, self._channel = self._channel, None
+            if channel is not None:
+                await channel.write(await self._priming())
+                await channel.end()
+
+    async def close(self) -> None:
+        """The stream is over, once all is written; see `Transport.close`."""
+        async with self._lock:
+            self._closed = True
+            channel, self._channel = self._channel, None
+            if channel is not None:
+                await channel.end()
+
+    async def left_first(self) -> None:
+        """Wait until the response that it began in is over, whoever has ended it."""
+        if self._first is not None:
+            await self._first.ended
+
+    def cut(self) -> None:
+        """The stream is over; nobody waits for a client to take in what was written."""
+        self._closed = True
+        channel, self._channel = self._channel, None
+        if channel is not None:
+            channel.end_later()
+
+    def drop(self) -> None:
+        """Nobody serves the response any more that the stream began in."""
+        if self._first is not None:
+            self._first.lost()
+        self.cut()
+
+    async def receive(self) -> Sequence[bytes]:
+        """Nothing comes over a stream of events; see `Transport.receive`."""
+        return ()

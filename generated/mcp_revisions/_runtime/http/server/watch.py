@@ -1,0 +1,46 @@
+"""Watching whether a client is still there: to close the connection is to cancel the request.
+
+2026-07-28, basic/transports/streamable-http, "Cancellation".
+"""
+
+from asyncio import Task, create_task, current_task
+from logging import getLogger
+from typing import Any, Final
+
+from .request import HttpRequest
+
+_log: Final = getLogger(__name__)
+
+
+class Watch:
+    """Cancels the task that made it when the client of a request goes away."""
+
+    __slots__ = ("_ended", "_request", "_task", "_watching")
+
+    def __init__(self, request: HttpRequest) -> None:
+        self._request = request
+        self._task = current_task()
+        self._ended = False
+        self._watching = create_task(self._wait())
+
+    async def _wait(self) -> None:
+        await self._request.gone()
+        _log.info("a client has gone before it was answered")
+        task: Task[Any] | None = self._task
+        if task is not None:
+            self._ended = True
+            task.cancel()
+
+    def has_ended(self) -> bool:
+        """Whether it was this that has cancelled the task, which then goes on."""
+        if self._ended and self._task is not None:
+            self._ended = False
+            return self._task.uncancel() == 0
+        return False
+
+    def stop(self) -> None:
+        """Watch no longer."""
+        # The handler may have ended without minding that it was to.
+        self.has_ended()
+        self._task = None
+        self._watching.cancel()

@@ -1,0 +1,45 @@
+"""What a server can do in one revision: found out once, however many connections there are."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from .connection import Connection
+from .envelope import SERVER_INFO, members
+from .faces import Face
+from .handling import Way, ways_to_answer
+from .lifecycle import State
+from .spec import Role
+
+if TYPE_CHECKING:
+    from .server import ServerBase
+
+
+class Repertoire:
+    """One server in one revision: its handlers, and what all its connections have in common."""
+
+    __slots__ = ("audience", "declared", "face", "handlers", "server", "signature", "ways")
+
+    def __init__(self, face: "Face[ServerBase[Any]]") -> None:
+        server = face.side
+        revision = face.table.revision
+        self.face = face
+        self.server = server
+        self.handlers: Mapping[str, Callable[..., Awaitable[Any]]] = server.bound(revision)
+        """By wire name."""
+        self.ways: Mapping[str, Way] = ways_to_answer(server.TABLE, face.table)
+        """How the handlers of some methods are run."""
+        self.audience = f"{type(server).__module__}.{type(server).__qualname__} {revision}"
+        """For whom a state is meant that a client carries."""
+        self.declared: Mapping[Role, Mapping[str, Any]] = {
+            "server": server.declaration(),
+            "client": {},
+        }
+        self.signature = members({SERVER_INFO: face.identity})
+        """What belongs into `_meta` of each result of the stateless era."""
+
+    def connection(self, state: State = State.OPEN) -> Connection:
+        """A new connection."""
+        connection = Connection(self.face.table, "server", self.declared, state=state)
+        if self.face.table.rules.era == "stateless":
+            connection.signature = self.signature
+        return connection
