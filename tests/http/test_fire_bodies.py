@@ -1,0 +1,304 @@
+"""Bodies of requests as no client writes them: each gets its status and code, and harms nobody."""
+
+import json
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import pytest
+from fire import STACKS, Fields, attacked, call, http, modern, of_modern, run, wire
+from talking import STATELESS, hello
+
+BATCHING = "2025-03-26"
+
+PARSE, REQUEST, PARAMS = -32700, -32600, -32602
+
+
+class Case(NamedTuple):
+    """A body, the status of the answer, and the code of its error."""
+
+    name: str
+    body: bytes
+    status: int
+    code: int | None = None
+
+
+def ping(member: bytes = b"", id: bytes = b"1") -> bytes:
+    return b'{"jsonrpc":"2.0","id":%b,"method":"ping"%b}' % (id, member)
+
+
+def argument(value: bytes) -> bytes:
+    """A tool call with a JSON text for an argument."""
+    params = b'{"name":"echo","arguments":{"a":%b}}' % value
+    return b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":%b}' % params
+
+
+def nested(depth: int) -> bytes:
+    return b"[" * depth + b"]" * depth
+
+
+NOT_JSON = [
+    Case("nothing", b"", 400, PARSE),
+    Case("white space", b" \r\n\t", 400, PARSE),
+    Case("half of it", ping()[:-1], 400, PARSE),
+    Case("two of it", ping() + ping(), 400, PARSE),
+    Case("a comma too many", ping(b","), 400, PARSE),
+    Case("single quotes", ping().replace(b'"', b"'"), 400, PARSE),
+    Case("a comment", b"/**/" + ping(), 400, PARSE),
+    Case("a byte order mark", b"\xef\xbb\xbf" + ping(), 400, PARSE),
+    Case("UTF-16", ping().decode().encode("utf-16"), 400, PARSE),
+    Case("invalid UTF-8", argument(b'"\xff\xfe"'), 400, PARSE),
+    Case("overlong UTF-8", argument(b'"\xc0\xaf"'), 400, PARSE),
+    Case("a surrogate in UTF-8", argument(b'"\xed\xa0\x80"'), 400, PARSE),
+    Case("a lone surrogate", argument(rb'"\ud800"'), 400, PARSE),
+    Case("NUL between", ping().replace(b",", b",\0"), 400, PARSE),
+    Case("NUL at the end", ping() + b"\0", 400, PARSE),
+    Case("NUL in a string", argument(b'"\0"'), 400, PARSE),
+    Case("a return in a string", argument(b'"\r\n"'), 400, PARSE),
+    Case("NaN", argument(b"NaN"), 400, PARSE),
+    Case("infinity", argument(b"-Infinity"), 400, PARSE),
+    Case("a number of 5000 digits", argument(b"1" * 5000), 400, PARSE),
+    Case("an id of 5000 digits", ping(id=b"1" * 5000), 400, PARSE),
+    Case("a number in hexadecimal", argument(b"0x10"), 400, PARSE),
+    Case("a number with a zero before it", argument(b"007"), 400, PARSE),
+    Case("nested 100,000 times", nested(100_000), 400, PARSE),
+    Case("nested objects", b'{"a":' * 5000 + b"1" + b"}" * 5000, 400, PARSE),
+    Case("nested 300 times in an argument", argument(nested(300)), 400, PARSE),
+]
+
+NO_MESSAGE = [
+    Case("a number", b"1", 400, REQUEST),
+    Case("a text", b'"ping"', 400, REQUEST),
+    Case("null", b"null", 400, REQUEST),
+    Case("an empty object", b"{}", 400, REQUEST),
+    Case("an empty array", b"[]", 400, REQUEST),
+    Case("an array of a message", b"[%b]" % ping(), 400, REQUEST),
+    Case("no jsonrpc", b'{"id":1,"method":"ping"}', 400, REQUEST),
+    Case("another jsonrpc", b'{"jsonrpc":"1.0","id":1,"method":"ping"}', 400, REQUEST),
+    Case("jsonrpc as a number", b'{"jsonrpc":2.0,"id":1,"method":"ping"}', 400, REQUEST),
+    Case("a method that is none", b'{"jsonrpc":"2.0","id":1,"method":{}}', 400, REQUEST),
+    Case("an id that is an object", ping(id=b"{}"), 400, REQUEST),
+    Case("an id that is an array", ping(id=b"[1]"), 400, REQUEST),
+    Case("an id that is null", ping(id=b"null"), 400, REQUEST),
+    Case("an id that is true", ping(id=b"true"), 400, REQUEST),
+    Case("an id with a fraction", ping(id=b"1.5"), 400, REQUEST),
+    Case("a message with a method and a result", ping(b',"result":{}'), 400, REQUEST),
+    Case("initialize once more", json.dumps(hello()).encode(), 400, REQUEST),
+]
+
+SERVED = [
+    Case("a member twice", ping(b',"method":"nothing","method":"ping"'), 200),
+    Case("unknown members", ping(b',"more":[1,2,3],"__proto__":{}'), 200),
+    Case("an id twice", ping(b',"id":2'), 200),
+    Case("an id that is empty", ping(id=b'""'), 200),
+    Case("an id of 4000 digits", ping(id=b"9" * 4000), 200),
+    Case("a very long id", ping(id=b'"%b"' % (b"x" * 100_000)), 200),
+    Case("an id with line ends", ping(id=rb'"a\r\ndata: b\n\n"'), 200),
+    Case("an id with NUL", ping(id=rb'"\u0000"'), 200),
+    Case("a fraction of zero in an id", ping(id=b"1.0"), 200),
+    Case("NUL in a string, escaped", argument(rb'"\u0000"'), 200),
+    Case("a pair of surrogates", argument(rb'"\ud83d\ude00"'), 200),
+    Case("a number that is too large to hold", argument(b"1e400"), 200),
+    Case("nested 150 times", argument(nested(150)), 200),
+    Case(
+        "a member of 100,000 others",
+        argument(json.dumps(dict.fromkeys(map(str, range(100_000)))).encode()),
+        200,
+    ),
+    Case("an unknown method", ping().replace(b"ping", b"no/such"), 200, -32601),
+    Case("a very long method", ping().replace(b"ping", b"x" * 100_000), 200, -32601),
+    Case("params that are an array", ping(b',"params":[1]'), 200, PARAMS),
+    Case(
+        "params that are null",
+        argument(b"1").replace(b'"params":', b'"params":null,"x":'),
+        200,
+        PARAMS,
+    ),
+    Case("an answer to nothing", b'{"jsonrpc":"2.0","id":99,"result":{}}', 202),
+    Case(
+        "an error about nothing",
+        b'{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":""}}',
+        202,
+    ),
+    Case("an unknown notification", b'{"jsonrpc":"2.0","method":"notifications/no/such"}', 202),
+    Case(
+        "a notification with bad params",
+        b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":7}',
+        202,
+    ),
+    Case(
+        "cancels nothing",
+        b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":9}}',
+        202,
+    ),
+]
+
+ALL = [*NOT_JSON, *NO_MESSAGE, *SERVED]
+
+
+@pytest.mark.parametrize("case", ALL, ids=lambda case: case.name)
+def test_an_odd_body_gets_its_status_in_a_session(case: Case) -> None:
+    async def script() -> None:
+        async with attacked() as site:
+            answer = await site.ask(http(case.body, **await site.session()))
+            assert answer.status == case.status, answer
+            if case.status == 202:
+                assert not answer.body
+            else:
+                assert answer.message.get("error", {}).get("code") == case.code, answer
+            await site.is_fine()
+
+    run(script())
+
+
+@pytest.mark.parametrize("case", NOT_JSON, ids=lambda case: case.name)
+def test_what_is_no_json_is_refused_in_the_stateless_era_too(case: Case) -> None:
+    async def script() -> None:
+        async with attacked() as site:
+            answer = await site.ask(http(case.body, **of_modern("ping")))
+            assert (answer.status, answer.message["error"]["code"]) == (400, PARSE)
+            assert "id" not in answer.message
+            await site.is_fine()
+
+    run(script())
+
+
+def meta(**changed: Any) -> dict[str, Any]:
+    message = modern("tools/call", name="echo")
+    message["params"]["_meta"].update(changed)
+    return message
+
+
+VERSION, CLIENT = (
+    "io.modelcontextprotocol/protocolVersion",
+    "io.modelcontextprotocol/clientCapabilities",
+)
+ODD: list[Any] = [None, 1, True, [], {}, [[]], "", "2026-07-28\r\nx: y", "x" * 50_000]
+
+
+@pytest.mark.parametrize("value", ODD, ids=lambda value: repr(value)[:20])
+@pytest.mark.parametrize(
+    "key", [VERSION, CLIENT, "progressToken", "io.modelcontextprotocol/logLevel"]
+)
+def test_an_odd_meta_is_refused_or_served_but_never_a_failure(key: str, value: Any) -> None:
+    async def script() -> None:
+        async with attacked() as site:
+            answer = await site.ask(http(meta(**{key: value}), **of_modern("tools/call", "echo")))
+            assert answer.status in (200, 400), answer
+            assert answer.message["id"] == 1
+            if key in (VERSION, CLIENT) and value != {}:
+                assert answer.status == 400
+                assert answer.message["error"]["code"] in (PARAMS, -32020)
+            await site.is_fine()
+
+    run(script())
+
+
+@pytest.mark.parametrize(
+    ("name", "status"),
+    [
+        ("echo", 200),
+        ("=?base64?ZWNobw==?=", 200),
+        ("=?base64?ZWNobw?=", 400),
+        ("=?base64?=", 400),
+        ("=?base64?" + "A" * 20_000 + "?=", 400),
+        ("echo\x80", 400),
+        ("", 400),
+        (None, 400),
+    ],
+)
+def test_an_odd_name_field_is_refused(name: str | None, status: int) -> None:
+    async def script() -> None:
+        async with attacked() as site:
+            answer = await site.ask(http(meta(), **of_modern("tools/call", name)))
+            assert answer.status == status
+            assert status == 200 or answer.message["error"]["code"] == -32020
+            await site.is_fine()
+
+    run(script())
+
+
+def batch(members: int, one: Any) -> bytes:
+    return json.dumps([{**one, "id": number} for number in range(members)]).encode()
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        (b"[]", 400),
+        (b"[1,null,[]]", 200),
+        (b"[" + b",".join([b"{}"] * 100_000) + b"]", 400),
+        (b"[[" + ping() + b"]]", 200),
+        (b"[" + b",".join([ping()] * 3) + b"]", 200),
+        (batch(1000, json.loads(ping())), 200),
+        (b'[{"jsonrpc":"2.0","method":"notifications/no/such"}]', 202),
+    ],
+    ids=["empty", "no messages", "100,000", "nested", "one id thrice", "1000", "nothing to answer"],
+)
+def test_an_odd_batch_gets_its_status(body: bytes, status: int) -> None:
+    async def script() -> None:
+        async with attacked() as site:
+            answer = await site.ask(http(body, **await site.session(BATCHING)))
+            assert answer.status == status, answer
+            await site.is_fine()
+
+    run(script())
+
+
+LIMIT = 1000
+
+
+def declared(size: int) -> Callable[[Fields], bytes]:
+    return lambda mine: http(b"", **{**mine, "content-length": str(size)})
+
+
+def chunks(mine: Fields) -> bytes:
+    head = http(b"", **{**mine, "content-length": None, "transfer-encoding": "chunked"})
+    return head + b"64\r\n%b\r\n" % (b" " * 100) * (LIMIT // 100 + 1)
+
+
+@pytest.mark.parametrize("stack", STACKS)
+@pytest.mark.parametrize(
+    "data",
+    [declared(LIMIT + 1), declared(10**18), chunks],
+    ids=["too much by one", "far too much", "chunks without end"],
+)
+def test_a_body_that_is_too_large_is_refused_before_it_has_come(
+    data: Callable[[Fields], bytes], stack: str
+) -> None:
+    async def script() -> None:
+        async with attacked(stack, max_body=LIMIT) as site:
+            answer = await site.ask(data(await site.session()))
+            assert answer.status == 413
+            await site.is_fine()
+
+    run(script(), stack)
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_a_body_that_does_not_come_is_waited_for_no_longer_than_said(stack: str) -> None:
+    async def script() -> None:
+        async with attacked(stack, body_timeout=0.1) as site:
+            mine = await site.session()
+            assert (await site.ask(declared(10)(mine))).status == 408
+            async with wire(site.port) as slow:
+                await slow.send(declared(10)(mine) + b"123")
+                assert (await slow.answer()).status == 408
+            await site.is_fine()
+
+    run(script(), stack)
+
+
+@pytest.mark.parametrize("stack", STACKS)
+@pytest.mark.parametrize("era", ["a session", STATELESS])
+def test_who_leaves_in_the_middle_of_a_body_leaves_nothing_behind(era: str, stack: str) -> None:
+    async def script() -> None:
+        async with attacked(stack) as site:
+            mine = await site.session() if era != STATELESS else of_modern("tools/call", "echo")
+            for _ in range(20):
+                async with wire(site.port) as one:
+                    await one.send(http(call("echo"), **mine)[:-5])
+                    one.vanish()
+            await site.is_fine()
+            assert site.target.begun == 2
+
+    run(script(), stack)

@@ -1,0 +1,448 @@
+"""How things end over HTTP: the server, what is cut off on the way, and what is idle."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from fire import settled
+from serving import NEWEST, Session, Site, app_of, asked, booted, calling, outcome, serving, text_in
+from talking import STATELESS, hello, pkg, request, run, runtime, tools
+
+CHANGED = "notifications/tools/list_changed"
+PROMPTS = "notifications/prompts/list_changed"
+PROGRESS: dict[str, Any] = {"_meta": {"progressToken": "p"}}
+
+
+class Held:
+    """A tool that says something where it is asked to, and goes on when the test lets it."""
+
+    def __init__(self) -> None:
+        self.begun = asyncio.Event()
+        self.go = asyncio.Event()
+
+    async def __call__(self, session: Any, params: Any) -> str:
+        if params.name == "quick":
+            return "quick"
+        await session.progress(1, 2)
+        self.begun.set()
+        await self.go.wait()
+        return "done"
+
+
+def ours(call: Any, revision: str = NEWEST) -> Any:
+    return tools(revision, call, SENDS=frozenset({CHANGED, PROMPTS}))
+
+
+class Front:
+    """In front of an application: what it does can be cut off, or its responses left unread."""
+
+    def __init__(self, app: Any) -> None:
+        self.app = app
+        self.tasks: list[asyncio.Task[None]] = []
+        self.unread: dict[int, asyncio.Event] = {}
+        self.waits = asyncio.Event()
+        """Something cannot be written."""
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        number = len(self.tasks)
+
+        async def sending(message: Any) -> None:
+            if number in self.unread:
+                self.waits.set()
+                await self.unread[number].wait()
+            await send(message)
+
+        task = asyncio.create_task(self.app(scope, receive, sending))
+        self.tasks.append(task)
+        await asyncio.wait([task])
+        if not task.cancelled():
+            task.result()
+
+    async def cut(self) -> None:
+        """Cancel what serves the newest request, as a middleware with a time limit does."""
+        task = self.tasks[-1]
+        task.cancel()
+        await asyncio.wait([task])
+
+    def leave_unread(self, number: int) -> Callable[[], None]:
+        """From now on nothing more of a response is taken in, until the result is called."""
+        self.unread[number] = asyncio.Event()
+        return self.unread[number].set
+
+
+@asynccontextmanager
+async def fronted(servers: Any, **chosen: Any) -> AsyncGenerator[tuple[Site, Front], None]:
+    """Serve all revisions over HTTP with a `Front`; `chosen` as in `app_of`."""
+    app = app_of(servers, pkg.REVISIONS, **chosen)
+    front = Front(app)
+    async with booted(front, lifespan="off") as port:
+        try:
+            async with calling(port) as site:
+                site.app = app
+                yield site, front
+        finally:
+            await app.close()
+
+
+class TestShutdown:
+    """Whoever comes while a server closes is told so, and begins nothing that would outlive it."""
+
+    @staticmethod
+    def refused(
+        entering: Callable[[Site, Session], Coroutine[Any, Any, int]], **chosen: Any
+    ) -> None:
+        async def script() -> None:
+            held = Held()
+            async with serving(ours(held), pkg.REVISIONS, drain=10, **chosen) as site:
+                session = await site.initialize()
+                under_way = asyncio.create_task(session.call("held"))
+                await held.begun.wait()
+                closing = asyncio.create_task(site.app.close())
+                await asyncio.sleep(0)
+                assert await entering(site, session) == 503
+                held.go.set()
+                assert text_in(await under_way) == "done"
+                await closing
+
+        run(script())
+
+    def test_no_session_begins(self) -> None:
+        async def entering(site: Site, session: Session) -> int:
+            return (await site.post(hello())).status_code
+
+        self.refused(entering)
+
+    def test_a_session_that_is_known_takes_no_request(self) -> None:
+        async def entering(site: Site, session: Session) -> int:
+            return (await session.call("quick", 2)).status_code
+
+        self.refused(entering)
+
+    def test_no_stream_of_a_session_opens(self) -> None:
+        async def entering(site: Site, session: Session) -> int:
+            async with session.get() as events:
+                return events.response.status_code
+
+        self.refused(entering)
+
+    def test_no_session_is_deleted(self) -> None:
+        async def entering(site: Site, session: Session) -> int:
+            return (await session.delete()).status_code
+
+        self.refused(entering)
+
+    def test_no_request_that_stands_by_itself_begins(self) -> None:
+        async def entering(site: Site, session: Session) -> int:
+            return (await site.modern("tools/call", name="quick")).status_code
+
+        self.refused(entering)
+
+    def test_no_listen_stream_opens(self) -> None:
+        async def entering(site: Site, session: Session) -> int:
+            wanted = {"toolsListChanged": True}
+            async with site.modern_stream("subscriptions/listen", notifications=wanted) as events:
+                return events.response.status_code
+
+        self.refused(entering)
+
+    def test_no_stream_of_the_old_transport_opens(self) -> None:
+        async def entering(site: Site, session: Session) -> int:
+            async with site.get(path="/sse") as events:
+                return events.response.status_code
+
+        self.refused(entering, old_sse=True)
+
+    def test_it_is_told_to_come_again(self) -> None:
+        async def script() -> None:
+            held = Held()
+            async with serving(ours(held)) as site:
+                session = await site.initialize()
+                under_way = asyncio.create_task(session.call("held"))
+                await held.begun.wait()
+                closing = asyncio.create_task(site.app.close())
+                await asyncio.sleep(0)
+                assert (await site.post(hello())).headers["retry-after"] == "1"
+                held.go.set()
+                await asyncio.gather(under_way, closing)
+
+        run(script())
+
+
+class Clock:
+    """The time of sessions, which passes as the test says."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+        self._later: list[tuple[float, Callable[[], None]]] = []
+
+    def time(self) -> float:
+        return self.now
+
+    def call_later(self, after: float, call: Callable[[], None]) -> Any:
+        entry = self.now + after, call
+        self._later.append(entry)
+        return Cancel(lambda: self._later.remove(entry))
+
+    def pass_by(self, seconds: float) -> None:
+        """Let time pass, and what is due be done once."""
+        self.now += seconds
+        due = [entry for entry in self._later if entry[0] <= self.now]
+        for entry in due:
+            self._later.remove(entry)
+            entry[1]()
+
+
+class Cancel:
+    """What stands for a timer."""
+
+    def __init__(self, cancel: Callable[[], None]) -> None:
+        self.cancel = cancel
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Generator[Clock, None, None]:
+    """Sessions live by this clock."""
+    one = Clock()
+    monkeypatch.setattr(runtime("http.server.sessions"), "get_running_loop", lambda: one)
+    yield one
+
+
+class TestLifetime:
+    """The lifetime of a session runs from the end of what was the last to be under way."""
+
+    @staticmethod
+    async def pings(session: Session) -> int:
+        return (await session.post(request("ping", 9))).status_code
+
+    def test_it_runs_from_the_end_of_a_stream(self, clock: Clock) -> None:
+        async def script() -> None:
+            async with serving(ours(Held()), session_lifetime=100) as site:
+                session = await site.initialize()
+                async with session.get():
+                    clock.pass_by(150)
+                await settled(site.app)
+                clock.pass_by(90)
+                assert await self.pings(session) == 200
+
+        run(script())
+
+    def test_it_runs_from_the_end_of_a_request(self, clock: Clock) -> None:
+        async def script() -> None:
+            held = Held()
+            async with serving(ours(held), session_lifetime=100) as site:
+                session = await site.initialize()
+                under_way = asyncio.create_task(session.call("held"))
+                await held.begun.wait()
+                clock.pass_by(150)
+                held.go.set()
+                await under_way
+                await settled(site.app)
+                clock.pass_by(90)
+                assert await self.pings(session) == 200
+
+        run(script())
+
+    def test_it_does_end_after_a_stream(self, clock: Clock) -> None:
+        async def script() -> None:
+            async with serving(ours(Held()), session_lifetime=100) as site:
+                session = await site.initialize()
+                async with session.get():
+                    clock.pass_by(150)
+                await settled(site.app)
+                clock.pass_by(150)
+                assert await self.pings(session) == 404
+
+        run(script())
+
+    def test_the_one_whose_stream_ended_last_does_not_make_room(self) -> None:
+        async def script() -> None:
+            async with serving(ours(Held()), max_sessions=2) as site:
+                listens = await site.initialize()
+                async with listens.get():
+                    idle = await site.initialize()
+                await settled(site.app)
+                await site.initialize()
+                assert [await self.pings(one) for one in (listens, idle)] == [200, 404]
+
+        run(script())
+
+
+async def call(site: Site, session: Session) -> Any:
+    return session.calling("held", 7, **PROGRESS)
+
+
+async def stateless_call(site: Site, session: Session) -> Any:
+    meta: dict[str, Any] = {"progressToken": "p"}
+    message, headers = asked("tools/call", 7, name="held")
+    message["params"]["_meta"] |= meta
+    return site.stream(message, headers)
+
+
+async def listen(site: Site, session: Session) -> Any:
+    wanted = {"toolsListChanged": True}
+    return site.modern_stream("subscriptions/listen", id=7, notifications=wanted)
+
+
+async def get(site: Site, session: Session) -> Any:
+    return session.get()
+
+
+async def old_sse(site: Site, session: Session) -> Any:
+    return site.get(path="/sse")
+
+
+Opening = Callable[[Site, Session], Coroutine[Any, Any, Any]]
+
+OPENINGS = pytest.mark.parametrize("opening", [call, stateless_call, listen, get, old_sse])
+
+
+class TestCutOff:
+    """A server may cancel what serves a request: nothing of it is left then."""
+
+    @staticmethod
+    async def cut_off(site: Site, front: Front, session: Session, opening: Opening) -> None:
+        """Open a stream, and cut it off once it has brought something."""
+        async with await opening(site, session) as events:
+            assert await events.event() is not None
+            await front.cut()
+
+    @OPENINGS
+    def test_nothing_is_left_open_or_under_way(self, opening: Opening) -> None:
+        async def script() -> None:
+            async with fronted(ours(Held()), old_sse=True) as (site, front):
+                session = await site.initialize()
+                await self.cut_off(site, front, session, opening)
+                await settled(site.app)
+
+        run(script())
+
+    def test_the_id_of_the_request_may_be_used_again(self) -> None:
+        async def script() -> None:
+            async with fronted(ours(Held())) as (site, front):
+                session = await site.initialize()
+                await self.cut_off(site, front, session, call)
+                assert text_in(await session.call("quick", 7)) == "quick"
+
+        run(script())
+
+    def test_the_session_counts_as_idle(self) -> None:
+        async def script() -> None:
+            async with fronted(ours(Held()), max_sessions=1) as (site, front):
+                session = await site.initialize()
+                await self.cut_off(site, front, session, call)
+                await settled(site.app)
+                assert (await site.post(hello())).status_code == 200
+
+        run(script())
+
+    def test_what_is_said_after_the_stream_of_a_session_waits_for_the_next(self) -> None:
+        async def script() -> None:
+            server = ours(Held())
+            async with fronted(server) as (site, front):
+                session = await site.initialize()
+                await self.cut_off(site, front, session, get)
+                await settled(site.app)
+                await server.tools_list_changed()
+                async with session.get() as events:
+                    assert (await events.take())["method"] == CHANGED
+
+        run(script())
+
+    def test_a_request_that_was_not_answered_yet_in_json_is_cut_off_as_well(self) -> None:
+        async def script() -> None:
+            held = Held()
+            async with fronted(ours(held)) as (site, front):
+                session = await site.initialize()
+                under_way = asyncio.create_task(session.call("held", 7))
+                await held.begun.wait()
+                await front.cut()
+                assert (await under_way).status_code == 500
+                await settled(site.app)
+                assert outcome(await session.call("quick", 7)) == (200, None)
+
+        run(script())
+
+
+class TestUnread:
+    """Clients that come back while the connection they had is stuck."""
+
+    def test_who_comes_back_twice_gets_the_answer_and_the_end_each_time(self) -> None:
+        async def script() -> None:
+            held = Held()
+            async with fronted(ours(held)) as (site, front):
+                session = await site.initialize()
+                async with session.calling("held", 7, **PROGRESS) as stuck:
+                    first = await stuck.event()
+                    assert first is not None
+                    read = front.leave_unread(len(front.tasks) - 1)
+                    async with session.get(first.id) as events:
+                        await front.waits.wait()
+                        held.go.set()
+                        once = await events.all()
+                    async with session.get(first.id) as events:
+                        again = await events.all()
+                    read()
+                assert [one.message.get("id") for one in again if one.data][-1] == 7
+                assert [one.data for one in again] == [one.data for one in once]
+
+        run(script())
+
+    def test_what_waited_goes_to_the_newest_of_two_that_open_the_stream_at_once(self) -> None:
+        async def script() -> None:
+            server = ours(Held())
+            async with fronted(server, resumable=False) as (site, front):
+                session = await site.initialize()
+                await server.tools_list_changed()
+                read = front.leave_unread(len(front.tasks))
+                opening = asyncio.create_task(self.opened(session))
+                await front.waits.wait()
+                async with session.get() as events:
+                    assert (await events.take())["method"] == CHANGED
+                    read()
+                    await opening
+
+        run(script())
+
+    def test_what_waited_comes_before_what_is_said_while_a_stream_opens(self) -> None:
+        async def script() -> None:
+            server = ours(Held())
+            async with fronted(server, resumable=False) as (site, front):
+                session = await site.initialize()
+                await server.tools_list_changed()
+                read = front.leave_unread(len(front.tasks))
+                opening = asyncio.create_task(self.opened(session, 2))
+                await front.waits.wait()
+                await server.prompts_list_changed()
+                read()
+                assert [one["method"] for one in await opening] == [CHANGED, PROMPTS]
+
+        run(script())
+
+    @staticmethod
+    async def opened(session: Session, messages: int = 0) -> list[Any]:
+        """Open the stream of a session, and take some messages or all."""
+        async with session.get() as events:
+            if not messages:
+                return await events.all()
+            return [await events.take() for _ in range(messages)]
+
+
+@pytest.mark.parametrize("revision", [NEWEST, STATELESS])
+def test_an_application_serves_in_one_loop_after_another(revision: str) -> None:
+    async def quick(session: Any, params: Any) -> str:
+        await session.progress(1, 1)
+        return "quick"
+
+    app = app_of(ours(quick, revision), pkg.REVISIONS)
+
+    async def script() -> None:
+        async with booted(app, lifespan="off") as port, calling(port) as site:
+            session = await site.initialize()
+            async with session.calling("quick", **PROGRESS) as events:
+                said = [one.message for one in await events.all() if one.data]
+            assert said[-1]["result"]["content"][0]["text"] == "quick"
+
+    run(script())
+    run(script())

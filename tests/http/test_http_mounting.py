@@ -1,0 +1,253 @@
+"""Where an application may stand: inside others, below a path, and under several servers."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from serving import Site, app_of, booted, calling, started, text_in
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.responses import PlainTextResponse
+from starlette.routing import Mount, Route
+from talking import STATELESS, hello, pkg, run, tools
+
+CHANGED = "notifications/tools/list_changed"
+
+
+async def call(session: Any, params: Any) -> str:
+    if params.name == "says":
+        await session.log("info", "said")
+    return str(params.name)
+
+
+def ours() -> Any:
+    return tools(STATELESS, call, SENDS={CHANGED, "notifications/message"})
+
+
+async def works(site: Site) -> None:
+    """A session and a request of the stateless era, with streams."""
+    session = await site.initialize()
+    assert text_in(await session.call("x")) == "x"
+    async with session.get() as standing:
+        assert standing.response.status_code == 200
+        async with session.calling("says", 2) as events:
+            said = [event.message for event in await events.all() if event.data]
+            assert [one.get("id") for one in said] == [None, 2]
+    assert (await session.delete()).status_code == 204
+    assert text_in(await site.modern("tools/call", name="x")) == "x"
+
+
+@asynccontextmanager
+async def inside(routes: Any, app: Any, **more: Any) -> AsyncGenerator[int, None]:
+    """Run a Starlette application that sees to the end of ours."""
+
+    @asynccontextmanager
+    async def lifespan(_: Any) -> AsyncGenerator[None, None]:
+        yield
+        await app.close()
+
+    async with booted(Starlette(routes=routes, lifespan=lifespan, **more)) as port:
+        yield port
+
+
+async def hi(_: Any) -> PlainTextResponse:
+    return PlainTextResponse("hi")
+
+
+def test_it_may_be_mounted_in_starlette() -> None:
+    async def script() -> None:
+        app = app_of(ours(), pkg.REVISIONS)
+        routes = [Route("/", hi), Mount("/api", app=app)]
+        async with inside(routes, app) as port, calling(port, "/api/mcp") as site:
+            await works(site)
+            assert (await site.http.get("/")).text == "hi"
+            assert (await site.http.post("/mcp")).status_code == 404
+            assert (await site.http.post("/api/other")).status_code == 404
+
+    run(script())
+
+
+def test_it_may_be_mounted_inside_a_mount() -> None:
+    async def script() -> None:
+        app = app_of(ours(), pkg.REVISIONS, path="/")
+        routes = [Mount("/a", routes=[Mount("/b", app=app)])]
+        async with inside(routes, app) as port, calling(port, "/a/b/") as site:
+            await works(site)
+
+    run(script())
+
+
+def test_it_may_be_a_route_of_its_own() -> None:
+    async def script() -> None:
+        app = app_of(ours(), pkg.REVISIONS)
+        async with inside([Route("/mcp", endpoint=app)], app) as port, calling(port) as site:
+            await works(site)
+
+    run(script())
+
+
+def test_two_may_stand_beside_each_other() -> None:
+    async def script() -> None:
+        one, two = app_of(ours(), pkg.REVISIONS), app_of(ours(), pkg.REVISIONS)
+        routes = [Mount("/one", app=one), Mount("/two", app=two)]
+        async with inside(routes, one) as port:
+            async with calling(port, "/one/mcp") as first, calling(port, "/two/mcp") as second:
+                await works(first)
+                await works(second)
+                session = await first.initialize()
+                session.site = second
+                assert (await session.call("x")).status_code == 404
+            await two.close()
+
+    run(script())
+
+
+def test_it_may_stand_behind_middleware_that_compresses() -> None:
+    async def script() -> None:
+        app = app_of(ours(), pkg.REVISIONS)
+        middleware = [Middleware(GZipMiddleware, minimum_size=1)]
+        async with (
+            inside([Mount("/", app=app)], app, middleware=middleware) as port,
+            calling(port) as site,
+        ):
+            site.http.headers["accept-encoding"] = "gzip"
+            await works(site)
+
+    run(script())
+
+
+def test_a_server_may_be_told_of_a_path_in_front_of_it() -> None:
+    async def script() -> None:
+        app = app_of(ours(), pkg.REVISIONS)
+        async with booted(app, root_path="/behind/a/proxy") as port, calling(port) as site:
+            await works(site)
+            await app.close()
+
+    run(script())
+
+
+def test_a_path_that_only_begins_like_that_of_the_mount_is_another() -> None:
+    async def script() -> None:
+        app = app_of(ours(), pkg.REVISIONS)
+
+        async def mounted(scope: Any, receive: Any, send: Any) -> None:
+            await app({**scope, "root_path": "/api"}, receive, send)
+
+        async with booted(mounted, lifespan="off") as port:
+            for path, status in (("/api/mcp", 200), ("/apimcp", 404), ("/api", 404), ("/ap", 404)):
+                async with calling(port, path) as site:
+                    assert (await site.post(hello())).status_code == status
+            await app.close()
+
+    run(script())
+
+
+def test_the_lifespan_of_the_server_ends_what_is_under_way() -> None:
+    async def script() -> None:
+        server = ours()
+        app = app_of(server, pkg.REVISIONS)
+        said: list[str] = []
+        come = [{"type": "lifespan.startup"}, {"type": "lifespan.shutdown"}]
+
+        async def receive() -> dict[str, str]:
+            if len(come) == 1:
+                assert len(server.sessions) == 1
+            return come.pop(0)
+
+        async def send(message: dict[str, str]) -> None:
+            said.append(message["type"])
+
+        async with booted(app, lifespan="off") as port, calling(port) as site:
+            session = await site.initialize()
+            async with session.get() as events:
+                await app({"type": "lifespan"}, receive, send)
+                assert await events.take() is None
+        assert said == ["lifespan.startup.complete", "lifespan.shutdown.complete"]
+        assert server.sessions == ()
+
+    run(script())
+
+
+def test_a_websocket_is_closed() -> None:
+    async def script() -> None:
+        sent: list[Any] = []
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        async def receive() -> Any:
+            return {"type": "websocket.connect"}
+
+        await app_of(ours())({"type": "websocket", "path": "/mcp"}, receive, send)
+        assert [one["type"] for one in sent] == ["websocket.close"]
+
+    run(script())
+
+
+def test_one_application_may_be_run_by_one_loop_after_another() -> None:
+    app = app_of(ours(), pkg.REVISIONS)
+
+    async def script() -> None:
+        async with booted(app) as port, calling(port) as site:
+            await works(site)
+
+    run(script())
+    run(script())
+
+
+@pytest.mark.parametrize("http", ["h11", "httptools"])
+@pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
+def test_uvicorn_runs_it_with_each_of_its_parsers_and_loops(http: str, loop: str) -> None:
+    arguments = ["uvicorn", "worker:app", "--port", "PORT", "--http", http, "--loop", loop]
+
+    async def script() -> None:
+        async with started(*arguments) as process, calling(process.port) as site:
+            await in_a_process(site)
+            code, errors = await process.stopped()
+            assert code in (0, -15)
+            assert "Traceback" not in errors
+
+    run(script(), 30)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["hypercorn", "worker:app", "--bind", "127.0.0.1:PORT"],
+        ["granian", "worker:app", "--interface", "asgi", "--host", "127.0.0.1", "--port", "PORT"],
+    ],
+    ids=lambda arguments: arguments[0],
+)
+def test_other_servers_run_it(arguments: list[str]) -> None:
+    async def script() -> None:
+        async with started(*arguments) as process, calling(process.port) as site:
+            await in_a_process(site)
+            _, errors = await process.stopped()
+            assert "Traceback" not in errors
+
+    run(script(), 30)
+
+
+async def in_a_process(site: Site) -> None:
+    """The same with the application of a process of its own."""
+    session = await site.initialize()
+    pid = text_in(await session.call("who"))
+    assert pid.isdigit()
+    async with session.calling("says", 2) as events:
+        said = [event.message for event in await events.all() if event.data]
+        assert [one.get("id") for one in said] == [None, None, 2]
+    async with session.get() as standing:
+        assert standing.response.status_code == 200
+    async with session.calling("lets_go", 3) as events:
+        (only,) = await events.all()
+    async with session.get(only.id) as events:
+        assert (await events.take())["id"] == 3
+    async with site.listening(resourceSubscriptions=[f"file:///{pid}"]) as events:
+        arguments = {"pid": pid}
+        answer = await site.modern("tools/call", name="publish", arguments=arguments)
+        assert text_in(answer) == pid
+        assert (await events.take())["params"]["uri"] == f"file:///{pid}"
+    assert (await session.delete()).status_code == 204
+    assert (await site.post(b"{")).status_code == 400

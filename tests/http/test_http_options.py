@@ -1,0 +1,132 @@
+"""Options that are wrong, what begins a session, and when servers are made."""
+
+from typing import Any
+
+import pytest
+from serving import NEWEST, app_of, outcome, serving, text_in
+from talking import HANDSHAKE, STATELESS, hello, pkg, run, tools
+
+KIB = 1024
+
+
+async def echo(session: Any, params: Any) -> str:
+    return str(params.name)
+
+
+WRONG: list[tuple[dict[str, Any], str]] = [
+    ({"allowed_hosts": "mcp.example.com"}, "allowed_hosts has to be a list"),
+    ({"allowed_origins": "https://a.example"}, "allowed_origins has to be a list"),
+    ({"allowed_hosts": ["https://mcp.example.com"]}, "'https://mcp.example.com' is no name"),
+    ({"allowed_hosts": ["mcp.example.com/mcp"]}, "'mcp.example.com/mcp' is no name"),
+    ({"allowed_hosts": ["a.example", "::1"]}, "'::1' is no name"),
+    ({"allowed_origins": ["a.example"]}, "'a.example' is no origin"),
+    ({"path": "mcp"}, "path has to begin with a slash"),
+    ({"path": ""}, "path has to begin with a slash"),
+    ({"old_sse_path": "sse"}, "old_sse_path has to begin with a slash"),
+    ({"old_messages_path": "messages"}, "old_messages_path has to begin with a slash"),
+    ({"session_lifetime": 0}, "session_lifetime has to be more than 0"),
+    ({"max_sessions": 0}, "max_sessions has to be more than 0"),
+    ({"keep_alive": 0.0}, "keep_alive has to be more than 0"),
+    ({"send_timeout": -1}, "send_timeout has to be more than 0"),
+    ({"head_timeout": 0}, "head_timeout has to be more than 0"),
+    ({"body_timeout": 0}, "body_timeout has to be more than 0"),
+    ({"max_body": 0}, "max_body has to be more than 0"),
+    ({"max_headers": 0}, "max_headers has to be more than 0"),
+    ({"max_requests": -5}, "max_requests has to be more than 0"),
+    ({"max_streams": 0}, "max_streams has to be more than 0"),
+]
+
+
+@pytest.mark.parametrize(("chosen", "reason"), WRONG, ids=[reason for _, reason in WRONG])
+def test_what_would_serve_nobody_or_anybody_is_refused(chosen: Any, reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        pkg.HttpOptions(**chosen)
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        {"allowed_hosts": ["*"]},
+        {"allowed_hosts": ["localhost", "mcp.example.com:8443", "[::1]", "[::1]:8080"]},
+        {"allowed_hosts": {"10.0.0.1"}, "allowed_origins": ("*",)},
+        {"allowed_origins": ["https://a.example", "http://localhost:3000", "null"]},
+        {"path": "/"},
+    ],
+)
+def test_what_serves_somebody_is_not_refused(chosen: Any) -> None:
+    options = pkg.HttpOptions(**chosen)
+    assert all(getattr(options, name) is value for name, value in chosen.items())
+
+
+class TestLargeBeginnings:
+    """What a client declares is kept as long as its session, so it has a limit of its own."""
+
+    @pytest.mark.parametrize("revision", HANDSHAKE[1:])
+    def test_a_large_one_is_refused_and_begins_no_session(self, revision: str) -> None:
+        async def script() -> None:
+            server = tools(revision, echo)
+            async with serving(server) as site:
+                large = hello(revision, id=5, experimental={"x": {"y": "z" * 65 * KIB}})
+                refused = await site.post(large)
+                assert refused.status_code == 413
+                assert (refused.json()["id"], "mcp-session-id" in refused.headers) == (5, False)
+                assert not server.sessions
+
+        run(script())
+
+    def test_one_that_is_not_so_large_begins_a_session(self) -> None:
+        async def script() -> None:
+            async with serving(tools(NEWEST, echo)) as site:
+                session = await site.initialize(experimental={"x": {"y": "z" * 60 * KIB}})
+                assert text_in(await session.call("x")) == "x"
+
+        run(script())
+
+    def test_requests_in_a_session_may_be_larger(self) -> None:
+        async def script() -> None:
+            async with serving(tools(NEWEST, echo)) as site:
+                session = await site.initialize()
+                arguments = {"y": "z" * 100 * KIB}
+                assert outcome(await session.call("x", arguments=arguments)) == (200, None)
+
+        run(script())
+
+
+class TestServersByClass:
+    """Servers that are given by their class."""
+
+    @staticmethod
+    def counted(revision: str = NEWEST) -> tuple[Any, list[Any]]:
+        """A class of servers, and the servers that were made of it."""
+        made: list[Any] = []
+
+        def init(self: Any) -> None:
+            made.append(self)
+
+        one: Any = tools(revision, echo, __init__=init)
+        return one.__class__, made
+
+    @pytest.mark.parametrize("revision", [NEWEST, STATELESS])
+    def test_none_is_made_before_it_serves(self, revision: str) -> None:
+        ours, made = self.counted(revision)
+        made.clear()
+        app_of(ours, pkg.REVISIONS)
+        assert not made
+
+    def test_two_of_one_revision_are_refused_all_the_same(self) -> None:
+        ours, _ = self.counted()
+        other, _ = self.counted()
+        with pytest.raises(ValueError, match="one for a revision"):
+            app_of([ours, other])
+
+    def test_each_session_has_one_of_its_own(self) -> None:
+        async def script() -> None:
+            ours, made = self.counted()
+            made.clear()
+            async with serving(ours) as site:
+                for _ in range(2):
+                    assert text_in(await (await site.initialize()).call("x")) == "x"
+                assert sum(len(server.sessions) for server in made) == 2
+                assert max(len(server.sessions) for server in made) == 1
+
+        run(script())

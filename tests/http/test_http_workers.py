@@ -1,0 +1,228 @@
+"""Several processes behind one address: what works at once, and what takes a little help."""
+
+import asyncio
+from contextlib import AsyncExitStack
+from itertools import cycle
+from pathlib import Path
+from typing import Any
+
+from serving import Events, Site, app_of, booted, calling, outcome, started, text_in
+from talking import STATELESS, models, request, run, tools
+
+UPDATED = "notifications/resources/updated"
+
+
+async def pid_of(site: Site) -> str:
+    """The process that answers a new connection."""
+    fields = {"connection": "close"}
+    return text_in(await site.modern("tools/call", name="who", headers=fields))
+
+
+async def publish(site: Site, pid: str) -> None:
+    """Have one of the processes publish a change of its own."""
+    said = ""
+    while said != pid:
+        answer = await site.modern(
+            "tools/call", name="publish", arguments={"pid": pid}, headers={"connection": "close"}
+        )
+        said = text_in(answer)
+
+
+def test_two_workers_share_the_requests_of_the_stateless_era() -> None:
+    arguments = ["uvicorn", "worker:app", "--port", "PORT", "--workers", "2"]
+
+    async def script() -> None:
+        async with started(*arguments) as process, calling(process.port) as site:
+            pids: set[str] = set()
+            while len(pids) < 2:
+                pids |= set(await asyncio.gather(*(pid_of(site) for _ in range(8))))
+            await each_stream_hears_its_own_worker(site, sorted(pids))
+
+    run(script(), 40)
+
+
+async def each_stream_hears_its_own_worker(site: Site, pids: list[str]) -> None:
+    """A listen stream hears what the process that serves it publishes, and nothing else.
+
+    A server with several workers has to publish in each of them, such as by a message bus.
+    """
+    uris = [f"file:///{pid}" for pid in pids]
+    async with AsyncExitStack() as stack:
+        streams: list[Events] = [
+            await stack.enter_async_context(site.listening(number, resourceSubscriptions=uris))
+            for number in range(8)
+        ]
+        for pid in pids * 2:
+            await publish(site, pid)
+        heard = [[(await one.take())["params"]["uri"] for _ in range(2)] for one in streams]
+        # One that heard of both would have heard of one, and then of the other.
+        assert all(first == second for first, second in heard)
+        assert {first for first, _ in heard} <= set(uris)
+
+
+class Router:
+    """Sends what belongs to a session to the application that began it, anything else in turn."""
+
+    def __init__(self, *apps: Any) -> None:
+        self._turn = cycle(apps)
+        self._home: dict[bytes, Any] = {}
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        id = dict(scope["headers"]).get(b"mcp-session-id", b"")
+        app = self._home.get(id) or next(self._turn)
+
+        async def noting(message: Any) -> None:
+            for name, value in message.get("headers", ()):
+                if name == b"mcp-session-id":
+                    self._home[value] = app
+            await send(message)
+
+        await app(scope, receive, noting)
+
+
+def test_sessions_work_behind_a_router_that_keeps_each_at_its_place() -> None:
+    async def asks(session: Any, params: Any) -> str:
+        return str(len((await session.list_roots()).roots))
+
+    async def script() -> None:
+        servers = [tools("2025-11-25", asks, SENDS={UPDATED}) for _ in range(2)]
+        apps = [app_of(server) for server in servers]
+        async with booted(Router(*apps), lifespan="off") as port, calling(port) as site:
+            sessions = [await site.initialize(roots={}) for _ in range(4)]
+            assert [len(server.sessions) for server in servers] == [2, 2]
+            for session in sessions:
+                async with session.calling("x") as events:
+                    asked = await events.take()
+                    roots = {"roots": [{"uri": "file:///r"}]}
+                    await session.post({"jsonrpc": "2.0", "id": asked["id"], "result": roots})
+                    assert (await events.take())["result"]["content"][0]["text"] == "1"
+            for app in apps:
+                await app.close()
+
+    run(script())
+
+
+def test_an_answer_that_comes_to_another_process_does_not_reach_who_asked() -> None:
+    async def asks(session: Any, params: Any) -> str:
+        return str(len((await session.list_roots()).roots))
+
+    class Records:
+        def __init__(self) -> None:
+            self.kept: dict[str, Any] = {}
+
+        async def save(self, id: str, record: Any, lifetime: float) -> None:
+            self.kept[id] = record
+
+        async def load(self, id: str) -> Any:
+            return self.kept.get(id)
+
+        async def delete(self, id: str) -> None:
+            self.kept.pop(id, None)
+
+    async def script() -> None:
+        store = Records()
+        apps = [app_of(tools("2025-11-25", asks), session_store=store) for _ in range(2)]
+        async with booted(apps[0]) as here, booted(apps[1]) as there:
+            async with calling(here) as site, calling(there) as elsewhere:
+                session = await site.initialize(roots={})
+                async with session.calling("x") as events:
+                    asked = await events.take()
+                    one, two = {"uri": "file:///1"}, {"uri": "file:///2"}
+                    answer = {"jsonrpc": "2.0", "id": asked["id"], "result": {"roots": [one]}}
+                    stray = await elsewhere.post(answer, session.headers)
+                    assert stray.status_code == 202
+                    await session.post({**answer, "result": {"roots": [one, two]}})
+                    assert (await events.take())["result"]["content"][0]["text"] == "2"
+            for app in apps:
+                await app.close()
+
+    run(script())
+
+
+def test_two_processes_with_stores_in_common_need_no_such_router(tmp_path: Path) -> None:
+    environment = {"WORKER_STORE": str(tmp_path / "store")}
+    arguments = ["uvicorn", "worker:app", "--port", "PORT"]
+
+    async def script() -> None:
+        async with (
+            started(*arguments, environment=environment) as one,
+            started(*arguments, environment=environment) as two,
+            calling(one.port) as here,
+            calling(two.port) as there,
+        ):
+            await wandering(here, there)
+
+    run(script(), 40)
+
+
+async def wandering(here: Site, there: Site) -> None:
+    """One session whose requests come to either process in turn."""
+    places = cycle([there, here])
+    session = await here.initialize(roots={})
+
+    def on() -> Any:
+        session.site = next(places)
+        return session
+
+    assert len({text_in(await on().call("who", id)) for id in range(4)}) == 2
+    level = request("logging/setLevel", 5, level="error")
+    assert outcome(await on().post(level)) == (200, None)
+    # What one has sent, the other can send again; and what was set there, holds here.
+    ids: list[str | None] = []
+    for id in (6, 7):
+        async with on().calling("says", id) as events:
+            seen = await events.all()
+        assert [event.message.get("id") for event in seen if event.data] == [None, id]
+        ids += [event.id for event in seen]
+        async with on().get(seen[0].id) as events:
+            again = await events.all()
+        assert [event.data for event in again] == [event.data for event in seen[1:]]
+        session.site = next(places)
+    for _ in range(4):
+        async with on().get() as events:
+            first = await events.event()
+            assert first is not None
+            ids.append(first.id)
+    assert len(set(ids)) == len(ids)
+    assert (await on().delete()).status_code == 204
+    for _ in range(2):
+        assert (await on().call("who")).status_code == 404
+
+
+def test_a_question_inside_a_result_may_be_answered_at_another_process() -> None:
+    async def asks(session: Any, params: Any) -> str:
+        m = models(STATELESS)
+        message = m.SamplingMessage(role="user", content=m.TextContent(text="?"))
+        answer = await session.create_message(
+            m.CreateMessageRequestParams(messages=[message], max_tokens=1)
+        )
+        return str(answer.content.text)
+
+    async def script() -> None:
+        key = b"k" * 32
+        meta: dict[str, Any] = {
+            "io.modelcontextprotocol/protocolVersion": STATELESS,
+            "io.modelcontextprotocol/clientCapabilities": {"sampling": {}},
+        }
+        apps = [app_of(tools(STATELESS, asks), state_key=key) for _ in range(2)]
+        async with (
+            booted(apps[0]) as here,
+            booted(apps[1]) as there,
+            calling(here) as site,
+            calling(there) as elsewhere,
+        ):
+            first = (await site.modern("tools/call", meta=meta, name="x")).json()["result"]
+            ((name, _),) = first["inputRequests"].items()
+            content = {"type": "text", "text": "yes"}
+            said = {"role": "assistant", "model": "m", "content": content}
+            again = await elsewhere.modern(
+                "tools/call",
+                id=2,
+                meta=meta,
+                name="x",
+                requestState=first["requestState"],
+                inputResponses={name: said},
+            )
+            assert text_in(again) == "yes"
+
+    run(script())
