@@ -60,6 +60,19 @@ class Use:
     async def tools(self) -> Any:
         return [tool.name async for tool in self.client.iter_tools()][:2]
 
+    async def pages(self) -> Any:
+        """The names of all tools, and whether they came on more than one page."""
+        first = await self.client.list_tools()
+        names = [tool.name async for tool in self.client.iter_tools()]
+        return names, len(names) > len(first.tools) > 0
+
+    async def structured(self) -> Any:
+        params = self.m.CallToolRequestParams(name="media", arguments={})
+        return (await self.client.call_tool(params)).structured_content
+
+    async def poll(self) -> Any:
+        return await self.text("poll")
+
     async def call(self) -> Any:
         return await self.text("echo")
 

@@ -37,10 +37,10 @@ def python_with(name: str) -> Path:
     pins = HERE / f"requirements-{name}.txt"
 
     def make(folder: Path) -> None:
-        _run([sys.executable, "-m", "venv", "--clear", folder])
-        _run([folder / "bin" / "python", "-m", "pip", "install", "--quiet", "-r", pins])
+        run_command([sys.executable, "-m", "venv", "--clear", folder])
+        run_command([folder / "bin" / "python", "-m", "pip", "install", "--quiet", "-r", pins])
 
-    return _made(name, f"{sys.version}{pins.read_text()}", make) / "bin" / "python"
+    return made(name, f"{sys.version}{pins.read_text()}", make) / "bin" / "python"
 
 
 @cache
@@ -53,13 +53,16 @@ def node_modules() -> Path:
     def make(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         shutil.copy(wanted, folder)
-        _run(["npm", "install", "--no-audit", "--no-fund", "--silent", "--prefix", folder])
+        run_command(["npm", "install", "--no-audit", "--no-fund", "--silent", "--prefix", folder])
 
-    return _made("node", wanted.read_text(), make) / "node_modules"
+    return made("node", wanted.read_text(), make) / "node_modules"
 
 
-def _made(name: str, state: str, make: Callable[[Path], None]) -> Path:
-    """The folder of an environment; skips, saying so, if it cannot be installed."""
+def made(name: str, state: str, make: Callable[[Path], None]) -> Path:
+    """The folder of an environment, which `make` makes once for each `state`.
+
+    Skips, saying so, if it cannot be installed.
+    """
     folder = BUILD / f"{name}-{sha256(state.encode()).hexdigest()[:12]}"
     ready, failed = folder / ".ready", BUILD / f"{name}.failed"
     with _alone(name):
@@ -88,7 +91,8 @@ def _alone(name: str) -> Generator[None, None, None]:
         yield
 
 
-def _run(command: Command) -> None:
+def run_command(command: Command) -> None:
+    """Run a command; raises `RuntimeError` with what it wrote to standard error if it fails."""
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise RuntimeError(f"{command} failed:\n{done.stderr}")

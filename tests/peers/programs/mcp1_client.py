@@ -1,19 +1,24 @@
-"""The official SDK's client, generation 1, against the server whose command line it is given.
+"""The official SDK's client, generation 1, against a server.
 
-The first argument is the revision to pin. Prints, as JSON, what it got to see.
+It is given the command line or the URL of the server. The first argument is the revision to
+pin, or `newest`. Prints, as JSON, what it got to see.
 """
 
 import asyncio
 import json
 import sys
+from collections.abc import Awaitable
 from typing import Any
 
 import anyio
-from mcp import ClientSession, StdioServerParameters, types
+from mcp import ClientSession, McpError, StdioServerParameters, types
+from mcp.client.sse import sse_client
 from mcp.client.stdio import stdio_client
+from mcp.client.streamable_http import streamable_http_client
 from pydantic import AnyUrl
 
 REVISION, *COMMAND = sys.argv[1:]
+OVER_HTTP = COMMAND[0].startswith("http://")
 SEEN: dict[str, Any] = {"logs": [], "progress": [], "notifications": []}
 URI = AnyUrl("file:///a")
 
@@ -54,6 +59,13 @@ async def text_of(client: ClientSession, tool: str, /, **arguments: Any) -> str:
     return block.text
 
 
+async def error_of(failing: Awaitable[Any]) -> Any:
+    try:
+        return repr(await failing)
+    except McpError as error:
+        return [error.error.code, error.error.message]
+
+
 async def cancelled(client: ClientSession) -> str:
     """This generation tells the server by hand."""
     upcoming = client._request_id
@@ -89,20 +101,38 @@ async def use(client: ClientSession) -> None:
     await client.send_ping()
     await client.set_logging_level("info")
     called = ("echo", "count", "log", "sample", "roots", "stray")
-    for name in called if REVISION < "2025-06-18" else (*called, "ask"):
+    for name in called if agreed.protocolVersion < "2025-06-18" else (*called, "ask"):
         SEEN[name] = await text_of(client, name, text="hi", to=3)
+    if OVER_HTTP:
+        SEEN["poll"] = await text_of(client, "poll")
+    SEEN["structured"] = (await client.call_tool("media")).structuredContent
+    for name, failing in (
+        ("missing", client.read_resource(AnyUrl("file:///none"))),
+        ("crash", client.call_tool("crash")),
+    ):
+        SEEN[name] = await error_of(failing)
     await client.subscribe_resource(URI)
     await text_of(client, "change")
     await client.unsubscribe_resource(URI)
     SEEN["sleep"] = await cancelled(client)
+    if OVER_HTTP:
+        SEEN["told"] = await text_of(client, "told")
     SEEN["after"] = await text_of(client, "echo", text="hi")
 
 
+def transport() -> Any:
+    """By HTTP if there is a URL, and by HTTP+SSE if that ends so."""
+    first, *arguments = COMMAND
+    if not OVER_HTTP:
+        return stdio_client(StdioServerParameters(command=first, args=arguments))
+    return sse_client(first) if first.endswith("/sse") else streamable_http_client(first)
+
+
 async def main() -> None:
-    types.LATEST_PROTOCOL_VERSION = REVISION
-    server = StdioServerParameters(command=COMMAND[0], args=COMMAND[1:])
+    if REVISION != "newest":
+        types.LATEST_PROTOCOL_VERSION = REVISION
     async with (
-        stdio_client(server) as (read, write),
+        transport() as (read, write, *_),
         ClientSession(
             read,
             write,

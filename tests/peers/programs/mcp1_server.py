@@ -1,12 +1,26 @@
-"""A low-level server of the official SDK, generation 1, on standard input and output."""
+"""A low-level server of the official SDK, generation 1, on standard input and output.
+
+With arguments it serves over HTTP: the first is `http`, `json`, `stateless` or `sse`, the second
+is the port.
+"""
 
 import asyncio
+import sys
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from typing import Any
 
-from mcp import types
+import uvicorn
+from http_events import Events
+from mcp import McpError, types
 from mcp.server.lowlevel import NotificationOptions, Server
+from mcp.server.sse import SseServerTransport
 from mcp.server.stdio import stdio_server
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from pydantic import AnyUrl
+from starlette.applications import Starlette
+from starlette.responses import Response
+from starlette.routing import Mount, Route
 
 URI = AnyUrl("file:///a")
 NAMES = ("ask", "change", "count", "echo", "log", "roots", "sample", "sleep")
@@ -17,46 +31,68 @@ server: Any = Server("everything", version="1", instructions="Call whatever you 
 
 @server.list_tools()
 async def list_tools(request: types.ListToolsRequest) -> types.ListToolsResult:
-    start = int(request.params.cursor) if request.params and request.params.cursor else 0
+    # The SDK itself asks, without a request, for a tool that it has not seen yet.
+    params: Any = request and request.params
+    start = int(params.cursor) if params and params.cursor else 0
     tools = [types.Tool(name=name, inputSchema={"type": "object"}) for name in NAMES]
     following = str(start + 3) if start + 3 < len(tools) else None
     return types.ListToolsResult(tools=tools[start : start + 3], nextCursor=following)
 
 
 @server.call_tool(validate_input=False)
-async def call_tool(name: str, arguments: dict[str, Any]) -> list[types.TextContent]:
-    return [types.TextContent(type="text", text=await said(name, arguments))]
+async def call_tool(name: str, arguments: dict[str, Any]) -> types.CallToolResult:
+    content: Any = [types.TextContent(type="text", text=await said(name, arguments))]
+    structured = {"answer": 42} if name == "media" else None
+    return types.CallToolResult(content=content, structuredContent=structured)
 
 
 async def said(name: str, arguments: dict[str, Any]) -> str:
     context = server.request_context
     session = context.session
+    own = context.request_id
     match name:
         case "echo":
             return str(arguments.get("text"))
         case "count":
             for number in (1, 2, 3):
                 await session.send_progress_notification(
-                    context.meta.progressToken, number, 3, f"at {number}"
+                    context.meta.progressToken, number, 3, f"at {number}", own
                 )
+                # Who has lost the connection misses what comes next.
+                await asyncio.sleep(0.01)
         case "sleep":
-            await asyncio.sleep(60)
+            await sleep()
+        case "poll":
+            # There only for clients that will come back.
+            if context.close_sse_stream is not None:
+                await context.close_sse_stream()
+        case "media":
+            return "plain"
         case "log":
-            await session.send_log_message("info", {"said": "logged"}, "tools")
+            await session.send_log_message("info", {"said": "logged"}, "tools", own)
         case "change":
             await session.send_resource_updated(URI)
             await session.send_tool_list_changed()
         case "ask":
-            answer = await session.elicit("Your name?", FORM)
+            answer = await session.elicit("Your name?", FORM, own)
             return f"{answer.action} {answer.content['name']}"
         case "sample":
             text = types.TextContent(type="text", text="?")
             question = types.SamplingMessage(role="user", content=text)
-            answer = await session.create_message([question], max_tokens=10)
+            answer = await session.create_message([question], max_tokens=10, related_request_id=own)
             return f"{answer.model} {answer.content.text}"
         case _:
+            # Over HTTP this one goes out on the stream that belongs to no request.
             return " ".join(str(root.uri) for root in (await session.list_roots()).roots)
     return "done"
+
+
+async def sleep() -> None:
+    try:
+        await asyncio.sleep(60)
+    except asyncio.CancelledError:
+        print("sleep was cancelled", file=sys.stderr, flush=True)
+        raise
 
 
 @server.list_resources()
@@ -66,6 +102,8 @@ async def list_resources() -> list[types.Resource]:
 
 @server.read_resource()
 async def read_resource(uri: AnyUrl) -> str:
+    if uri != URI:
+        raise McpError(types.ErrorData(code=-32002, message="Resource not found"))
     return "content of a"
 
 
@@ -100,13 +138,56 @@ async def set_level(level: types.LoggingLevel) -> None:
     pass
 
 
-async def main() -> None:
+def options() -> Any:
     changes = NotificationOptions(tools_changed=True)
-    options = server.create_initialization_options(changes)
+    made = server.create_initialization_options(changes)
     # The SDK never declares it, whatever handlers there are.
-    options.capabilities.resources.subscribe = True
+    made.capabilities.resources.subscribe = True
+    return made
+
+
+def over_http(kind: str) -> Starlette:
+    manager = StreamableHTTPSessionManager(
+        server,
+        event_store=Events(),
+        json_response=kind == "json",
+        stateless=kind == "stateless",
+        retry_interval=50,
+    )
+    made = options()
+    # The manager asks for them itself, and knows of no changes.
+    server.create_initialization_options = lambda: made
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncGenerator[None, None]:
+        async with manager.run():
+            yield
+
+    return Starlette(routes=[Mount("/", manager.handle_request)], lifespan=lifespan)
+
+
+def over_sse() -> Starlette:
+    transport = SseServerTransport("/messages/")
+
+    async def serve(request: Any) -> Response:
+        scope, receive, send = request.scope, request.receive, request._send
+        async with transport.connect_sse(scope, receive, send) as (read, write):
+            await server.run(read, write, options())
+        return Response()
+
+    posts = Mount("/messages/", transport.handle_post_message)
+    return Starlette(routes=[Route("/sse", serve), posts])
+
+
+async def main() -> None:
     async with stdio_server() as (read, write):
-        await server.run(read, write, options)
+        await server.run(read, write, options())
 
 
-asyncio.run(main())
+if sys.argv[1:]:
+    kind, port = sys.argv[1:]
+    app = over_sse() if kind == "sse" else over_http(kind)
+    # Streams that are open when it is told to stop are not waited for.
+    uvicorn.run(app, port=int(port), log_level="warning", timeout_graceful_shutdown=0)
+else:
+    asyncio.run(main())

@@ -1,22 +1,26 @@
-"""The official SDK's client, generation 2, against the server whose command line it is given.
+"""The official SDK's client, generation 2, against a server.
 
-The first argument is the revision to pin. Prints, as JSON, what it got to see.
+It is given the command line or the URL of the server. The first argument is the revision to
+pin, or `newest`. Prints, as JSON, what it got to see.
 """
 
 import asyncio
 import json
 import sys
 import warnings
+from collections.abc import Awaitable
 from typing import Any
 
 import anyio
 import mcp.client.session as session_module
 import mcp_types as types
-from mcp import Client
+from mcp import Client, MCPError
+from mcp.client.sse import sse_client
 from mcp.client.stdio import StdioServerParameters
 
 REVISION, *COMMAND = sys.argv[1:]
-MODERN = REVISION == "2026-07-28"
+OVER_HTTP = COMMAND[0].startswith("http://")
+STATELESS = "2026-07-28"
 SEEN: dict[str, Any] = {"logs": [], "progress": [], "notifications": []}
 
 warnings.simplefilter("ignore")
@@ -60,7 +64,7 @@ async def text_of(client: Client, tool: str, /, **arguments: Any) -> str:
 
 
 async def changes(client: Client) -> None:
-    if MODERN:
+    if client.protocol_version == STATELESS:
         async with client.listen(
             tools_list_changed=True, resource_subscriptions=["file:///a"]
         ) as changed:
@@ -70,6 +74,13 @@ async def changes(client: Client) -> None:
     await client.subscribe_resource("file:///a")
     await text_of(client, "change")
     await client.unsubscribe_resource("file:///a")
+
+
+async def error_of(failing: Awaitable[Any]) -> Any:
+    try:
+        return repr(await failing)
+    except MCPError as error:
+        return [error.code, error.message]
 
 
 async def cancelled(client: Client) -> str:
@@ -97,24 +108,42 @@ async def use(client: Client) -> None:
     reference = types.PromptReference(type="ref/prompt", name="greet")
     completed = await client.complete(reference, {"name": "name", "value": "a"})
     SEEN["completed"] = completed.completion.values
-    if not MODERN:
+    if client.protocol_version != STATELESS:
         await client.send_ping()
         await client.set_logging_level("info")
     called = ("echo", "count", "log", "sample", "roots", "stray")
-    for name in called if REVISION < "2025-06-18" else (*called, "ask"):
+    for name in called if client.protocol_version < "2025-06-18" else (*called, "ask"):
         SEEN[name] = await text_of(client, name, text="hi", to=3)
+    if OVER_HTTP:
+        SEEN["poll"] = await text_of(client, "poll")
+    SEEN["structured"] = (await client.call_tool("media")).structured_content
+    for name, failing in (
+        ("missing", client.read_resource("file:///none")),
+        ("crash", client.call_tool("crash")),
+    ):
+        SEEN[name] = await error_of(failing)
     await changes(client)
     SEEN["sleep"] = await cancelled(client)
+    if OVER_HTTP:
+        SEEN["told"] = await text_of(client, "told")
     SEEN["after"] = await text_of(client, "echo", text="hi")
 
 
+def server() -> Any:
+    """By HTTP if there is a URL, and by HTTP+SSE if that ends so."""
+    first, *arguments = COMMAND
+    if not OVER_HTTP:
+        return StdioServerParameters(command=first, args=arguments, env=None)
+    return sse_client(first) if first.endswith("/sse") else first
+
+
 async def main() -> None:
-    if not MODERN:
+    pinned = REVISION not in (STATELESS, "newest")
+    if pinned:
         session_module.LATEST_HANDSHAKE_VERSION = REVISION
-    server = StdioServerParameters(command=COMMAND[0], args=COMMAND[1:], env=None)
     client = Client(
-        server,
-        mode="auto" if MODERN else "legacy",
+        server(),
+        mode="legacy" if pinned else "auto",
         elicitation_callback=elicit,
         sampling_callback=sample,
         list_roots_callback=roots,

@@ -1,14 +1,23 @@
-"""A low-level server of the official SDK, generation 2, on standard input and output."""
+"""A low-level server of the official SDK, generation 2, on standard input and output.
+
+With arguments it serves over HTTP: the first is `http`, `json` or `stateless`, the second is the
+port.
+"""
 
 import asyncio
+import sys
 import warnings
 from typing import Any
 
 import mcp_types as types
+import uvicorn
+from http_events import Events
+from mcp import MCPError
 from mcp.server import Server
 from mcp.server.context import ServerRequestContext
 from mcp.server.stdio import stdio_server
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
+from mcp.shared.message import ServerMessageMetadata
 from mcp.shared.subscriptions import ResourceUpdated, ToolsListChanged
 
 warnings.simplefilter("ignore")
@@ -41,8 +50,17 @@ async def call_tool(ctx: Context, params: types.CallToolRequestParams) -> Any:
         case "count":
             for number in (1, 2, 3):
                 await ctx.session.report_progress(number, 3, f"at {number}")
+                # Who has lost the connection misses what comes next.
+                await asyncio.sleep(0.01)
         case "sleep":
-            await asyncio.sleep(60)
+            await sleep()
+        case "poll":
+            # There only for clients that will come back.
+            if ctx.close_sse_stream is not None:
+                await ctx.close_sse_stream()
+        case "media":
+            content: Any = [types.TextContent(type="text", text="plain")]
+            return types.CallToolResult(content=content, structured_content={"answer": 42})
         case "log":
             await ctx.session.send_log_message(
                 "info", {"said": "logged"}, "tools", related_request_id=ctx.request_id
@@ -52,6 +70,14 @@ async def call_tool(ctx: Context, params: types.CallToolRequestParams) -> Any:
         case _:
             return await question(ctx, params, modern)
     return said("done")
+
+
+async def sleep() -> None:
+    try:
+        await asyncio.sleep(60)
+    except asyncio.CancelledError:
+        print("sleep was cancelled", file=sys.stderr, flush=True)
+        raise
 
 
 async def change(ctx: Context, modern: bool) -> None:
@@ -77,7 +103,10 @@ async def question(ctx: Context, params: types.CallToolRequestParams, modern: bo
             "sample": types.CreateMessageResult,
             "roots": types.ListRootsResult,
         }
-        answer = await ctx.session.send_request(asked, kinds[params.name])
+        # Over HTTP one goes out on the stream that belongs to no request.
+        own = None if params.name == "roots" else ctx.request_id
+        metadata = ServerMessageMetadata(related_request_id=own)
+        answer = await ctx.session.send_request(asked, kinds[params.name], metadata=metadata)
     match params.name:
         case "ask":
             return said(f"{answer.action} {answer.content['name']}")
@@ -108,6 +137,9 @@ async def list_resources(ctx: Context, params: Any) -> types.ListResourcesResult
 
 
 async def read_resource(ctx: Context, params: Any) -> types.ReadResourceResult:
+    if params.uri != URI:
+        code = -32602 if ctx.protocol_version == "2026-07-28" else -32002
+        raise MCPError(code, "Resource not found")
     contents = types.TextResourceContents(uri=params.uri, text="content of a")
     return types.ReadResourceResult(contents=[contents])
 
@@ -134,8 +166,8 @@ async def set_level(ctx: Context, params: Any) -> types.EmptyResult:
     return types.EmptyResult()
 
 
-async def main() -> None:
-    server: Any = Server(
+def made() -> Any:
+    return Server(
         "everything",
         version="1",
         instructions="Call whatever you like.",
@@ -151,8 +183,23 @@ async def main() -> None:
         on_completion=complete,
         on_set_logging_level=set_level,
     )
+
+
+async def main() -> None:
+    server = made()
     async with stdio_server() as (read, write):
         await server.run(read, write, server.create_initialization_options())
 
 
-asyncio.run(main())
+if sys.argv[1:]:
+    kind, port = sys.argv[1:]
+    app = made().streamable_http_app(
+        event_store=Events(),
+        json_response=kind == "json",
+        stateless_http=kind == "stateless",
+        retry_interval=50,
+    )
+    # Streams that are open when it is told to stop are not waited for.
+    uvicorn.run(app, port=int(port), log_level="warning", timeout_graceful_shutdown=0)
+else:
+    asyncio.run(main())

@@ -1,4 +1,4 @@
-// The official TypeScript SDK's client against the server whose command line it is given.
+// The official TypeScript SDK's client against the server whose command line or URL it is given.
 // The first argument is the folder of the installed packages. Prints, as JSON, what it got to see.
 
 import { createRequire } from "node:module";
@@ -9,7 +9,9 @@ const [folder, command, ...args] = process.argv.slice(2);
 const require = createRequire(join(folder, "anything.js"));
 const load = (path) => import(pathToFileURL(require.resolve(`@modelcontextprotocol/sdk/${path}`)));
 const { Client } = await load("client/index.js");
+const { SSEClientTransport } = await load("client/sse.js");
 const { StdioClientTransport } = await load("client/stdio.js");
+const { StreamableHTTPClientTransport } = await load("client/streamableHttp.js");
 const types = await load("types.js");
 
 const seen = { logs: [], progress: [], notifications: [] };
@@ -41,7 +43,20 @@ const text = async (name, options) => {
   return result.content[0].text;
 };
 
-await client.connect(new StdioClientTransport({ command, args, env: process.env }));
+// By HTTP if there is a URL, and by HTTP+SSE if that ends so.
+const overHttp = command.startsWith("http://");
+const transport = !overHttp
+  ? new StdioClientTransport({ command, args, env: process.env })
+  : command.endsWith("/sse")
+    ? new SSEClientTransport(new URL(command))
+    : new StreamableHTTPClientTransport(new URL(command));
+// Which revision it is, the SDK tells its transport alone.
+const { setProtocolVersion } = transport;
+transport.setProtocolVersion = (version) => {
+  seen.revision = version;
+  setProtocolVersion?.call(transport, version);
+};
+await client.connect(transport);
 seen.server = client.getServerVersion().name;
 seen.instructions = client.getInstructions();
 seen.tools = [];
@@ -60,7 +75,13 @@ const ref = { type: "ref/prompt", name: "greet" };
 seen.completed = (await client.complete({ ref, argument: { name: "name", value: "a" } })).completion.values;
 await client.ping();
 await client.setLoggingLevel("info");
-for (const name of ["echo", "log", "sample", "roots", "stray", "ask"]) seen[name] = await text(name);
+const called = ["echo", "log", "sample", "roots", "stray"];
+for (const name of seen.revision < "2025-06-18" ? called : [...called, "ask"]) seen[name] = await text(name);
+if (overHttp) seen.poll = await text("poll");
+seen.structured = (await client.callTool({ name: "media" })).structuredContent ?? null;
+const errorOf = (failing) => failing.then(JSON.stringify, ({ code, message }) => [code, message]);
+seen.missing = await errorOf(client.readResource({ uri: "file:///none" }));
+seen.crash = await errorOf(client.callTool({ name: "crash" }));
 seen.count = await text("count", {
   onprogress: ({ progress, total, message }) => seen.progress.push([progress, total, message]),
 });
@@ -70,6 +91,9 @@ await client.unsubscribeResource({ uri: "file:///a" });
 const control = new AbortController();
 setTimeout(() => control.abort("enough"), 300);
 seen.sleep = await text("sleep", { signal: control.signal }).catch(() => "cancelled");
+if (overHttp) seen.told = await text("told");
 seen.after = await text("echo");
+// Closing alone leaves the session to lapse.
+await transport.terminateSession?.();
 await client.close();
 console.log(JSON.stringify(seen));

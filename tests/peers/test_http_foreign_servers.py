@@ -1,0 +1,214 @@
+"""A client made of our stubs against servers that others wrote, as processes, over HTTP."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from features import Use, client_of, outcome
+from http_peers import pkg, served
+from http_wire import Wire, wire_to
+from places import PROGRAMS, python_with
+
+HANDSHAKE: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+STATELESS: Final = "2026-07-28"
+
+NAMES: Final = ["ask", "change", "count", "echo", "log", "roots", "sample", "sleep"]
+
+# What a client sees of each feature, where there is nothing in the way.
+SEEN: Final[dict[str, Any]] = {
+    "pages": (NAMES, True),
+    "call": "hi",
+    "structured": {"answer": 42},
+    "progress": [(number, 3) for number in (1, 2, 3)],
+    "resources": "content of a",
+    "errors": True,
+    "prompts": "Greet ada",
+    "completion": ["ada", "alan"],
+    "logging": {"said": "logged"},
+    "sampling": "model sampled",
+    "roots": "file:///root",
+    "elicitation": "accept ada",
+    "changes": ["resource", "tools"],
+    "poll": "done",
+    "cancellation": "hi",
+    "ping": "alive",
+}
+
+
+def generation_1(kind: str) -> list[str | Path]:
+    return [python_with("mcp-1"), PROGRAMS / "mcp1_server.py", kind, "PORT"]
+
+
+def generation_2(kind: str) -> list[str | Path]:
+    return [python_with("mcp-2"), PROGRAMS / "mcp2_server.py", kind, "PORT"]
+
+
+@dataclass
+class Visit:
+    """What our client saw of a server, what passed between them, and what the server wrote."""
+
+    client: Any
+    seen: dict[str, Any]
+    wire: Wire
+    errors: str
+
+
+def visit(
+    server: Sequence[str | Path],
+    *own: str,
+    revision: str = "",
+    features: Sequence[str] = tuple(SEEN),
+    path: str = "/mcp",
+    cut_after: bytes | None = None,
+) -> Visit:
+    """Let a client with classes of our own use a server, in one revision if it is named."""
+    spoken = [one for one in pkg.REVISIONS if one.id == revision] or None
+
+    async def main() -> Visit:
+        clients = [client_of(pkg.load(one)) for one in own]
+        async with (
+            served(*server) as running,
+            wire_to(running.port, cut_after=cut_after) as wire,
+        ):
+            url = f"http://127.0.0.1:{wire.port}{path}"
+            async with pkg.connect_http(url, *clients, revisions=spoken) as client:
+                use = Use(client, pkg.load(client.TABLE.revision).models)
+                seen = {feature: await outcome(use, feature) for feature in features}
+                if "cancellation" in features:
+                    # The end of the session would do that, too.
+                    await running.wrote("sleep was cancelled")
+        return Visit(client, seen, wire, running.errors)
+
+    return asyncio.run(main())
+
+
+def check(found: Visit) -> None:
+    """Whether the client saw what there is."""
+    seen = dict(found.seen)
+    if "progress" in seen and not isinstance(seen["progress"], Exception):
+        seen["progress"] = [step[:2] for step in seen["progress"]]
+    assert seen == {feature: SEEN[feature] for feature in seen}
+    if "cancellation" in seen:
+        assert found.errors.count("sleep was cancelled") == 1
+
+
+def check_session(found: Visit, revision: str) -> None:
+    """Whether the wire shows one session of a revision, from its beginning to its end."""
+    wire = found.wire
+    (opening,) = wire.sent("initialize")
+    assert opening.message["params"]["protocolVersion"] == revision
+    session = opening.answered["mcp-session-id"]
+    rest = [one for one in wire.exchanges if one != opening and "mcp-method" not in one.asked]
+    assert {one.asked.get("mcp-session-id") for one in rest} == {session}
+    assert {one.asked.get("mcp-protocol-version") for one in rest} == {revision}
+    assert [one.status for one in wire.verbs("DELETE")] == [200]
+    assert found.client.revision == revision
+
+
+def features_of(revision: str, own: str, *without: str) -> list[str]:
+    """What can be had in a revision by a class of one."""
+    missing = set(without)
+    if min(revision, own) < "2025-06-18":
+        missing |= {"elicitation", "structured"}
+    return [feature for feature in SEEN if feature not in missing]
+
+
+# Each revision by a class of its own, and by one class that translates.
+PAIRS: Final = [(revision, own) for revision in HANDSHAKE for own in (revision, STATELESS)]
+PYTHON: Final = {"generation 1": generation_1, "generation 2": generation_2}
+
+
+@pytest.mark.parametrize("server", PYTHON)
+@pytest.mark.parametrize(("revision", "own"), PAIRS)
+def test_the_python_sdk_serves_all_revisions_with_sessions(
+    server: str, revision: str, own: str
+) -> None:
+    features = features_of(revision, own)
+    found = visit(PYTHON[server]("http"), own, revision=revision, features=features)
+    check(found)
+    check_session(found, revision)
+
+
+@pytest.mark.parametrize("server", PYTHON)
+@pytest.mark.parametrize("revision", HANDSHAKE)
+def test_the_python_sdk_that_answers_in_json_alone(server: str, revision: str) -> None:
+    # It drops what belongs to a request and is not its answer.
+    features = features_of(
+        revision, revision, "progress", "logging", "sampling", "elicitation", "poll"
+    )
+    found = visit(PYTHON[server]("json"), revision, features=features)
+    check(found)
+    check_session(found, revision)
+
+
+@pytest.mark.parametrize("server", PYTHON)
+@pytest.mark.parametrize("revision", HANDSHAKE)
+def test_the_python_sdk_without_sessions(server: str, revision: str) -> None:
+    # It can ask nothing, and nobody tells it of a cancellation.
+    missing = ("sampling", "elicitation", "roots", "changes", "cancellation")
+    features = features_of(revision, revision, *missing)
+    found = visit(PYTHON[server]("stateless"), revision, features=features)
+    check(found)
+    assert found.client.revision == revision
+    assert all("mcp-session-id" not in one.asked for one in found.wire.exchanges)
+    assert not found.wire.verbs("DELETE")
+
+
+@pytest.mark.parametrize("kind", ["http", "json", "stateless"])
+@pytest.mark.parametrize("own", ["2025-11-25", STATELESS])
+def test_the_python_sdk_serves_the_stateless_revision(own: str, kind: str) -> None:
+    # Where it answers in JSON alone, it drops what is not the answer, here too; and it goes on with
+    # a call whose connection the client has closed, which cancels it.
+    missing = ("progress", "logging", "cancellation") if kind == "json" else ()
+    features = features_of(STATELESS, own, *missing)
+    found = visit(generation_2(kind), own, revision=STATELESS, features=features)
+    check(found)
+    assert found.client.revision == STATELESS
+    assert {one.verb for one in found.wire.exchanges} == {"POST"}
+    for one in found.wire.exchanges:
+        assert one.asked["mcp-protocol-version"] == STATELESS
+        assert one.asked["mcp-method"] == one.message["method"]
+
+
+@pytest.mark.parametrize(("revision", "own"), PAIRS)
+def test_the_old_transport_of_the_python_sdk(revision: str, own: str) -> None:
+    features = features_of(revision, own)
+    command = generation_1("sse")
+    found = visit(command, own, revision=revision, features=features, path="/sse")
+    check(found)
+    assert found.client.revision == revision
+    (stream,) = found.wire.verbs("GET")
+    assert f'"protocolVersion":"{revision}"'.encode() in stream.answer
+
+
+@pytest.mark.parametrize(
+    ("server", "kind", "path", "agreed"),
+    [
+        ("generation 1", "http", "/mcp", "2025-11-25"),
+        ("generation 1", "sse", "/sse", "2025-11-25"),
+        ("generation 2", "http", "/mcp", STATELESS),
+    ],
+)
+def test_a_client_of_all_revisions_finds_out_what_a_server_speaks(
+    server: str, kind: str, path: str, agreed: str
+) -> None:
+    features = ("pages", "call")
+    found = visit(PYTHON[server](kind), *HANDSHAKE, STATELESS, features=features, path=path)
+    check(found)
+    assert found.client.revision == agreed
+
+
+@pytest.mark.parametrize("server", PYTHON)
+@pytest.mark.parametrize("revision", ["2025-06-18", "2025-11-25"])
+def test_a_stream_that_breaks_within_a_call_is_taken_up_again(server: str, revision: str) -> None:
+    features = ("progress", "poll", "call")
+    command = PYTHON[server]("http")
+    found = visit(command, revision, features=features, cut_after=b'"at 2"')
+    check(found)
+    assert found.wire.cuts == 1
+    resumed = [one.status for one in found.wire.verbs("GET") if "last-event-id" in one.asked]
+    # Only the newest of the two has streams that servers close and clients come back to.
+    assert resumed == [200, 200] if revision == "2025-11-25" else [200]

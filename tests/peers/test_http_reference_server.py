@@ -1,0 +1,163 @@
+"""A client made of our stubs against the reference server of the TypeScript SDK, over HTTP."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any, Final
+
+import pytest
+from features import client_of, eventually
+from http_peers import ONLY_LOOPBACK, pkg, served
+from http_wire import Wire, wire_to
+from places import node_modules
+
+HANDSHAKE: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+STATELESS: Final = "2026-07-28"
+PATHS: Final = {"streamableHttp": "/mcp", "sse": "/sse"}
+URI: Final = "demo://resource/dynamic/text/1"
+
+
+@asynccontextmanager
+async def reference(
+    kind: str, *, cut_after: bytes | None = None
+) -> AsyncGenerator[tuple[str, Wire], None]:
+    """The server, its URL, and the relay in front of it."""
+    modules = node_modules()
+    program = modules / "@modelcontextprotocol" / "server-everything" / "dist" / "index.js"
+    command = ("node", "--require", ONLY_LOOPBACK, program, kind)
+    async with served(*command) as running, wire_to(running.port, cut_after=cut_after) as wire:
+        yield f"http://127.0.0.1:{wire.port}{PATHS[kind]}", wire
+
+
+def with_reference(
+    kind: str,
+    own: str,
+    script: Callable[[Any, Any, Any, Wire], Awaitable[None]],
+    *,
+    revision: str = "",
+    cut_after: bytes | None = None,
+) -> Wire:
+    """Run a script with a client of a class of ours; what has passed."""
+    spoken = [one for one in pkg.REVISIONS if one.id == revision] or None
+    mcp = pkg.load(own)
+
+    async def main() -> Wire:
+        async with asyncio.timeout(30), reference(kind, cut_after=cut_after) as (url, wire):
+            mine = client_of(mcp)
+            async with pkg.connect_http(url, mine, revisions=spoken) as client:
+                await script(client, mine, mcp.models, wire)
+        return wire
+
+    return asyncio.run(main())
+
+
+async def text(client: Any, m: Any, tool: str, /, **arguments: Any) -> str:
+    result = await client.call_tool(m.CallToolRequestParams(name=tool, arguments=arguments))
+    return "\n".join(getattr(block, "text", "") for block in result.content)
+
+
+async def everything(client: Any, mine: Any, m: Any, wire: Wire) -> None:
+    """What the server offers to clients of all revisions, once each."""
+    names = {tool.name async for tool in client.iter_tools()}
+    # These are there for clients alone that declare what the server needs.
+    assert {"echo", "get-roots-list", "trigger-sampling-request"} <= names
+    assert "hi" in await text(client, m, "echo", message="hi")
+    assert "sampled" in await text(client, m, "trigger-sampling-request", prompt="?", maxTokens=9)
+    if client.revision == "2025-11-25":
+        assert "ada" in await text(client, m, "trigger-elicitation-request")
+    elif client.revision == "2025-06-18":
+        # It asks for lists, which forms of this revision do not have, whatever was agreed on.
+        assert "-32602" in await text(client, m, "trigger-elicitation-request")
+    seen: list[Any] = []
+    arguments = {"duration": 0.09, "steps": 3}
+    name = "trigger-long-running-operation"
+    params = m.CallToolRequestParams(name=name, arguments=arguments)
+    await client.call_tool(params, on_progress=seen.append)
+    assert [tuple(one)[:2] for one in seen] == [(1, 3), (2, 3), (3, 3)]
+    assert [one async for one in client.iter_resources()]
+    read = await client.read_resource(m.ReadResourceRequestParams(uri=URI))
+    assert read.contents[0].uri == URI
+    await subscribed(client, mine, m)
+    await prompted(client, m)
+    await cancelled(client, m)
+
+
+async def subscribed(client: Any, mine: Any, m: Any) -> None:
+    mine.changes.clear()
+    await client.subscribe(m.SubscribeRequestParams(uri=URI))
+    await text(client, m, "toggle-subscriber-updates")
+    await eventually(lambda: "resource" in mine.changes)
+    assert "resource" in mine.changes
+    await client.unsubscribe(m.UnsubscribeRequestParams(uri=URI))
+
+
+async def prompted(client: Any, m: Any) -> None:
+    reference = m.PromptReference(name="completable-prompt")
+    argument = m.CompleteRequestParamsArgument(name="department", value="S")
+    params = m.CompleteRequestParams(ref=reference, argument=argument)
+    assert (await client.complete(params)).completion.values == ["Sales", "Support"]
+    arguments = {"department": "Sales", "name": "Eve"}
+    params = m.GetPromptRequestParams(name="completable-prompt", arguments=arguments)
+    assert "Eve" in (await client.get_prompt(params)).messages[0].content.text
+    with pytest.raises(pkg.McpError) as caught:
+        await client.get_prompt(m.GetPromptRequestParams(name="none"))
+    assert caught.value.code == -32602
+
+
+async def cancelled(client: Any, m: Any) -> None:
+    arguments = {"duration": 60, "steps": 1}
+    name = "trigger-long-running-operation"
+    params = m.CallToolRequestParams(name=name, arguments=arguments)
+    with pytest.raises(pkg.RequestTimeout):
+        await client.call_tool(params, timeout=0.1)
+    assert "after" in await text(client, m, "echo", message="after")
+
+
+@pytest.mark.parametrize("own", HANDSHAKE)
+def test_it_serves_each_revision_with_sessions(own: str) -> None:
+    wire = with_reference("streamableHttp", own, everything)
+    (opening,) = wire.sent("initialize")
+    assert opening.message["params"]["protocolVersion"] == own
+    assert f'"protocolVersion":"{own}"'.encode() in opening.answer
+    rest = [one for one in wire.exchanges if one != opening]
+    session = opening.answered["mcp-session-id"]
+    assert {one.asked.get("mcp-session-id") for one in rest} == {session}
+    assert wire.versions() == {own}
+    assert wire.sent("notifications/cancelled")
+    assert [one.status for one in wire.verbs("DELETE")] == [200]
+
+
+@pytest.mark.parametrize("own", HANDSHAKE)
+def test_it_serves_each_revision_on_the_old_transport(own: str) -> None:
+    wire = with_reference("sse", own, everything)
+    (stream,) = [one for one in wire.verbs("GET") if one.status == 200]
+    assert f'"protocolVersion":"{own}"'.encode() in stream.answer
+    assert wire.sent("notifications/cancelled")
+
+
+@pytest.mark.parametrize("kind", PATHS)
+def test_what_is_structured_arrives(kind: str) -> None:
+    async def script(client: Any, mine: Any, m: Any, wire: Wire) -> None:
+        assert client.revision == "2025-11-25"
+        arguments = {"location": "Chicago"}
+        params = m.CallToolRequestParams(name="get-structured-content", arguments=arguments)
+        structured = (await client.call_tool(params)).structured_content
+        assert set(structured) == {"temperature", "conditions", "humidity"}
+
+    # The class is of the stateless revision, and the server is not.
+    with_reference(kind, STATELESS, script, revision="2025-11-25")
+
+
+def test_a_stream_that_breaks_within_a_call_is_taken_up_again() -> None:
+    async def script(client: Any, mine: Any, m: Any, wire: Wire) -> None:
+        seen: list[Any] = []
+        params = m.CallToolRequestParams(
+            name="trigger-long-running-operation", arguments={"duration": 0.3, "steps": 3}
+        )
+        result = await client.call_tool(params, on_progress=seen.append)
+        assert "completed" in result.content[0].text
+        assert [tuple(one)[:2] for one in seen] == [(1, 3), (2, 3), (3, 3)]
+
+    wire = with_reference("streamableHttp", "2025-11-25", script, cut_after=b'"progress":2')
+    assert wire.cuts == 1
+    assert [one.status for one in wire.verbs("GET") if "last-event-id" in one.asked] == [200]
