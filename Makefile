@@ -4,10 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help setup demo test check golden bench wheel clean
+.PHONY: help setup demo test check golden conformance bench wheel clean
 
 help: ## Show what there is
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
 
 setup: $(READY) ## Make .venv with everything installed in it
 
@@ -31,6 +31,9 @@ check: $(READY) ## Lint, format check and strict types of our own code
 
 golden: $(READY) ## Rewrite generated/ from schema/ and templates/
 	$(BIN)/mcp-gen --revision all --out generated/mcp_revisions --force
+
+conformance: $(READY) ## Run the official suite, and write what it found into the README
+	$(BIN)/python tests/conformance/suite.py --write README.md
 
 bench: $(READY) ## Measure against other tools, side by side
 	$(BIN)/python -m benchmarks

@@ -56,6 +56,7 @@ def test_the_table_of_habits_is_what_make_offers() -> None:
         "test",
         "check",
         "golden",
+        "conformance",
         "bench",
         "wheel",
         "clean",

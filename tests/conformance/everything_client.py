@@ -1,0 +1,127 @@
+"""A client that does what each scenario of the official conformance suite wants to see done.
+
+The suite says in the environment which scenario it plays, in which revision, and with what; the
+URL of its server is the last argument.
+"""
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final, TypeAlias
+
+from mcp_revisions import REVISIONS, connect_http
+from mcp_revisions import v2026_07_28 as mcp
+from mcp_revisions.v2026_07_28 import models as m
+
+STATELESS: Final = "2026-07-28"
+
+
+class Everything(mcp.Client):
+    """Answers all that a server may ask."""
+
+    info = m.Implementation(name="everything", version="1.0")
+
+    async def on_elicit(self, params: m.ElicitRequestParams) -> m.ElicitResult:
+        if isinstance(params, m.ElicitRequestURLParams):
+            return m.ElicitResult(action="decline")
+        fields = params.requested_schema.to_wire()["properties"]
+        content = {name: filled_in(field) for name, field in fields.items()}
+        return m.ElicitResult(action="accept", content=content)
+
+    async def on_create_message(
+        self, params: m.CreateMessageRequestParams
+    ) -> m.CreateMessageResult:
+        said = m.TextContent(text="What a model would say.")
+        return m.CreateMessageResult(model="none", role="assistant", content=said)
+
+    async def on_list_roots(self, params: m.ListRootsRequestParams) -> m.ListRootsResult:
+        return m.ListRootsResult(roots=[m.Root(uri="file:///tmp")])
+
+
+def filled_in(field: Mapping[str, Any]) -> Any:
+    """What to put into a field of a form: what it begins with, or else anything that fits."""
+    if "default" in field:
+        return field["default"]
+    if "enum" in field:
+        return field["enum"][0]
+    if "oneOf" in field:
+        return field["oneOf"][0]["const"]
+    fitting: Mapping[str, Any] = {"boolean": True, "integer": 1, "number": 1.5, "array": []}
+    return fitting.get(field["type"], "anything")
+
+
+async def say_hello(client: Everything, context: Mapping[str, Any]) -> None:
+    """Connecting is all there is to do."""
+
+
+async def list_tools(client: Everything, context: Mapping[str, Any]) -> None:
+    """See what tools there are, and leave them alone."""
+    await client.list_tools()
+
+
+async def call_every_tool(client: Everything, context: Mapping[str, Any]) -> None:
+    """Call each tool that is offered, with arguments made up from its schema."""
+    async for tool in client.iter_tools():
+        fields: Mapping[str, Any] = tool.input_schema.get("properties", {})
+        await call(client, tool.name, {name: filled_in(one) for name, one in fields.items()})
+
+
+async def use_everything(client: Everything, context: Mapping[str, Any]) -> None:
+    """Call each tool, read each resource, fill in each prompt."""
+    await call_every_tool(client, context)
+    async for resource in client.iter_resources():
+        await client.read_resource(m.ReadResourceRequestParams(uri=resource.uri))
+    async for prompt in client.iter_prompts():
+        await client.get_prompt(m.GetPromptRequestParams(name=prompt.name))
+
+
+async def make_the_calls(client: Everything, context: Mapping[str, Any]) -> None:
+    """Make the very calls that the suite has written down."""
+    await client.list_tools()
+    for one in context["toolCalls"]:
+        await call(client, one["name"], one["arguments"])
+
+
+async def echo_a_schema(client: Everything, context: Mapping[str, Any]) -> None:
+    """Send the schema of a tool back as it came."""
+    schemas = {tool.name: tool.input_schema async for tool in client.iter_tools()}
+    await call(client, "json_schema_echo", {"schema": schemas["json_schema_2020_12_tool"]})
+
+
+async def call(client: Everything, name: str, arguments: Mapping[str, Any]) -> None:
+    """Call one tool."""
+    await client.call_tool(m.CallToolRequestParams(name=name, arguments=dict(arguments)))
+
+
+Script: TypeAlias = Callable[[Everything, Mapping[str, Any]], Awaitable[None]]
+
+SCENARIOS: Final[Mapping[str, Script]] = {
+    "elicitation-sep1034-client-defaults": call_every_tool,
+    "http-custom-headers": make_the_calls,
+    "http-invalid-tool-headers": call_every_tool,
+    "http-standard-headers": use_everything,
+    "initialize": say_hello,
+    "json-schema-2020-12-preservation": echo_a_schema,
+    "json-schema-ref-no-deref": list_tools,
+    "request-metadata": say_hello,
+    "sep-2322-client-request-state": call_every_tool,
+    "sse-retry": call_every_tool,
+    "tools_call": call_every_tool,
+}
+
+
+async def main(url: str) -> None:
+    """Play the scenario that the environment names."""
+    # A scenario is played in one of the two eras; in which revision of it is for the two to agree.
+    stateless = os.environ["MCP_CONFORMANCE_PROTOCOL_VERSION"] == STATELESS
+    offered = [one for one in REVISIONS if (one.id == STATELESS) == stateless]
+    context = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT", "{}"))
+    play = SCENARIOS[os.environ["MCP_CONFORMANCE_SCENARIO"]]
+    async with connect_http(url, Everything(), revisions=offered) as client:
+        await play(client, context)
+
+
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[-1]))

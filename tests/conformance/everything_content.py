@@ -1,0 +1,28 @@
+"""What the fixtures hand out: a picture and a sound as small as they get, and a resource."""
+
+from typing import Final
+
+from mcp_revisions.v2026_07_28 import models as m
+
+PNG: Final = (
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
+)
+"""One pixel, in Base64."""
+
+WAV: Final = "UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQAAAAA="
+"""Silence without any samples, in Base64."""
+
+IMAGE: Final = m.ImageContent(data=PNG, mime_type="image/png")
+AUDIO: Final = m.AudioContent(data=WAV, mime_type="audio/wav")
+
+
+def text(words: str) -> m.TextContent:
+    """A block of text."""
+    return m.TextContent(text=words)
+
+
+def embedded(uri: str, words: str) -> m.EmbeddedResource:
+    """A block that holds a resource of text."""
+    return m.EmbeddedResource(
+        resource=m.TextResourceContents(uri=uri, mime_type="text/plain", text=words)
+    )

@@ -1,0 +1,89 @@
+"""How the tools of the fixtures are written down: functions, and a table that they are put into."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+from mcp_revisions import McpError
+from mcp_revisions import v2026_07_28 as mcp
+from mcp_revisions.v2026_07_28 import models as m
+
+INVALID_PARAMS: Final = -32602
+
+NO_ARGUMENTS: Final[Mapping[str, Any]] = {"type": "object"}
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call of a tool: what it came with, and whom it may talk to."""
+
+    server: mcp.Server
+    session: mcp.Session
+    params: m.CallToolRequestParams
+
+    @property
+    def arguments(self) -> Mapping[str, Any]:
+        """What the tool was given; callers may leave all of it out."""
+        return self.params.arguments or {}
+
+    def text(self, name: str) -> str:
+        """An argument that has to be there, and to be a text."""
+        value = self.arguments.get(name)
+        if not isinstance(value, str):
+            raise McpError(INVALID_PARAMS, f"the argument {name!r} has to be a string")
+        return value
+
+
+Answer: TypeAlias = str | m.CallToolResult | m.InputRequiredResult
+"""What a tool returns; a text is short for a result that holds it."""
+
+Work: TypeAlias = Callable[[Call], Awaitable[Answer]]
+
+
+class Toolbox:
+    """Tools in the order in which they are listed."""
+
+    def __init__(self, *boxes: "Toolbox") -> None:
+        self._tools: dict[str, m.Tool] = {}
+        self._work: dict[str, Work] = {}
+        for box in boxes:
+            self._tools |= box._tools
+            self._work |= box._work
+
+    @property
+    def listed(self) -> list[m.Tool]:
+        """What the tools say of themselves."""
+        return list(self._tools.values())
+
+    def tool(
+        self, name: str, description: str, schema: Mapping[str, Any] = NO_ARGUMENTS
+    ) -> Callable[[Work], Work]:
+        """Puts a function into the box, under the name that clients call it by."""
+
+        def put(work: Work) -> Work:
+            self._tools[name] = m.Tool(
+                name=name, description=description, input_schema=dict(schema)
+            )
+            self._work[name] = work
+            return work
+
+        return put
+
+    async def call(self, call: Call) -> m.CallToolResult | m.InputRequiredResult:
+        """What the tool that is called answers."""
+        work = self._work.get(call.params.name)
+        if work is None:
+            raise McpError(INVALID_PARAMS, f"Unknown tool: {call.params.name}")
+        answer = await work(call)
+        if isinstance(answer, str):
+            return m.CallToolResult(content=[m.TextContent(text=answer)])
+        return answer
+
+
+def strings(*names: str) -> Mapping[str, Any]:
+    """The schema of arguments that are all strings, and all required."""
+    return {
+        "type": "object",
+        "properties": {name: {"type": "string"} for name in names},
+        "required": list(names),
+    }

@@ -1,0 +1,55 @@
+"""The tools of the fixtures answer clients of every revision, also where the suite calls none."""
+
+import asyncio
+import sys
+
+import pytest
+from kit import environment
+
+sys.path.insert(0, environment()["PYTHONPATH"])
+
+from everything_client import Everything as Client
+from everything_server import TOOLS, Everything
+from mcp_revisions import REVISIONS, McpError, connect
+from mcp_revisions._runtime.memory import in_memory
+from mcp_revisions._runtime.revision import Revision
+from mcp_revisions.v2026_07_28 import models as m
+
+# Without HTTP there is no stream to end.
+OVER_HTTP = {"test_reconnection"}
+
+ELICITING = {
+    "test_elicitation",
+    "test_elicitation_sep1034_defaults",
+    "test_elicitation_sep1330_enums",
+    "test_input_required_result_elicitation",
+    "test_input_required_result_multi_round",
+    "test_input_required_result_multiple_inputs",
+    "test_input_required_result_request_state",
+    "test_input_required_result_tampered_state",
+    "test_streaming_elicitation",
+}
+
+INTERNAL_ERROR = -32603
+
+
+async def failing_in(revision: Revision) -> set[str]:
+    """The tools that answer a client of a revision with an error of the protocol."""
+    failing: set[str] = set()
+    arguments = {"prompt": "Hello?", "message": "Who is there?"}
+    opener = in_memory(Everything(), revisions=[revision])
+    async with connect(opener, Client(), revisions=[revision]) as client:
+        assert client.revision == revision.id
+        for tool in {tool.name for tool in TOOLS.listed} - OVER_HTTP:
+            try:
+                await client.call_tool(m.CallToolRequestParams(name=tool, arguments=arguments))
+            except McpError as error:
+                assert error.code == INTERNAL_ERROR, error
+                failing.add(tool)
+    return failing
+
+
+@pytest.mark.parametrize("revision", REVISIONS, ids=[one.id for one in REVISIONS])
+def test_every_tool_answers_unless_it_asks_who_cannot_be_asked(revision: Revision) -> None:
+    expected = ELICITING if revision.id < "2025-06-18" else set[str]()
+    assert asyncio.run(failing_in(revision)) == expected
