@@ -1,0 +1,75 @@
+"""The requests of the load over HTTP, as bytes: everything but the id is made beforehand.
+
+Ids begin at a million, so that all of them have as many digits and one length fits each body.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from .places import REVISION
+
+STATELESS: Final = "2026-07-28"
+"""The revision that is measured without sessions."""
+
+FIRST_ID: Final = 1_000_000
+
+_CALL: Final = {"name": "echo", "arguments": {"text": "hello"}}
+_CLIENT: Final = {"name": "load", "version": "1"}
+_INITIALIZE: Final = {"protocolVersion": REVISION, "capabilities": {}, "clientInfo": _CLIENT}
+_META: Final = {
+    "io.modelcontextprotocol/protocolVersion": STATELESS,
+    "io.modelcontextprotocol/clientInfo": _CLIENT,
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Requests:
+    """What is posted to the server at `port`; in calls, `%d` stands where the id goes."""
+
+    port: int
+
+    def initialize(self) -> bytes:
+        """The request that opens a session."""
+        return self._post({}, _message("initialize", _INITIALIZE, FIRST_ID - 1))
+
+    def initialized(self, session: str) -> bytes:
+        """The notification that completes the handshake."""
+        return self._post(_in_session(session), _message("notifications/initialized"))
+
+    def call_in_session(self, session: str) -> bytes:
+        """A call of the tool in a session."""
+        return self._call(_in_session(session), _CALL)
+
+    def call_alone(self) -> bytes:
+        """A call of the tool that needs no session."""
+        named = {"MCP-Protocol-Version": STATELESS, "Mcp-Method": "tools/call", "Mcp-Name": "echo"}
+        return self._call(named, {**_CALL, "_meta": _META})
+
+    def _call(self, headers: Mapping[str, str], params: Mapping[str, Any]) -> bytes:
+        request = self._post(headers, _message("tools/call", params, FIRST_ID))
+        before, _, after = request.rpartition(b"%d" % FIRST_ID)
+        return before.replace(b"%", b"%%") + b"%d" + after.replace(b"%", b"%%")
+
+    def _post(self, headers: Mapping[str, str], body: bytes) -> bytes:
+        lines = {
+            "Host": f"127.0.0.1:{self.port}",
+            "Accept": "application/json, text/event-stream",
+            "Content-Type": "application/json",
+            "Content-Length": str(len(body)),
+            **headers,
+        }
+        head = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
+        return f"POST /mcp HTTP/1.1\r\n{head}\r\n".encode() + body
+
+
+def _in_session(session: str) -> dict[str, str]:
+    return {"MCP-Protocol-Version": REVISION, "Mcp-Session-Id": session}
+
+
+def _message(method: str, params: Any = None, id: int | None = None) -> bytes:
+    members = {"jsonrpc": "2.0", "id": id, "method": method, "params": params}
+    present = {name: value for name, value in members.items() if value is not None}
+    return json.dumps(present, separators=(",", ":")).encode()

@@ -1,0 +1,78 @@
+"""Starts the servers that are measured over HTTP, each as a process of its own."""
+
+import json
+import os
+import subprocess
+from collections.abc import Callable
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from .http_load import Caller
+from .places import REVISION, ROOT, environment, package, peers
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A server that listens."""
+
+    pid: int
+    port: int
+
+    def memory(self) -> int:
+        """Bytes of memory that the process holds."""
+        pages = int(Path(f"/proc/{self.pid}/statm").read_text().split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+class Servers:
+    """All servers of one run; `stack` ends them."""
+
+    def __init__(self, stack: ExitStack) -> None:
+        self._stack = stack
+
+    def ours(self, revision: str, tools: int = 1) -> Server:
+        """Generated stubs of one revision."""
+        return self._start("benchmarks.http_ours", revision, str(tools))
+
+    def sdk(self) -> Server:
+        """The SDK's low-level server, for all revisions."""
+        return self._start("benchmarks.http_sdk")
+
+    def bare(self, like: Server, revision: str) -> Server:
+        """An application that answers with the same bytes as another server, under the same head.
+
+        Raises `RuntimeError` if what the other answers is no result.
+        """
+        with closing(Caller(like.port)) as caller:
+            caller.prepare(caller.open_session() if revision == REVISION else None)
+            answer = caller.answer()
+        if answer.status != 200 or b'"result"' not in answer.body:
+            raise RuntimeError(f"a call of {revision} failed: {answer}")
+        # These are uvicorn's own.
+        headers = [pair for pair in answer.headers if pair[0].lower() not in ("date", "server")]
+        said = {"headers": headers, "body": answer.body.decode()}
+        return self._start("benchmarks.http_bare", json.dumps(said))
+
+    def _start(self, *module: str) -> Server:
+        process = subprocess.Popen(
+            [peers(), "-m", *module],
+            cwd=ROOT,
+            env=environment(PYTHONPATH=str(package())),
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self._stack.callback(_end(process))
+        assert process.stdout is not None
+        port = process.stdout.readline()
+        if not port:
+            raise RuntimeError(f"{module[0]} ended with {process.wait()} before it listened")
+        return Server(process.pid, int(port))
+
+
+def _end(process: "subprocess.Popen[str]") -> Callable[[], None]:
+    def end() -> None:
+        process.kill()
+        process.communicate()
+
+    return end

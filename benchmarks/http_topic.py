@@ -1,0 +1,15 @@
+"""HTTP, from both ends: the servers under load, and the clients."""
+
+from collections.abc import Iterator
+
+from . import http_calling, http_serving
+from .rows import Row
+
+TOPIC = http_serving.TOPIC
+ROUNDS = 7
+
+
+def rows(rounds: int) -> Iterator[Row]:
+    """Compare servers, then clients."""
+    yield from http_serving.rows(rounds)
+    yield from http_calling.rows(rounds)
