@@ -37,7 +37,7 @@ def test_each_row_is_shown_by_the_test_that_says_so_or_is_planned_or_a_duty() ->
     shown = {row: where for row, (_, where) in rows().items() if where.startswith("`")}
     assert shown == dict(marked())
     others = {where for _, where in rows().values() if not where.startswith("`")}
-    assert others == {DUTY, "planned: HTTP", "planned: toolkit"}
+    assert others == {DUTY, "planned: toolkit"}
 
 
 def test_the_sums_are_right() -> None:

@@ -1,0 +1,73 @@
+"""The page on HTTP: its example runs as it stands, and its table of options is that of the code."""
+
+import asyncio
+import re
+import sys
+from dataclasses import fields
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs" / "http.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def package(monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.setattr(sys, "path", [str(ROOT / "generated"), *sys.path])
+    found = import_module("mcp_revisions")
+    monkeypatch.setitem(sys.modules, "pkg", found)
+    for name in ("v2025_11_25", "v2025_11_25.models"):
+        monkeypatch.setitem(sys.modules, f"pkg.{name}", import_module(f"mcp_revisions.{name}"))
+    return found
+
+
+@pytest.mark.usefixtures("package")
+def test_the_example_works(capsys: pytest.CaptureFixture[str]) -> None:
+    uvicorn = import_module("uvicorn")
+    found = re.search(r"<!-- example: http -->\n```python\n(.*?)```", PAGE, re.S)
+    assert found is not None
+    program: dict[str, Any] = {}
+    exec(found[1], program)
+
+    async def script() -> None:
+        server = uvicorn.Server(uvicorn.Config(program["app"], port=0, log_level="error"))
+        serving = asyncio.create_task(server.serve())
+        while not server.started:
+            await asyncio.sleep(0.01)
+        (listening,) = server.servers[0].sockets
+        await program["main"](f"http://127.0.0.1:{listening.getsockname()[1]}/mcp")
+        server.should_exit = True
+        await serving
+
+    asyncio.run(script())
+    said = capsys.readouterr().out
+    assert "noon" in said
+    assert "looking" in said
+
+
+def test_options_that_the_page_names_exist(package: Any) -> None:
+    options = {
+        field.name for kind in (package.HttpOptions, package.Options) for field in fields(kind)
+    }
+    named = set(re.findall(r"`([a-z_]+)=", PAGE)) | set(
+        re.findall(r"`(max_\w+|\w+_lifetime)`", PAGE)
+    )
+    named -= {"http", "port"}
+    assert named
+    assert named <= options, named - options
+
+
+def test_a_verifier_of_the_page_is_one(package: Any) -> None:
+    found = re.search(r"### Who calls\n\n```python\n(.*?)```", PAGE, re.S)
+    assert found is not None
+    program: dict[str, Any] = {}
+    exec(found[1], program)
+
+    async def no_claims(token: str) -> None:
+        return None
+
+    program["check_signature_expiry_and_audience"] = no_claims
+    assert asyncio.run(program["http"].authentication.verify("x")) is None
