@@ -89,7 +89,8 @@ class Call:
 
     @property
     def meta(self) -> dict[str, Any]:
-        return self.message["params"]["_meta"]  # type: ignore[no-any-return]
+        meta: dict[str, Any] = self.message["params"]["_meta"]
+        return meta
 
     async def made(self, site: Site) -> tuple[int, int | None]:
         """The outcome."""

@@ -41,9 +41,16 @@ def acquaint(
     connection: Connection, repertoire: Repertoire, capabilities: JSONObject, info: JSONObject
 ) -> None:
     """Remember what the client has said of itself, in the words of the wire."""
+    table = repertoire.face.table
+    remember(connection, repertoire, table.declared_by("client", capabilities), table.called(info))
+
+
+def remember(
+    connection: Connection, repertoire: Repertoire, declared: JSONObject, called: JSONObject
+) -> None:
+    """Remember what a client declares and is called, in the words of the server's own revision."""
     face = repertoire.face
     own = face.side.TABLE
-    declared, called = face.table.declared_by("client", capabilities), face.table.called(info)
     connection.declared["client"] = declared
     connection.identity = {"client": called, "server": face.identity}
     if own.rules.era == "stateless":

@@ -18,7 +18,7 @@ from .envelope import SUBSCRIPTION_ID, client_capabilities, members, meta_in
 from .errors import Disconnected, McpError, MethodNotFound, RequestId
 from .faces import Face
 from .inputs import Asking
-from .jobs import Job, Reply
+from .jobs import Job
 from .lifecycle import Event as Step
 from .lifecycle import State
 from .model import WireModel
@@ -161,14 +161,12 @@ class Side:
             return None
         return handler(self.server.SESSION(self, None, {"_meta": meta}), notification.params)
 
-    async def listed(
-        self, method: str, cursor: str | None, call: Mapping[str, Any], reply: Reply
-    ) -> Mapping[str, Any]:
+    async def listed(self, method: str, cursor: str | None, call: Job) -> Mapping[str, Any]:
         """A page of what the server lists to the sender of a call, as a JSON object."""
         handler = self._handlers.get(method)
         if handler is None:
             return {}
-        session = self.server.SESSION(self, None, {"_meta": meta_in(call)}, reply)
+        session = self.server.SESSION(self, None, {"_meta": meta_in(call.raw)}, call.reply)
         params = self.server.TABLE.requests[method].params
         page: WireModel = await handler(session, params(cursor=cursor))
         return page.to_wire()

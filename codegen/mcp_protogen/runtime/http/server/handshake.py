@@ -236,17 +236,9 @@ class Handshake:
             # What was answered holds wherever the client asks next.
             before=None if self._store is None else partial(self._save, session),
         )
-        service.begin()
         try:
-            await _attend(endpoint, message, exchange)
-            if exchange.unfinished:
-                # Without an answer it was given up, and the stream ends without one.
-                await exchange.finish_unanswered()
-        except BaseException:
-            exchange.abandon()
-            raise
+            await self._work(endpoint, message, exchange)
         finally:
-            service.end()
             if exchange.stream is not None:
                 session.over(exchange.stream)
 
@@ -274,16 +266,22 @@ class Handshake:
         if not asks(message):
             await self._take_in(side.endpoint, message, send)
             return
-        service.begin()
+        await self._work(side.endpoint, message, exchange)
+        side.endpoint.dissolve()
+
+    async def _work(self, endpoint: Endpoint, message: object, exchange: Exchange) -> None:
+        """Answer a request, or a batch with one."""
+        self._service.begin()
         try:
-            await _attend(side.endpoint, message, exchange)
-            await exchange.finish_unanswered()
+            await _attend(endpoint, message, exchange)
+            if exchange.unfinished:
+                # Without an answer it was given up, and the stream ends without one.
+                await exchange.finish_unanswered()
         except BaseException:
             exchange.abandon()
             raise
         finally:
-            service.end()
-        side.endpoint.dissolve()
+            self._service.end()
 
     async def _take_in(self, endpoint: Endpoint, message: object, send: Outlet) -> None:
         """Take in what is not to be answered."""

@@ -13,13 +13,13 @@ from logging import getLogger
 from typing import Any, Final, NamedTuple, TypeAlias
 from weakref import WeakValueDictionary
 
-from ...envelope import client_capabilities, meta_in, params_of
-from ...errors import HEADER_MISMATCH, InvalidParams, ProtocolError, RequestId
+from ...envelope import client_capabilities, meta_in
+from ...errors import HEADER_MISMATCH, InvalidParams, ProtocolError
+from ...jobs import Job
 from ...jsonvalue import JSONObject, is_array, is_object, json_text
 from ...side import Side
 from ..mirrors import BadAnnotation, Mirror, agrees, mirrors_of
 from .asgi import Refused
-from .exchange import Exchange
 from .request import HttpRequest
 
 _log: Final = getLogger(__name__)
@@ -54,28 +54,24 @@ class ToolHeaders:
         # By key, so that nobody waits for somebody else's list.
         self._asking: WeakValueDictionary[_Key, Lock] = WeakValueDictionary()
 
-    async def check(
-        self, side: Side, exchange: Exchange, message: JSONObject, request: HttpRequest
-    ) -> None:
+    async def check(self, side: Side, call: Job, request: HttpRequest) -> None:
         """Raise `Refused` for a call whose header fields do not say what its arguments say.
 
         2026-07-28, basic/transports/streamable-http, "Server Behavior for Custom Headers".
         """
-        params = params_of(message)
-        can = _digest(client_capabilities(meta_in(params)))
-        key = side.endpoint.connection.table.revision, exchange.principal, can
+        can = _digest(client_capabilities(meta_in(call.raw)))
+        key = side.endpoint.connection.table.revision, call.reply.principal, can
         listed = self._known(side, key)
         if listed is None:
             lock = self._asking.setdefault(key, Lock())
             async with lock:
-                listed = self._known(side, key) or await self._ask(side, exchange, params, key)
+                listed = self._known(side, key) or await self._ask(side, call, key)
         if not listed.tools:
             return
-        id: RequestId = message["id"]
-        name = params.get("name")
+        id, name = call.request.id, call.raw.get("name")
         for mirror in listed.tools.get(name, ()) if isinstance(name, str) else ():
             value = request.field(mirror.header.encode())
-            if not agrees(mirror, value, params.get("arguments")):
+            if not agrees(mirror, value, call.raw.get("arguments")):
                 reason = f"{mirror.header} is not the argument {'.'.join(mirror.path)}"
                 text = f"Header mismatch: {reason}"
                 raise Refused(400, text, code=HEADER_MISMATCH, id=id)
@@ -86,13 +82,11 @@ class ToolHeaders:
             return None
         return listed if get_running_loop().time() < listed.until else None
 
-    async def _ask(
-        self, side: Side, exchange: Exchange, call: Mapping[str, Any], key: _Key
-    ) -> _Listed:
+    async def _ask(self, side: Side, call: Job, key: _Key) -> _Listed:
         change = side.server.changes.get(_CHANGED, 0)
         tools: dict[str, tuple[Mirror, ...]] = {}
         try:
-            async for tool in _tools(side, exchange, call):
+            async for tool in _tools(side, call):
                 mirrors = _mirrors(tool)
                 if mirrors:
                     tools[str(tool.get("name"))] = mirrors
@@ -116,13 +110,11 @@ def _digest(capabilities: Mapping[str, Any]) -> bytes:
     return text if len(text) <= _SHORT else sha256(text).digest()
 
 
-async def _tools(
-    side: Side, exchange: Exchange, call: Mapping[str, Any]
-) -> AsyncIterator[JSONObject]:
+async def _tools(side: Side, call: Job) -> AsyncIterator[JSONObject]:
     """The tools as the server lists them to whoever makes a call."""
     cursor: str | None = None
     for _ in range(_PAGES):
-        page = await side.listed(_LIST, cursor, call, exchange)
+        page = await side.listed(_LIST, cursor, call)
         tools = page.get("tools")
         for tool in tools if is_array(tools) else ():
             if is_object(tool):

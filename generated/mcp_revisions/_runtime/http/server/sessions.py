@@ -11,8 +11,8 @@ from logging import getLogger
 from secrets import token_urlsafe
 from typing import Any, Final
 
+from ...admission import remember
 from ...connection import Connection
-from ...envelope import client_envelope
 from ...errors import Disconnected
 from ...repertoire import Repertoire
 from ...side import Shared, Side
@@ -248,12 +248,7 @@ def revived(
 ) -> HttpSession:
     """A session that another process began."""
     connection = repertoire.connection()
-    connection.declared["client"] = record.capabilities
-    connection.identity = {"client": record.info, "server": repertoire.face.identity}
-    own = repertoire.server.TABLE
-    if own.rules.era == "stateless":
-        envelope = client_envelope(own.revision, record.capabilities, record.info)
-        connection.table = repertoire.face.table.presuming(envelope)
+    remember(connection, repertoire, record.capabilities, record.info)
     session = HttpSession(id, repertoire, connection, shared, store)
     session.side.endpoint.principal = record.principal
     session.renew(record)

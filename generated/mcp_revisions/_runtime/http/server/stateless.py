@@ -126,7 +126,7 @@ class Stateless:
         exchange = Exchange(send, STATELESS, service.stream, service.tasks, solo.is_open, principal)
         job = Job(read, params_of(message), exchange)
         if message["method"] == _CALL:
-            work = self._checked_answer(side, job, solo, message, request)
+            work = self._checked_answer(side, job, solo, request)
         else:
             work = answer_to(job, side.serve, solo)
         try:
@@ -140,12 +140,10 @@ class Stateless:
             raise
 
     async def _checked_answer(
-        self, side: Side, job: Job, solo: Solo, message: JSONObject, request: HttpRequest
+        self, side: Side, job: Job, solo: Solo, request: HttpRequest
     ) -> Answer:
-        """The answer to a call of a tool, whose header fields are as they should; see `check`."""
-        exchange = job.reply
-        assert isinstance(exchange, Exchange)
-        await self._service.tool_headers.check(side, exchange, message, request)
+        """The answer to a call of a tool; raises `Refused` for header fields that are not right."""
+        await self._service.tool_headers.check(side, job, request)
         return await answer_to(job, side.serve, solo)
 
     async def _listen(
@@ -172,7 +170,7 @@ class Stateless:
             watch.stop()
             await exchange.finish_unanswered()
         except CancelledError:
-            if not watch.has_ended():
+            if not watch.take_back():
                 exchange.abandon()
                 raise
             await exchange.finish_unanswered()
@@ -197,7 +195,7 @@ async def _watched(work: Coroutine[Any, Any, Answer], request: HttpRequest, solo
     try:
         return await resumed(work, waiting)
     except CancelledError:
-        if not watch.has_ended():
+        if not watch.take_back():
             raise
         solo.close()
         return Answer(None)

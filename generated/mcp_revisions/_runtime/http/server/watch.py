@@ -31,8 +31,8 @@ class Watch:
             self._ended = True
             task.cancel()
 
-    def has_ended(self) -> bool:
-        """Whether it was this that has cancelled the task, which then goes on."""
+    def take_back(self) -> bool:
+        """Take the cancellation back if it was this one's; whether the task may go on."""
         if self._ended and self._task is not None:
             self._ended = False
             return self._task.uncancel() == 0
@@ -41,6 +41,6 @@ class Watch:
     def stop(self) -> None:
         """Watch no longer."""
         # The handler may have ended without minding that it was to.
-        self.has_ended()
+        self.take_back()
         self._task = None
         self._watching.cancel()
