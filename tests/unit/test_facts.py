@@ -8,6 +8,7 @@ import pytest
 from mcp_protogen.problems import ProblemError
 from mcp_protogen.resources import schema_folder
 from mcp_protogen.store import facts
+from mcp_protogen.store.adoption import Origin, add
 
 
 @pytest.mark.parametrize(
@@ -65,11 +66,25 @@ def test_a_revision_has_what_its_chain_says(folder: Path) -> None:
     assert not loaded.inherited
 
 
-def test_an_unknown_revision_lives_on_the_facts_of_another(folder: Path) -> None:
-    borrowed = facts.inherit(folder, "draft", "2")
-    assert borrowed.inherited
-    assert (borrowed.revision, borrowed.basis) == ("draft", "2")
-    assert borrowed.methods == facts.load(folder, "2").methods
+@pytest.mark.parametrize(
+    ("revision", "basis"), [("draft", "3"), ("25", "2"), ("2", "2"), ("28", "2"), ("0", "1")]
+)
+def test_a_revision_without_facts_lives_on_those_of_the_nearest_that_has_any(
+    folder: Path, revision: str, basis: str
+) -> None:
+    for pinned in ("1", "2", "25", "3", "draft"):
+        content = b'{"$defs": {}}'
+        add(pinned, content, Origin(), "a.json", folder)
+    found = facts.holding(folder, revision)
+    assert (found.revision, found.basis) == (revision, basis)
+    assert found.inherited == (revision != basis)
+    assert found.methods == facts.load(folder, basis).methods
+
+
+def test_without_any_facts_there_is_nothing_to_live_on(tmp_path: Path) -> None:
+    add("1", b'{"$defs": {}}', Origin(), "a.json", tmp_path)
+    with pytest.raises(ProblemError, match="missing-facts"):
+        facts.holding(tmp_path, "2")
 
 
 def test_a_chain_that_leads_nowhere_is_refused(folder: Path) -> None:

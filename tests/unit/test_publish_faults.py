@@ -7,11 +7,12 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from killing import run_until_killed
 from mcp_protogen.output import exchange as exchange_module
 from mcp_protogen.output import folder_lock, workspace
 from mcp_protogen.output.publish import publish
@@ -187,47 +188,6 @@ class TestOnASmallDisk:
         assert contents(small_disk) == {}
 
 
-def _run_until_killed(work: Callable[[], object], step: int) -> bool:
-    """Do `work` in a child that kills itself at a step; False if it got through."""
-    child = os.fork()
-    if child:
-        return os.WIFSIGNALED(os.waitpid(child, 0)[1])
-    try:
-        _kill_at(step)
-        work()
-    finally:
-        os._exit(0)
-
-
-_WATCHED = ("open", "os.", "shutil.", "ctypes.")
-
-
-def _kill_at(step: int) -> None:
-    """Make this process die at any audited operation, half-way through a write, or at a sync."""
-    left = step
-
-    def count() -> None:
-        nonlocal left
-        left -= 1
-        if left == 0:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    write, sync = os.write, os.fsync
-
-    def half_write(handle: int, data: bytes) -> int:
-        written = write(handle, data[: len(data) // 2 or 1])
-        count()
-        return written
-
-    def counted_sync(handle: int) -> None:
-        count()
-        sync(handle)
-
-    setattr(os, "write", half_write)  # noqa: B010 - narrower than the original on purpose
-    setattr(os, "fsync", counted_sync)  # noqa: B010
-    sys.addaudithook(lambda event, _: count() if event.startswith(_WATCHED) else None)
-
-
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="kills forked children")
 @pytest.mark.parametrize("atomic", [True, False], ids=["exchange", "two renames"])
 @pytest.mark.parametrize("first", [False, True], ids=["later run", "first run"])
@@ -247,7 +207,7 @@ def test_a_kill_at_any_step_leaves_the_old_or_the_new_package(
         step += 1
         _forget(out)
         start(out)
-        killed = _run_until_killed(lambda: put(NEW, out), step)
+        killed = run_until_killed(lambda: put(NEW, out), step)
         now = contents(out) if out.exists() else {}
         assert now in (old, new) or (not atomic and not out.exists())
         seen.add("old" if now == old else "new" if now == new else "none")

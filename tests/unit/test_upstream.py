@@ -1,14 +1,19 @@
 """Fetching: files and http(s) only, within bounds, and one clear problem otherwise."""
 
 import threading
+from base64 import b64encode
 from collections.abc import Iterator
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 from mcp_protogen.problems import ProblemError
 from mcp_protogen.store import upstream
-from mcp_protogen.store.upstream import read_source, source_name
+from mcp_protogen.store.upstream import Question, ask, read_source, source_name, without_secrets
+
+GONE = threading.Event()
+"""Set when nobody asks any more."""
 
 
 class Pages(BaseHTTPRequestHandler):
@@ -24,6 +29,18 @@ class Pages(BaseHTTPRequestHandler):
             self._answer(302, b"", Location="ftp://127.0.0.1/schema.json")
         elif path == "/loop":
             self._answer(302, b"", Location="/loop")
+        elif path == "/to-who":
+            self._answer(302, b"", Location="/who")
+        elif path == "/to-secret":
+            self._answer(302, b"", Location="ftp://somebody:secret@127.0.0.1/a?token=secret")
+        elif path == "/steering":
+            self.wfile.write(b"HTTP/1.1 500 \x1b[2J\r\nContent-Length: 0\r\n\r\n")
+        elif path == "/who":
+            self._answer(200, (self.headers.get("Authorization") or "nobody").encode())
+        elif path == "/dripping":
+            with suppress(OSError):
+                while not GONE.wait(0.01):
+                    self.wfile.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         elif path == "/silent":
             self.server.shutdown_request(self.request)
         elif path == "/short":
@@ -49,13 +66,14 @@ def site() -> Iterator[str]:
     with ThreadingHTTPServer(("127.0.0.1", 0), Pages) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_address[1]}"
+        GONE.set()
         server.shutdown()
 
 
 def refusal(source: str) -> str:
     with pytest.raises(ProblemError, match="unreadable-source") as caught:
         read_source(source)
-    assert caught.value.problems[0].place == source
+    assert caught.value.problems[0].place == without_secrets(source)
     return caught.value.problems[0].message
 
 
@@ -101,6 +119,67 @@ def test_nobody_listening_is_a_problem() -> None:
 def test_a_silent_server_is_given_up(site: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(upstream, "TOTAL_SECONDS", -1.0)
     assert "too long" in refusal(f"{site}/schema.json")
+
+
+def test_a_server_that_never_comes_to_the_point_is_given_up(
+    site: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(upstream, "TOTAL_SECONDS", 0.2)
+    assert "too long" in refusal(f"{site}/dripping")
+
+
+def test_a_user_in_a_url_is_sent_to_its_server_and_nobody_else(site: str) -> None:
+    with_user = site.replace("//", "//some%40body:secret@")
+    basic = f"Basic {b64encode(b'some@body:secret').decode()}"
+    assert read_source(f"{with_user}/who") == basic.encode()
+    assert read_source(f"{with_user}/to-who") == b"nobody"
+    assert read_source(f"{site}/who") == b"nobody"
+    assert ask(Question(f"{with_user}/who", token="t")).content == b"Bearer t"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "other?token=secret",
+        "loop?token=secret",
+        "to-secret",
+        "other?token=secret with a space",
+        "other?token=secret#secret",
+        "other?token=secret\n",
+    ],
+)
+def test_no_problem_shows_what_is_secret(site: str, path: str) -> None:
+    for source in (f"{site}/{path}", f"{site}/{path}".replace("//", "//user:secret@", 1)):
+        with pytest.raises(ProblemError) as caught:
+            read_source(source)
+        assert "secret" not in str(caught.value).replace("to-secret", "")
+        assert f"{site}/{path.partition('?')[0]}" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "http://user:secret@127.0.0.1:9/a",
+        "http://user:secret@[::1/a?secret",
+        "http://user:secret@host:port/a?secret",
+        "http://127.0.0.1:9/ä?secret",
+        "http://user:secret@/a?secret",
+        "ftp://user:secret@127.0.0.1/a?secret",
+        "file://user:secret@127.0.0.1/a?secret",
+    ],
+)
+def test_no_url_that_is_refused_shows_what_is_secret(source: str) -> None:
+    assert "secret" not in refusal(source)
+
+
+def test_a_token_that_cannot_be_sent_is_not_shown(site: str) -> None:
+    with pytest.raises(ProblemError) as caught:
+        ask(Question(f"{site}/who", token="sec\nret"))
+    assert "ret" not in str(caught.value).replace("unreadable", "")
+
+
+def test_a_server_cannot_steer_the_terminal_by_its_words(site: str) -> None:
+    assert "\x1b" not in refusal(f"{site}/steering")
 
 
 def test_far_too_much_is_refused(

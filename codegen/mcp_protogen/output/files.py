@@ -31,6 +31,8 @@ def replace_files(contents: Mapping[Path, bytes]) -> None:
     try:
         for temporary, path in staged.items():
             path.parent.mkdir(parents=True, exist_ok=True)
+            # In containers a run that was killed may well have had the same number as this one.
+            temporary.unlink(missing_ok=True)
             write_new(temporary, contents[path])
         for temporary, path in staged.items():
             os.replace(temporary, path)

@@ -18,12 +18,12 @@ from mcp_protogen.problems import Problem, ProblemError, raise_errors
 from mcp_protogen.store.pins import (
     Pin,
     Publication,
+    changing,
     load_pins,
     pin_of,
     pins_file,
     read_snapshot,
     save,
-    snapshot_file,
 )
 from mcp_protogen.store.snapshot import dialect_of, differences, snapshot_of
 
@@ -34,12 +34,16 @@ _COMMIT = re.compile(r"[0-9a-f]{7,40}")
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where published bytes come from, as far as the user said; `date` is written YYYY-MM-DD."""
+    """Where published bytes come from, as far as it is known; `date` is written YYYY-MM-DD.
+
+    `repository` is for a revision that is pinned for the first time; ours is the official one.
+    """
 
     spec_path: str | None = None
     spec_commit: str | None = None
     date: str | None = None
     note: str = ""
+    repository: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,26 +63,34 @@ def add(
     The publication pinned so far, if it is another one, becomes history. Raises `ProblemError`
     when the bytes are no schema or the name cannot be that of a revision.
     """
-    raise_errors((*_unsafe(revision), *_unreadable_origin(origin)))
+    raise_errors((*unsafe(revision), *_unreadable_origin(origin)))
     published = parse_json(content, place)
     structure = snapshot_of(published, place)
-    snapshot = pretty(structure)
-    before = load_pins(folder).get(revision) if pins_file(folder).exists() else None
-    if before is None:
-        publication = Publication(sha256(content), origin.spec_commit, origin.date, (), origin.note)
-        pin = Pin(
-            repository=REPOSITORY,
-            spec_path=origin.spec_path or f"schema/{revision}/schema.json",
-            dialect=dialect_of(published),
-            snapshot_sha256=sha256(snapshot),
-            published=publication,
-        )
-    else:
-        publication = _next(before, sha256(content), origin, _changed(revision, structure, folder))
-        pin = before.superseded_by(publication, sha256(snapshot), dialect_of(published))
-        pin = replace(pin, spec_path=origin.spec_path or pin.spec_path)
-    save(revision, pin, snapshot, folder)
+    with changing(folder):
+        before = load_pins(folder).get(revision) if pins_file(folder).exists() else None
+        if before is None:
+            pin = _first_pin(revision, published, sha256(content), origin)
+        else:
+            digest = sha256(content)
+            again = digest == before.published.sha256
+            changed = before.published.changed if again else _changed(revision, structure, folder)
+            publication = _next(before, digest, origin, changed)
+            pin = before.superseded_by(publication, "", dialect_of(published))
+            pin = replace(pin, spec_path=origin.spec_path or pin.spec_path)
+        snapshot = pretty(structure)
+        pin = replace(pin, snapshot_sha256=sha256(snapshot))
+        save(revision, pin, snapshot, folder)
     return pin
+
+
+def _first_pin(revision: str, published: Any, digest: str, origin: Origin) -> Pin:
+    return Pin(
+        repository=origin.repository or REPOSITORY,
+        spec_path=origin.spec_path or f"schema/{revision}/schema.json",
+        dialect=dialect_of(published),
+        snapshot_sha256="",
+        published=Publication(digest, origin.spec_commit, origin.date, (), origin.note),
+    )
 
 
 def verification(
@@ -149,21 +161,21 @@ def _mismatch(
 
 
 def _next(before: Pin, digest: str, origin: Origin, changed: tuple[str, ...]) -> Publication:
-    """The publication to pin: a new one, or the one in use with what is now known about it."""
-    known = before.published
-    if digest != known.sha256:
+    """The publication to pin: a new one, or a known one with what is now known about it."""
+    known = before.known(digest)
+    if known is None:
         return Publication(digest, origin.spec_commit, origin.date, changed, origin.note)
     return replace(
         known,
         spec_commit=origin.spec_commit or known.spec_commit,
         date=origin.date or known.date,
+        changed=changed,
         note=origin.note or known.note,
     )
 
 
 def _changed(revision: str, structure: Any, folder: Path | None) -> tuple[str, ...]:
-    before = snapshot_file(revision, folder)
-    return tuple(differences(parse_json(before.read_bytes(), str(before)), structure))
+    return tuple(differences(parse_json(read_snapshot(revision, folder), revision), structure))
 
 
 def _listing(pointers: Sequence[str]) -> str:
@@ -171,7 +183,8 @@ def _listing(pointers: Sequence[str]) -> str:
     return ", ".join(pointers[:_SHOWN]) + more
 
 
-def _unsafe(revision: str) -> Iterator[Problem]:
+def unsafe(revision: str) -> Iterator[Problem]:
+    """What keeps a text from being the name of a revision."""
     try:
         module_name(revision)
     except UnsafeName:

@@ -13,6 +13,7 @@ from typing import Any
 
 from mcp_protogen.jsonvalue import is_object
 from mcp_protogen.problems import Problem, ProblemError
+from mcp_protogen.store.pins import load_pins, nearest_revision
 
 Json = dict[str, Any]
 
@@ -104,7 +105,7 @@ def chain(folder: Path, revision: str) -> list[Path]:
     paths: list[Path] = []
     following: str | None = revision
     while following is not None:
-        path = folder / following / "facts.json"
+        path = _file(folder, following)
         if path in paths or not path.is_file():
             raise ProblemError(
                 Problem("missing-facts", f"{following} has no facts that end a chain", str(path))
@@ -122,9 +123,28 @@ def load(folder: Path, revision: str) -> Facts:
     return Facts(revision, document, revision)
 
 
-def inherit(folder: Path, revision: str, nearest: str) -> Facts:
-    """Facts for a revision that has none: those of the `nearest` known one."""
-    return Facts(revision, load(folder, nearest).document, nearest)
+def basis_of(folder: Path, revision: str) -> str | None:
+    """The revision whose facts hold for this one: itself, or the nearest pinned one with facts.
+
+    A revision that has just been pinned has none yet, and so is a basis for nobody.
+    """
+    if _file(folder, revision).is_file():
+        return revision
+    having = {name: pin for name, pin in load_pins(folder).items() if _file(folder, name).is_file()}
+    return nearest_revision(revision, having)
+
+
+def holding(folder: Path, revision: str) -> Facts:
+    """The facts that hold for a revision, its own or others; raises `ProblemError` if none do."""
+    basis = basis_of(folder, revision)
+    if basis is None:
+        message = f"no revision is known that {revision} could follow"
+        raise ProblemError(Problem("missing-facts", message, str(folder)))
+    return Facts(revision, load(folder, basis).document, basis)
+
+
+def _file(folder: Path, revision: str) -> Path:
+    return folder / revision / "facts.json"
 
 
 def _read(path: Path) -> Json:

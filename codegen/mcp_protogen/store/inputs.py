@@ -13,8 +13,8 @@ from mcp_protogen.canonical import digest, digest_files, parse_json, pretty, sha
 from mcp_protogen.config import GivenFile, Options
 from mcp_protogen.output.package import Inputs, RevisionInputs
 from mcp_protogen.resources import runtime_folder, schema_folder, templates_folder
-from mcp_protogen.store.facts import merge_patch
-from mcp_protogen.store.pins import load_pins, nearest_revision, pin_of, read_snapshot
+from mcp_protogen.store.facts import basis_of, merge_patch
+from mcp_protogen.store.pins import load_pins, pin_of, read_snapshot
 from mcp_protogen.store.snapshot import snapshot_of
 
 _CODE = Path(__file__).resolve().parents[1]
@@ -36,7 +36,7 @@ def read_inputs(options: Options, folder: Path | None = None) -> Inputs:
         generator_digest=_code_digest(),
         runtime_digest=digest_files(runtime_folder(), _below(runtime_folder(), "*.py")),
         templates_digest=_templates_digest(options.templates),
-        options={},
+        options={} if options.templates is None else {"templates": "own"},
         revisions=dict(sorted({**options.kept, **generated}.items())),
     )
 
@@ -53,8 +53,7 @@ class _SchemaFolder:
     def inputs(self, revision: str, options: Options) -> RevisionInputs:
         """The digests of one revision that is generated."""
         given = options.schemas.get(revision)
-        has_facts = (self._folder / revision / "facts.json").is_file()
-        basis = revision if has_facts else nearest_revision(revision, self._pins)
+        basis = basis_of(self._folder, revision)
         ledger = self._json(revision, "patches.json")
         source, published, commit, schema = _given(given) if given else self._pinned(revision)
         return RevisionInputs(

@@ -6,15 +6,25 @@ either done upstream (drop it) or wrong now (write it anew).
 
 import copy
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from mcp_protogen import jsonpointer
-from mcp_protogen.canonical import canonical
+from mcp_protogen.canonical import canonical, parse_json
 from mcp_protogen.jsonvalue import is_array
 from mcp_protogen.problems import Problem, raise_errors
 
 Json = dict[str, Any]
 _ABSENT = object()
+
+
+def ledger_of(folder: Path, revision: str) -> tuple[Json, ...]:
+    """The ledger of a revision in a schema folder, empty if it has none."""
+    file = folder / revision / "patches.json"
+    if not file.is_file():
+        return ()
+    entries: list[Json] = parse_json(file.read_bytes(), str(file))["patches"]
+    return tuple(entries)
 
 
 def apply(schema: Json, ledger: Sequence[Mapping[str, Any]], place: str) -> Json:
@@ -27,14 +37,23 @@ def apply(schema: Json, ledger: Sequence[Mapping[str, Any]], place: str) -> Json
     return patched
 
 
+def is_done(schema: Json, entry: Mapping[str, Any]) -> bool:
+    """Whether the schema says already what an entry would make it say."""
+    return _same(_found(schema, entry["pointer"]), entry.get("now", _ABSENT))
+
+
+def _found(schema: Json, pointer: str) -> object:
+    try:
+        return jsonpointer.get(schema, pointer)
+    except jsonpointer.Absent:
+        return _ABSENT
+
+
 def _apply(schema: Json, ledger: Sequence[Mapping[str, Any]], place: str) -> Iterator[Problem]:
     for number, entry in enumerate(ledger):
         pointer: str = entry["pointer"]
         was = entry.get("was", _ABSENT)
-        try:
-            found = jsonpointer.get(schema, pointer)
-        except jsonpointer.Absent:
-            found = _ABSENT
+        found = _found(schema, pointer)
         if not _same(found, was):
             yield _stale(f"{place}#/patches/{number}", pointer, found, entry)
             continue

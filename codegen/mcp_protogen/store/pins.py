@@ -5,18 +5,22 @@ publications of the same revision, because released files do get corrected. This
 and updates the schema folder; it does not fetch anything and does not know what a schema says.
 """
 
-from collections.abc import Iterator, Mapping
+import os
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from mcp_protogen.canonical import parse_json, pretty, sha256
-from mcp_protogen.output.files import replace_files, writing
+from mcp_protogen.output.files import replace_files, sync_folder, writing
 from mcp_protogen.problems import Problem, ProblemError
 from mcp_protogen.resources import schema_folder
 from mcp_protogen.suggest import did_you_mean
 
 FORMAT = 1
+_INCOMING = "schema.json.new"
+"""A snapshot on its way, beside the one whose place it takes once the pins name it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,35 +117,86 @@ def read_snapshot(revision: str, folder: Path | None = None) -> bytes:
 
     Raises `ProblemError`: `unknown-revision`, `missing-snapshot` or `digest-mismatch`.
     """
-    pin = pin_of(revision, load_pins(folder))
     path = snapshot_file(revision, folder)
+    content = _genuine_snapshot(revision, folder)
+    if content is None:  # or the pin has moved in between: see it as it is now
+        content = _genuine_snapshot(revision, folder)
+    if content is not None:
+        return content
+    hint = f"restore it, or make it again: mcp-gen schema add {revision} --from FILE"
     try:
-        content = path.read_bytes()
+        found = sha256(path.read_bytes())
     except OSError as error:
         message = f"the snapshot of {revision} cannot be read: {error.strerror}"
-        raise ProblemError(Problem("missing-snapshot", message, str(path))) from error
-    if (found := sha256(content)) != pin.snapshot_sha256:
-        message = (
-            f"the snapshot of {revision} is {found[:12]}, its pin says {pin.snapshot_sha256[:12]}"
-        )
-        hint = f"restore it, or make it again: mcp-gen schema add {revision} --from FILE"
-        raise ProblemError(Problem("digest-mismatch", message, str(path), hint=hint))
-    return content
+        raise ProblemError(Problem("missing-snapshot", message, str(path), hint=hint)) from error
+    pinned = pin_of(revision, load_pins(folder)).snapshot_sha256
+    message = f"the snapshot of {revision} is {found[:12]}, its pin says {pinned[:12]}"
+    raise ProblemError(Problem("digest-mismatch", message, str(path), hint=hint))
+
+
+def _genuine_snapshot(revision: str, folder: Path | None) -> bytes | None:
+    """The snapshot that the pin names, where it is or still on its way there."""
+    pin = pin_of(revision, load_pins(folder))
+    path = snapshot_file(revision, folder)
+    for file in (path, path.with_name(_INCOMING)):
+        with suppress(OSError):
+            content = file.read_bytes()
+            if sha256(content) == pin.snapshot_sha256:
+                return content
+    return None
+
+
+@contextmanager
+def changing(folder: Path | None = None) -> Generator[None, None, None]:
+    """Keep other runs from changing the pins between reading and saving them.
+
+    Settles first what a run that was killed has left behind. Raises `ProblemError`: `folder-busy`,
+    or `cannot-write` where nothing can be changed anyway.
+    """
+    # Imported here, since reading pins is all that most runs do.
+    from mcp_protogen.output.folder_lock import held
+
+    target = folder or schema_folder()
+    with ExitStack() as stack:
+        with writing(target):
+            target.mkdir(parents=True, exist_ok=True)
+            stack.enter_context(held(target / ".changing"))
+            _settle(target)
+        yield
 
 
 def save(revision: str, pin: Pin, snapshot: bytes, folder: Path | None = None) -> None:
-    """Store a snapshot and its pin.
+    """Store a snapshot and its pin, both or neither, even if the process is killed.
 
-    Each file is replaced atomically, the pins last. Should the process be killed between the two,
-    the digest in the pin no longer matches and every reader refuses until this is done again.
+    The snapshot is put beside the one in place. Then the pins are replaced, in a single step, and
+    whoever reads finds it by its digest from then on. At last it takes its place; should that not
+    come to pass, it does the next time that pins are changed.
     """
     target = folder or schema_folder()
     pins: dict[str, Pin] = dict(load_pins(target)) if pins_file(target).exists() else {}
     pins[revision] = pin
     revisions = {name: _plain(kept) for name, kept in pins.items()}
     data = pretty({"format": FORMAT, "revisions": revisions})
+    incoming = snapshot_file(revision, target).with_name(_INCOMING)
     with writing(target):
-        replace_files({snapshot_file(revision, target): snapshot, pins_file(target): data})
+        try:
+            replace_files({incoming: snapshot, pins_file(target): data})
+        finally:
+            _settle(target)
+
+
+def _settle(folder: Path) -> None:
+    """Put snapshots on their way where they belong, if the pins name them, and drop the rest."""
+    for unfinished in (*folder.glob(".pins.json.*"), *folder.glob(f"*/.{_INCOMING}.*")):
+        unfinished.unlink()
+    pins: Pins = load_pins(folder) if pins_file(folder).exists() else {}
+    for incoming in folder.glob(f"*/{_INCOMING}"):
+        pin = pins.get(incoming.parent.name)
+        if pin and sha256(incoming.read_bytes()) == pin.snapshot_sha256:
+            os.replace(incoming, snapshot_file(incoming.parent.name, folder))
+        else:
+            incoming.unlink()
+        sync_folder(incoming.parent)
 
 
 def _pin(data: Mapping[str, Any]) -> Pin:

@@ -1,16 +1,15 @@
 """What one revision is generated from, read and checked: pinned, or handed over by the user."""
 
-from pathlib import Path
 from typing import Any
 
 from mcp_protogen.canonical import parse_json
 from mcp_protogen.config import GivenFile, Options
 from mcp_protogen.derive.revision import Source
 from mcp_protogen.ir import Era
-from mcp_protogen.problems import Level, Problem, ProblemError
+from mcp_protogen.problems import Level, Problem
 from mcp_protogen.resources import schema_folder
-from mcp_protogen.store import descriptions, facts, metacheck
-from mcp_protogen.store.pins import load_pins, nearest_revision, read_snapshot
+from mcp_protogen.store import descriptions, facts, metacheck, patches
+from mcp_protogen.store.pins import read_snapshot
 from mcp_protogen.store.snapshot import snapshot_of
 
 Json = dict[str, Any]
@@ -26,10 +25,10 @@ def load(revision: str, options: Options) -> Source:
         own: dict[str, str] = {}
     else:
         place, schema, own = _given(given)
-    merged = _facts(revision, folder)
+    merged = facts.holding(folder, revision)
     return Source(
         schema=schema,
-        ledger=_ledger(folder / revision / "patches.json"),
+        ledger=patches.ledger_of(folder, revision),
         facts=merged,
         descriptions=descriptions.load(folder / "descriptions.json", revision, own),
         place=place,
@@ -51,20 +50,8 @@ def _given(given: GivenFile) -> tuple[str, Json, dict[str, str]]:
 
 def era(revision: str) -> Era:
     """Whether sessions of `revision` open with a handshake."""
-    stated: Era = _facts(revision, schema_folder()).document["lifecycle"]["era"]
+    stated: Era = facts.holding(schema_folder(), revision).document["lifecycle"]["era"]
     return stated
-
-
-def _facts(revision: str, folder: Path) -> facts.Facts:
-    """The revision's own facts, or those of the nearest known one."""
-    if (folder / revision / "facts.json").is_file():
-        return facts.load(folder, revision)
-    nearest = nearest_revision(revision, load_pins(folder))
-    if nearest is None:
-        raise ProblemError(
-            Problem("missing-facts", f"no revision is known that {revision} could follow")
-        )
-    return facts.inherit(folder, revision, nearest)
 
 
 def inherited_notice(source: Source) -> Problem | None:
@@ -78,10 +65,3 @@ def inherited_notice(source: Source) -> Problem | None:
         hint="read the warnings below, then write a facts.json that inherits from it",
         level=Level.WARNING,
     )
-
-
-def _ledger(path: Path) -> tuple[Json, ...]:
-    if not path.is_file():
-        return ()
-    patches: list[Json] = parse_json(path.read_bytes(), str(path))["patches"]
-    return tuple(patches)
