@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
+from mcp_protogen.compare.pages.workflow_commands import annotation, problem_annotation
 from mcp_protogen.config import Format
 from mcp_protogen.output.drift import Cause, Kind
 from mcp_protogen.problems import Problem
@@ -114,25 +115,7 @@ def _github(report: Report) -> Iterator[str]:
     for cause in report.drift:
         file = f"{report.folder}/{cause.subject}" if cause.kind in _FILE_KINDS else ""
         message = cause.message if file else f"{cause.subject}: {cause.message}"
-        yield _annotation("error", file, cause.kind, message)
+        yield annotation("error", cause.kind, message, file)
     for change in report.files:
         yield f"{change.action}: {change.path}"
-    for problem in report.problems:
-        where = f" at {problem.pointer}" if problem.pointer else ""
-        hint = f" ({problem.hint})" if problem.hint else ""
-        yield _annotation(
-            problem.level, problem.place, problem.code, f"{problem.message}{where}{hint}"
-        )
-
-
-def _annotation(level: str, file: str, title: str, message: str) -> str:
-    place = f"file={_property(file)}," if file else ""
-    return f"::{level} {place}title={_property(title)}::{_data(message)}"
-
-
-def _data(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")
+    yield from map(problem_annotation, report.problems)

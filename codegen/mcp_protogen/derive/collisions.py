@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-from mcp_protogen.emit.views import METHODS_MODULE, iterator
+from mcp_protogen.emit.module_names import METHODS_MODULE, iterator
 from mcp_protogen.ir import MethodIR, RevisionIR
 from mcp_protogen.problems import Problem
 

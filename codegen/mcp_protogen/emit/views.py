@@ -6,6 +6,7 @@ from typing import Any, cast
 
 from mcp_protogen.emit import rows
 from mcp_protogen.emit.annotations import annotation_elsewhere
+from mcp_protogen.emit.module_names import METHODS_MODULE, iterator
 from mcp_protogen.emit.text import literal
 from mcp_protogen.ir import Condition, MethodIR, Requirement, RevisionIR
 from mcp_protogen.runtime.translation.plans import Direction
@@ -30,11 +31,6 @@ def plain_result(method: MethodIR) -> str:
 def params_argument(method: MethodIR) -> str:
     """The annotation, and default, of what a sender passes."""
     return f"m.{method.params}" if method.params_given else f"m.{method.params} | None = None"
-
-
-def iterator(method: MethodIR) -> str:
-    """What the stub that walks all pages of a list is called."""
-    return f"iter_{method.stem.removeprefix('list_')}"
 
 
 def item(method: MethodIR) -> str:
@@ -167,12 +163,6 @@ def _table(name: str, direction: Direction) -> dict[str, Any]:
 # What agrees on a revision is not a user's to send or to answer.
 SENT_BY_RUNTIME = frozenset({"initialize", "notifications/initialized"})
 ANSWERED_BY_RUNTIME = frozenset({"initialize"})
-
-METHODS_MODULE = frozenset(
-    {"ERRORS", "INPUT_REQUESTS", "NOTIFICATIONS", "REQUESTS", "REVISION", "TABLE", "parse"}
-    | {"parse_request", "parse_notification", "parse_answer"}
-    | {f"serialise_{part}" for part in ("request", "notification", "result", "error")}
-)
 
 
 FILTERS: Mapping[str, Callable[..., Any]] = {

@@ -1,0 +1,1 @@
+"""What differs between two revisions, or between a revision and somebody's types, as values."""

@@ -1,0 +1,30 @@
+"""Whether a constraint of JSON Schema allows more than before, or less."""
+
+from typing import Any
+
+# Of an upper bound the smaller one is the tighter, of a lower bound the greater one.
+_UPPER = frozenset(
+    {"maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties", "maxContains"}
+)
+_LOWER = frozenset(
+    {"minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties", "minContains"}
+)
+
+
+def bound_change(keyword: str, was: Any, now: Any) -> str | None:
+    """The code of a change of one constraint, None if there is none.
+
+    `keyword` may say `items/` before, where it is about the items of a list.
+    """
+    if was == now:
+        return None
+    if was is None:
+        return "bound-tightened"
+    if now is None:
+        return "bound-loosened"
+    name = keyword.rpartition("/")[2]
+    if name in _UPPER:
+        return "bound-tightened" if now < was else "bound-loosened"
+    if name in _LOWER:
+        return "bound-tightened" if now > was else "bound-loosened"
+    return "bound-changed"

@@ -1,0 +1,237 @@
+"""What differs between the types of two sides: names, alternatives, values, and their members."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from mcp_protogen import jsonpointer
+from mcp_protogen.compare import fields
+from mcp_protogen.compare.members import Member, members
+from mcp_protogen.compare.renames import renames
+from mcp_protogen.compare.severities import Found
+from mcp_protogen.compare.sides import Side
+from mcp_protogen.compare.spelling import spelled
+from mcp_protogen.compare.traffic import NOBODY, Senders, envelopes, senders
+from mcp_protogen.compare.values import Values
+from mcp_protogen.ir import ObjectIR, TypeIR
+from mcp_protogen.jsonvalue import is_object
+from mcp_protogen.normalise.references import target
+
+Json = dict[str, Any]
+
+_CAPABILITIES = frozenset({"ClientCapabilities", "ServerCapabilities"})
+# What an envelope contains, and what stands for it in a base, is told of the messages.
+_CONTENTS = frozenset({"params", "result"})
+_SAME_ON_THE_WIRE = frozenset(
+    {"field-moved-into-type", "field-moved-out-of-type", "field-type-renamed"}
+)
+# Capabilities count by being there, or by being true.
+_TOLD_AS_CAPABILITY = _SAME_ON_THE_WIRE | {
+    *("field-added-inside", "field-added-optional", "field-added-required"),
+    *("field-removed", "field-removed-inside", "field-removed-required"),
+    *("field-type-changed", "field-type-generalised", "field-type-specified"),
+}
+
+
+@dataclass(frozen=True)
+class Types:
+    """The types of two sides, and what is asked of them again and again."""
+
+    before: Side
+    after: Side
+
+    @cached_property
+    def renamed(self) -> Mapping[str, str]:
+        """Old names, with the new ones."""
+        return renames(self.before.definitions, self.after.definitions)
+
+    @cached_property
+    def senders(self) -> tuple[Mapping[str, Senders], Mapping[str, Senders]]:
+        """Who sends each type, before and after."""
+        return senders(self.before), senders(self.after)
+
+    def sent_by(self, old: str, new: str) -> Senders:
+        """Who sends a type that both sides have; nobody if it travels on one side only."""
+        was, now = self.senders[0].get(old, NOBODY), self.senders[1].get(new, NOBODY)
+        return (was & now or was | now) if was and now else NOBODY
+
+    @cached_property
+    def values(self) -> Values:
+        """Tells whether schemas of the two sides accept the same values."""
+        return Values(self.before.definitions, self.after.definitions, self.renamed)
+
+    @cached_property
+    def derived(self) -> tuple[Mapping[str, TypeIR], Mapping[str, TypeIR]]:
+        """The types of both sides as they are derived, by name."""
+        was, now = ({str(one.name): one for one in side.ir.types} for side in self._sides)
+        return was, now
+
+    @cached_property
+    def envelopes(self) -> frozenset[str]:
+        """Names of what messages of JSON-RPC are made of."""
+        return frozenset(name for side in self._sides for name in envelopes(side.definitions))
+
+    @property
+    def _sides(self) -> tuple[Side, Side]:
+        return self.before, self.after
+
+    @cached_property
+    def messages(self) -> frozenset[str]:
+        """Names of message types: their members are those of their params."""
+        return frozenset(str(method.message) for side in self._sides for method in side.ir.methods)
+
+    @cached_property
+    def params(self) -> frozenset[str]:
+        """Names of params: what is in them is told of the message."""
+        return frozenset(
+            name
+            for side in self._sides
+            for method in self._of(side)
+            for name in _params(side, method)
+        )
+
+    def _of(self, side: Side) -> Iterator[str]:
+        return (str(one.message) for one in side.ir.methods if str(one.message) in side.definitions)
+
+
+def _params(side: Side, message: str) -> Iterator[str]:
+    """The definitions that are params of a message, behind whatever unions."""
+    properties: Json = side.definitions[message].get("properties", {})
+    waiting: list[Json] = [properties.get("params", {})]
+    while waiting:
+        schema = waiting.pop()
+        if "$ref" in schema:
+            name = target(schema["$ref"])
+            yield name
+            schema = side.definitions[name]
+        waiting += schema.get("anyOf", ())
+
+
+def changes(types: Types) -> Iterator[Found]:
+    """Everything that differs between the definitions of two sides."""
+    before, after = types.before.definitions, types.after.definitions
+    was, now = types.senders
+    came_from = {new: old for old, new in types.renamed.items()}
+    for name in sorted({*before, *after}):
+        pointer = jsonpointer.join("$defs", name)
+        gone, new = was.get(name, NOBODY), now.get(name, NOBODY)
+        if name in came_from:
+            yield Found("type-renamed", name, pointer, came_from[name], name, new)
+        elif name not in before:
+            yield Found("type-added", name, pointer, "", _nature(after[name]), new)
+        if name not in after and name not in types.renamed:
+            yield Found("type-removed", name, pointer, _nature(before[name]), "", gone)
+        if name in types.renamed and name in after:
+            natures = _nature(before[name]), _nature(after[name])
+            yield Found("type-redefined", name, pointer, *natures, new)
+        if name in before and (called := types.renamed.get(name, name)) in after:
+            yield from _compared(types, name, called)
+
+
+def _nature(schema: Json) -> str:
+    """What kind of thing a definition is, as short text."""
+    if schema.get("properties"):
+        return "object"
+    if "anyOf" in schema and all("$ref" in arm for arm in schema["anyOf"]):
+        return "union"
+    return spelled(schema)
+
+
+def _is_object(schema: Json) -> bool:
+    """Whether a definition has members, or is an object that has none yet."""
+    return bool(schema.get("properties")) or (
+        schema.get("type") == "object" and not is_object(schema.get("additionalProperties"))
+    )
+
+
+def _compared(types: Types, old: str, new: str) -> Iterator[Found]:
+    before, after = types.before.definitions[old], types.after.definitions[new]
+    who = types.sent_by(old, new)
+    yield from _manner(types, old, new, who)
+    if not (_is_object(before) and _is_object(after)):
+        # A union that nobody sends is a list of messages, results or envelopes, each of which is
+        # told of by itself.
+        if who or _is_object(before) or _is_object(after):
+            yield from _other(types, old, new, who)
+        return
+    pointer = jsonpointer.join("$defs", new)
+    alone = _alone(old, before, pointer), _alone(new, after, pointer)
+    found = [*fields.bounds(fields.Pair(new, *alone, (old, new)), who)]
+    if not {old, new} & types.params:
+        found += _members(types, old, new, who)
+    yield from found if who else _of_base(found)
+
+
+def _members(types: Types, old: str, new: str, who: Senders) -> Iterator[Found]:
+    message = new in types.messages
+    found = members(types.before.definitions, old, message=message)
+    was = {member.path: member for member in (one.of(new) for one in found.values())}
+    now = members(types.after.definitions, new, message=message)
+    elsewhere = fields.Elsewhere(types.before.definitions, types.after.definitions)
+    for path in sorted({*was, *now}):
+        before, after = was.get(path), now.get(path)
+        if not message and path.split(".")[1] in _CONTENTS:
+            continue
+        inside = _along(before, was, now) or _along(after, now, was)
+        pair = fields.Pair(path, before, after, (old, new), inside)
+        for one in fields.changes(pair, types.values, elsewhere, who):
+            if one.code not in _untold(types, new, pair):
+                yield one
+
+
+def _along(member: Member | None, here: Mapping[str, Member], there: Mapping[str, Member]) -> bool:
+    """Whether the object that a member is in is only `here` as well."""
+    return member is not None and member.holder in here and member.holder not in there
+
+
+def _of_base(found: Iterable[Found]) -> Iterator[Found]:
+    """What has changed in a type that nobody sends: it says less, as it is told where it counts."""
+    for one in found:
+        if one.code not in _SAME_ON_THE_WIRE:
+            what = "changed" if one.before and one.after else "added" if one.after else "removed"
+            yield replace(one, code=f"base-member-{what}")
+
+
+def _untold(types: Types, name: str, pair: fields.Pair) -> frozenset[str]:
+    """What is left out about a member, because it is told in another place or means nothing."""
+    if name in _CAPABILITIES:
+        return _TOLD_AS_CAPABILITY if not _are_maps(pair) else frozenset()
+    return _SAME_ON_THE_WIRE if name in types.envelopes else frozenset()
+
+
+def _are_maps(pair: fields.Pair) -> bool:
+    """Whether a capability holds more than the statement that it is there."""
+    members_ = [member for member in (pair.before, pair.after) if member]
+    return len(members_) == 2 and all(one.type.startswith("map<") for one in members_)
+
+
+def _other(types: Types, old: str, new: str, who: Senders) -> Iterator[Found]:
+    """Unions, enumerations and other names for something."""
+    before, after = types.before.definitions[old], types.after.definitions[new]
+    pointer = jsonpointer.join("$defs", new)
+    if _is_object(before) != _is_object(after):
+        yield Found("type-changed", new, pointer, _nature(before), _nature(after), who)
+        return
+    alone = _alone(old, before, pointer), _alone(new, after, pointer)
+    pair = fields.Pair(new, *alone, (old, new))
+    if "anyOf" not in before and "anyOf" not in after:
+        yield from fields.changes(pair, types.values, fields.Elsewhere({}, {}), who)
+    else:
+        yield from fields.alternatives(pair, types.values, who)
+
+
+def _alone(name: str, schema: Json, pointer: str) -> Member:
+    return Member((name,), schema, True, pointer)
+
+
+def _manner(types: Types, old: str, new: str, who: Senders) -> Iterator[Found]:
+    """Whether a type is open by intent, or deprecated."""
+    was, now = types.derived[0].get(old), types.derived[1].get(new)
+    if was is None or now is None:
+        return
+    pointer = jsonpointer.join("$defs", new)
+    if was.deprecated != now.deprecated:
+        yield Found(f"type-{'' if now.deprecated else 'un'}deprecated", new, pointer, senders=who)
+    if isinstance(was, ObjectIR) and isinstance(now, ObjectIR) and was.open != now.open:
+        yield Found("type-opened" if now.open else "type-closed", new, pointer, senders=who)

@@ -1,0 +1,30 @@
+"""The comparison of two sides, whole."""
+
+from collections.abc import Iterator
+
+from mcp_protogen.compare import definitions, methods, protocol
+from mcp_protogen.compare.change import Change, Comparison
+from mcp_protogen.compare.definitions import Types
+from mcp_protogen.compare.known_values import changes as known_values
+from mcp_protogen.compare.severities import Found, judged
+from mcp_protogen.compare.sides import Side
+
+
+def compare_sides(before: Side, after: Side) -> Comparison:
+    """Everything that differs between two sides, the worst first."""
+    found = (judged(one) for one in _found(before, after))
+    changes = tuple(sorted(found, key=_order))
+    notes = tuple(dict.fromkeys((*before.notes, *after.notes)))
+    return Comparison(before.title, after.title, changes, notes)
+
+
+def _found(before: Side, after: Side) -> Iterator[Found]:
+    types = Types(before, after)
+    yield from methods.changes(before, after)
+    yield from definitions.changes(types)
+    yield from known_values(types)
+    yield from protocol.changes(before, after)
+
+
+def _order(change: Change) -> tuple[int, str, str, str, str]:
+    return (change.worst.rank, change.category, change.item, change.code, change.after)

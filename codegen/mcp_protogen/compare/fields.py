@@ -1,0 +1,186 @@
+"""What differs between two members at the same path, or between two types without members."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from mcp_protogen import jsonpointer
+from mcp_protogen.compare.bounds import bound_change
+from mcp_protogen.compare.members import Member
+from mcp_protogen.compare.reading import EMBEDDED
+from mcp_protogen.compare.severities import Found
+from mcp_protogen.compare.spelling import ANY
+from mcp_protogen.compare.traffic import Senders
+from mcp_protogen.compare.values import Relation, Values
+from mcp_protogen.jsonvalue import is_object
+from mcp_protogen.normalise.references import target
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """One member on both sides; None where there is none.
+
+    `names` are those of the type it is of, before and after. `inside` says that a member that came
+    or went did so together with the object around it.
+    """
+
+    path: str
+    before: Member | None
+    after: Member | None
+    names: tuple[str, str]
+    inside: bool = False
+
+    @property
+    def pointer(self) -> str:
+        """Where it is, or was."""
+        member = self.after or self.before
+        return member.pointer if member else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """Finds members that are still there, behind a name that an object has got, or had."""
+
+    before: Json
+    after: Json
+
+    def has_after(self, pair: Pair) -> bool:
+        """Whether a member that went can still be reached when names are looked behind."""
+        return _leads_on(self.after, pair.names[1], pair.before)
+
+    def had_before(self, pair: Pair) -> bool:
+        """Whether a member that came could be reached before when names are looked behind."""
+        return _leads_on(self.before, pair.names[0], pair.after)
+
+
+def _leads_on(definitions: Json, start: str, member: Member | None) -> bool:
+    schema: Json | None = definitions.get(start)
+    for step in member.steps[1:] if member else ():
+        schema = _step(definitions, schema, step) if schema is not None else None
+    return schema is not None
+
+
+def _step(definitions: Json, schema: Json, step: str) -> Json | None:
+    while "$ref" in schema:
+        schema = definitions[target(schema["$ref"])]
+    found: Any
+    if step in ("[]", "{}"):
+        found = schema.get("items" if step == "[]" else "additionalProperties")
+    else:
+        found = schema.get("properties", {}).get(step)
+    return found if is_object(found) else None
+
+
+def changes(pair: Pair, values: Values, elsewhere: Elsewhere, who: Senders) -> Iterator[Found]:
+    """Everything that differs; `who` sends the type that the member belongs to."""
+    before, after = pair.before, pair.after
+    if before is None or after is None:
+        yield _came_or_went(pair, elsewhere, who)
+        return
+    at = (pair.path, pair.pointer)
+    if before.required != after.required:
+        code = "field-now-required" if after.required else "field-now-optional"
+        yield Found(code, *at, before.text, after.text, who)
+    if before.nullable != after.nullable and before.type != ANY and after.type != ANY:
+        code = "field-now-nullable" if after.nullable else "field-not-nullable"
+        yield Found(code, *at, before.text, after.text, who)
+    if before.choices and after.choices:
+        yield from _choices(pair, who)
+    elif change := _type_change(before, after, values):
+        yield Found(change, *at, before.type, after.type, who)
+    yield from bounds(pair, who)
+    if before.schema.get("default") != after.schema.get("default"):
+        was, now = (_shown(one.schema.get("default")) for one in (before, after))
+        yield Found("field-default-changed", *at, was, now, who)
+    if before.schema.get(EMBEDDED) != after.schema.get(EMBEDDED):
+        yield Found("field-schema-changed", *at, senders=who)
+
+
+def alternatives(pair: Pair, values: Values, who: Senders) -> Iterator[Found]:
+    """What differs between two unions."""
+    before, after = pair.before, pair.after
+    if before is None or after is None or before.type == after.type:
+        return
+    schemas = before.schema, after.schema
+    relation = values.of_names(*schemas) or values.relation(*schemas)
+    code = f"union-arms-{_ARMS[relation]}"
+    yield Found(code, pair.path, pair.pointer, before.type, after.type, who)
+
+
+_ARMS = {
+    Relation.SAME: "renamed",
+    Relation.WIDER: "added",
+    Relation.NARROWER: "removed",
+    Relation.OTHER: "changed",
+}
+
+
+def _came_or_went(pair: Pair, elsewhere: Elsewhere, who: Senders) -> Found:
+    at = (pair.path, pair.pointer)
+    if pair.after is not None:
+        if elsewhere.had_before(pair):
+            return Found("field-moved-out-of-type", *at, "", pair.after.text, who)
+        need = "required" if pair.after.required else "optional"
+        code = f"field-added-{'inside' if pair.inside else need}"
+        return Found(code, *at, "", pair.after.text, who)
+    assert pair.before is not None
+    if elsewhere.has_after(pair):
+        return Found("field-moved-into-type", *at, pair.before.text, "", who)
+    code = "field-removed-required" if pair.before.required else "field-removed"
+    code = "field-removed-inside" if pair.inside else code
+    return Found(code, *at, pair.before.text, "", who)
+
+
+def _choices(pair: Pair, who: Senders) -> Iterator[Found]:
+    assert pair.before is not None and pair.after is not None
+    was, now = pair.before.choices, pair.after.choices
+    for value in sorted(now - was):
+        yield Found("enum-member-added", pair.path, pair.pointer, "", value, who)
+    for value in sorted(was - now):
+        yield Found("enum-member-removed", pair.path, pair.pointer, value, "", who)
+
+
+def _type_change(before: Member, after: Member, values: Values) -> str | None:
+    if before.type == after.type:
+        return None
+    match values.relation(before.schema, after.schema):
+        case Relation.WIDER:
+            return "field-type-widened"
+        case Relation.NARROWER:
+            return "field-type-narrowed"
+        case Relation.OTHER:
+            return "field-type-changed"
+        case Relation.SAME:
+            was, now = values.declared(before.schema, after.schema)
+            if was == now:
+                return "field-type-renamed"
+            return "field-type-specified" if was < now else "field-type-generalised"
+
+
+def bounds(pair: Pair, who: Senders) -> Iterator[Found]:
+    """What differs in the constraints of two members, or of two types."""
+    assert pair.before is not None and pair.after is not None
+    was, now = pair.before.bounds, pair.after.bounds
+    for keyword in sorted({*was, *now}):
+        code = bound_change(keyword, was.get(keyword), now.get(keyword))
+        if code is not None:
+            pointer = pair.pointer + _within(pair, keyword)
+            before, after = (_shown(one.get(keyword), f"{keyword} ") for one in (was, now))
+            yield Found(code, pair.path, pointer, before, after, who)
+
+
+def _within(pair: Pair, keyword: str) -> str:
+    """Where a constraint stands inside the schema after, empty if it is gone from there."""
+    pointer = jsonpointer.join(*keyword.split("/"))
+    try:
+        jsonpointer.get(pair.after.schema if pair.after else {}, pointer)
+    except jsonpointer.Absent:
+        return ""
+    return pointer
+
+
+def _shown(value: Any, label: str = "") -> str:
+    return "" if value is None else f"{label}{json.dumps(value, ensure_ascii=False)}"

@@ -1,0 +1,164 @@
+"""What differs between the methods of two sides: direction, results, traits, gates."""
+
+from collections.abc import Container, Iterator, Mapping
+from itertools import groupby
+
+from mcp_protogen import jsonpointer
+from mcp_protogen.compare.members import members
+from mcp_protogen.compare.severities import Found
+from mcp_protogen.compare.sides import Side
+from mcp_protogen.compare.traffic import Senders
+from mcp_protogen.ir import Condition, MethodIR, Requirement, Role
+
+
+def changes(before: Side, after: Side) -> Iterator[Found]:
+    """Everything that differs between the method tables of two sides."""
+    # A phase says when in a session a message may travel: there is none to compare without one.
+    same_era = before.ir.era == after.ir.era
+    was = {method.method: method for method in before.ir.methods}
+    now = {method.method: method for method in after.ir.methods}
+    for name in sorted({*was, *now}):
+        old, new = was.get(name), now.get(name)
+        if old is None and new is not None:
+            yield _found("method-added", new, "", _summary(new))
+        elif new is None and old is not None:
+            yield _found("method-removed", old, _summary(old), "")
+        elif old is not None and new is not None:
+            yield from _compared(old, new)
+            yield from _gates(old, new, before, after)
+            if same_era and old.phase != new.phase:
+                texts = (_said(old.phase), _said(new.phase))
+                yield _found("method-phase-changed", new, *texts)
+
+
+def _found(code: str, method: MethodIR, before: str, after: str) -> Found:
+    pointer = jsonpointer.join("$defs", method.message)
+    return Found(code, method.method, pointer, before, after, frozenset(method.senders))
+
+
+def _summary(method: MethodIR) -> str:
+    gives = f" -> {' | '.join(method.results)}" if method.results else ""
+    return f"{method.kind}, sent by {_listed(method.senders)}{gives}"
+
+
+def _compared(old: MethodIR, new: MethodIR) -> Iterator[Found]:
+    yield from _direction(old, new)
+    if old.kind != new.kind:
+        yield _found("method-kind-changed", new, old.kind, new.kind)
+    if old.message != new.message:
+        yield _found("method-message-changed", new, old.message, new.message)
+    yield from _results(old, new)
+    if old.params_required != new.params_required:
+        code = f"method-params-now-{'required' if new.params_required else 'optional'}"
+        yield _found(code, new, _needed(old), _needed(new))
+    # Only requests of their own can be cancelled: that follows from the kind.
+    implied = {"cancellable"} if old.kind != new.kind else set[str]()
+    for trait in sorted({*new.traits} - {*old.traits} - implied):
+        yield _found("method-trait-added", new, "", _said(trait))
+    for trait in sorted({*old.traits} - {*new.traits} - implied):
+        yield _found("method-trait-removed", new, _said(trait), "")
+    if bool(old.deprecated) != bool(new.deprecated):
+        code = f"method-{'' if new.deprecated else 'un'}deprecated"
+        yield _found(code, new, "", f"since {new.deprecated}" if new.deprecated else "")
+
+
+def _direction(old: MethodIR, new: MethodIR) -> Iterator[Found]:
+    was, now = frozenset[Role](old.senders), frozenset[Role](new.senders)
+    if was == now:
+        return
+    texts = (f"sent by {_listed(old.senders)}", f"sent by {_listed(new.senders)}")
+    if was < now:
+        yield _found("method-sender-added", new, *texts)
+    elif now < was:
+        pointer = jsonpointer.join("$defs", new.message)
+        yield Found("method-sender-removed", new.method, pointer, *texts, was - now)
+    else:
+        yield _found("method-direction-changed", new, *texts)
+
+
+def _results(old: MethodIR, new: MethodIR) -> Iterator[Found]:
+    was, now = {*old.results}, {*new.results}
+    if was == now:
+        return
+    code = "added" if was < now else "removed" if now < was else "changed"
+    texts = (" | ".join(old.results), " | ".join(new.results))
+    yield _found(f"method-result-{code}", new, *texts)
+
+
+def _gates(old: MethodIR, new: MethodIR, before: Side, after: Side) -> Iterator[Found]:
+    was, now = _by_capability(old), _by_capability(new)
+    known = _params(old, before)
+    implied = {one.constant for one in after.ir.capabilities if one.implied}
+    for name in [*now, *(name for name in was if name not in now)]:
+        earlier, later = was.get(name, ()), now.get(name, ())
+        # The same gate of the same side is the same, whatever page says so.
+        texts = (_gate(earlier), _gate(later))
+        if texts[0] == texts[1]:
+            continue
+        who: Senders = frozenset(requirement.sender for requirement in later or earlier)
+        pointer = jsonpointer.join("$defs", new.message)
+        code = _gate_code(later) if earlier else _new_gate(later, known, implied)
+        yield Found(code, new.method, pointer, *texts, who)
+
+
+def _gate_code(after: tuple[Requirement, ...]) -> str:
+    return "gate-changed" if after else "gate-removed"
+
+
+def _new_gate(gate: tuple[Requirement, ...], known: Container[str], implied: Container[str]) -> str:
+    """What a gate means that was not there before, by the params that were `known` then.
+
+    One that also holds where a member is absent is about what could be said before, unless the
+    capability is `implied` by what was declared before.
+    """
+    cases = [(one, case) for one in gate for case in one.when]
+    if cases and not any(
+        case.member in known or (case.or_absent and one.capability not in implied)
+        for one, case in cases
+    ):
+        return "gate-on-new-member"
+    return "gate-added" if any(one.level == "MUST" for one in gate) else "gate-advised"
+
+
+def _params(method: MethodIR, side: Side) -> frozenset[str]:
+    """The members that the params of a method have."""
+    if str(method.message) not in side.definitions:
+        return frozenset()
+    paths = members(side.definitions, str(method.message), message=True)
+    return frozenset(path.split(".")[2] for path in paths)
+
+
+def _by_capability(method: MethodIR) -> Mapping[str, tuple[Requirement, ...]]:
+    in_order = sorted(method.requires, key=lambda one: one.capability)
+    groups = groupby(in_order, key=lambda one: str(one.capability))
+    return {name: tuple(requirements) for name, requirements in groups}
+
+
+def _gate(requirements: tuple[Requirement, ...]) -> str:
+    return "; ".join(
+        f"{one.sender} {one.level} {one.role}:{'.'.join(one.path)}{_when(one.when)}"
+        for one in requirements
+    )
+
+
+def _when(conditions: tuple[Condition, ...]) -> str:
+    return f" if {' or '.join(map(_condition, conditions))}" if conditions else ""
+
+
+def _condition(condition: Condition) -> str:
+    if condition.one_of is None:
+        return f"{condition.member} is given"
+    absent = " or absent" if condition.or_absent else ""
+    return f"{condition.member} is {' or '.join(condition.one_of)}{absent}"
+
+
+def _needed(method: MethodIR) -> str:
+    return "params required" if method.params_required else "params optional"
+
+
+def _listed(roles: tuple[str, ...]) -> str:
+    return " and ".join(roles)
+
+
+def _said(name: str) -> str:
+    return name.replace("_", " ")

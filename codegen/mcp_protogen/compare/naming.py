@@ -1,0 +1,142 @@
+"""What the user calls a side: a pinned revision, an earlier publication of one, a file or a URL.
+
+2025-11-25                  the revision as it is pinned
+2025-11-25@1ffe4c55         an earlier publication, by digest or commit, read from a source
+draft.json                  a file, with the facts of the revision it is a publication of, or else
+                            of the newest one
+2025-11-25=draft.json       a file, with the facts of a revision
+"""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mcp_protogen.canonical import sha256
+from mcp_protogen.compare.sides import Side, given_side, title_of
+from mcp_protogen.config import GivenFile
+from mcp_protogen.problems import Problem, ProblemError
+from mcp_protogen.store.pins import Pin, Pins, Publication, load_pins, pin_of
+from mcp_protogen.suggest import did_you_mean
+
+if TYPE_CHECKING:
+    from mcp_protogen.update.source import SchemaSource
+
+_SHORTEST = 4
+
+
+def named_sides(
+    texts: tuple[str, str], source: str | None, *, as_published: bool = False
+) -> tuple[Side, Side]:
+    """Both sides of a comparison, called so that they can be told apart."""
+    before, after = (named_side(text, source, as_published=as_published) for text in texts)
+    if before.title == after.title and texts[0] != texts[1]:
+        before, after = replace(before, title=texts[0]), replace(after, title=texts[1])
+    return before, after
+
+
+def named_side(text: str, source: str | None, *, as_published: bool = False) -> Side:
+    """The side that `text` names; `source` is a clone or folder of the specification.
+
+    Raises `ProblemError`: `unknown-revision`, `unknown-publication`, `no-source`, and whatever is
+    wrong with a file.
+    """
+    pins = load_pins()
+    revision, mark, state = text.partition("@")
+    if text in pins:
+        return given_side(text, None, as_published=as_published)
+    if mark and revision in pins:
+        return _publication(revision, state, source, as_published)
+    facts_of, _, place = text.partition("=")
+    if place and facts_of in pins:
+        return _file(facts_of, place, as_published)
+    if _is_place(text):
+        return _file(None, text, as_published)
+    hint = f"name a file or a URL for anything else; {did_you_mean(text, pins)}"
+    raise ProblemError(Problem("unknown-revision", f"no schema is pinned for {text!r}", hint=hint))
+
+
+def _is_place(text: str) -> bool:
+    """Whether somebody who writes so means a file."""
+    named = "://" in text or text.endswith(".json") or "/" in text
+    return named or (bool(text) and Path(text).exists())
+
+
+def _file(revision: str | None, place: str, as_published: bool) -> Side:
+    from mcp_protogen.store.upstream import read_source, source_name
+
+    pins = load_pins()
+    given = GivenFile(source_name(place), read_source(place))
+    title = title_of(given.name)
+    return given_side(
+        revision or _published_for(given.content, pins) or max(pins),
+        given,
+        title=place if title in pins else title,
+        as_published=as_published,
+    )
+
+
+def _published_for(content: bytes, pins: Pins) -> str | None:
+    """The revision that a file is a known publication of, if it is one."""
+    digest = sha256(content)
+    return next((name for name, pin in pins.items() if pin.known(digest)), None)
+
+
+def _publication(revision: str, state: str, source: str | None, as_published: bool) -> Side:
+    pins = load_pins()
+    publication = _known(revision, state, pins)
+    title = f"{revision}@{publication.sha256[:8]}"
+    if publication is pin_of(revision, pins).published:
+        return given_side(revision, None, title=title, as_published=as_published)
+    if source is None:
+        hint = "name a clone of the specification with --source, or the file itself"
+        message = f"only the pinned publication of {revision} is at hand"
+        raise ProblemError(Problem("no-source", message, text_of(revision, state), hint=hint))
+    content = _published(pins[revision], publication, source)
+    given = GivenFile(title, content)
+    return given_side(revision, given, title=title, as_published=as_published)
+
+
+def text_of(revision: str, state: str) -> str:
+    """How a publication is written on the command line."""
+    return f"{revision}@{state}"
+
+
+def _known(revision: str, state: str, pins: Pins) -> Publication:
+    pin = pin_of(revision, pins)
+    publications = (*pin.history, pin.published)
+    found = [one for one in publications if len(state) >= _SHORTEST and _is_called(one, state)]
+    if len(found) == 1:
+        return found[0]
+    known = ", ".join(f"{one.sha256[:8]} of {one.date or 'an unknown day'}" for one in publications)
+    message = f"{state!r} is {'more than one' if found else 'no known'} publication of {revision}"
+    hint = f"write the beginning of a digest or commit; known: {known}"
+    place = text_of(revision, state)
+    raise ProblemError(Problem("unknown-publication", message, place, hint=hint))
+
+
+def _is_called(publication: Publication, state: str) -> bool:
+    names = (publication.sha256, publication.spec_commit or "")
+    return any(name.startswith(state) for name in names)
+
+
+def _published(pin: Pin, publication: Publication, source: str) -> bytes:
+    """The bytes of a publication, which have to be the known ones."""
+    found = _opened(source, publication.spec_commit).read(pin.spec_path)
+    if found is not None and sha256(found.content) == publication.sha256:
+        return found.content
+    seen = "there is no such file" if found is None else f"found {sha256(found.content)[:12]}"
+    message = f"{pin.spec_path} is not the publication {publication.sha256[:12]}: {seen}"
+    hint = "name a clone that has the commit, or a folder with that very file"
+    raise ProblemError(Problem("unknown-publication", message, source, hint=hint))
+
+
+def _opened(source: str, commit: str | None) -> "SchemaSource":
+    """A source at a commit, if it has commits at all."""
+    from mcp_protogen.update.opening import open_source
+
+    try:
+        return open_source(source, commit, None)
+    except ProblemError as error:
+        if error.problems[0].code != "conflicting-options":
+            raise
+        return open_source(source, None, None)

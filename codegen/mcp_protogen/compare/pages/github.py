@@ -1,0 +1,40 @@
+"""A comparison as annotations of GitHub Actions, and a summary for the log."""
+
+from collections.abc import Iterator, Mapping
+
+from mcp_protogen.compare.change import Comparison, Reader, Severity
+from mcp_protogen.compare.pages.harmless import made_safe
+from mcp_protogen.compare.pages.ranking import Ranked, concerning, summary
+from mcp_protogen.compare.pages.workflow_commands import annotation, problem_annotation
+
+_LEVELS: Mapping[Severity, str] = {
+    Severity.BREAKING: "error",
+    Severity.WARNING: "warning",
+    Severity.INFO: "notice",
+    Severity.NONE: "notice",
+}
+
+
+def render(comparison: Comparison, *, reader: Reader | None) -> str:
+    """A line for each change that concerns `reader`, or anybody, and for each note."""
+    return "".join(f"{line}\n" for line in _lines(made_safe(comparison), reader))
+
+
+def _lines(comparison: Comparison, reader: Reader | None) -> Iterator[str]:
+    for entry in concerning(comparison, reader):
+        title = f"{entry.change.code}: {entry.change.item}"
+        yield annotation(_LEVELS[entry.severity], title, _message(entry, reader))
+    yield from map(problem_annotation, comparison.notes)
+    yield f"{comparison.before} -> {comparison.after}: {summary(comparison, reader)}"
+
+
+def _message(entry: Ranked, reader: Reader | None) -> str:
+    change = entry.change
+    # An annotation stands alone in the list of a run: it has to say what it is about.
+    text = f"{change.item}: {change.message}"
+    if change.before and change.after:
+        text += f" ({change.before} -> {change.after})"
+    elif change.before or change.after:
+        text += f" ({change.before or change.after})"
+    concerns = "" if reader else f" For {entry.concerns}."
+    return f"{text}. {change.why}{concerns}".rstrip()

@@ -1,0 +1,110 @@
+"""The changes of a comparison in the order they are shown, and how many there are of each kind.
+
+What every page has in common: whose severity counts, worst first, and the same words for it.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from mcp_protogen.compare.change import Category, Change, Comparison, Reader, Severity
+
+HEADINGS: Mapping[Severity, str] = {
+    Severity.BREAKING: "Breaking",
+    Severity.WARNING: "Warnings",
+    Severity.INFO: "Info",
+    Severity.NONE: "No concern",
+}
+CATEGORIES: Mapping[Category, str] = {
+    Category.METHOD: "methods",
+    Category.TYPE: "types",
+    Category.FIELD: "fields",
+    Category.UNION: "unions",
+    Category.ENUM: "enums",
+    Category.CAPABILITY: "capabilities",
+    Category.ERROR: "error codes",
+    Category.META_KEY: "_meta keys",
+    Category.HEADER: "HTTP headers",
+    Category.RULE: "rules",
+    Category.BEHAVIOUR: "behaviour",
+}
+_POSITION = {category: position for position, category in enumerate(Category)}
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A change with the severity it is shown with, and the readers for whom it is that severe."""
+
+    change: Change
+    severity: Severity
+    readers: tuple[Reader, ...]
+
+    @property
+    def concerns(self) -> str:
+        """For whom it is that severe, in words."""
+        everybody = len(self.readers) == len(Reader)
+        return "everybody" if everybody else ", ".join(self.readers)
+
+
+def ranked(comparison: Comparison, reader: Reader | None) -> tuple[Ranked, ...]:
+    """All changes, the worst first; then by category, item and code."""
+    found = [_ranked(change, reader) for change in comparison.changes]
+    return tuple(sorted(found, key=_order))
+
+
+def concerning(comparison: Comparison, reader: Reader | None) -> tuple[Ranked, ...]:
+    """The same without what is not this reader's business; for no reader, all of it."""
+    entries = ranked(comparison, reader)
+    if reader is None:
+        return entries
+    return tuple(entry for entry in entries if entry.severity is not Severity.NONE)
+
+
+def counts(severities: Iterable[Severity]) -> Mapping[Severity, int]:
+    """How many there are of each severity, the worst first, zeros included."""
+    found = Counter(severities)
+    return {severity: found[severity] for severity in Severity}
+
+
+def counted(found: Mapping[Severity, int]) -> str:
+    """Counts in words, such as `3 breaking, 1 warning, 40 info`, without what is no concern."""
+    parts = [
+        f"{number} {_noun(severity, number)}"
+        for severity, number in found.items()
+        if number and severity is not Severity.NONE
+    ]
+    return ", ".join(parts) or "no changes"
+
+
+def summary(comparison: Comparison, reader: Reader | None) -> str:
+    """One line: how many changes there are, for whom, and how many are told of no further."""
+    found = counts(entry.severity for entry in ranked(comparison, reader))
+    line = counted(found)
+    if reader is not None and comparison.changes:
+        others = found[Severity.NONE]
+        line = f"{line} for {reader}" + (f" ({others} for others)" if others else "")
+    if comparison.left_out and not comparison.changes:
+        return f"{comparison.left_out} changes, all of them left out"
+    return f"{line}, {comparison.left_out} left out" if comparison.left_out else line
+
+
+def severity_for(change: Change, reader: Reader) -> Severity:
+    """How much a change matters to a reader; one that is not judged for is not concerned."""
+    return change.severity.get(reader, Severity.NONE)
+
+
+def _ranked(change: Change, reader: Reader | None) -> Ranked:
+    if reader is not None:
+        return Ranked(change, severity_for(change, reader), (reader,))
+    worst = change.worst
+    concerned = tuple(one for one in Reader if severity_for(change, one) is worst)
+    return Ranked(change, worst, concerned)
+
+
+def _order(entry: Ranked) -> tuple[int, int, str, str, str]:
+    change = entry.change
+    return entry.severity.rank, _POSITION[change.category], change.item, change.code, change.pointer
+
+
+def _noun(severity: Severity, number: int) -> str:
+    return "warnings" if severity is Severity.WARNING and number != 1 else severity

@@ -1,0 +1,183 @@
+"""What differs beside types and methods: capabilities, error codes, `_meta`, headers, rules."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from mcp_protogen.compare.severities import Found
+from mcp_protogen.compare.sides import Header, Side
+from mcp_protogen.compare.traffic import EMITTERS, NOBODY, ROLES, Senders, answerers
+from mcp_protogen.ir import CapabilityIR, ErrorIR, MetaKeyIR, Role
+
+_SERVER: Senders = frozenset({"server"})
+
+
+def changes(before: Side, after: Side) -> Iterator[Found]:
+    """Everything that differs and stands in no type and no method."""
+    yield from _capabilities(before, after)
+    yield from _errors(before, after)
+    yield from _meta_keys(before, after)
+    yield from _headers(before, after)
+    yield from _rules(before, after)
+
+
+def _capabilities(before: Side, after: Side) -> Iterator[Found]:
+    was = {_capability(one): one for one in before.ir.capabilities}
+    now = {_capability(one): one for one in after.ir.capabilities}
+    for name in sorted({*was, *now}):
+        old, new = was.get(name), now.get(name)
+        texts = ("" if old is None else _declared(old), "" if new is None else _declared(new))
+        if texts[0] == texts[1]:
+            continue
+        code = "added" if old is None else "removed" if new is None else "changed"
+        who: Senders = frozenset(one.role for one in (old, new) if one)
+        yield Found(f"capability-{code}", name, "", *texts, who)
+
+
+def _capability(one: CapabilityIR) -> str:
+    return f"{one.role}:{'.'.join(one.path)}"
+
+
+def _declared(one: CapabilityIR) -> str:
+    implied = ", implied by an empty object around it" if one.implied else ""
+    return ("a flag that is true" if one.flag else "by presence") + implied
+
+
+def _errors(before: Side, after: Side) -> Iterator[Found]:
+    was = {one.code: one for one in before.ir.errors}
+    now = {one.code: one for one in after.ir.errors}
+    for code in sorted({*was, *now}):
+        old, new = was.get(code), now.get(code)
+        if old is None and new is not None:
+            yield _error("added", new, "", f"sent by {new.emit}")
+        elif new is None and old is not None:
+            yield _error("removed", old, f"sent by {old.emit}", "")
+        elif old is not None and new is not None:
+            yield from _compared_errors(old, new)
+
+
+def _compared_errors(old: ErrorIR, new: ErrorIR) -> Iterator[Found]:
+    if old.emit != new.emit and new.emit == "never":
+        yield _error("forbidden", old, f"sent by {old.emit}", "sent by nobody")
+        return
+    if old.emit != new.emit:
+        yield _error("sender-changed", new, f"sent by {old.emit}", f"sent by {new.emit}")
+    if old.data != new.data:
+        yield _error("data-changed", new, str(old.data or ""), str(new.data or ""))
+
+
+def _error(change: str, error: ErrorIR, before: str, after: str) -> Found:
+    item = f"{error.code} {error.name}"
+    return Found(f"error-{change}", item, "", before, after, EMITTERS[error.emit])
+
+
+def _meta_keys(before: Side, after: Side) -> Iterator[Found]:
+    was = {one.key: one for one in before.ir.meta_keys}
+    now = {one.key: one for one in after.ir.meta_keys}
+    for key in sorted({*was, *now}):
+        old, new = was.get(key), now.get(key)
+        texts = ("" if old is None else _written(old), "" if new is None else _written(new))
+        if texts[0] == texts[1]:
+            continue
+        code = "changed" if old and new else "removed" if old else "added"
+        if new and new.required and not (old and old.required):
+            code = "now-required" if old else "added-required"
+        yield Found(f"meta-key-{code}", key, "", *texts, _writers(old, new, before, after))
+
+
+def _written(one: MetaKeyIR) -> str:
+    need = "required" if one.required else "optional"
+    return f"{need} {one.type} of each {' and '.join(one.on)}"
+
+
+def _writers(old: MetaKeyIR | None, new: MetaKeyIR | None, before: Side, after: Side) -> Senders:
+    """Who sends the messages that a key is on, now or else before."""
+    keys = ((new, after), (old, before))
+    return next((found for key, side in keys if key and (found := _on(key, side))), NOBODY)
+
+
+def _on(key: MetaKeyIR, side: Side) -> Senders:
+    found: set[Role] = set()
+    for method in side.ir.methods:
+        if method.kind in key.on:
+            found.update(method.senders)
+        if "result" in key.on and method.results:
+            found.update(answerers(method))
+    return frozenset(found)
+
+
+def _headers(before: Side, after: Side) -> Iterator[Found]:
+    was = {_header(one): one for one in before.headers}
+    now = {_header(one): one for one in after.headers}
+    for name in sorted({*was, *now}):
+        old, new = was.get(name), now.get(name)
+        sender: Role = "client" if name.endswith(":request") else "server"
+        texts = ("" if old is None else _demand(old), "" if new is None else _demand(new))
+        if texts[0] == texts[1]:
+            continue
+        code = "level-changed" if old and new else "removed" if old else "added"
+        if new and _is_demanded(new) and not (old and _is_demanded(old)):
+            code = "now-required" if old else "added-required"
+        yield Found(f"header-{code}", name, "", *texts, frozenset({sender}))
+
+
+def _is_demanded(one: Header) -> bool:
+    return one.level == "MUST" and not one.when
+
+
+def _demand(one: Header) -> str:
+    return f"{one.level} if {one.when}" if one.when else one.level
+
+
+def _header(one: Header) -> str:
+    return f"{one.name.lower()}:{one.direction}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    """One rule as text, by what it is called; the two values of a switch are more and less.
+
+    `senders` are those who do what it allows.
+    """
+
+    name: str
+    value: Any
+    switch: Literal["freedom", "none"] = "none"
+    senders: Senders = ROLES
+
+
+def _rules_of(side: Side) -> Iterator[_Rule]:
+    rules = side.ir.rules
+    yield _Rule("batches received", rules.receive_batches, "freedom")
+    yield _Rule("batches sent", rules.send_batches, "freedom")
+    yield _Rule("errors without an id", rules.error_id_optional, "freedom")
+    yield _Rule("requests from servers", rules.server_requests, "freedom", _SERVER)
+    yield _Rule("streams that servers close early", rules.polling, "freedom", _SERVER)
+    yield _Rule("values of resultType", ", ".join(rules.result_type_values))
+    for one in rules.leniency:
+        yield _Rule(f"{one.member} that is {one.rule}", f"read as {one.value}")
+
+
+def _rules(before: Side, after: Side) -> Iterator[Found]:
+    if before.ir.era != after.ir.era:
+        eras = (before.ir.era, after.ir.era)
+        yield Found("era-changed", "lifecycle", "", *eras, ROLES)
+    was = {rule.name: rule for rule in _rules_of(before)}
+    now = {rule.name: rule for rule in _rules_of(after)}
+    for name in [*now, *(name for name in was if name not in now)]:
+        old, new = was.get(name), now.get(name)
+        if (old and old.value) == (new and new.value):
+            continue
+        texts = (_value(old), _value(new))
+        rule = new or old
+        if rule and rule.switch == "freedom":
+            code = "rule-relaxed" if new and new.value else "rule-tightened"
+        else:
+            code = "rule-changed"
+        yield Found(code, name, "", *texts, rule.senders if rule else ROLES)
+
+
+def _value(rule: _Rule | None) -> str:
+    if rule is None:
+        return ""
+    return ("yes" if rule.value else "no") if isinstance(rule.value, bool) else str(rule.value)

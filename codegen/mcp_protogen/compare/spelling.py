@@ -1,0 +1,42 @@
+"""Types as short text, for people: `[ContentBlock]`, `map<string>`, `integer|string`."""
+
+import json
+from typing import Any
+
+from mcp_protogen.jsonvalue import is_array, is_object
+from mcp_protogen.normalise.references import target
+
+Json = dict[str, Any]
+
+ANY = "any"
+
+
+def spelled(schema: Json) -> str:
+    """A schema as text, with the alternatives in alphabetical order and null left out."""
+    return "|".join(sorted(_arms(schema) - {"null"})) or "null"
+
+
+def _arms(schema: Json) -> set[str]:
+    if "$ref" in schema:
+        return {target(schema["$ref"])}
+    if "const" in schema:
+        return {json.dumps(schema["const"], ensure_ascii=False)}
+    if "enum" in schema:
+        return {f"enum({'|'.join(sorted(map(str, schema['enum'])))})"}
+    if "anyOf" in schema:
+        return {arm for one in schema["anyOf"] for arm in _arms(one)}
+    kind: Any = schema.get("type")
+    if is_array(kind):
+        return {arm for one in kind for arm in _arms({**schema, "type": one})}
+    if kind == "array":
+        return {f"[{spelled(schema.get('items', {}))}]"}
+    if kind == "object" or "properties" in schema:
+        return {_object(schema)}
+    return {str(kind) if kind else ANY}
+
+
+def _object(schema: Json) -> str:
+    values: Any = schema.get("additionalProperties")
+    if schema.get("properties") or not is_object(values) or not values:
+        return "object"
+    return f"map<{spelled(values)}>"

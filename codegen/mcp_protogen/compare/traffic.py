@@ -1,0 +1,109 @@
+"""Who sends what: the types that travel in each direction, found from the methods.
+
+A type counts as sent by everyone who sends a message in which it may stand, at any depth. Envelopes
+are everyone's. Types that no message contains, such as bases, travel with nobody.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from mcp_protogen.compare.sides import Side
+from mcp_protogen.ir import MethodIR, Role
+from mcp_protogen.jsonvalue import is_array, is_object
+from mcp_protogen.normalise.references import target
+
+Json = dict[str, Any]
+Senders = frozenset[Role]
+
+NOBODY: Senders = frozenset()
+ROLES: Senders = frozenset({"client", "server"})
+EMITTERS: Mapping[str, Senders] = {
+    "client": frozenset({"client"}),
+    "server": frozenset({"server"}),
+    "both": ROLES,
+    "never": NOBODY,
+}
+"""Who may answer with an error, by what facts say of it."""
+_OTHER: Mapping[Role, Role] = {"client": "server", "server": "client"}
+
+
+def senders(side: Side) -> Mapping[str, Senders]:
+    """By type, who sends it."""
+    found: dict[str, set[Role]] = {}
+    for method in side.ir.methods:
+        for name, role in _starts(method):
+            _spread(side.definitions, name, role, found)
+    for name, roles in _errors(side):
+        for role in roles:
+            _spread(side.definitions, name, role, found)
+    for name in envelopes(side.definitions):
+        found.setdefault(name, set()).update(ROLES)
+    return {name: frozenset(roles) for name, roles in found.items()}
+
+
+def answerers(method: MethodIR) -> Senders:
+    """Who sends the results of a method."""
+    return frozenset(_OTHER[role] for role in method.senders)
+
+
+def _starts(method: MethodIR) -> Iterator[tuple[str, Role]]:
+    for role in method.senders:
+        yield str(method.message), role
+        for result in method.results:
+            yield str(result), _OTHER[role]
+
+
+def _errors(side: Side) -> Iterator[tuple[str, Senders]]:
+    """The types of errors that have one of their own, told by the code."""
+    emitters = {error.code: EMITTERS[error.emit] for error in side.ir.errors}
+    for name, schema in side.definitions.items():
+        error = schema.get("properties", {}).get("error", {})
+        code = error.get("properties", {}).get("code", {}).get("const")
+        if code in emitters:
+            yield name, emitters[code]
+
+
+def envelopes(definitions: Json) -> Iterator[str]:
+    """The objects that a message of JSON-RPC may be, and what they are made of themselves.
+
+    What they contain is not theirs: everything would be everyone's.
+    """
+    waiting = ["JSONRPCMessage"]
+    met = set(waiting)
+    while waiting:
+        schema: Json = definitions.get(here := waiting.pop(), {})
+        members = schema.get("properties")
+        if members:
+            yield here
+        inner = schema if members is None else [members[one] for one in members if one in _OWN]
+        names = {*references_in(inner)} - met
+        met |= names
+        waiting += sorted(names)
+
+
+# The members of envelopes themselves (https://www.jsonrpc.org/specification), without contents.
+_OWN = frozenset({"error", "id", "jsonrpc", "method"})
+
+
+def _spread(definitions: Json, name: str, role: Role, found: dict[str, set[Role]]) -> None:
+    waiting = [name]
+    while waiting:
+        here = waiting.pop()
+        roles = found.setdefault(here, set())
+        # Names that only the IR has, of objects without one in the schema, lead nowhere.
+        if role not in roles and here in definitions:
+            roles.add(role)
+            waiting += references_in(definitions[here])
+
+
+def references_in(value: Any) -> Iterator[str]:
+    """The definitions that a schema names, anywhere inside."""
+    if is_object(value):
+        ref = value.get("$ref")
+        if isinstance(ref, str):
+            yield target(ref)
+        for inner in value.values():
+            yield from references_in(inner)
+    elif is_array(value):
+        for inner in value:
+            yield from references_in(inner)
