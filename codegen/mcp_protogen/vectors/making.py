@@ -1,0 +1,134 @@
+"""The vectors of a revision: a pure function from the revision's schema and facts.
+
+Every vector is held against `jsonschema` before it is let out. A right one that the schema refuses
+is a fault of this package and stops the run, unless the schema is a user's own, which may say what
+values cannot be found for here. A wrong one that the schema accepts is none: where alternatives
+overlap, what is wrong for one may be right for another.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from mcp_protogen.canonical import canonical, digest
+from mcp_protogen.config import Options
+from mcp_protogen.derive.revision import Derived, Source, derive_revision
+from mcp_protogen.problems import Problem, ProblemError
+from mcp_protogen.store import patches, sources
+from mcp_protogen.vectors.cases import Case
+from mcp_protogen.vectors.judge import Judge
+from mcp_protogen.vectors.places import Place, Walk
+from mcp_protogen.vectors.right import right
+from mcp_protogen.vectors.samples import NoSampleError, Samples
+from mcp_protogen.vectors.shapes import Shapes
+from mcp_protogen.vectors.subjects import Topic, topics
+from mcp_protogen.vectors.tolerance import Tolerance, whereabouts
+from mcp_protogen.vectors.vector import Vector, VectorSet
+from mcp_protogen.vectors.wrong import wrong
+
+Json = dict[str, Any]
+_IN_SCHEMA = "/$defs/"
+
+
+class VectorFault(Exception):
+    """A vector is not what it says; a fault of the code that makes them."""
+
+
+def make(revision: str, options: Options | None = None) -> VectorSet:
+    """The vectors of a revision.
+
+    Raises `ProblemError` for a schema that is none, or whose demands no value is known to meet.
+    """
+    options = options or Options((revision,))
+    source = sources.load(revision, options)
+    if options.schemas:
+        sources.check(source)
+    derived = derive_revision(source)
+    document = patches.apply(source.schema, source.ledger, source.ledger_place)
+    try:
+        made = tuple(_vectors(document, source, derived))
+    except NoSampleError as error:
+        if revision not in options.schemas:
+            raise VectorFault(f"{error.pointer}: {error.message}") from error
+        hint = "vectors are made of the keywords that revisions use; see docs/vectors.md"
+        problem = Problem("no-sample", error.message, source.place, error.pointer, hint)
+        raise ProblemError(problem) from None
+    return VectorSet(revision, digest(document), made)
+
+
+def _vectors(document: Json, source: Source, derived: Derived) -> Iterator[Vector]:
+    shapes = Shapes(document)
+    samples = Samples(shapes, source.facts.revision)
+    making = _Making(
+        samples,
+        Walk(samples, source.facts.json_schemas),
+        Judge(document),
+        Tolerance(source.facts, derived.ir, shapes),
+    )
+    known: set[str] = set()
+    for topic in topics(document, derived.ir, source.facts.renamed):
+        for vector in making.of(topic):
+            if vector.id in known:
+                raise VectorFault(f"two vectors are called {vector.id}")
+            known.add(vector.id)
+            yield vector
+
+
+@dataclass(frozen=True, slots=True)
+class _Making:
+    samples: Samples
+    walk: Walk
+    judge: Judge
+    tolerance: Tolerance
+
+    def of(self, topic: Topic) -> Iterator[Vector]:
+        """The vectors of one subject: right ones first, none twice."""
+        accepts = self.judge.of(topic)
+        places = tuple(self.walk.places(topic.node))
+        seen: set[bytes] = set()
+        for place in places:
+            for case in right(place, self.samples):
+                vector = self._vector(topic, place, case, valid=True)
+                if not accepts(vector.value):
+                    raise _refused(vector, place)
+                if _is_new(vector.value, seen):
+                    yield vector
+        for place in places:
+            yield from self._wrong(topic, place, accepts, seen)
+
+    def _wrong(
+        self, topic: Topic, place: Place, accepts: Callable[[Any], bool], seen: set[bytes]
+    ) -> Iterator[Vector]:
+        for case in wrong(place, self.samples):
+            vector = self._vector(topic, place, case, valid=False)
+            if not accepts(vector.value) and _is_new(vector.value, seen):
+                yield vector
+
+    def _vector(self, topic: Topic, place: Place, case: Case, *, valid: bool) -> Vector:
+        verdict = "valid" if valid else "invalid"
+        return Vector(
+            id=f"{topic.subject}/{verdict}{place.label}/{case.label}",
+            subject=topic.subject,
+            valid=valid,
+            value=place.whole(case.value),
+            code=case.code,
+            reason=case.reason,
+            pointer=whereabouts(place, case),
+            rule=case.rule if case.rule.startswith(_IN_SCHEMA) else "",
+            tolerated="" if valid else self.tolerance.of(place, case),
+        )
+
+
+def _refused(vector: Vector, place: Place) -> NoSampleError:
+    parts = place.shape.parts or place.node.parts
+    message = f"no value is known that the schema accepts as {vector.id}"
+    return NoSampleError(message, parts[-1].pointer)
+
+
+def _is_new(value: Any, seen: set[bytes]) -> bool:
+    """Whether a value was not seen before; remembers it."""
+    text = canonical(value)
+    if text in seen:
+        return False
+    seen.add(text)
+    return True

@@ -1,0 +1,152 @@
+"""Every place of a value: the members, items and arms that a schema gives it.
+
+A place knows how to put a value into an otherwise right whole. What refers to another definition
+with members is not walked into: that definition has vectors of its own. Definitions that have
+none to show for themselves, such as enumerations and unions, are walked into wherever they are
+used, because few implementations have a type for them.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from mcp_protogen import jsonpointer
+from mcp_protogen.jsonvalue import is_object
+from mcp_protogen.vectors.samples import Samples, least_items
+from mcp_protogen.vectors.shapes import Node, Shape, Shapes
+
+ANY_KEY = "key"
+"""The name that stands for every free key of a map."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One place of a value.
+
+    `whole` makes a complete value of one for this place. `path` leads there, `label` does so too
+    and names arms on the way. `member` is the name of the member that holds the place, and
+    `optional` whether that member may be absent. A `closed` place is not walked into. `inside` are
+    the definitions that the way here has led into, and `foreign` is whether that went through a
+    member that holds a JSON Schema of someone else's.
+    """
+
+    node: Node
+    shape: Shape
+    whole: Callable[[Any], Any]
+    path: tuple[str | int, ...] = ()
+    label: str = ""
+    member: str = ""
+    optional: bool = False
+    closed: bool = False
+    inside: frozenset[str] = frozenset()
+    foreign: bool = False
+
+    @property
+    def pointer(self) -> str:
+        """The JSON Pointer to the place."""
+        return jsonpointer.join(*self.path)
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """Finds the places of values; `json_schemas` are members (`Type.member`) of that content."""
+
+    samples: Samples
+    json_schemas: frozenset[str] = frozenset()
+
+    def places(self, node: Node) -> Iterator[Place]:
+        """The place of the whole value, then every place inside it."""
+        shape = self.samples.shapes.of(node)
+        yield from self._from(Place(node, shape, _itself, inside=shape.names))
+
+    def _from(self, place: Place) -> Iterator[Place]:
+        yield place
+        if place.closed:
+            return
+        shape = place.shape
+        if shape.arms:
+            for name, arm in named_arms(shape, self.samples.shapes):
+                label = f"{place.label}/as-{name}"
+                yield from self._from(replace(self._at(place, arm), label=label, optional=False))
+        elif "object" in shape.kinds:
+            yield from self._members(place)
+        elif "array" in shape.kinds and shape.items.parts:
+            yield from self._items(place)
+
+    def _members(self, place: Place) -> Iterator[Place]:
+        shape, base = place.shape, self.samples.minimal(place.node, place.member)
+        base = base if is_object(base) else {}
+        members = dict(shape.members)
+        if shape.others is not None and not self.samples.shapes.of(shape.others).anything:
+            members[_free_key(shape)] = shape.others
+        for name, node in members.items():
+            inner = replace(
+                self._at(place, node),
+                whole=_with_member(place.whole, base, name),
+                path=(*place.path, name),
+                label=f"{place.label}{jsonpointer.join(name)}",
+                member=name if name in shape.members else place.member,
+                optional=name not in shape.required,
+                foreign=place.foreign or self._is_foreign(place.shape, name),
+            )
+            yield from self._from(inner)
+
+    def _items(self, place: Place) -> Iterator[Place]:
+        others = max(least_items(place.shape) - 1, 0)
+        item = self.samples.minimal(place.shape.items, place.member)
+        inner = replace(
+            self._at(place, place.shape.items),
+            whole=_with_item(place.whole, [item] * others),
+            path=(*place.path, 0),
+            label=f"{place.label}/0",
+            optional=False,
+        )
+        yield from self._from(inner)
+
+    def _at(self, place: Place, node: Node) -> Place:
+        """A place for `node`, with what `place` hands down."""
+        shape = self.samples.shapes.of(node)
+        closed = bool(shape.names & place.inside) or (
+            node.reference is not None and shape.kinds == ("object",) and not shape.arms
+        )
+        inside = place.inside | shape.names
+        return replace(place, node=node, shape=shape, closed=closed, inside=inside)
+
+    def _is_foreign(self, shape: Shape, member: str) -> bool:
+        return any(f"{name}.{member}" in self.json_schemas for name in shape.names)
+
+
+def _free_key(shape: Shape) -> str:
+    name = ANY_KEY
+    while name in shape.members:
+        name += "-"
+    return name
+
+
+def named_arms(shape: Shape, shapes: Shapes) -> Iterator[tuple[str, Node]]:
+    """The arms of a union with a name for each, numbered where several would have the same."""
+    names = [_arm_name(shapes.of(arm), arm) for arm in shape.arms]
+    for number, (name, arm) in enumerate(zip(names, shape.arms, strict=True)):
+        yield (f"{name}-{number}" if names.count(name) > 1 else name), arm
+
+
+def _arm_name(shape: Shape, node: Node) -> str:
+    """What an arm is called: a definition, what it requires, or a kind."""
+    last = node.parts[-1].schema
+    if "$ref" in last:
+        return str(last["$ref"]).rpartition("/")[2]
+    if "required" in last and "type" not in last:
+        return "+".join(last["required"])
+    return shape.kinds[0] if len(shape.kinds) == 1 else "value"
+
+
+def _itself(value: Any) -> Any:
+    return value
+
+
+def _with_member(whole: Callable[[Any], Any], base: Any, name: str) -> Callable[[Any], Any]:
+    return lambda value: whole({**base, name: value})
+
+
+def _with_item(whole: Callable[[Any], Any], more: list[Any]) -> Callable[[Any], Any]:
+    return lambda value: whole([value, *more])

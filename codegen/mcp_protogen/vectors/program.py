@@ -1,0 +1,157 @@
+"""A program that reads lines and answers them: starting it, waiting for it, and ending it.
+
+What it writes to standard error is kept from the end. However it is left, it is gone afterwards,
+together with what it started and did not put into a session of its own; what it did put there may
+keep the pipes open, and is not waited for.
+"""
+
+import asyncio
+import os
+import shlex
+import signal
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+from mcp_protogen.compare.pages.harmless import one_line
+from mcp_protogen.problems import Problem, ProblemError
+
+_GRACE = 2.0  # seconds to leave in once there are no more questions, and for last words
+_KEPT = 8192  # bytes of standard error, from the end
+_SHOWN = 300
+_LONGEST = 200  # characters of a command line
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """How to start a program; `limit` is the longest line it may write, in bytes."""
+
+    command: tuple[str, ...]
+    cwd: Path | None
+    env: Mapping[str, str] | None
+    limit: int
+
+    @property
+    def place(self) -> str:
+        """What the program is called in problems, which a long command line must not bury."""
+        line = shlex.join(self.command)
+        return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
+
+
+class Program(asyncio.SubprocessProtocol):
+    """A running program, driven by asyncio."""
+
+    def __init__(self, limit: int) -> None:
+        self._lines = asyncio.StreamReader(limit=limit)
+        self._noise = bytearray()
+        self._said_all = asyncio.Event()
+        self._exited = asyncio.Event()
+        self._transport: asyncio.SubprocessTransport | None = None
+
+    async def answer(self, line: bytes) -> bytes:
+        """The line that comes after `line` was written.
+
+        Raises `asyncio.IncompleteReadError` where none comes any more, and
+        `asyncio.LimitOverrunError` for one that is too long.
+        """
+        self._input.write(line)  # nothing that fails here is lost: no answer comes, either
+        return await self._lines.readuntil(b"\n")
+
+    async def ending(self) -> str:
+        """How it ended, in words, after it has closed its output."""
+        for event in (self._said_all, self._exited):
+            await _within_grace(event)
+        code = self._running.get_returncode()
+        if code is None:
+            return "closed its output"
+        if code < 0:
+            return f"was ended by signal {-code}"
+        return f"ended with exit code {code}"
+
+    def last_words(self) -> str:
+        """The last line it wrote to standard error; empty without one."""
+        lines = self._noise.decode(errors="replace").split("\n")
+        said = [line.strip() for line in lines if line.strip()]
+        return one_line(said[-1])[:_SHOWN] if said else ""
+
+    async def leave(self) -> None:
+        """Close its input, and give it a moment to end by itself."""
+        self._input.close()
+        await _within_grace(self._exited)
+
+    async def kill(self) -> None:
+        """End the program with all that it started, as far as that is still there."""
+        with suppress(ProcessLookupError, PermissionError):
+            if hasattr(os, "killpg"):
+                os.killpg(self._running.get_pid(), signal.SIGKILL)
+            else:
+                self._running.kill()
+        await self._exited.wait()
+        self._running.close()
+
+    @property
+    def _running(self) -> asyncio.SubprocessTransport:
+        assert self._transport is not None
+        return self._transport
+
+    @property
+    def _input(self) -> asyncio.WriteTransport:
+        return cast(asyncio.WriteTransport, self._running.get_pipe_transport(0))
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """See `asyncio.SubprocessProtocol`."""
+        self._transport = cast(asyncio.SubprocessTransport, transport)
+        # With its transport the reader stops a program that writes more than is read.
+        self._lines.set_transport(
+            cast(asyncio.ReadTransport, self._transport.get_pipe_transport(1))
+        )
+
+    def pipe_data_received(self, fd: int, data: bytes | str) -> None:
+        """See `asyncio.SubprocessProtocol`."""
+        chunk = cast(bytes, data)
+        if fd == 1:
+            self._lines.feed_data(chunk)
+        else:
+            self._noise += chunk
+            del self._noise[:-_KEPT]
+
+    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
+        """See `asyncio.SubprocessProtocol`."""
+        if fd == 1:
+            self._lines.feed_eof()
+        elif fd == 2:
+            self._said_all.set()
+
+    def process_exited(self) -> None:
+        """See `asyncio.SubprocessProtocol`."""
+        self._exited.set()
+
+
+@asynccontextmanager
+async def started(start: Start) -> AsyncGenerator[Program, None]:
+    """The program, which ends with the block; raises `ProblemError` (`responder-not-started`)."""
+    try:
+        _, program = await asyncio.get_running_loop().subprocess_exec(
+            lambda: Program(start.limit),
+            *start.command,
+            cwd=start.cwd,
+            env=start.env,
+            start_new_session=True,  # a group of its own, to end it as a whole
+        )
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        message = f"the program cannot be started: {reason}"
+        raise ProblemError(Problem("responder-not-started", message, start.place)) from None
+    try:
+        yield program
+        await program.leave()
+    finally:
+        await program.kill()
+
+
+async def _within_grace(event: asyncio.Event) -> None:
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_GRACE):
+            await event.wait()

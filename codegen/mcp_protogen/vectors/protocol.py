@@ -1,0 +1,96 @@
+"""The responder protocol: how an implementation in any language is asked about vectors.
+
+JSON lines, one answer to each line, in order; docs/vectors.md describes it. This module knows the
+lines and no processes.
+"""
+
+import json
+from typing import Any, Never
+
+from mcp_protogen.canonical import parse_json
+from mcp_protogen.compare.pages.harmless import one_line
+from mcp_protogen.jsonvalue import is_object
+from mcp_protogen.problems import Problem, ProblemError
+from mcp_protogen.vectors.outcome import Answer, Verdict
+from mcp_protogen.vectors.vector import Subject, Vector
+
+FORMAT = 1
+ANSWERS = (Verdict.ACCEPTED, Verdict.REFUSED, Verdict.UNKNOWN)
+"""What can be said of a value; the other verdicts are for those who say nothing."""
+LONGEST_LINE = 16 * 2**20
+_SHOWN = 200
+_PRINTS = "only answers go to standard output; print everything else to standard error"
+
+
+def hello(revision: str) -> bytes:
+    """The first line: which protocol, and vectors of which revision follow."""
+    return _line({"responder": FORMAT, "revision": revision})
+
+
+def question(vector: Vector) -> bytes:
+    """What the implementation is told of a vector: all but whether it is valid."""
+    return _line({"id": vector.id, **subject_members(vector.subject), "value": vector.value})
+
+
+def subject_members(subject: Subject) -> dict[str, str]:
+    """A subject as members of a JSON object."""
+    if subject.type:
+        return {"type": subject.type}
+    return {"method": subject.method, "kind": subject.kind, "sender": subject.sender}
+
+
+def read_hello(line: bytes, place: str) -> str:
+    """What the responder calls itself.
+
+    Raises `ProblemError`: `bad-answer`, or `responder-refuses` where it gives a reason.
+    """
+    answer = _object(line, place, "the hello")
+    if answer.get("responder") != FORMAT:
+        hint = f'its first line has to be {{"responder": {FORMAT}, "name": "..."}}; {_PRINTS}'
+        raise ProblemError(
+            Problem("bad-answer", f"the hello is answered by {_short(line)}", place, hint=hint)
+        )
+    if "error" in answer:
+        message = f"it cannot be asked: {one_line(str(answer['error'])):.500}"
+        raise ProblemError(Problem("responder-refuses", message, place))
+    name = answer.get("name")
+    return one_line(name)[:_SHOWN] if isinstance(name, str) and name else place
+
+
+def read_answer(line: bytes, vector: Vector, place: str) -> Answer:
+    """The answer to a vector; raises `ProblemError` (`bad-answer`)."""
+    answer = _object(line, place, vector.id)
+    if answer.get("id") != vector.id:
+        hint = "every line gets one answer with the same id, and the next comes after it"
+        message = f"the answer to {vector.id} has the id {answer.get('id')!r:.200}"
+        raise ProblemError(Problem("bad-answer", message, place, hint=hint))
+    verdict = next((one for one in ANSWERS if one == answer.get("verdict")), None)
+    if verdict is None:
+        hint = f"the verdict is one of {', '.join(ANSWERS)}"
+        message = f"the answer to {vector.id} has the verdict {answer.get('verdict')!r:.200}"
+        raise ProblemError(Problem("bad-answer", message, place, hint=hint))
+    written = (answer["value"],) if verdict is Verdict.ACCEPTED and "value" in answer else ()
+    error = one_line(" ".join(str(answer.get("error", "")).split()))
+    return Answer(verdict, error[:_SHOWN], written)
+
+
+def _object(line: bytes, place: str, about: str) -> dict[str, Any]:
+    try:
+        answer = parse_json(line, place)
+    except ProblemError:
+        _refuse(line, place, about)
+    return answer if is_object(answer) else _refuse(line, place, about)
+
+
+def _refuse(line: bytes, place: str, about: str) -> Never:
+    message = f"{about} is answered by {_short(line)}, which is no JSON object"
+    raise ProblemError(Problem("bad-answer", message, place, hint=_PRINTS)) from None
+
+
+def _short(line: bytes) -> str:
+    text = line.decode(errors="replace").rstrip("\r\n")
+    return repr(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}...")
+
+
+def _line(value: Any) -> bytes:
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode() + b"\n"

@@ -1,0 +1,135 @@
+"""Asking an implementation, which is a program of its own, about vectors.
+
+One line out, one line in: the program never has more than one question, so that neither side can
+fill a pipe that nobody reads. It has a time for each answer. Where it ends or is silent over a
+value, that is what is found out about the value: it is started again for the next one.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from mcp_protogen.problems import Problem, ProblemError
+from mcp_protogen.vectors import interruption, protocol
+from mcp_protogen.vectors.outcome import Outcome, Result, Verdict
+from mcp_protogen.vectors.program import Program, Start, started
+from mcp_protogen.vectors.round_trip import losses
+from mcp_protogen.vectors.vector import Vector, VectorSet
+
+_PATIENCE = 10
+"""How many values in a row a program may fail over before it is given up."""
+
+
+def run_vectors(
+    command: Sequence[str],
+    vectors: VectorSet,
+    *,
+    timeout: float = 10.0,
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+) -> Outcome:
+    """Ask the program that `command` starts about each vector.
+
+    `timeout` is in seconds, for each answer. Raises `ProblemError`: `responder-not-started`,
+    `responder-silent`, `responder-ended`, `responder-refuses` or `bad-answer`.
+    """
+    start = Start(tuple(command), cwd, env, protocol.LONGEST_LINE)
+    return interruption.run(_run(start, vectors, timeout))
+
+
+async def _run(start: Start, vectors: VectorSet, timeout: float) -> Outcome:
+    target = ""
+    results: list[Result] = []
+    while not target or len(results) < len(vectors.vectors):
+        try:
+            async with started(start) as program:
+                responder = _Responder(program, start.place, timeout)
+                target = await responder.greet(vectors.revision)
+                for vector in vectors.vectors[len(results) :]:
+                    results.append(await responder.result(vector))
+        except _NoAnswerError as error:
+            results.append(Result(vectors.vectors[len(results)], error.verdict, error.how))
+            if _is_hopeless(results):
+                raise ProblemError(error.problem) from None
+    return Outcome(vectors.revision, target, tuple(results))
+
+
+def _is_hopeless(results: Sequence[Result]) -> bool:
+    """Whether to go on would be in vain: it fails over everything, or keeps its answers back."""
+    if len(results) == 1 and results[0].verdict is Verdict.HUNG:
+        return True
+    last = results[-_PATIENCE:]
+    return len(last) == _PATIENCE and all(result.verdict.is_failure for result in last)
+
+
+class _NoAnswerError(Exception):
+    """A program that ended, or was silent, when an answer was due."""
+
+    def __init__(self, verdict: Verdict, how: str, problem: Problem) -> None:
+        super().__init__(how)
+        self.verdict = verdict
+        self.how = how
+        self.problem = problem
+
+
+@dataclass(frozen=True, slots=True)
+class _Responder:
+    """A program that speaks the responder protocol."""
+
+    program: Program
+    place: str
+    timeout: float
+
+    async def greet(self, revision: str) -> str:
+        """What it calls itself; raises `ProblemError` where it does not say."""
+        try:
+            line = await self._ask(protocol.hello(revision), "the hello")
+        except _NoAnswerError as error:
+            raise ProblemError(error.problem) from None
+        return protocol.read_hello(line, self.place)
+
+    async def result(self, vector: Vector) -> Result:
+        """What it does with a vector; raises `_NoAnswerError`."""
+        line = await self._ask(protocol.question(vector), vector.id)
+        answer = protocol.read_answer(line, vector, self.place)
+        harm = [
+            loss
+            for written in answer.written
+            if vector.valid and answer.verdict is Verdict.ACCEPTED
+            for loss in losses(vector.value, written)
+        ]
+        harm.sort(key=lambda loss: loss.pointer)
+        return Result(vector, answer.verdict, answer.error, tuple(harm))
+
+    async def _ask(self, line: bytes, about: str) -> bytes:
+        try:
+            async with asyncio.timeout(self.timeout):
+                return await self.program.answer(line)
+        except TimeoutError:
+            raise self._silent(about) from None
+        except asyncio.LimitOverrunError:
+            limit = protocol.LONGEST_LINE // 2**20
+            message = f"the answer to {about} is longer than {limit} MiB"
+            raise ProblemError(Problem("bad-answer", message, self.place)) from None
+        except asyncio.IncompleteReadError:
+            raise await self._ended(about) from None
+
+    def _silent(self, about: str) -> _NoAnswerError:
+        how = f"no answer within {self.timeout:g} seconds"
+        message = f"no answer to {about} within {self.timeout:g} seconds"
+        hint = self._last_words() or "does it flush its output after each line?"
+        problem = Problem("responder-silent", message, self.place, hint=hint)
+        return _NoAnswerError(Verdict.HUNG, how, problem)
+
+    async def _ended(self, about: str) -> _NoAnswerError:
+        how = await self.program.ending()
+        message = f"it {how} before it answered {about}"
+        hint = self._last_words() or "one answer is due for each line until standard input ends"
+        problem = Problem("responder-ended", message, self.place, hint=hint)
+        words = self.program.last_words()
+        return _NoAnswerError(Verdict.CRASHED, f"{how}: {words}" if words else how, problem)
+
+    def _last_words(self) -> str:
+        words = self.program.last_words()
+        return f"it last wrote to standard error: {words}" if words else ""

@@ -1,0 +1,78 @@
+"""What there are vectors of: each definition of the schema, and each message that travels.
+
+A message is the envelope of JSON-RPC together with what the method's own definition says. Requests
+that only travel inside a result (embedded ones) are no messages; their definitions are covered like
+all others.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mcp_protogen import names
+from mcp_protogen.ir import MethodIR, RevisionIR, Role
+from mcp_protogen.vectors.shapes import Node, Part
+from mcp_protogen.vectors.vector import Subject
+
+Json = dict[str, Any]
+
+_OTHER: Mapping[Role, Role] = {"client": "server", "server": "client"}
+_ENVELOPES: Mapping[str, tuple[str, ...]] = {
+    "request": ("JSONRPCRequest",),
+    "notification": ("JSONRPCNotification",),
+    "result": ("JSONRPCResultResponse", "JSONRPCResponse"),
+}
+"""The definition of each kind of message; the first that a revision has. A response had no other
+name while its definition had no room for errors."""
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """A subject, and the schema that says which values are right."""
+
+    subject: Subject
+    schema: Json
+
+    @property
+    def node(self) -> Node:
+        """The schema as a place."""
+        return Node((Part("", self.schema),))
+
+
+def topics(document: Json, ir: RevisionIR, renamed: Mapping[str, str]) -> Iterator[Topic]:
+    """Everything there are vectors of: definitions by name, then messages by method.
+
+    `renamed` are definitions that have another name in `ir`.
+    """
+    definitions: Json = document["$defs"]
+    for name in sorted(definitions):
+        yield Topic(Subject(type=name), _ref(name))
+    wire = {str(names.class_name(renamed.get(name, name))): name for name in definitions}
+    for method in ir.methods:
+        if method.kind != "embedded":
+            yield from _messages(method, wire)
+
+
+def _messages(method: MethodIR, wire: Mapping[str, str]) -> Iterator[Topic]:
+    for sender in sorted(method.senders):
+        subject = Subject(method=method.method, kind=method.kind, sender=sender)
+        own = _ref(wire[method.message])
+        yield Topic(subject, {"allOf": [*_envelope(method.kind, wire), own]})
+    if method.kind == "request":
+        results = [_ref(wire[name]) for name in method.results]
+        result = results[0] if len(results) == 1 else {"anyOf": results}
+        body = {"type": "object", "properties": {"result": result}, "required": ["result"]}
+        for sender in sorted(_OTHER[role] for role in method.senders):
+            subject = Subject(method=method.method, kind="result", sender=sender)
+            yield Topic(subject, {"allOf": [*_envelope("result", wire), body]})
+
+
+def _envelope(kind: str, wire: Mapping[str, str]) -> Iterator[Json]:
+    known = set(wire.values())
+    found = next((name for name in _ENVELOPES[kind] if name in known), None)
+    if found is not None:
+        yield _ref(found)
+
+
+def _ref(name: str) -> Json:
+    return {"$ref": f"#/$defs/{name}"}

@@ -1,0 +1,65 @@
+"""Vectors as bytes: a document per revision, or lines. The same vectors give the same bytes.
+
+One vector per line also in the document, so that a difference between two of them can be read.
+"""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from mcp_protogen.config import Options
+from mcp_protogen.emit.parallel import executor
+from mcp_protogen.resources import schema_folder
+from mcp_protogen.vectors.making import make
+from mcp_protogen.vectors.protocol import subject_members
+from mcp_protogen.vectors.vector import FORMAT, Vector, VectorSet
+
+SCHEMA_NAME = "vectors.schema.json"
+
+
+def document(vectors: VectorSet) -> bytes:
+    """The vectors of a revision as one JSON document."""
+    head = {"format": FORMAT, "revision": vectors.revision, "schema": vectors.schema}
+    start = json.dumps(head, indent=2)[:-2]
+    rows = ",\n".join(f"    {_text(vector_members(vector))}" for vector in vectors.vectors)
+    return f'{start},\n  "vectors": [\n{rows}\n  ]\n}}\n'.encode()
+
+
+def lines(vectors: VectorSet) -> Iterator[bytes]:
+    """The vectors of a revision as JSON lines; each names the revision."""
+    for vector in vectors.vectors:
+        row = {"revision": vectors.revision, **vector_members(vector)}
+        yield f"{_text(row)}\n".encode()
+
+
+def vector_members(vector: Vector) -> dict[str, Any]:
+    """A vector as a JSON object; what it does not have is absent."""
+    members: dict[str, Any] = {
+        "id": vector.id,
+        **subject_members(vector.subject),
+        "valid": vector.valid,
+        "code": vector.code,
+        "reason": vector.reason,
+        "pointer": vector.pointer,
+    }
+    if vector.rule:
+        members["rule"] = vector.rule
+    if vector.tolerated:
+        members["tolerated"] = vector.tolerated
+    return {**members, "value": vector.value}
+
+
+def folder_files(options: Options) -> dict[str, bytes]:
+    """The files of a folder of vectors, by name: one for each revision, and their schema."""
+    with executor() as pool:
+        made = {name: pool.submit(_document, name, options) for name in options.revisions}
+        files = {f"{name}.json": future.result() for name, future in made.items()}
+    return {**files, SCHEMA_NAME: (schema_folder() / "formats" / SCHEMA_NAME).read_bytes()}
+
+
+def _document(revision: str, options: Options) -> bytes:
+    return document(make(revision, options))
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)

@@ -1,0 +1,224 @@
+"""The wrong variations of a place, each with one fault: near misses rather than nonsense.
+
+Whether the schema refuses a case is not known here. Where alternatives overlap, what is wrong for
+one may be right for another; such cases are dropped by whoever asks the schema.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from mcp_protogen.jsonpointer import escape
+from mcp_protogen.jsonvalue import is_object
+from mcp_protogen.vectors.cases import A, Case, spelled
+from mcp_protogen.vectors.places import Place
+from mcp_protogen.vectors.samples import LONGEST, UNDECLARED, Samples, several, text
+from mcp_protogen.vectors.shapes import Node, Shape
+
+_NEAR: Mapping[str, tuple[Any, ...]] = {
+    "object": ([], "text"),
+    "array": ({}, "text"),
+    "string": (1, ["text"]),
+    "integer": ("1", 0.5, True),
+    "number": ("1", True),
+    "boolean": ("true", 1),
+    "null": ("", {}),
+}
+"""For each kind, values that are not of it and that careless readers take for it."""
+
+_CALLED: Mapping[str, str] = {**A, "boolean": "true", "number": "a fraction"}
+"""What these values are called: of two kinds only one value is tried."""
+
+_STRAYS: Mapping[str, Any] = {"null": None, "text": "text", "integer": 1, "object": {}}
+"""Values that most unions have no arm for."""
+
+_UNKNOWN = "x-unknown"
+
+
+def wrong(place: Place, samples: Samples) -> Iterator[Case]:
+    """Cases that the schema refuses, unless another alternative has room for them."""
+    shape = place.shape
+    if shape.anything and not shape.arms:
+        return
+    if place.closed:
+        yield from _kinds(place, samples)
+        yield from _nested(place, samples)
+    elif shape.arms:
+        yield from _no_arm(place, samples)
+    else:
+        yield from _kinds(place, samples)
+        yield from _values(shape)
+        yield from _bounds(shape)
+        if "array" in shape.kinds:
+            yield from _lengths(place, samples)
+        if "object" in shape.kinds:
+            yield from _members(place, samples)
+
+
+def _kinds(place: Place, samples: Samples) -> Iterator[Case]:
+    """Values of a kind that is not allowed; null always among them."""
+    shape = place.shape
+    rule = shape.rule("type")
+    allowed = _kinds_of(place, samples)
+    tried: list[Any] = [None, *(value for kind in allowed for value in _NEAR[kind])]
+    seen: set[str] = set()
+    for value in tried:
+        kind = kind_of(value)
+        if kind in allowed or kind in seen:
+            continue
+        seen.add(kind)
+        wanted = " or ".join(A[k] for k in allowed if k != "integer" or "number" not in allowed)
+        label, code = ("null", "null") if value is None else (f"type-{kind}", "type")
+        reason = f"{_CALLED[kind]} in place of {wanted}"
+        yield Case(label, value, code, reason, rule.pointer if rule else "")
+
+
+def _kinds_of(place: Place, samples: Samples) -> tuple[str, ...]:
+    """The kinds that are allowed, those of a closed union taken together."""
+    if not place.shape.arms:
+        return place.shape.kinds
+    kinds = [kind for arm in place.shape.arms for kind in samples.shapes.of(arm).kinds]
+    return tuple(dict.fromkeys(kinds))
+
+
+def kind_of(value: Any) -> str:
+    """The kind of a JSON value in the words of JSON Schema."""
+    for kind, types in _TYPES:
+        if isinstance(value, types):
+            return kind
+    return "null"
+
+
+_TYPES: tuple[tuple[str, type], ...] = (
+    ("boolean", bool),
+    ("string", str),
+    ("integer", int),
+    ("number", float),
+    ("array", list),
+    ("object", dict),
+)
+
+
+def _values(shape: Shape) -> Iterator[Case]:
+    if fixed := shape.rule("const"):
+        reason = f"the value must be {spelled(fixed.value)}"
+        yield Case("const", _other_than(fixed.value), "const", reason, fixed.pointer)
+    if listed := shape.rule("enum"):
+        reason = "the value is none of those that are listed"
+        yield Case("enum", _UNKNOWN, "enum", reason, listed.pointer)
+        first = listed.value[0]
+        if isinstance(first, str) and first.upper() not in listed.value:
+            reason = "the values that are listed are case-sensitive"
+            yield Case("enum-case", first.upper(), "enum", reason, listed.pointer)
+
+
+def _other_than(value: Any) -> Any:
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, (int, float)):
+        return value + 1
+    return _UNKNOWN
+
+
+def _bounds(shape: Shape) -> Iterator[Case]:
+    step = 1 if "number" not in shape.kinds else 0.5
+    for keyword, sign in (("minimum", -step), ("maximum", step)):
+        if bound := shape.rule(keyword):
+            side = "below" if sign < 0 else "above"
+            reason = f"{side} the {keyword}, {bound.value}"
+            yield Case(keyword, bound.value + sign, keyword, reason, bound.pointer)
+    for keyword in ("exclusiveMinimum", "exclusiveMaximum"):
+        if bound := shape.rule(keyword):
+            yield Case(keyword, bound.value, keyword, "the bound itself is excluded", bound.pointer)
+    if (bound := shape.rule("minLength")) and bound.value > 0:
+        reason = f"shorter than {bound.value} characters"
+        yield Case("minLength", "x" * (bound.value - 1), "minLength", reason, bound.pointer)
+    if (bound := shape.rule("maxLength")) and bound.value <= LONGEST:
+        value = text(shape).ljust(bound.value + 1, "x")
+        value = value if len(value) > bound.value else "x" * (bound.value + 1)
+        reason = f"longer than {bound.value} characters"
+        yield Case("maxLength", value, "maxLength", reason, bound.pointer)
+    if bound := shape.rule("pattern"):
+        for index, value in enumerate(("", "\n", "é !", "x" * 300)):
+            reason = "not of the pattern that the text must have"
+            yield Case(f"pattern-{index}", value, "pattern", reason, bound.pointer)
+
+
+def _lengths(place: Place, samples: Samples) -> Iterator[Case]:
+    shape = place.shape
+    item = samples.minimal(shape.items, place.member)
+    if (bound := shape.rule("minItems")) and bound.value > 0:
+        reason = f"fewer than {bound.value} items"
+        value = several(shape, item, bound.value - 1)
+        yield Case("minItems", value, "minItems", reason, bound.pointer)
+    if (bound := shape.rule("maxItems")) and bound.value <= LONGEST:
+        reason = f"more than {bound.value} items"
+        value = several(shape, item, bound.value + 1)
+        yield Case("maxItems", value, "maxItems", reason, bound.pointer)
+    if (bound := shape.rule("uniqueItems")) and bound.value:
+        yield Case("uniqueItems", [item, item], "uniqueItems", "the same item twice", bound.pointer)
+
+
+def _members(place: Place, samples: Samples) -> Iterator[Case]:
+    shape = place.shape
+    base = samples.minimal(place.node, place.member)
+    if not is_object(base):
+        return
+    for name, rule in shape.required.items():
+        yield _missing(base, name, rule)
+    if shape.others is None:
+        closed = shape.rule("additionalProperties")
+        rule = closed.pointer if closed else ""
+        value = {**base, UNDECLARED: "text"}
+        reason = "the object is closed: a member that is not declared is refused"
+        yield Case("additional", value, "additional", reason, rule, (UNDECLARED,))
+
+
+def _missing(base: Mapping[str, Any], name: str, rule: str) -> Case:
+    value = {key: item for key, item in base.items() if key != name}
+    reason = f"{name} is required and missing"
+    return Case(f"{escape(name)}/missing", value, "required", reason, rule, (name,))
+
+
+def _nested(place: Place, samples: Samples) -> Iterator[Case]:
+    """One fault inside a value of another definition: is it read at all?"""
+    base = samples.minimal(place.node, place.member)
+    if is_object(base) and place.shape.required:
+        name, rule = next(iter(place.shape.required.items()))
+        yield _missing(base, name, rule)
+
+
+def _no_arm(place: Place, samples: Samples) -> Iterator[Case]:
+    union, reason = place.shape.union, "the value is none of the alternatives"
+    rule = union.pointer if union else ""
+    common = place.shape.common
+    if common.parts:  # what holds for all alternatives is violated by other values than they are
+        kinds = replace(place, node=common, shape=samples.shapes.of(common))
+        yield from _kinds(kinds, samples)
+        strays: Mapping[str, Any] = {"common": samples.minimal(common, place.member)}
+    else:
+        strays = _STRAYS
+    for label, value in strays.items():
+        yield Case(f"no-arm-{label}", value, "union", reason, rule)
+    yield from _unknown_tags(place, samples, rule)
+
+
+def _unknown_tags(place: Place, samples: Samples, rule: str) -> Iterator[Case]:
+    """An arm whose distinguishing constant is that of no arm."""
+    tags = {name for arm in place.shape.arms for name in _constants(arm, samples)}
+    tags -= set(_constants(place.shape.common, samples))
+    base = samples.minimal(place.shape.arms[0], place.member)
+    for name in sorted(tags):
+        if is_object(base) and isinstance(base.get(name), str):
+            value = {**base, name: _UNKNOWN}
+            reason = f"{name} is that of none of the alternatives"
+            open_kind = name == "type"
+            yield Case(f"{escape(name)}/unknown", value, "union", reason, rule, (name,), open_kind)
+
+
+def _constants(arm: Node, samples: Samples) -> Iterator[str]:
+    shape = samples.shapes.of(arm)
+    for name in shape.required:
+        member = shape.members.get(name)
+        if member is not None and samples.shapes.of(member).rule("const"):
+            yield name
