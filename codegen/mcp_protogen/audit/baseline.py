@@ -1,0 +1,127 @@
+"""The findings that somebody knows of already, in a file: only new ones fail a run.
+
+A finding is known by its code and its item; everything else about it may change. Where several have
+both in common, their number is known: one more is new, and as there is no telling which, all of
+them are shown. The file is sorted, so that it can be reviewed line by line, and an entry may have a
+note, which is kept when the file is written anew. Described by
+`schema/formats/audit-baseline.schema.json`.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mcp_protogen.canonical import parse_json, pretty
+from mcp_protogen.compare.change import Change
+from mcp_protogen.jsonvalue import is_array, is_object
+from mcp_protogen.output.files import replace_files, writing
+from mcp_protogen.problems import Problem, ProblemError
+
+FORMAT = 1
+_HINT = "write one with --write-baseline"
+_KINDS: Mapping[str, type] = {"code": str, "item": str, "count": int, "note": str}
+
+Key = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A known finding: how often it occurs, and somebody's note on it."""
+
+    count: int = 1
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """The known findings of one revision, by code and item."""
+
+    revision: str
+    entries: Mapping[Key, Entry]
+
+
+@dataclass(frozen=True, slots=True)
+class Sorted:
+    """Findings that are new, those that are known, and the known ones that occur no more.
+
+    What is fixed is there as often as it was known and is not found.
+    """
+
+    new: tuple[Change, ...]
+    known: tuple[Change, ...]
+    fixed: tuple[Key, ...]
+
+
+def key_of(change: Change) -> Key:
+    """What a finding is known by."""
+    return change.code, change.item
+
+
+def sort(changes: Sequence[Change], baseline: Baseline) -> Sorted:
+    """Hold findings against a baseline."""
+    found = Counter(map(key_of, changes))
+    known = Counter({key: entry.count for key, entry in baseline.entries.items()})
+    return Sorted(
+        new=tuple(c for c in changes if found[key_of(c)] > known[key_of(c)]),
+        known=tuple(c for c in changes if found[key_of(c)] <= known[key_of(c)]),
+        fixed=tuple(sorted((known - found).elements())),
+    )
+
+
+def read_baseline(file: Path, revision: str) -> Baseline:
+    """The baseline in a file; raises `ProblemError` (`bad-baseline`)."""
+    try:
+        content = file.read_bytes()
+    except OSError as error:
+        raise _bad(file, error.strerror or str(error)) from None
+    document = parse_json(content, str(file))
+    if not is_object(document) or document.get("format") != FORMAT:
+        raise _bad(file, f"this is no baseline of format {FORMAT}")
+    if document.get("revision") != revision:
+        message = f"this is a baseline of {document.get('revision')}, and {revision} is audited"
+        raise _bad(file, message, "keep a file for each revision, or name the other --revision")
+    entries = document.get("findings")
+    if not is_array(entries):
+        raise _bad(file, "findings is no list", pointer="/findings")
+    found: dict[Key, Entry] = {}
+    for index, entry in enumerate(entries):
+        if not _is_entry(entry):
+            message = "an entry has a code, an item and perhaps a count and a note, and no more"
+            raise _bad(file, message, pointer=f"/findings/{index}")
+        key = entry["code"], entry["item"]
+        if key in found:
+            message = f"{entry['code']} about {entry['item']} is there twice; an entry has a count"
+            raise _bad(file, message, pointer=f"/findings/{index}")
+        found[key] = Entry(entry.get("count", 1), entry.get("note", ""))
+    return Baseline(revision, found)
+
+
+def write_baseline(file: Path, revision: str, changes: Iterable[Change]) -> None:
+    """Write down findings as known, with the notes that a file of that name has for them."""
+    before = read_baseline(file, revision) if file.exists() else Baseline(revision, {})
+    entries: list[dict[str, Any]] = []
+    for key, count in sorted(Counter(map(key_of, changes)).items()):
+        entry: dict[str, Any] = {"code": key[0], "item": key[1]}
+        if count > 1:
+            entry["count"] = count
+        if note := before.entries.get(key, Entry()).note:
+            entry["note"] = note
+        entries.append(entry)
+    document = {"format": FORMAT, "revision": revision, "findings": entries}
+    with writing(file):
+        replace_files({file: pretty(document)})
+
+
+def _is_entry(entry: Any) -> bool:
+    if not is_object(entry) or not {"code", "item"} <= entry.keys() <= set(_KINDS):
+        return False
+    # A boolean is an integer to Python, hence no isinstance.
+    return all(type(value) is _KINDS[name] for name, value in entry.items()) and (
+        entry.get("count", 1) > 0
+    )
+
+
+def _bad(file: Path, message: str, hint: str = _HINT, pointer: str = "") -> ProblemError:
+    return ProblemError(Problem("bad-baseline", message, str(file), pointer, hint))

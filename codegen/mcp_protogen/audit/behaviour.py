@@ -1,0 +1,161 @@
+"""What a target does with vectors of a revision: what looking at its types did not tell already.
+
+What a finding is about has to stay the same from run to run, for baselines know it by that: it is
+made of the schema's terms alone, and never of a vector's words.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from mcp_protogen.audit.told import Told
+from mcp_protogen.compare.change import Category, Change
+from mcp_protogen.jsonpointer import get, split
+from mcp_protogen.jsonvalue import is_array
+from mcp_protogen.vectors.findings import findings, item_of
+from mcp_protogen.vectors.making import make
+from mcp_protogen.vectors.outcome import Harm, Loss, Outcome, Result
+from mcp_protogen.vectors.running import run_vectors
+from mcp_protogen.vectors.severities import severities, why
+from mcp_protogen.vectors.vector import Vector
+
+_TOLD_ALREADY = frozenset({"loses-undeclared"})
+"""What is found by looking at the types, and for all of them at once."""
+_SHOWN = 5
+_TYPES: Mapping[type, str] = {
+    bool: "boolean",
+    int: "integer",
+    float: "number",
+    str: "string",
+    list: "array",
+    dict: "object",
+    type(None): "null",
+}
+
+_Group = dict[str, list[Result]]
+
+
+@dataclass(slots=True)
+class _Sorted:
+    """Answers by what is wrong with them.
+
+    `lenient` are by mistake, `accepted` by place and keyword, `needed` by the member whose null is
+    lost although it has to be there; `rest` is as the vectors' own findings have it. `dropped` are
+    places of undeclared members that are lost whatever they hold: null is nothing special there.
+    """
+
+    dropped: frozenset[tuple[str, str]]
+    lenient: _Group = field(default_factory=_Group)
+    accepted: _Group = field(default_factory=_Group)
+    needed: _Group = field(default_factory=_Group)
+    rest: list[Result] = field(default_factory=list[Result])
+
+
+def behaviour(
+    command: Sequence[str], revision: str, known: Told, timeout: float
+) -> tuple[Change, ...]:
+    """The findings of running all vectors of a revision against a responder."""
+    outcome = run_vectors(command, make(revision), timeout=timeout)
+    found = _Sorted(dropped=_dropped(outcome))
+    for result in outcome.results:
+        _sort(result, known, found)
+    ordinary = [c for c in _findings(outcome, found.rest) if c.code not in _TOLD_ALREADY]
+    lost = [change for results in found.needed.values() for change in _findings(outcome, results)]
+    return (
+        *(_accepted(mistake, results) for mistake, results in found.lenient.items()),
+        *(
+            replace(change, item=item)
+            for item, results in found.accepted.items()
+            for change in _findings(outcome, results)
+        ),
+        *(_required(change) for change in lost),
+        *(replace(c, item="null") if c.code == "loses-null" else c for c in ordinary),
+    )
+
+
+def _sort(result: Result, known: Told, found: _Sorted) -> None:
+    vector = result.vector
+    if result.verdict_is_wrong and vector.valid and str(vector.subject) in known.refusing:
+        return
+    if result.verdict_is_wrong and not vector.valid:
+        if known.leniency(vector):
+            return
+        mistake = _mistake(vector, known.wanted.schema)
+        group = found.lenient if mistake else found.accepted
+        group.setdefault(mistake or f"{item_of(vector)} {vector.code}", []).append(result)
+        return
+    ordinary: list[Loss] = []
+    for loss in result.losses:
+        is_null = loss.harm is Harm.LOST and loss.before is None
+        if is_null and known.needs(vector.subject, loss.pointer):
+            found.needed.setdefault(split(loss.pointer)[-1], []).append(_only(result, loss))
+        elif is_null and (str(vector.subject), loss.pointer) in found.dropped:
+            continue
+        elif not known.is_unseen(vector.subject, loss.pointer):
+            ordinary.append(loss)
+    found.rest.append(_only(result, *ordinary))
+
+
+def _dropped(outcome: Outcome) -> frozenset[tuple[str, str]]:
+    return frozenset(
+        (str(result.vector.subject), loss.pointer)
+        for result in outcome.results
+        for loss in result.losses
+        if result.vector.code == "undeclared" and loss.before is not None
+    )
+
+
+def _findings(outcome: Outcome, results: Sequence[Result]) -> tuple[Change, ...]:
+    return findings(replace(outcome, results=tuple(results)))
+
+
+def _only(result: Result, *losses: Loss) -> Result:
+    return replace(result, losses=losses)
+
+
+def _mistake(vector: Vector, schema: dict[str, Any]) -> str:
+    """What a lenient reader lets through wherever it stands; empty for what is one place's own.
+
+    `X | None = None` is how Python says that a member may be absent, and numbers are read from
+    texts by many a library.
+    """
+    if vector.code == "null":
+        return "null" if _is_member(vector.pointer) else ""
+    if vector.code != "type":
+        return ""
+    said: Any = get(schema, vector.rule)
+    # What takes null besides is the same mistake as what does not.
+    wanted = sorted(set(said) - {"null"}) if is_array(said) else [str(said)]
+    return f"{_TYPES[type(get(vector.value, vector.pointer))]} for {' or '.join(wanted)}"
+
+
+def _is_member(pointer: str) -> bool:
+    return bool(pointer) and not pointer.rsplit("/", 1)[-1].isdigit()
+
+
+def _required(change: Change) -> Change:
+    """A null that is lost from a member that has to be there is more than a null."""
+    return replace(
+        change,
+        code="loses-member",
+        message="left out where it is null, though it has to be there",
+        severity=severities("loses-member"),
+        why=why("loses-member"),
+    )
+
+
+def _accepted(mistake: str, results: Sequence[Result]) -> Change:
+    """One finding for a mistake that is let through in many places."""
+    others = sorted({item_of(result.vector) for result in results})
+    rest = f" and {len(others) - _SHOWN} more" if len(others) > _SHOWN else ""
+    places = f"{', '.join(others[:_SHOWN])}{rest}"
+    return Change(
+        code="accepts-invalid",
+        category=Category.BEHAVIOUR,
+        item=mistake,
+        message="accepted",
+        severity=severities("accepts-invalid"),
+        before="refused",
+        after=f"accepted in {places} ({len(results)} vectors, {results[0].vector.id})",
+        why=why("accepts-invalid"),
+    )

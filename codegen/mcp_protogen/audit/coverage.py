@@ -1,0 +1,170 @@
+"""What a target lacks or has as a whole: types, methods, error codes, the revision's name."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from mcp_protogen.audit.claims import named_revisions
+from mcp_protogen.audit.description import Description, TargetType
+from mcp_protogen.audit.differences import Walk
+from mcp_protogen.audit.elsewhere import Elsewhere
+from mcp_protogen.audit.fitting import Sides
+from mcp_protogen.audit.names import folded, revision_in
+from mcp_protogen.audit.severities import Finding
+from mcp_protogen.audit.shapes import names_in
+from mcp_protogen.ir import ObjectIR
+
+_SHOWN = 5
+_BETWEEN = range(-32768, -31999)
+"""Codes that JSON-RPC reserves; other numbers under the name of an error may be anything."""
+_SPEAKING = 0.5
+"""A module of protocol types has matches for at least this part of its classes."""
+
+
+def coverage(walk: Walk) -> Iterator[Finding]:
+    """All of it, after a walk through what was matched."""
+    sides, elsewhere, placed = walk.sides, walk.elsewhere, walk.by_place
+    yield from _types_missing(sides, sides.wanted.below(walk.untyped))
+    yield from _types_extra(sides, elsewhere, walk.used | set(placed.values()))
+    yield from _methods_missing(sides)
+    yield from _methods_extra(sides, elsewhere)
+    yield from _error_codes(sides)
+    yield from _undeclared_members(sides, placed)
+    yield from _revision(sides)
+
+
+def _types_missing(sides: Sides, untyped: frozenset[str]) -> Iterator[Finding]:
+    wanted = sides.wanted
+    for name, wire_name in wanted.wire_names.items():
+        type_ = wanted.types.get(name)
+        left_out = {name, wire_name} & sides.matching.left_out.keys()
+        # A union or another name may be written out wherever it is used: that is compared there.
+        if not isinstance(type_, ObjectIR) or name in sides.matching.matches or left_out:
+            continue
+        if name in untyped:
+            continue
+        senders = wanted.senders.get(name, frozenset())
+        needed = senders and name not in wanted.spelled_out
+        code = "type-missing" if needed else "type-missing-base"
+        before = ", ".join(field.wire for field in type_.fields) or "an object"
+        yield Finding(code, wire_name, "is not there", type_.origin, before, "", senders)
+
+
+def _types_extra(sides: Sides, elsewhere: Elsewhere, holding: set[str]) -> Iterator[Finding]:
+    """Classes among those of the protocol that stand for nothing and that nothing is made from."""
+    target = sides.target
+    used = {match.key for match in sides.matching.matches.values()} | holding
+    used |= _referred(target, used)
+    bases = {base for key in used for base in target.types[key].bases}
+    for module, types in sorted(_by_module(target, sides.matching.home).items()):
+        if sum(type_.key in used for type_ in types) < _SPEAKING * len(types):
+            continue
+        for type_ in types:
+            if type_.key in used | bases or _method_of(type_) or "." in type_.key.split(":")[1]:
+                continue
+            revisions = [r for name in type_.names for r in elsewhere.types(name)]
+            after = f"{type_.title} (in {', '.join(revisions)})" if revisions else type_.title
+            item = type_.names[0]
+            yield Finding("type-extra", item, f"stands in {module}", "", "", after)
+
+
+def _referred(target: Description, keys: set[str]) -> set[str]:
+    """What some types name in their members, and so on."""
+    found: set[str] = set()
+    waiting = list(keys)
+    while waiting:
+        type_ = target.types[waiting.pop()]
+        shapes = [member.type for member in type_.members] + ([type_.type] if type_.type else [])
+        below = {key for shape in shapes for key in names_in(shape)} - found
+        found |= below
+        waiting += below
+    return found
+
+
+def _by_module(target: Description, home: frozenset[str]) -> dict[str, list[TargetType]]:
+    found: dict[str, list[TargetType]] = {}
+    for type_ in target.types.values():
+        if type_.kind == "object" and type_.module in home and not type_.generic:
+            found.setdefault(type_.module, []).append(type_)
+    return found
+
+
+def _method_of(type_: TargetType) -> str:
+    values = type_.constants().get("method", frozenset())
+    return next((value for value in values if isinstance(value, str)), "")
+
+
+def _methods_missing(sides: Sides) -> Iterator[Finding]:
+    wanted, target = sides.wanted, sides.target
+    known = set(target.words)
+    for type_ in target.types.values():
+        if revision_in(type_.module) in (None, wanted.ir.id):
+            known |= type_.constants().get("method", frozenset())
+    for method in wanted.ir.methods:
+        if method.method not in known:
+            pointer = wanted.types[method.message].origin
+            before = f"{method.kind} from {' and '.join(method.senders)}, {method.message}"
+            senders = frozenset(method.senders)
+            yield Finding(
+                "method-missing", method.method, "is not there", pointer, before, "", senders
+            )
+
+
+def _methods_extra(sides: Sides, elsewhere: Elsewhere) -> Iterator[Finding]:
+    known = {method.method for method in sides.wanted.ir.methods}
+    told: set[str] = set()
+    for type_ in sides.target.types.values():
+        method = _method_of(type_)
+        if not method or method in known | told or type_.generic:
+            continue
+        if type_.module not in sides.matching.home:
+            continue
+        told.add(method)
+        revisions = elsewhere.methods(method)
+        after = f"{type_.title} (in {', '.join(revisions)})" if revisions else type_.title
+        yield Finding("method-extra", method, "is not in the revision", "", "", after)
+
+
+def _error_codes(sides: Sides) -> Iterator[Finding]:
+    codes = _codes(sides.target)
+    for error in sides.wanted.ir.errors:
+        if error.emit == "never":
+            continue
+        under_name = [value for name, value in codes if name == folded(error.name)]
+        if error.code in (value for _, value in codes):
+            continue
+        wrong = next((value for value in under_name if value in _BETWEEN), None)
+        if wrong is not None:
+            message = "is another code"
+            yield Finding("error-code-wrong", error.name, message, "", str(error.code), str(wrong))
+        else:
+            yield Finding("error-code-missing", error.name, "has no name", "", str(error.code), "")
+
+
+def _codes(target: Description) -> list[tuple[str, Any]]:
+    found = [(folded(constant.name), constant.value) for constant in target.constants]
+    for type_ in target.types.values():
+        found += [(folded(label), value) for label, value in type_.labels.items()]
+        found += [("", value) for value in type_.constants().get("code", frozenset())]
+    return found
+
+
+def _undeclared_members(sides: Sides, placed: Mapping[str, str]) -> Iterator[Finding]:
+    """One finding for all types: it is a setting, and mostly that of a base class."""
+    wanted = sides.wanted
+    pairs = {name: match.key for name, match in sides.matching.matches.items()} | dict(placed)
+    reached = {name: key for name, key in pairs.items() if name in wanted.senders}
+    for extra, code in (("ignore", "unknown-members-lost"), ("forbid", "unknown-members-refused")):
+        found = [name for name, key in reached.items() if sides.target.types[key].extra == extra]
+        if found:
+            said = "refused" if extra == "forbid" else "dropped"
+            rest = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
+            after = f"{said} by {', '.join(sorted(found)[:_SHOWN])}{rest}"
+            yield Finding(code, "undeclared members", f"are {said}", "", "kept", after)
+
+
+def _revision(sides: Sides) -> Iterator[Finding]:
+    revision = sides.wanted.ir.id
+    named = named_revisions(sides.target)
+    if named and revision not in named:
+        others = ", ".join(sorted(named))
+        yield Finding("revision-not-named", revision, "is named nowhere", "", revision, others)

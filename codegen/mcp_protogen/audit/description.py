@@ -1,0 +1,154 @@
+"""What the probe found in a target, as values."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mcp_protogen.audit.shapes import Anything, Literals, Shape, of_json
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A member of a class: its wire name, and its name in Python."""
+
+    wire: str
+    name: str
+    type: Shape
+    required: bool
+    default: Any
+
+
+@dataclass(frozen=True, slots=True)
+class TargetType:
+    """A class (`kind` object), enumeration or alias (root models are aliases) of a target.
+
+    `key` is `module:name`; `seen_in` the target's modules that hold it. `extra` says what becomes
+    of undeclared members: allow, ignore, forbid or unknown. `type` is what an alias or an
+    enumeration stands for, None for a class.
+    """
+
+    key: str
+    kind: str
+    flavour: str
+    names: tuple[str, ...]
+    seen_in: tuple[str, ...]
+    members: tuple[Member, ...]
+    extra: str
+    bases: tuple[str, ...]
+    type: Shape | None
+    labels: Mapping[str, Any]
+
+    @property
+    def module(self) -> str:
+        """The module it was defined in."""
+        return self.key.partition(":")[0]
+
+    @property
+    def generic(self) -> bool:
+        """Whether it is a generic class with its parameters filled in, which has no name."""
+        return "[" in self.key
+
+    @property
+    def title(self) -> str:
+        """The way to name it to a reader, and in a mapping file: `mcp.types.Tool`."""
+        return self.key.replace(":", ".")
+
+    def constants(self) -> dict[str, frozenset[Any]]:
+        """The members that hold constants alone, by wire name."""
+        return {
+            member.wire: frozenset(member.type.values)
+            for member in self.members
+            if isinstance(member.type, Literals)
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A number, a text or some texts under a name in capitals."""
+
+    name: str
+    value: Any
+    module: str
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A module that could not be imported; `kind` is not-found, exits or fails."""
+
+    module: str
+    kind: str
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """A target: its distribution and version, or its module; its types by key; its constants.
+
+    `words` are the method names found among its constants, and `through` the modules of others that
+    its messages come from.
+    """
+
+    name: str
+    modules: tuple[str, ...]
+    types: Mapping[str, TargetType]
+    constants: tuple[Constant, ...]
+    words: frozenset[str]
+    skipped: tuple[Skipped, ...]
+    through: tuple[str, ...] = ()
+
+    def is_spoken(self, module: str) -> bool:
+        """Whether a module is one whose types travel, as far as modules tell that."""
+        places = tuple(f"{name}." for name in self.through)
+        return not places or f"{module}.".startswith(places)
+
+    def meaning(self, key: str) -> Shape | None:
+        """What an alias or an enumeration stands for; None for a class."""
+        type_ = self.types.get(key)
+        return Anything(key) if type_ is None else type_.type
+
+
+def of_document(document: Json) -> Description:
+    """The values in a document of the probe."""
+    return Description(
+        name=document["name"],
+        modules=tuple(document["modules"]),
+        types={key: _type(key, entry) for key, entry in document["types"].items()},
+        constants=tuple(Constant(**entry) for entry in document["constants"]),
+        words=frozenset(document["words"]),
+        skipped=skipped(document),
+        through=tuple(document["through"]),
+    )
+
+
+def skipped(document: Json) -> tuple[Skipped, ...]:
+    """The modules that could not be imported; known even where none could."""
+    return tuple(Skipped(**entry) for entry in document["skipped"])
+
+
+def _type(key: str, entry: Json) -> TargetType:
+    values = entry.get("values")
+    meaning = of_json(entry["type"]) if "type" in entry else None
+    return TargetType(
+        key=key,
+        kind=entry["kind"],
+        flavour=entry.get("flavour", ""),
+        names=tuple(entry["names"]),
+        seen_in=tuple(entry["seen_in"]),
+        members=tuple(map(_member, entry.get("members", ()))),
+        extra=entry.get("extra", "unknown"),
+        bases=tuple(entry.get("bases", ())),
+        type=meaning if values is None else Literals(tuple(values)),
+        labels=dict(zip(entry.get("labels", ()), values or (), strict=False)),
+    )
+
+
+def _member(entry: Json) -> Member:
+    return Member(
+        wire=entry["wire"],
+        name=entry["name"],
+        type=of_json(entry["type"]),
+        required=entry["required"],
+        default=entry["default"],
+    )

@@ -1,0 +1,269 @@
+"""What types of a target have otherwise than the schema, member by member."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from mcp_protogen.audit.description import Member, TargetType
+from mcp_protogen.audit.elsewhere import Elsewhere
+from mcp_protogen.audit.expected import ENVELOPE_MEMBERS, ENVELOPE_PREFIX
+from mcp_protogen.audit.fitting import Fit, Sides, fit
+from mcp_protogen.audit.matching import How, Match
+from mcp_protogen.audit.severities import Finding
+from mcp_protogen.audit.shapes import NULL, Anything, Literals, Named, Shape, leaves, of_ir, text
+from mcp_protogen.ir import FieldIR, ObjectIR, Role
+from mcp_protogen.jsonpointer import join
+
+_KEPT = {"allow": "kept as it came", "ignore": "dropped", "forbid": "refused"}
+
+
+@dataclass(slots=True)
+class Walk:
+    """Looks at each pair of an object and a class once, also at those found by place.
+
+    Afterwards `by_place` has the classes that stand for inline objects, `used` all classes that
+    hold something of the schema, and `untyped` the objects that the target holds unseen.
+    """
+
+    sides: Sides
+    elsewhere: Elsewhere
+    findings: list[Finding] = field(default_factory=list[Finding])
+    by_place: dict[str, str] = field(default_factory=dict[str, str])
+    used: set[str] = field(default_factory=set[str])
+    untyped: set[str] = field(default_factory=set[str])
+    _done: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
+    _inherited: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
+
+    def types(self) -> None:
+        """Compare every type that has a match and that messages hold values of."""
+        senders = self.sides.wanted.senders
+        for name, match in sorted(self.sides.matching.matches.items()):
+            if name not in senders and match.how is not How.MAPPING:
+                continue
+            theirs = self.sides.target.types[match.key]
+            ours = self.sides.wanted.meaning(name)
+            origin = self.sides.wanted.types[name].origin
+            place = _Place(name, origin, self._senders(name), (name,))
+            if ours is None and theirs.type is None:
+                self._variants(match, place)
+            elif ours is not None:
+                self._shapes(ours, theirs.type or Named(theirs.key), place)
+
+    def _variants(self, match: Match, place: "_Place") -> None:
+        """Compare an object with what stands for it: only what is wrong in all of it is wrong."""
+        self._object(match.type, self.sides.target.types[match.key], place)
+        for key in match.variants:
+            other = Walk(self.sides, self.elsewhere)
+            other._object(match.type, self.sides.target.types[key], place)
+            wrong = {(finding.code, finding.item) for finding in other.findings}
+            mine = [f for f in self.findings if f.item.startswith(f"{match.type}.")]
+            for finding in mine:
+                if (finding.code, finding.item) not in wrong:
+                    self.findings.remove(finding)
+            self.used |= {key} | other.used
+
+    def _senders(self, name: str) -> frozenset[Role]:
+        return self.sides.wanted.senders.get(name, frozenset())
+
+    def _object(self, name: str, theirs: TargetType, place: "_Place") -> None:
+        if (name, theirs.key) in self._done:
+            return
+        self._done.add((name, theirs.key))
+        ours = self.sides.wanted.types[name]
+        assert isinstance(ours, ObjectIR)
+        found = {member.wire: member for member in theirs.members}
+        fields = {field.wire: field for field in ours.fields}
+        apart = name in self.sides.wanted.messages and "jsonrpc" not in found
+        for wire, field_ in fields.items():
+            if apart and wire in ENVELOPE_MEMBERS:
+                continue
+            below = place.member(wire)
+            if wire not in found:
+                self._missing(field_, theirs, below)
+            else:
+                self._member(name, field_, found[wire], below)
+        for wire, member in found.items():
+            if wire not in fields:
+                self._extra(name, member, theirs, place.member(wire))
+
+    def _missing(self, field_: FieldIR, theirs: TargetType, place: "_Place") -> None:
+        kept = _KEPT.get(theirs.extra, "not declared")
+        code = "field-missing-required" if field_.required else "field-missing"
+        if theirs.extra == "ignore" and not field_.required:
+            code = "field-lost"
+        needed = "required" if field_.required else "optional"
+        before = f"{needed}, {text(of_ir(field_.type))}"
+        self._add(code, place, f"is not a member of {theirs.title}", before, kept)
+
+    def _extra(self, name: str, member: Member, theirs: TargetType, place: "_Place") -> None:
+        owner = self._owner(theirs, member)
+        if (owner.key, member.wire) in self._inherited:
+            return
+        self._inherited.add((owner.key, member.wire))
+        if owner.key != theirs.key:
+            names = [m.type for m in self.sides.matching.matches.values() if m.key == owner.key]
+            name = names[0] if names else owner.names[0]
+            place = _Place(name, "", place.senders, (name,)).member(member.wire)
+        revisions = self.elsewhere.members(name, member.wire)
+        after = f"{owner.title}.{member.name}: {text(member.type)}"
+        if revisions:
+            after += f" (in {', '.join(revisions)})"
+        code = "field-extra-required" if member.required else "field-extra"
+        self._add(code, place.without_pointer(), "is not in the revision", "", after)
+
+    def _owner(self, theirs: TargetType, member: Member) -> TargetType:
+        """The class that declares a member first: it is told once, not for all classes below."""
+        for base in reversed(theirs.bases):
+            above = self.sides.target.types.get(base)
+            if above and not above.generic and member in above.members:
+                return above
+        return theirs
+
+    def _member(self, owner: str, field_: FieldIR, member: Member, place: "_Place") -> None:
+        ours, theirs = of_ir(field_.type), member.type
+        self._presence(field_, member, place)
+        self._nullness(field_, member, place)
+        if f"{owner}.{field_.wire}" in self.sides.wanted.json_schemas:
+            # The class of such a member may know more of a JSON Schema than the IR does.
+            self.used.update(
+                leaf.key for leaf in self.sides.theirs(theirs) if isinstance(leaf, Named)
+            )
+        elif not isinstance(ours, Named) or not self._is_told_elsewhere(ours.key, theirs):
+            self._shapes(ours, theirs, place)
+
+    def _presence(self, field_: FieldIR, member: Member, place: "_Place") -> None:
+        if member.required and not field_.required:
+            self._add("field-required", place, "has to be given", "optional", "required")
+        elif field_.required and not member.required and not _is_filled(field_, member):
+            after = "optional" if member.default is None else f"optional, {member.default!r}"
+            self._add("field-optional", place, "may be left out", "required", after)
+
+    def _nullness(self, field_: FieldIR, member: Member, place: "_Place") -> None:
+        theirs = _has_null(member.type, self.sides)
+        if field_.nullable:
+            if not theirs:
+                after = text(member.type)
+                self._add("field-not-nullable", place, "may not be null", "or null", after)
+            return
+        # `X | None = None` is how Python says that a member may be absent.
+        needed = field_.required and member.required
+        if theirs and needed and not _is_anything(member.type, self.sides):
+            self._add("field-nullable", place, "may be null", "not null", text(member.type))
+
+    def _is_told_elsewhere(self, name: str, theirs: Shape) -> bool:
+        """Whether this is an alias with a match that says the same, and is compared by itself."""
+        key = self.sides.matching.key(name)
+        if key is None or self.sides.wanted.meaning(name) is None:
+            return False
+        return set(self.sides.theirs(theirs)) == set(self.sides.theirs(Named(key)))
+
+    def _shapes(self, ours: Shape, theirs: Shape, place: "_Place") -> None:
+        result = fit(ours, theirs, self.sides)
+        self.used.update(result.used)
+        self._untyped(result, place)
+        self._values(result, place)
+        if result.disjoint and not result.values_missing:
+            after = text(theirs)
+            self._add("field-type", place, "is of another type", text(ours), after)
+            return
+        self._arms(result, place)
+        for name, key in result.objects:
+            self._below(name, key, place)
+        for inside, other, step in result.inside:
+            self._shapes(inside, other, place.inside(step))
+
+    def _untyped(self, result: Fit, place: "_Place") -> None:
+        # An envelope is read before it is known what is inside.
+        if not result.untyped or place.item.startswith(ENVELOPE_PREFIX):
+            return
+        self.untyped.update(result.untyped)
+        before = " | ".join(result.untyped)
+        self._add("field-untyped", place, "is held without being looked at", before, "any object")
+
+    def _below(self, name: str, key: str, place: "_Place") -> None:
+        """An object of the schema in the place of a class: compared by its own name if it has one.
+
+        A class that stands in one place for an object with another match is a matter of that place.
+        """
+        matched = self.sides.matching.key(name)
+        if matched is None and name not in self.sides.wanted.wire_names:
+            self.by_place.setdefault(name, key)
+        if matched != key:
+            self._object(name, self.sides.target.types[key], place)
+
+    def _values(self, result: Fit, place: "_Place") -> None:
+        missing, extra = result.values_missing, result.values_extra
+        if len(missing) == 1 and len(extra) == 1 and result.disjoint:
+            before, after = json.dumps(missing[0]), json.dumps(extra[0])
+            self._add("constant-wrong", place, "is another constant", before, after)
+            return
+        for value in missing:
+            self._add_at("enum-member-missing", place, value, "is not accepted")
+        for value in extra:
+            self._add_at("enum-member-extra", place, value, "is not in the revision")
+
+    def _arms(self, result: Fit, place: "_Place") -> None:
+        literal = [leaf for leaf in result.missing if isinstance(leaf, Literals)]
+        for leaf in dict.fromkeys(text(leaf) for leaf in result.missing if leaf not in literal):
+            item = place.at(leaf)
+            self._add("union-arm-missing", item, "is not among the alternatives", leaf, "")
+        for leaf in dict.fromkeys(
+            text(leaf) for leaf in result.extra if not isinstance(leaf, Literals)
+        ):
+            item = place.at(leaf).without_pointer()
+            self._add("union-arm-extra", item, "is not in the revision", "", leaf)
+
+    def _add_at(self, code: str, place: "_Place", value: object, message: str) -> None:
+        shown = json.dumps(value)
+        missing = code.endswith("missing")
+        before, after = (shown, "") if missing else ("", shown)
+        self._add(code, place.at(shown), message, before, after)
+
+    def _add(self, code: str, place: "_Place", message: str, before: str, after: str) -> None:
+        where = place.pointer, before, after, place.senders, place.steps
+        self.findings.append(Finding(code, place.item, message, *where))
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a comparison is: what to call it, its pointer into the schema, who sends it.
+
+    `steps` lead there from a type, which is the first.
+    """
+
+    item: str
+    pointer: str
+    senders: frozenset[Role]
+    steps: tuple[str, ...]
+
+    def member(self, wire: str) -> "_Place":
+        """A member of the object here."""
+        pointer = f"{self.pointer}{join('properties', wire)}"
+        return _Place(f"{self.item}.{wire}", pointer, self.senders, (*self.steps, wire))
+
+    def inside(self, step: str) -> "_Place":
+        """The items of the list, or the values of the map here."""
+        return replace(self, item=self.item + step, steps=(*self.steps, "*"))
+
+    def at(self, alternative: str) -> "_Place":
+        """One of the alternatives here."""
+        return replace(self, item=f"{self.item} {alternative}")
+
+    def without_pointer(self) -> "_Place":
+        """The same, of which the schema says nothing."""
+        return replace(self, pointer="")
+
+
+def _is_filled(field_: FieldIR, member: Member) -> bool:
+    """Whether a required member is a constant that the class fills in, and so always writes."""
+    shape = of_ir(field_.type)
+    return isinstance(shape, Literals) and member.default in shape.values
+
+
+def _is_anything(shape: Shape, sides: Sides) -> bool:
+    return any(isinstance(leaf, Anything) for leaf in sides.theirs(shape))
+
+
+def _has_null(shape: Shape, sides: Sides) -> bool:
+    found: Iterator[Shape] = leaves(shape, sides.target.meaning)
+    return any(leaf == NULL or isinstance(leaf, Anything) for leaf in found)

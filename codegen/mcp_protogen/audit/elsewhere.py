@@ -1,0 +1,55 @@
+"""Which other revisions have what this one has not: an SDK often has one class for all of them."""
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+from mcp_protogen.canonical import parse_json
+from mcp_protogen.jsonpointer import walk
+from mcp_protogen.store.pins import load_pins, read_snapshot
+
+Json = dict[str, Any]
+
+
+class Elsewhere:
+    """The pinned revisions besides one, read when they are first asked for."""
+
+    def __init__(self, revision: str) -> None:
+        self._revision = revision
+
+    def types(self, name: str) -> list[str]:
+        """The revisions that define a type."""
+        return [revision for revision, schema in self._others() if name in schema]
+
+    def members(self, name: str, wire: str) -> list[str]:
+        """The revisions whose type of that name has a member."""
+        return [
+            revision
+            for revision, schema in self._others()
+            if wire in schema.get(name, {}).get("properties", {})
+        ]
+
+    def methods(self, method: str) -> list[str]:
+        """The revisions that have a method."""
+        return [revision for revision, schema in self._others() if method in _constants(schema)]
+
+    def _others(self) -> Iterator[tuple[str, Json]]:
+        for revision in load_pins():
+            if revision != self._revision:
+                yield revision, _definitions(revision)
+
+
+def known_methods() -> set[str]:
+    """Every method of any pinned revision."""
+    return {method for revision in load_pins() for method in _constants(_definitions(revision))}
+
+
+@cache
+def _definitions(revision: str) -> Json:
+    schema: Json = parse_json(read_snapshot(revision), f"schema/{revision}/schema.json")
+    definitions: Json = schema.get("$defs") or schema.get("definitions") or {}
+    return definitions
+
+
+def _constants(schema: Json) -> set[str]:
+    return {value for pointer, value in walk(schema) if pointer.endswith("/method/const")}

@@ -1,0 +1,168 @@
+"""An audit from beginning to end: describe, match, compare, try."""
+
+from collections import Counter
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from mcp_protogen.audit.claims import claimed_revision
+from mcp_protogen.audit.coverage import coverage
+from mcp_protogen.audit.description import Description
+from mcp_protogen.audit.differences import Walk
+from mcp_protogen.audit.elsewhere import Elsewhere, known_methods
+from mcp_protogen.audit.expected import Expected, expected
+from mcp_protogen.audit.fitting import Sides
+from mcp_protogen.audit.mapping import NO_MAPPING, read_mapping
+from mcp_protogen.audit.matching import How, Matching, match
+from mcp_protogen.audit.names import folded, on_the_wire
+from mcp_protogen.audit.reading import reading_of
+from mcp_protogen.audit.severities import judged
+from mcp_protogen.audit.target import PATIENCE, Target, describe, responder
+from mcp_protogen.compare.change import Change, Comparison
+from mcp_protogen.ir import ObjectIR
+from mcp_protogen.problems import Level, Problem, ProblemError
+from mcp_protogen.store.pins import load_pins, pin_of
+
+_ABOUT_VALUES = frozenset({"loses-null", "loses-member", "adds-member", "changes-member"})
+"""What goes wrong with a value is no matter of what the schema says."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a user may choose: a mapping file, whether to try vectors, and how it writes."""
+
+    mapping: Path | None = None
+    vectors: bool = True
+    written: str = "none"
+    timeout: float = PATIENCE
+
+
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """A type of the schema and what stands for it: how that was found, or why it is left out.
+
+    `type` and `pointer` are the schema's; `target` and `how` are empty where nothing was found.
+    """
+
+    type: str
+    target: str = ""
+    how: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """The findings, what was matched with what, and that in one line."""
+
+    comparison: Comparison
+    matched: tuple[Matched, ...]
+    summary: str
+
+
+def audit(target: Target, revision: str | None, options: Options | None = None) -> Audit:
+    """Compare a target with a pinned revision; with the one it claims to speak if none is named.
+
+    Raises `ProblemError` for a target that cannot be imported or asked, a revision that is not
+    pinned, and a mapping file that cannot be used.
+    """
+    options = options or Options()
+    description, wanted, matching = matched(
+        target, revision, mapping=options.mapping, timeout=options.timeout
+    )
+    revision = wanted.ir.id
+    sides, elsewhere = Sides(wanted, description, matching), Elsewhere(revision)
+    walk = Walk(sides, elsewhere)
+    walk.types()
+    found = [*walk.findings, *coverage(walk)]
+    changes: list[Change] = [judged(finding) for finding in found]
+    if options.vectors:
+        # Heavy to import, and not needed by everybody.
+        from mcp_protogen.audit.behaviour import behaviour
+        from mcp_protogen.audit.told import told
+
+        reading = reading_of(wanted, description, matching, options.written)
+        choices = frozenset(name for name, e in reading.messages.items() if len(e.keys) > 1)
+        known = told(found, choices, wanted)
+        command = responder(target, description, reading)
+        with _about(target):
+            changes += behaviour(command, revision, known, options.timeout)
+    changes = [_marked(change, wanted) for change in changes]
+    listed = _listed(sides, walk.by_place)
+    notes = tuple(_notes(target, description))
+    comparison = Comparison(revision, description.name, tuple(changes), notes)
+    return Audit(comparison, listed, _summary(listed, wanted))
+
+
+@contextmanager
+def _about(target: Target) -> Generator[None, None, None]:
+    """Problems with the responder are about the target, whose name says more than our command."""
+    try:
+        yield
+    except ProblemError as error:
+        problems = (replace(problem, place=target.name) for problem in error.problems)
+        raise ProblemError(*problems) from None
+
+
+def matched(
+    target: Target, revision: str | None, *, mapping: Path | None = None, timeout: float = PATIENCE
+) -> tuple[Description, Expected, Matching]:
+    """A target, a revision, and what stands for what."""
+    if revision is not None:
+        pin_of(revision, load_pins())  # before something slow
+    described = describe(target, known_methods(), timeout)
+    wanted = expected(revision or claimed_revision(described))
+    vocabulary = _vocabulary(wanted)
+    types = {key: on_the_wire(type_, vocabulary) for key, type_ in described.types.items()}
+    description = replace(described, types=types)
+    mapped = read_mapping(mapping, wanted.types, types) if mapping else NO_MAPPING
+    return description, wanted, match(wanted, description, mapped)
+
+
+def _vocabulary(wanted: Expected) -> Mapping[str, str]:
+    objects = [type_ for type_ in wanted.ir.types if isinstance(type_, ObjectIR)]
+    wires = sorted({field.wire for type_ in objects for field in type_.fields})
+    return {folded(wire): wire for wire in wires}
+
+
+def _marked(change: Change, wanted: Expected) -> Change:
+    """A change that says so where what is missed is not in the schema as it was published."""
+    if not wanted.is_patched(change.pointer) or change.code in _ABOUT_VALUES:
+        return change
+    return replace(change, before=f"{change.before} (by a patch)")
+
+
+def _listed(sides: Sides, placed: Mapping[str, str]) -> tuple[Matched, ...]:
+    found: list[Matched] = []
+    for name in sorted({*sides.wanted.wire_names, *sides.matching.matches, *placed}):
+        shown = sides.wanted.wire_names.get(name, name)
+        match_ = sides.matching.matches.get(name)
+        if match_ is not None:
+            title = sides.target.types[match_.key].title
+            found.append(Matched(shown, title, match_.how))
+        elif name in placed:
+            title = sides.target.types[placed[name]].title
+            found.append(Matched(shown, title, How.PLACE))
+        else:
+            found.append(Matched(shown, reason=sides.matching.left_out.get(name, "")))
+    return tuple(found)
+
+
+def _summary(listed: tuple[Matched, ...], wanted: Expected) -> str:
+    """`92 of 101 types matched: 88 by name, 4 by shape`."""
+    named = set(wanted.wire_names.values())
+    counts: Counter[Any] = Counter(row.how for row in listed if row.type in named and row.how)
+    ways = ", ".join(f"{counts[how]} by {how}" for how in How if counts[how])
+    return f"{counts.total()} of {len(named)} types matched{f': {ways}' if ways else ''}"
+
+
+def _notes(target: Target, description: Description) -> Iterator[Problem]:
+    if description.through:
+        names = ", ".join(description.through)
+        message = f"its messages are those of {names}: the types of that are looked at"
+        hint = f"name {description.through[0]} as the target to have its findings without this"
+        yield Problem("speaks-through", message, target.name, hint=hint, level=Level.WARNING)
+    for skipped in description.skipped:
+        message = f"{skipped.error}: its types are not looked at"
+        yield Problem("module-not-imported", message, skipped.module, level=Level.WARNING)

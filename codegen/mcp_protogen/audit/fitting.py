@@ -1,0 +1,207 @@
+"""Whether what a target has in one place can hold what the schema has there.
+
+Both sides are taken apart into alternatives. An alternative of the schema is taken in by one of the
+target's that is the same or looser; what is left over on either side is the difference. Looser is
+no difference: a SDK may have `str` for a URI, or a plain dictionary for an object.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from mcp_protogen.audit.description import Description
+from mcp_protogen.audit.expected import Expected
+from mcp_protogen.audit.matching import Matching
+from mcp_protogen.audit.shapes import (
+    NULL,
+    Anything,
+    ListOf,
+    Literals,
+    MapOf,
+    Named,
+    Scalar,
+    Shape,
+    leaves,
+)
+
+# What a member of the target that holds this takes in besides the same.
+_TAKES: Mapping[str, frozenset[str]] = {
+    "number": frozenset({"number", "integer"}),
+}
+# A boolean is an integer to Python, hence the order.
+_PYTHON: Mapping[type, str] = {str: "string", bool: "boolean", int: "integer", float: "number"}
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """The revision, the target, and what stands for what."""
+
+    wanted: Expected
+    target: Description
+    matching: Matching
+
+    def ours(self, shape: Shape) -> tuple[Shape, ...]:
+        """The alternatives of a shape of the schema, null left out."""
+        return tuple(leaf for leaf in leaves(shape, self.wanted.meaning) if leaf != NULL)
+
+    def theirs(self, shape: Shape) -> tuple[Shape, ...]:
+        """The alternatives of a shape of the target, null left out."""
+        return tuple(leaf for leaf in leaves(shape, self.target.meaning) if leaf != NULL)
+
+
+@dataclass(slots=True)
+class Fit:
+    """What came of holding two shapes against each other.
+
+    `missing` and `extra` are alternatives that only the schema, or only the target, has; with
+    `disjoint` there is nothing in common. `inside` are pairs to look into, with what is appended
+    to the path; `objects` pairs of an object and a class that stands in its place. `untyped` are
+    objects that the target holds without looking at them, `used` the classes that hold something.
+    """
+
+    missing: list[Shape] = field(default_factory=list[Shape])
+    extra: list[Shape] = field(default_factory=list[Shape])
+    values_missing: list[object] = field(default_factory=list[object])
+    values_extra: list[object] = field(default_factory=list[object])
+    disjoint: bool = False
+    inside: list[tuple[Shape, Shape, str]] = field(default_factory=list[tuple[Shape, Shape, str]])
+    objects: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    untyped: list[str] = field(default_factory=list[str])
+    used: list[str] = field(default_factory=list[str])
+
+
+def fit(ours: Shape, theirs: Shape, sides: Sides) -> Fit:
+    """Hold a shape of the schema against one of the target; null is not looked at."""
+    wanted, found = sides.ours(ours), sides.theirs(theirs)
+    result = Fit()
+    if any(isinstance(leaf, Anything) for leaf in found) or not wanted:
+        result.untyped = [leaf.key for leaf in wanted if isinstance(leaf, Named)]
+        return result
+    used: set[Shape] = set()
+    for leaf in wanted:
+        takers = [other for other in found if _takes(leaf, other, sides)]
+        if isinstance(leaf, Anything) and _is_all_json(found):
+            continue
+        used.update(takers)
+        if not takers:
+            result.missing.append(leaf)
+        elif isinstance(leaf, Named) and any(isinstance(taker, MapOf) for taker in takers):
+            result.untyped.append(leaf.key)
+        elif not any(isinstance(taker, Scalar) for taker in takers):
+            _look_inside(leaf, takers, result, sides)
+    result.used = [leaf.key for leaf in used if isinstance(leaf, Named)]
+    if not any(isinstance(leaf, Anything) for leaf in wanted):
+        result.extra = [
+            leaf
+            for leaf in found
+            if leaf not in used and not _is_part(leaf, wanted) and not _catches(leaf, sides)
+        ]
+    _compare_values(wanted, found, result)
+    result.disjoint = bool(found) and len(result.missing) == len(wanted)
+    return result
+
+
+def _takes(ours: Shape, theirs: Shape, sides: Sides) -> bool:
+    match ours, theirs:
+        case (Anything(), _):
+            return False
+        case (Scalar(kind), Scalar(other)):
+            return kind in _TAKES.get(other, {other})
+        case (Literals(values), Literals(others)):
+            return not set(values).isdisjoint(others)
+        case (Literals(values), Scalar(other)):
+            return any(_kind(value) in _TAKES.get(other, {other}) for value in values)
+        case (ListOf(), ListOf()) | (MapOf(), MapOf()) | (Named(), MapOf()):
+            return True
+        case (MapOf(), Named(key)):
+            # An object of free keys, held by a class: it has to do without what is required.
+            return not any(member.required for member in sides.target.types[key].members)
+        case (Named(name), Named(key)):
+            return stands_for(name, key, sides)
+        case _:
+            return False
+
+
+def stands_for(name: str, key: str, sides: Sides) -> bool:
+    """Whether a class of the target can be what the schema means by an object.
+
+    It is the one that was matched, or above or below that; or else it shares members with it, and
+    has no other constants.
+    """
+    matched = sides.matching.key(name)
+    theirs = sides.target.types[key]
+    if matched is not None:
+        best = sides.target.types[matched]
+        if key == matched or key in best.bases or matched in theirs.bases:
+            return True
+    constants, others = sides.wanted.constants(name), theirs.constants()
+    if any(not constants[wire] & others[wire] for wire in constants.keys() & others.keys()):
+        return False
+    wires = {member.wire for member in theirs.members}
+    fields = members_of(name, sides.wanted)
+    required = {field for field, needed in fields.items() if needed}
+    if not wires or not fields:
+        return True
+    return required <= wires if required else not wires.isdisjoint(fields)
+
+
+def members_of(name: str, wanted: Expected) -> dict[str, bool]:
+    """The members of an object of the schema, and whether they are required."""
+    type_ = wanted.types[name]
+    return {field.wire: field.required for field in getattr(type_, "fields", ())}
+
+
+def _look_inside(ours: Shape, takers: list[Shape], result: Fit, sides: Sides) -> None:
+    """Note what has to be compared further down: only where it is plain what belongs together."""
+    for theirs in takers:
+        match ours, theirs:
+            case (ListOf(item), ListOf(other)):
+                result.inside.append((item, other, "[]"))
+            case (MapOf(value), MapOf(other)):
+                result.inside.append((value, other, ".*"))
+            case (Named(name), Named(key)) if len(takers) == 1:
+                result.objects.append((name, key))
+            case _:
+                pass
+        if len(takers) > 1 and result.inside:
+            item, other, _ = result.inside.pop()
+            if not fit(item, other, sides).missing:
+                return
+
+
+def _compare_values(wanted: tuple[Shape, ...], found: tuple[Shape, ...], result: Fit) -> None:
+    ours, theirs = _values(wanted), _values(found)
+    if not ours or not theirs:
+        return
+    # A scalar beside the constants takes in whatever they leave out.
+    open_here = {leaf.kind for leaf in wanted if isinstance(leaf, Scalar)}
+    open_there = {leaf.kind for leaf in found if isinstance(leaf, Scalar)}
+    result.values_missing = [v for v in ours if v not in theirs and _kind(v) not in open_there]
+    result.values_extra = [v for v in theirs if v not in ours and _kind(v) not in open_here]
+
+
+def _values(shapes: tuple[Shape, ...]) -> list[object]:
+    return [value for leaf in shapes if isinstance(leaf, Literals) for value in leaf.values]
+
+
+def _kind(value: object) -> str:
+    return next((kind for cls, kind in _PYTHON.items() if isinstance(value, cls)), "")
+
+
+def _is_all_json(found: tuple[Shape, ...]) -> bool:
+    """Whether some alternatives, written out, are any JSON value."""
+    kinds = {leaf.kind for leaf in found if isinstance(leaf, Scalar)}
+    forms = {type(leaf) for leaf in found}
+    return {"string", "boolean"} <= kinds and "number" in kinds and {ListOf, MapOf} <= forms
+
+
+def _is_part(theirs: Shape, wanted: tuple[Shape, ...]) -> bool:
+    """Whether it is a part of what the schema has: an integer, where that has a number."""
+    return isinstance(theirs, Scalar) and any(
+        isinstance(leaf, Scalar) and theirs.kind in _TAKES.get(leaf.kind, {leaf.kind})
+        for leaf in wanted
+    )
+
+
+def _catches(theirs: Shape, sides: Sides) -> bool:
+    """Whether an arm is there for what no other arm names: a class without constants."""
+    return isinstance(theirs, Named) and not sides.target.types[theirs.key].constants()

@@ -1,0 +1,229 @@
+"""Which type of the target stands for which type of the schema.
+
+By the mapping file, then by name, then by shape: the constant that tells a message or a content
+block, the set of members, the values of an enumeration. Types of inline objects, which only have a
+name of our making, are also found by place: in the member that holds them.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from mcp_protogen.audit.description import Description, TargetType
+from mcp_protogen.audit.expected import ENVELOPE_MEMBERS, Expected
+from mcp_protogen.audit.mapping import NO_MAPPING, Mapped
+from mcp_protogen.audit.names import folded, revision_in
+from mcp_protogen.audit.shapes import Literals, Named, Shape, leaves
+from mcp_protogen.ir import AliasIR, ObjectIR, TypeIR
+
+_ALIKE = 0.75
+"""The part of all members, or values, that two types without a common name have to share."""
+_FEWEST = 2
+"""The number that they have to share: one alone, such as `name`, says nothing."""
+
+
+class How(StrEnum):
+    """How a match was found."""
+
+    MAPPING = "mapping"
+    NAME = "name"
+    SHAPE = "shape"
+    PLACE = "place"
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A type of the target that stands for a type of the schema.
+
+    `variants` stand for it too: a SDK may have one class for each way to use a type.
+    """
+
+    type: str
+    key: str
+    how: How
+    variants: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Matching:
+    """What was matched, by type of the schema; `home` are the target's modules of this revision.
+
+    `left_out` are types that the user does not want to hear of.
+    """
+
+    matches: Mapping[str, Match]
+    home: frozenset[str]
+    left_out: Mapping[str, str]
+
+    def key(self, type_: str) -> str | None:
+        """The key of the type that stands for one of the schema."""
+        match = self.matches.get(type_)
+        return match.key if match else None
+
+
+def match(wanted: Expected, target: Description, mapped: Mapped = NO_MAPPING) -> Matching:
+    """Match the types of a revision with those of a target."""
+    spoken = [module for module in target.modules if target.is_spoken(module)]
+    home = home_modules(spoken, wanted.ir.id)
+    pool = _Pool(wanted, target, home)
+    found = {name: Match(name, key, How.MAPPING) for name, key in mapped.keys.items()}
+    rest = [type_ for name, type_ in wanted.types.items() if name not in mapped.left_out]
+    for find, how in ((pool.by_name, How.NAME), (pool.by_shape, How.SHAPE)):
+        for type_ in rest:
+            name = str(type_.name)
+            if name in found:
+                continue
+            taken = {match.key for match in found.values()}
+            key = find(type_, taken)
+            if key is not None:
+                found[name] = Match(name, key, how)
+    taken = {match.key for match in found.values()}
+    found = {name: replace(m, variants=pool.variants(m, taken)) for name, m in found.items()}
+    return Matching(found, home, mapped.left_out)
+
+
+def home_modules(modules: Collection[str], revision: str) -> frozenset[str]:
+    """The modules whose types are this revision's: those that name it, or else all.
+
+    Modules that name another revision are not among them, unless all do.
+    """
+    own = {module for module in modules if revision_in(module) == revision}
+    if own:
+        return frozenset(own)
+    neutral = {module for module in modules if revision_in(module) is None}
+    return frozenset(neutral or modules)
+
+
+@dataclass(frozen=True, slots=True)
+class _Pool:
+    """The types of a target that can stand for something."""
+
+    wanted: Expected
+    target: Description
+    home: frozenset[str]
+
+    def by_name(self, type_: TypeIR, taken: set[str]) -> str | None:
+        """The best of those with the same name, if it can be what is meant."""
+        names = [str(type_.name), self.wanted.wire_names.get(str(type_.name), "")]
+        exact = self._best(type_, lambda candidate: any(n in candidate.names for n in names))
+        if exact is not None:
+            return exact
+        wanted = {folded(name) for name in names if name}
+        return self._best(type_, lambda c: any(folded(n) in wanted for n in c.names))
+
+    def by_shape(self, type_: TypeIR, taken: set[str]) -> str | None:
+        """The one that has the same constant, members or values, if there is exactly one."""
+        name = str(type_.name)
+        free = [c for c in self._candidates(type_) if c.key not in taken]
+        if name in self._error_data():
+            same = [c for c in free if c.members and self._likeness(type_, c) == 1]
+            return same[0].key if len(same) == 1 else None
+        if name not in self.wanted.senders or name not in self.wanted.wire_names:
+            return None  # nobody needs it, or nobody else gave it a name
+        if name in self.wanted.messages:
+            alike = [c for c in free if self._is_message(name, c)]
+        else:
+            alike = [c for c in free if c.module in self.home and self._is_alike(type_, c)]
+        scores = sorted(((self._score(type_, c), c.key) for c in alike), reverse=True)
+        best = [self.target.types[key] for score, key in scores if score == scores[0][0]]
+        meant = {type_.type or type_.key for type_ in best}  # an alias may be held twice
+        return scores[0][1] if len(meant) == 1 else None
+
+    def variants(self, match: Match, taken: set[str]) -> tuple[str, ...]:
+        """Classes called `<its name>With…` or alike that have all of its members."""
+        best = self.target.types[match.key]
+        wires = {member.wire for member in best.members}
+        return tuple(
+            other.key
+            for other in self.target.types.values()
+            if other.key not in taken
+            and wires
+            and other.module == best.module
+            and not other.generic
+            and other.names[0].startswith(best.names[0])
+            and wires <= {member.wire for member in other.members}
+            and other.constants().keys() <= best.constants().keys()
+        )
+
+    def _best(self, type_: TypeIR, fits: Callable[[TargetType], bool]) -> str | None:
+        found = [c for c in self._candidates(type_) if fits(c) and not self._is_other(type_, c)]
+        return max(found, key=lambda c: (self._score(type_, c), c.key)).key if found else None
+
+    def _candidates(self, type_: TypeIR) -> Iterator[TargetType]:
+        for candidate in self.target.types.values():
+            revision = revision_in(candidate.module)
+            if candidate.generic or revision not in (None, self.wanted.ir.id):
+                continue
+            is_object = candidate.kind == "object"
+            if is_object == isinstance(type_, ObjectIR) or (is_object and self._is_one(type_)):
+                yield candidate
+
+    def _is_one(self, type_: TypeIR) -> bool:
+        """Whether it is another name for one object, which a class may stand for as well."""
+        found = tuple(leaves(Named(str(type_.name)), self.wanted.meaning))
+        return len(found) == 1 and isinstance(found[0], Named)
+
+    def _score(self, type_: TypeIR, candidate: TargetType) -> tuple[bool, float, bool, int]:
+        """How good a candidate is: of this revision's modules, alike, public, near the top."""
+        depth = min((module.count(".") for module in candidate.seen_in), default=99)
+        return (
+            candidate.module in self.home,
+            self._likeness(type_, candidate),
+            bool(candidate.seen_in),
+            -depth,
+        )
+
+    def _likeness(self, type_: TypeIR, candidate: TargetType) -> float:
+        ours, theirs = self._traits(type_), _traits(candidate)
+        return len(ours & theirs) / len(ours | theirs) if ours | theirs else 1.0
+
+    def _traits(self, type_: TypeIR) -> frozenset[object]:
+        if isinstance(type_, ObjectIR):
+            wires = {field.wire for field in type_.fields}
+            return frozenset(wires - (ENVELOPE_MEMBERS if self._message(type_) else set()))
+        return _values(self.wanted.meaning(str(type_.name)))
+
+    def _message(self, type_: TypeIR) -> bool:
+        return str(type_.name) in self.wanted.messages
+
+    def _error_data(self) -> set[str]:
+        """The data of errors: no member of another type leads to them."""
+        return {str(error.data) for error in self.wanted.ir.errors if error.data is not None}
+
+    def _is_message(self, name: str, candidate: TargetType) -> bool:
+        method = self.wanted.messages[name]
+        return candidate.constants().get("method") == frozenset((method,))
+
+    def _is_alike(self, type_: TypeIR, candidate: TargetType) -> bool:
+        common = len(self._traits(type_) & _traits(candidate))
+        return (
+            common >= _FEWEST
+            and self._likeness(type_, candidate) >= _ALIKE
+            and not self._is_other(type_, candidate)
+        )
+
+    def _is_other(self, type_: TypeIR, candidate: TargetType) -> bool:
+        """Whether a candidate is about something else, whatever it is called.
+
+        Its constants are others, or it has members and not one of them is the schema's.
+        """
+        if isinstance(type_, AliasIR) or not isinstance(type_, ObjectIR):
+            return False
+        ours, theirs = self.wanted.constants(str(type_.name)), candidate.constants()
+        told = (ours.keys() & theirs.keys()) - ENVELOPE_MEMBERS
+        if any(not ours[wire] & theirs[wire] for wire in told if wire in ("type", "method")):
+            # A wrong constant in a type that is right otherwise is a finding, not another type.
+            return self._likeness(type_, candidate) < _ALIKE
+        wanted, found = self._traits(type_), _traits(candidate)
+        return bool(wanted) and bool(found) and not wanted & found
+
+
+def _traits(candidate: TargetType) -> frozenset[object]:
+    if candidate.type is not None:
+        return _values(candidate.type)
+    wires = {member.wire for member in candidate.members}
+    return frozenset(wires - ENVELOPE_MEMBERS if "method" in wires else wires)
+
+
+def _values(shape: Shape | None) -> frozenset[object]:
+    return frozenset(shape.values) if isinstance(shape, Literals) else frozenset()

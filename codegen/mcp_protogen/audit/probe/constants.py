@@ -1,0 +1,62 @@
+"""The constants of a target's modules: numbers, texts, and words that it knows."""
+
+import enum
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from types import ModuleType
+from typing import Any, cast
+
+_DEPTH = 3
+
+
+def constants(modules: list[ModuleType]) -> list[dict[str, Any]]:
+    """Numbers and texts under names in capitals, and what has a `code` of its own there."""
+    found: list[dict[str, Any]] = []
+    for module in modules:
+        for name, value in sorted(vars(module).items()):
+            if name.startswith("__") or name != name.upper():
+                continue
+            with suppress(Exception):  # proxies may fail over anything, and are no constants
+                code = _plain(getattr(value, "code", value))
+                if code is not None:
+                    found.append({"name": name, "value": code, "module": module.__name__})
+    return found
+
+
+def words(modules: list[ModuleType], wanted: list[str]) -> list[str]:
+    """Which of the wanted words occur among the modules' constants, tables and enumerations."""
+    found: set[str] = set()
+    for module in modules:
+        for name, value in vars(module).items():
+            if not name.startswith("__"):
+                with suppress(Exception):  # as above
+                    found.update(_texts(value, _DEPTH))
+    return sorted(found & set(wanted))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, enum.Enum):
+        value = value.value
+    if isinstance(value, (str, int)) and not isinstance(value, bool):
+        return value
+    items = _items(value)
+    return sorted(items) if items and all(isinstance(item, str) for item in items) else None
+
+
+def _texts(value: Any, depth: int) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, type) and issubclass(value, enum.Enum):
+        yield from (str(member.value) for member in value)
+    elif depth:
+        for item in _items(value):
+            yield from _texts(item, depth - 1)
+
+
+def _items(value: Any) -> list[Any]:
+    """What a container holds, the keys of a mapping included."""
+    if isinstance(value, Mapping):
+        return [*value.keys(), *value.values()]
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return list(cast("list[Any]", value))
+    return []

@@ -1,0 +1,52 @@
+"""Says in one JSON document which types and constants a target has.
+
+The job: `path` (folders to import from), `modules`, `words` (to look for among its constants).
+"""
+
+import importlib.metadata
+import json
+import os
+import platform
+import sys
+from typing import Any
+
+from .catalogue import Catalogue
+from .constants import constants, words
+from .importing import import_target, spoken_through, take
+
+FORMAT = 1
+
+
+def main(job: dict[str, Any], channel: int) -> None:
+    """Write the description of the target that `job` names to `channel`."""
+    found = import_target(job)
+    document: dict[str, Any] = {"format": FORMAT, "skipped": found.skipped}
+    if found.modules:
+        catalogue = Catalogue(found.modules)
+        through = spoken_through(catalogue.types, found, set(job["words"]))
+        if through:
+            take(through, found)
+            catalogue = Catalogue(found.modules)
+        document |= {
+            "through": through,
+            "name": _name(job["modules"][0]),
+            "python": platform.python_version(),
+            "modules": [module.__name__ for module in found.modules],
+            "types": catalogue.types,
+            "constants": constants(found.modules),
+            "words": words(found.modules, job["words"]),
+            "pydantic": getattr(sys.modules.get("pydantic"), "VERSION", ""),
+        }
+    with os.fdopen(channel, "w", encoding="utf-8") as out:
+        json.dump(document, out, default=repr)
+
+
+def _name(module: str) -> str:
+    """The distribution that a module came in, with its version, or what the module is called."""
+    top = module.split(".")[0]
+    holders = importlib.metadata.packages_distributions().get(top) or [top]
+    try:
+        version = importlib.metadata.version(holders[0])
+    except importlib.metadata.PackageNotFoundError:
+        return module
+    return f"{holders[0]} {version}"

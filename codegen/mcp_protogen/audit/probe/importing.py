@@ -1,0 +1,121 @@
+"""Imports a target: the modules that were asked for, all below them, and those it speaks through.
+
+A framework may have its messages from another package. Then the types of that package are the ones
+that travel, whatever the framework's own classes of the same names are for.
+"""
+
+import importlib
+import pkgutil
+import sys
+import traceback
+from collections.abc import Iterable
+from types import ModuleType
+from typing import Any, NamedTuple
+
+# Importing these does things instead of defining them.
+_NOT_IMPORTED = frozenset({"__main__", "conftest", "setup", "tests", "test", "testing"})
+# One or two messages may be somebody's example; a protocol has more.
+_PROTOCOL = 3
+
+
+class Imported(NamedTuple):
+    """The modules of a target, and what kept others from being imported."""
+
+    modules: list[ModuleType]
+    skipped: list[dict[str, str]]
+
+
+def import_target(job: dict[str, Any]) -> Imported:
+    """Import the modules that `job` names, from its folders first.
+
+    Modules below them that fail are left out and reported; of several asked for, one has to work.
+    """
+    sys.path[:0] = job["path"]
+    found = Imported([], [])
+    take(job["modules"], found)
+    return found
+
+
+def take(names: Iterable[str], found: Imported) -> None:
+    """Import further modules, and all below them."""
+    for name in names:
+        module = _imported(name, found.skipped)
+        if module is not None:
+            _take(module, found)
+
+
+def spoken_through(
+    types: dict[str, dict[str, Any]], found: Imported, methods: set[str]
+) -> list[str]:
+    """The modules of others that hold most of the messages a target refers to; empty for its own.
+
+    `types` are those of a catalogue. A private module stands for the package that it is a part of.
+    """
+    own = {module.__name__ for module in found.modules}
+    held: dict[str, set[str]] = {}
+    for key, entry in types.items():
+        module = key.partition(":")[0]
+        said = methods & _constants(entry, "method")
+        if said:
+            held.setdefault("" if module in own else _public(module), set()).update(said)
+    here = len(held.pop("", ()))
+    return sorted(name for name, said in held.items() if len(said) >= max(_PROTOCOL, here))
+
+
+def _constants(entry: dict[str, Any], wire: str) -> set[str]:
+    types = [member["type"] for member in entry.get("members", ()) if member["wire"] == wire]
+    return {
+        value for type_ in types for value in type_.get("literal", ()) if isinstance(value, str)
+    }
+
+
+def _public(module: str) -> str:
+    parts = module.split(".")
+    while len(parts) > 1 and parts[-1].startswith("_"):
+        parts.pop()
+    return ".".join(parts)
+
+
+def _take(module: ModuleType, found: Imported) -> None:
+    if module in found.modules:
+        return
+    found.modules.append(module)
+    for info in pkgutil.iter_modules(getattr(module, "__path__", ())):
+        if info.name in _NOT_IMPORTED or info.name.startswith("test_"):
+            continue
+        below = _imported(f"{module.__name__}.{info.name}", found.skipped)
+        if below is not None:
+            _take(below, found)
+
+
+def _imported(name: str, skipped: list[dict[str, str]]) -> ModuleType | None:
+    try:
+        return importlib.import_module(name)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # sys.exit at import is one of the things modules do
+        skipped.append({"module": name, "kind": _kind(error, name), "error": last_line(error)})
+        return None
+
+
+def _kind(error: BaseException, name: str) -> str:
+    if isinstance(error, SystemExit):
+        return "exits"
+    if isinstance(error, ModuleNotFoundError) and error.name is not None:
+        wanted = name == error.name or name.startswith(f"{error.name}.")
+        return "not-found" if wanted else "fails"
+    return "fails"
+
+
+def last_line(error: BaseException) -> str:
+    """The last line of the traceback, and where it happened."""
+    text = traceback.format_exception_only(type(error), error)[-1].strip()
+    frames = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if not frame.filename.startswith("<frozen") and frame.filename != importlib.__file__
+    ]
+    where = frames[-1] if frames else None
+    if where is None or where.filename == __file__:
+        return text
+    return f"{text} ({where.filename}, line {where.lineno})"

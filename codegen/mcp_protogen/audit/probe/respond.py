@@ -1,0 +1,75 @@
+"""Answers test vectors with what the target's types do: the responder protocol, format 1.
+
+The job: `path` and `modules` as for describing; `name` for the hello; `written`, what is left out
+of what is written; `types`, the keys for each definition of the schema; `messages`, the keys for
+each `method:kind:sender`; `envelopes`, the keys of the types around messages and results.
+
+Many SDKs have the envelope of JSON-RPC apart from the message inside. An entry that has an
+`envelope` is read in these two steps, and what is written is put together again.
+"""
+
+import json
+import os
+import sys
+from typing import Any, cast
+
+from .catalogue import Catalogue
+from .importing import import_target
+from .readers import NOTHING, Read, Readers
+
+FORMAT = 1
+_ENVELOPE = ("jsonrpc", "id")
+
+
+def main(job: dict[str, Any], channel: int) -> None:
+    """Answer line by line until standard input ends."""
+    found = import_target(job)
+    readers = Readers(Catalogue(found.modules), job["written"])
+    # What could be imported when it was described has to be there.
+    wrong = [entry["error"] for entry in found.skipped if entry["module"] in job["modules"]]
+    with os.fdopen(channel, "w", encoding="utf-8") as out:
+        for line in sys.stdin.buffer:
+            asked = json.loads(line)
+            if "responder" in asked:
+                answer = {"responder": FORMAT, "name": job["name"]}
+                answer |= {"error": wrong[0]} if wrong else {}
+            else:
+                answer = {"id": asked["id"], **_answer(asked, job, readers)}
+            out.write(json.dumps(answer, default=repr) + "\n")
+            out.flush()
+
+
+def _answer(asked: dict[str, Any], job: dict[str, Any], readers: Readers) -> dict[str, Any]:
+    if asked.get("type"):
+        entry = job["types"].get(asked["type"])
+    else:
+        entry = job["messages"].get(f"{asked['method']}:{asked['kind']}:{asked['sender']}")
+    read = None if entry is None else _read(entry, asked["value"], readers)
+    if read is None:
+        return {"verdict": "unknown"}
+    if read.error:
+        return {"verdict": "refused", "error": read.error}
+    return {"verdict": "accepted", **({} if read.value is NOTHING else {"value": read.value})}
+
+
+def _read(entry: dict[str, Any], value: Any, readers: Readers) -> Read | None:
+    keys = tuple(entry["keys"])
+    if not entry["envelope"]:
+        return readers.read(keys, value)
+    around = readers.read(tuple(entry["envelope"]), value)
+    if around is None or around.error:
+        return around
+    if not isinstance(value, dict):
+        return Read("no object")
+    given = cast("dict[str, Any]", value)
+    if entry["inside"]:
+        inside = readers.read(keys, given.get(entry["inside"]))
+    else:
+        inside = readers.read(keys, {k: v for k, v in given.items() if k not in _ENVELOPE})
+    if inside is None or inside.error or inside.value is NOTHING:
+        return inside
+    written: dict[str, Any] = given if around.value is NOTHING else around.value
+    outside: dict[str, Any] = {key: written[key] for key in _ENVELOPE if key in written}
+    if entry["inside"]:
+        return Read("", {**outside, entry["inside"]: inside.value})
+    return Read("", {**outside, **inside.value})

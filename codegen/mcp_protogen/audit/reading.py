@@ -1,0 +1,97 @@
+"""How a target reads the values of a revision, by what was matched."""
+
+from collections.abc import Iterator, Mapping
+
+from mcp_protogen.audit.description import Description
+from mcp_protogen.audit.expected import Expected
+from mcp_protogen.audit.fitting import members_of
+from mcp_protogen.audit.matching import Matching
+from mcp_protogen.audit.shapes import Named, leaves
+from mcp_protogen.audit.target import Entry, Reading
+from mcp_protogen.ir import MethodIR, Role
+
+_OTHER: Mapping[Role, Role] = {"client": "server", "server": "client"}
+_AROUND: Mapping[str, tuple[str, ...]] = {
+    "request": ("JSONRPCRequest",),
+    "notification": ("JSONRPCNotification",),
+    "result": ("JSONRPCResultResponse", "JSONRPCResponse"),
+}
+"""The definition of the envelope of each kind of message; the first that has a match."""
+
+
+def reading_of(
+    wanted: Expected, target: Description, matching: Matching, written: str = "none"
+) -> Reading:
+    """How a target reads the values of a revision, by what was matched."""
+    types: dict[str, Entry] = {}
+    for name, wire_name in wanted.wire_names.items():
+        keys = _keys(name, matching)
+        kind = _kind(name, wanted)
+        if keys and _is_read(name, wanted):
+            apart = bool(kind) and not _has_envelope(target, keys[0])
+            types[wire_name] = Entry(keys, _envelope(kind, matching) if apart else ())
+    messages = {
+        subject: entry
+        for method in wanted.ir.methods
+        if method.kind != "embedded"
+        for subject, entry in _messages(method, target, matching)
+    }
+    return Reading(types, messages, written)
+
+
+def _is_read(name: str, wanted: Expected) -> bool:
+    """Whether values are read as such.
+
+    Those of a base are read as one of its heirs, and the answers to a method as its messages.
+    """
+    if name in wanted.spelled_out and "result" in members_of(name, wanted):
+        return False
+    return name in wanted.senders or wanted.meaning(name) is not None
+
+
+def _kind(name: str, wanted: Expected) -> str:
+    """Request or notification, of a message with its envelope and of a union of some; or empty."""
+    kinds = {
+        str(method.message): method.kind
+        for method in wanted.ir.methods
+        # Only later revisions define messages together with their envelope.
+        if "jsonrpc" in members_of(str(method.message), wanted)
+    }
+    found = {
+        kinds.get(leaf.key, "") if isinstance(leaf, Named) else ""
+        for leaf in leaves(Named(name), wanted.meaning)
+    }
+    kind = found.pop() if len(found) == 1 else ""
+    return kind if kind in _AROUND else ""
+
+
+def _messages(
+    method: MethodIR, target: Description, matching: Matching
+) -> Iterator[tuple[str, Entry]]:
+    keys = _keys(method.message, matching)
+    if keys:
+        around = () if _has_envelope(target, keys[0]) else _envelope(method.kind, matching)
+        for sender in method.senders:
+            yield f"{method.method}:{method.kind}:{sender}", Entry(keys, around)
+    results = tuple(key for name in method.results for key in _keys(name, matching))
+    around = _envelope("result", matching)
+    if method.kind == "request" and results and around:
+        for sender in method.senders:
+            yield f"{method.method}:result:{_OTHER[sender]}", Entry(results, around, "result")
+
+
+def _envelope(kind: str, matching: Matching) -> tuple[str, ...]:
+    return next((keys for name in _AROUND[kind] if (keys := _keys(name, matching))), ())
+
+
+def _has_envelope(target: Description, key: str) -> bool:
+    """Whether a class, or every arm of an alias, has the members of the envelope itself."""
+    arms = leaves(Named(key), target.meaning)
+    keys = [arm.key for arm in arms if isinstance(arm, Named)]
+    return all(any(m.wire == "jsonrpc" for m in target.types[key].members) for key in keys)
+
+
+def _keys(name: str, matching: Matching) -> tuple[str, ...]:
+    """All that stands for a type of the schema."""
+    match = matching.matches.get(name)
+    return (match.key, *match.variants) if match else ()

@@ -1,0 +1,46 @@
+"""The problems with a target that cannot be audited."""
+
+from collections.abc import Sequence
+
+from mcp_protogen.audit.description import Skipped
+from mcp_protogen.problems import Problem, ProblemError
+
+
+def not_importable(name: str, python: str, skipped: Sequence[Skipped]) -> ProblemError:
+    """None of the modules that were asked for can be imported: why the first cannot."""
+    first = skipped[0]
+    if first.kind == "not-found":
+        hint = f"is it installed for {python}? another is named with --python"
+        message = f"there is no module {first.module}"
+        return ProblemError(Problem("target-not-found", message, name, hint=hint))
+    if first.kind == "exits":
+        hint = "importing must not end the process; name a module that only defines types"
+        message = f"importing {first.module} ends the process: {first.error}"
+        return ProblemError(Problem("target-exits", message, name, hint=hint))
+    hint = f"it has to be importable for {python}; another is named with --python"
+    message = f"importing {first.module} fails: {first.error}"
+    return ProblemError(Problem("target-fails", message, name, hint=hint))
+
+
+def nothing_found(name: str, modules: Sequence[str]) -> ProblemError:
+    """The modules hold no types."""
+    message = f"no models, dataclasses or typed dictionaries in {len(modules)} modules"
+    hint = "name the module that holds the protocol's types, such as mcp.types"
+    return ProblemError(Problem("nothing-to-audit", message, name, hint=hint))
+
+
+def hangs(name: str, timeout: float) -> ProblemError:
+    """Importing it does not end."""
+    message = f"it was not imported within {timeout:g} seconds"
+    return ProblemError(
+        Problem("target-hangs", message, name, hint="does it wait for something? see --timeout")
+    )
+
+
+def died(name: str, code: int, said: str) -> ProblemError:
+    """The process ended, by itself or by a signal, before it said what it found."""
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    last = f"; it last said: {lines[-1][:300]}" if lines else ""
+    message = f"its process ended with exit code {code} while it was imported{last}"
+    hint = "import it by hand to see why; an interpreter of Python 3.10 or later is needed"
+    return ProblemError(Problem("target-died", message, name, hint=hint))
