@@ -1,0 +1,176 @@
+"""What a source holds of each revision, beside what the pins say."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from mcp_protogen.canonical import sha256
+from mcp_protogen.problems import Level, Problem, ProblemError, raise_errors
+from mcp_protogen.store.adoption import unsafe
+from mcp_protogen.store.pins import Pin, Pins, Publication
+from mcp_protogen.suggest import did_you_mean
+from mcp_protogen.update.source import Listing, Published, SchemaSource, path_of
+
+DRAFT = "draft"
+"""What the specification calls the revision that is being written."""
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+
+
+class Standing(StrEnum):
+    """How what was found stands to the pins."""
+
+    SAME = "same"
+    """The bytes are those of the pin."""
+    MOVED = "moved"
+    """The pinned file has other bytes now, which were never pinned."""
+    BEHIND = "behind"
+    """The bytes are those of an earlier publication, which the pin has left behind."""
+    NEW = "new"
+    """No pin has this revision."""
+    COPY = "copy"
+    """A draft that nobody has pinned, with the bytes of a revision that is: nothing is drafted."""
+
+    @property
+    def is_news(self) -> bool:
+        """Whether something has moved."""
+        return self in (Standing.MOVED, Standing.BEHIND, Standing.NEW)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A published file that was found, and how it stands.
+
+    `known` is the publication whose bytes these are, if they are known, and `twin` another revision
+    that is pinned to them, if any. `pin` is that of the revision, None for a new one.
+    """
+
+    revision: str
+    path: str
+    standing: Standing
+    published: Published
+    sha256: str
+    source: SchemaSource
+    pin: Pin | None = None
+    known: Publication | None = None
+    twin: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Everything a look at a source gave: candidates by revision, and warnings."""
+
+    candidates: tuple[Candidate, ...]
+    notices: tuple[Problem, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What to look at: these revisions, or all if none is named; never the `ignored` ones."""
+
+    revisions: tuple[str, ...] = ()
+    ignored: tuple[str, ...] = ()
+
+    def has(self, revision: str) -> bool:
+        """Whether this revision is to be looked at."""
+        return revision not in self.ignored and (not self.revisions or revision in self.revisions)
+
+
+def look(source: SchemaSource, pins: Pins, wanted: Wanted) -> Found:
+    """What `source` has of the revisions that are wanted.
+
+    Raises `ProblemError`: `unreadable-source`, `unsafe-name`, `unknown-revision`, `not-published`
+    for a named revision that is pinned and not there, `not-a-source` where there is nothing at all.
+    """
+    raise_errors(problem for revision in wanted.revisions for problem in unsafe(revision))
+    listing = source.listing()
+    paths = _paths(pins, listing, wanted)
+    # The first that cannot be read ends it: behind a server that is down are no other files.
+    reading = ((revision, source.read(path)) for revision, path in paths.items())
+    read = {revision: published for revision, published in reading if published is not None}
+    absent = [revision for revision in paths if revision not in read]
+    raise_errors(_unknown(source, pins, listing, wanted, absent))
+    if not read:
+        raise _nothing(source, paths)
+    candidates = (_candidate(name, paths[name], one, pins, source) for name, one in read.items())
+    notices = (*listing.notices, *_missing(source, pins, absent), *_unseen(source, listing, wanted))
+    return Found(tuple(candidates), notices)
+
+
+def is_draft(revision: str) -> bool:
+    """Whether a revision is none that was released: those are named by their day."""
+    return not _DAY.fullmatch(revision)
+
+
+def _paths(pins: Pins, listing: Listing, wanted: Wanted) -> Mapping[str, str]:
+    """Where to look for what, sorted by revision; pins know their own paths."""
+    pinned = {revision: pin.spec_path for revision, pin in pins.items()}
+    others = {*listing.revisions, *wanted.revisions, *([DRAFT] if listing.incomplete else ())}
+    # A pinned file may have another name here than there: it is not new under that name.
+    new = {name: path for name in others if (path := path_of(name)) not in pinned.values()}
+    every = {**new, **pinned}
+    return {revision: every[revision] for revision in sorted(every) if wanted.has(revision)}
+
+
+def _candidate(
+    revision: str, path: str, published: Published, pins: Pins, source: SchemaSource
+) -> Candidate:
+    digest = sha256(published.content)
+    pin = pins.get(revision)
+    others = [name for name, one in pins.items() if one.published.sha256 == digest]
+    twin = next((name for name in reversed(others) if name != revision), "")
+    known = pin.known(digest) if pin else None
+    if pin is None:
+        standing = Standing.COPY if twin and is_draft(revision) else Standing.NEW
+    elif known is None:
+        standing = Standing.MOVED
+    else:
+        standing = Standing.SAME if known is pin.published else Standing.BEHIND
+    return Candidate(revision, path, standing, published, digest, source, pin, known, twin)
+
+
+def _unknown(
+    source: SchemaSource, pins: Pins, listing: Listing, wanted: Wanted, absent: Sequence[str]
+) -> Iterator[Problem]:
+    """The revisions that were named and are not there."""
+    for revision in wanted.revisions:
+        owner = _owner(revision, pins)
+        if owner is not None and owner != revision:
+            message = f"{path_of(revision)} is what {owner} is pinned to"
+            yield Problem("unknown-revision", message, source.name, hint=f"name {owner}")
+        elif revision in absent and revision in pins:
+            message = f"{revision} is pinned, and there is no {pins[revision].spec_path}"
+            yield Problem("not-published", message, source.name)
+        elif revision in absent:
+            hint = did_you_mean(revision, sorted({*pins, *listing.revisions}))
+            message = f"{revision!r} is neither pinned nor published here"
+            yield Problem("unknown-revision", message, source.name, hint=hint)
+
+
+def _owner(revision: str, pins: Pins) -> str | None:
+    """The pinned revision that has the file of this name."""
+    if revision in pins:
+        return revision
+    return next((name for name in pins if pins[name].spec_path == path_of(revision)), None)
+
+
+def _nothing(source: SchemaSource, paths: Mapping[str, str]) -> ProblemError:
+    looked = ", ".join([*paths.values()][:3]) or path_of("<revision>")
+    message = "no published schema is there"
+    hint = f"looked for {looked}: name what is above the folder schema"
+    return ProblemError(Problem("not-a-source", message, source.name, hint=hint))
+
+
+def _missing(source: SchemaSource, pins: Pins, absent: Sequence[str]) -> Iterator[Problem]:
+    for revision in absent:
+        if revision in pins:
+            message = f"{revision} is pinned, and there is no {pins[revision].spec_path}"
+            yield Problem("not-published", message, source.name, level=Level.WARNING)
+
+
+def _unseen(source: SchemaSource, listing: Listing, wanted: Wanted) -> Iterator[Problem]:
+    """What could not be looked for, said plainly."""
+    if listing.incomplete and not wanted.revisions:
+        message = f"new revisions could not be looked for: {listing.incomplete}"
+        hint = "name one to look for it, or name a clone of the specification with --source"
+        yield Problem("not-looked-for", message, source.name, hint=hint, level=Level.WARNING)

@@ -1,0 +1,116 @@
+"""Which generated packages rest on a pin, by their locks."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from mcp_protogen.output.lock import LOCK_NAME, Lock, read_lock
+from mcp_protogen.output.package import RevisionInputs
+from mcp_protogen.output.search import folders_with_locks
+from mcp_protogen.problems import Level, Problem, ProblemError
+from mcp_protogen.store.pins import Pins
+from mcp_protogen.update.findings import Finding
+
+_PINNED = "pinned"
+
+
+class Basis(StrEnum):
+    """What a revision of a package was made from."""
+
+    PIN = "pin"
+    """The publication that is pinned now."""
+    EARLIER = "earlier"
+    """A publication that was pinned before."""
+    FOUND = "found"
+    """The very bytes that were found."""
+    OWN_FILE = "own-file"
+    """A file that was handed over with --schema."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dependent:
+    """A revision of a package that a finding is about.
+
+    `source` is the name of the file that was handed over, "pinned" where none was.
+    """
+
+    folder: str
+    revision: str
+    basis: Basis
+    source: str
+
+    @property
+    def would_change(self) -> bool:
+        """Whether accepting makes the package out of date."""
+        return self.source == _PINNED and self.basis is not Basis.FOUND
+
+
+@dataclass(frozen=True, slots=True)
+class Packages:
+    """The packages that were found, with warnings about those that cannot be read."""
+
+    locks: tuple[tuple[str, Lock], ...]
+    notices: tuple[Problem, ...] = ()
+
+
+def packages_in(folders: Sequence[Path]) -> Packages:
+    """The packages in these folders; raises `ProblemError` where one of them holds none."""
+    locks: list[tuple[str, Lock]] = []
+    problems: list[Problem] = []
+    for folder in folders:
+        try:
+            lock = read_lock(folder)
+        except ProblemError as error:
+            problems += error.problems
+            continue
+        if lock is None:
+            hint = f"name the folder that has {LOCK_NAME} in it"
+            problems.append(
+                Problem("no-lock", "no generated package is here", str(folder), hint=hint)
+            )
+        else:
+            locks.append((str(folder), lock))
+    if problems:
+        raise ProblemError(*problems)
+    return Packages(tuple(locks))
+
+
+def packages_below(folder: Path) -> Packages:
+    """All packages in or below a folder, as far as their locks can be read."""
+    locks: list[tuple[str, Lock]] = []
+    notices: list[Problem] = []
+    for found in folders_with_locks(folder):
+        try:
+            lock = read_lock(found)
+        except ProblemError as error:
+            notices += [_warning(problem) for problem in error.problems]
+            continue
+        if lock is not None:
+            locks.append((str(found), lock))
+    return Packages(tuple(locks), tuple(notices))
+
+
+def dependents(finding: Finding, packages: Packages, pins: Pins) -> tuple[Dependent, ...]:
+    """The packages that have the revision of a finding, and what they have it from."""
+    revision = finding.candidate.revision
+    return tuple(
+        Dependent(folder, revision, _basis(finding, inputs, pins), inputs.source)
+        for folder, lock in packages.locks
+        if (inputs := lock.inputs.revisions.get(revision)) is not None
+    )
+
+
+def _basis(finding: Finding, inputs: RevisionInputs, pins: Pins) -> Basis:
+    pin = pins.get(finding.candidate.revision)
+    if inputs.published == finding.candidate.sha256:
+        return Basis.FOUND
+    if inputs.source != _PINNED:
+        return Basis.OWN_FILE
+    return Basis.PIN if pin and inputs.published == pin.published.sha256 else Basis.EARLIER
+
+
+def _warning(problem: Problem) -> Problem:
+    return Problem(
+        problem.code, problem.message, problem.place, problem.pointer, problem.hint, Level.WARNING
+    )

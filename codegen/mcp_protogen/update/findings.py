@@ -1,0 +1,114 @@
+"""What it means that a published file has moved, or that there is a new one."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from mcp_protogen.canonical import parse_json
+from mcp_protogen.compare.change import Comparison
+from mcp_protogen.config import GivenFile
+from mcp_protogen.problems import Problem, ProblemError
+from mcp_protogen.store import metacheck, patches
+from mcp_protogen.store.ledger import PatchFit, mended
+from mcp_protogen.store.pins import nearest_revision, read_snapshot
+from mcp_protogen.store.snapshot import differences, snapshot_of
+from mcp_protogen.update.candidates import Candidate
+from mcp_protogen.update.undecided import Judgements, Undecided, undecided
+
+_SHORT = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A candidate and what is to be known before it is accepted.
+
+    `basis` is the pinned revision it is compared with: itself, or the nearest one for a new
+    revision. `pointers` are the places in the snapshot that differ from that of the basis, none
+    where only prose does. `comparison` is None where no meaning could be read off the file;
+    `undecided.wrong` then says why. `patches` are those of the basis: a new revision may well
+    repeat a mistake that has been mended there.
+    """
+
+    candidate: Candidate
+    basis: str
+    pointers: tuple[str, ...]
+    comparison: Comparison | None
+    patches: tuple[PatchFit, ...]
+    undecided: Undecided
+
+    @property
+    def only_prose(self) -> bool:
+        """Whether nothing but descriptions and the like differs."""
+        return not self.pointers
+
+
+def examine(candidate: Candidate, known: Judgements) -> Finding:
+    """Everything about one candidate; raises `ProblemError` when its bytes are no schema."""
+    place = place_of(candidate)
+    structure = snapshot_of(parse_json(candidate.published.content, place), place)
+    metacheck.check(structure, place)
+    basis = _basis(candidate, known)
+    snapshot = read_snapshot(basis, known.folder)
+    pointers = tuple(differences(parse_json(snapshot, basis), structure))
+    open_questions = undecided(candidate.revision, structure, known)
+    comparison, wrong = _compared(candidate, basis, snapshot if pointers else b"")
+    ledger = patches.ledger_of(known.meaning, basis)
+    return Finding(
+        candidate,
+        basis,
+        pointers,
+        comparison,
+        mended(structure, ledger, f"schema/{basis}/patches.json").fits,
+        replace(open_questions, wrong=_once(open_questions.wrong, wrong)),
+    )
+
+
+def place_of(candidate: Candidate) -> str:
+    """What problems call the file of a candidate."""
+    return f"{candidate.source.name.rstrip('/')}/{candidate.path}"
+
+
+def _basis(candidate: Candidate, known: Judgements) -> str:
+    if candidate.pin is not None:
+        return candidate.revision
+    nearest = nearest_revision(candidate.revision, known.pins)
+    if nearest is None:
+        message = "there is no pinned revision that it could be compared with"
+        raise ProblemError(Problem("bad-pins", message, str(known.folder)))
+    return nearest
+
+
+def _compared(
+    candidate: Candidate, basis: str, snapshot: bytes
+) -> tuple[Comparison | None, tuple[Problem, ...]]:
+    """Both as published: what patches of ours mend is a difference of theirs all the same.
+
+    Without a snapshot nothing but prose differs, and there is nothing to compare.
+    """
+    before = f"{basis} as pinned"
+    after = f"{candidate.revision} as found, {candidate.sha256[:_SHORT]}"
+    if not snapshot:
+        return Comparison(before, after, ()), ()
+    from mcp_protogen.compare.engine import compare_sides
+    from mcp_protogen.compare.sides import given_side
+
+    pinned = GivenFile(f"schema/{basis}/schema.json", snapshot)
+    published = GivenFile(place_of(candidate), candidate.published.content)
+    try:
+        comparison = compare_sides(
+            given_side(basis, pinned, title=before, as_published=True),
+            given_side(candidate.revision, published, title=after, as_published=True),
+        )
+    except ProblemError as error:
+        return None, error.problems
+    # What both sides would note is in `undecided` and `patches` as well.
+    return replace(comparison, notes=()), ()
+
+
+def _once(*groups: tuple[Problem, ...]) -> tuple[Problem, ...]:
+    """Each problem once, whatever file it was found in: both tries meet the same ones."""
+    seen: Mapping[tuple[str, str, str], Problem] = {
+        (problem.code, problem.message, problem.pointer): problem
+        for group in reversed(groups)
+        for problem in group
+    }
+    return tuple(seen.values())

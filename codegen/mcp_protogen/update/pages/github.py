@@ -1,0 +1,71 @@
+"""An outcome as annotations of GitHub Actions, and a summary for the log."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from mcp_protogen.compare.pages import PageFormat
+from mcp_protogen.compare.pages import render as render_comparison
+from mcp_protogen.compare.pages.harmless import one_line
+from mcp_protogen.compare.pages.workflow_commands import annotation, problem_annotation
+from mcp_protogen.problems import Problem
+from mcp_protogen.update.candidates import Standing
+from mcp_protogen.update.pages import words
+from mcp_protogen.update.updating import News, Outcome
+
+_TITLES = {
+    Standing.MOVED: "schema moved",
+    Standing.BEHIND: "schema behind its pin",
+    Standing.NEW: "new schema",
+}
+
+
+def render(outcome: Outcome) -> str:
+    """An annotation for each finding, what it asks for, and each change."""
+    return "".join(f"{line}\n" for line in _lines(outcome))
+
+
+def _lines(outcome: Outcome) -> Iterator[str]:
+    # A page shows ten annotations of each level and step, so that what matters most goes first.
+    if outcome.accepted is None:
+        yield from (_headline(outcome, news) for news in outcome.news)
+    yield from map(_problem, outcome.notices)
+    for news in outcome.news:
+        yield from _details(news)
+    yield one_line(words.summary(outcome))
+
+
+def _headline(outcome: Outcome, news: News) -> str:
+    finding = news.finding
+    message = (
+        f"{words.headline(finding)}: {words.changes(finding)}."
+        f" To accept: {words.command(outcome, finding)}"
+    )
+    title = _TITLES.get(finding.candidate.standing, "schema")
+    return annotation("warning", title, one_line(message))
+
+
+def _details(news: News) -> Iterator[str]:
+    finding = news.finding
+    for patch, advice in words.advice(finding):
+        message = f"{patch.pointer}: {advice}"
+        file = patch.place.partition("#")[0]
+        yield annotation("warning", f"patch {patch.fit}", one_line(message), one_line(file))
+    yield from map(_problem, (*finding.undecided.wrong, *finding.undecided.open))
+    for package in news.packages:
+        if package.would_change:
+            message = f"{package.folder}: {words.effect(package, finding)}"
+            yield annotation("notice", "package to generate again", one_line(message))
+    if finding.comparison is not None:
+        yield from render_comparison(PageFormat.GITHUB, finding.comparison).splitlines()
+
+
+def _problem(problem: Problem) -> str:
+    return problem_annotation(
+        replace(
+            problem,
+            message=one_line(problem.message),
+            place=one_line(problem.place),
+            pointer=one_line(problem.pointer),
+            hint=one_line(problem.hint),
+        )
+    )

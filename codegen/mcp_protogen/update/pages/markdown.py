@@ -1,0 +1,79 @@
+"""An outcome in Markdown, as the text of an issue or a pull request."""
+
+from collections.abc import Iterator, Sequence
+
+from mcp_protogen.compare.pages import PageFormat
+from mcp_protogen.compare.pages import markdown as comparison_page
+from mcp_protogen.compare.pages import render as render_comparison
+from mcp_protogen.compare.pages.harmless import one_line
+from mcp_protogen.update.findings import Finding
+from mcp_protogen.update.pages import words
+from mcp_protogen.update.updating import News, Outcome
+
+
+def render(outcome: Outcome) -> str:
+    """The summary, and a section for each finding."""
+    return "".join(f"{line}\n" for line in _lines(outcome))
+
+
+def _lines(outcome: Outcome) -> Iterator[str]:
+    yield f"{_prose(words.summary(outcome))}."
+    for notice in outcome.notices:
+        yield ""
+        yield f"> {_prose(words.problem(notice))}"
+    for news in outcome.news:
+        yield ""
+        yield from _section(outcome, news)
+
+
+def _section(outcome: Outcome, news: News) -> Iterator[str]:
+    finding = news.finding
+    yield f"# {_prose(words.headline(finding))}"
+    yield ""
+    yield f"- pinned: {_prose(words.pinned(finding))}"
+    yield f"- found: {_prose(words.found(finding.candidate))}"
+    yield f"- changes: {_prose(words.changes(finding))}"
+    yield f"- sha256: {_code(finding.candidate.sha256)}"
+    if outcome.accepted is None:
+        yield f"- to accept: {_code(words.command(outcome, finding))}"
+    if finding.comparison is not None and finding.comparison.changes:
+        yield ""
+        yield render_comparison(PageFormat.MARKDOWN, finding.comparison).rstrip("\n")
+    yield from _settling(finding)
+    if news.packages:
+        lines = [
+            f"{_code(one.folder)}: {_prose(words.effect(one, finding))}" for one in news.packages
+        ]
+        yield from _list("Packages", lines)
+
+
+def _settling(finding: Finding) -> Iterator[str]:
+    if finding.patches:
+        advice = [
+            f"{_code(one.place)}, {_code(one.pointer)}: {_prose(text)}"
+            for one, text in words.advice(finding)
+        ]
+        yield from _list(f"Patches: {words.patches(finding)}", advice)
+    if finding.undecided.wrong:
+        wrong = [_prose(words.problem(one)) for one in finding.undecided.wrong]
+        yield from _list("It cannot be generated from as it is", wrong)
+    if finding.undecided.open:
+        undecided = [_prose(words.problem(one)) for one in finding.undecided.open]
+        yield from _list("To decide", undecided)
+
+
+def _list(heading: str, texts: Sequence[str]) -> Iterator[str]:
+    yield ""
+    yield f"## {heading}"
+    yield ""
+    yield from (f"- {text}" for text in texts[: words.MOST_SHOWN])
+    if len(texts) > words.MOST_SHOWN:
+        yield f"- and {len(texts) - words.MOST_SHOWN} more"
+
+
+def _prose(text: str) -> str:
+    return comparison_page.prose(one_line(text))
+
+
+def _code(text: str) -> str:
+    return comparison_page.code(one_line(text))

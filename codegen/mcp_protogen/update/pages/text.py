@@ -1,0 +1,85 @@
+"""An outcome as text for a terminal: each finding with its changes, and then what it asks for."""
+
+from collections.abc import Iterator, Sequence
+
+from mcp_protogen.compare.pages import PageFormat
+from mcp_protogen.compare.pages import render as render_comparison
+from mcp_protogen.compare.pages.harmless import one_line
+from mcp_protogen.update.findings import Finding
+from mcp_protogen.update.pages import words
+from mcp_protogen.update.updating import News, Outcome
+
+_BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
+
+
+def render(outcome: Outcome, *, colour: bool) -> str:
+    """The outcome as lines, with the summary at the end, or before what is left to do."""
+    return "".join(f"{line}\n" for line in _lines(outcome, colour))
+
+
+def _lines(outcome: Outcome, colour: bool) -> Iterator[str]:
+    summary = one_line(words.summary(outcome))
+    if outcome.accepted is not None:
+        yield summary
+        for news in outcome.news:
+            yield from _left(news)
+        return
+    for news in outcome.news:
+        yield from _shown(outcome, news, colour)
+    yield summary
+
+
+def _shown(outcome: Outcome, news: News, colour: bool) -> Iterator[str]:
+    finding = news.finding
+    yield _bold(one_line(words.headline(finding)), colour)
+    yield f"  pinned   {one_line(words.pinned(finding))}"
+    yield f"  found    {one_line(words.found(finding.candidate))}"
+    yield f"  changes  {one_line(words.changes(finding))}"
+    yield ""
+    if finding.comparison is not None and finding.comparison.changes:
+        page = render_comparison(PageFormat.TEXT, finding.comparison, colour=colour)
+        yield from (f"  {line}".rstrip() for line in page.splitlines())
+        yield ""
+    yield from _settling(finding)
+    yield from _packages(news)
+    yield f"  to accept: {one_line(words.command(outcome, finding))}"
+    yield ""
+
+
+def _left(news: News) -> Iterator[str]:
+    """What there is to do after a pin has moved."""
+    yield from _settling(news.finding)
+    yield from _packages(news)
+
+
+def _settling(finding: Finding) -> Iterator[str]:
+    if finding.patches:
+        yield f"  patches: {words.patches(finding)}"
+        advice = words.advice(finding)
+        yield from _list([f"{one.place}, {one.pointer}: {text}" for one, text in advice])
+    if finding.undecided.wrong:
+        yield "  it cannot be generated from as it is:"
+        yield from _list([words.problem(one) for one in finding.undecided.wrong])
+    if finding.undecided.open:
+        number = words.counted(len(finding.undecided.open), "thing")
+        yield f"  {number} to decide:"
+        yield from _list([words.problem(one) for one in finding.undecided.open])
+
+
+def _packages(news: News) -> Iterator[str]:
+    if news.packages:
+        yield "  packages:"
+        yield from _list(
+            [f"{one.folder}: {words.effect(one, news.finding)}" for one in news.packages]
+        )
+
+
+def _list(texts: Sequence[str]) -> Iterator[str]:
+    for text in texts[: words.MOST_SHOWN]:
+        yield f"    {one_line(text)}"
+    if len(texts) > words.MOST_SHOWN:
+        yield f"    and {len(texts) - words.MOST_SHOWN} more (--format json has them all)"
+
+
+def _bold(text: str, colour: bool) -> str:
+    return f"{_BOLD}{text}{_PLAIN}" if colour else text

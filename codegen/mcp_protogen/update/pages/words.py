@@ -1,0 +1,163 @@
+"""What all pages say in the same words. Nothing is escaped here: each page does that itself."""
+
+from collections.abc import Sequence
+from shlex import quote
+
+from mcp_protogen.compare.pages.ranking import summary as change_summary
+from mcp_protogen.problems import Problem
+from mcp_protogen.store.ledger import Fit, PatchFit
+from mcp_protogen.store.pins import Publication
+from mcp_protogen.update.candidates import Candidate, Standing, is_draft
+from mcp_protogen.update.dependents import Basis, Dependent
+from mcp_protogen.update.findings import Finding
+from mcp_protogen.update.updating import Outcome
+
+SHORT = 12
+MOST_SHOWN = 20
+"""A long list is cut here in pages that people read; the JSON has all of it."""
+
+_OWN = {
+    Fit.DONE: "upstream fixed this: drop the entry",
+    Fit.STALE: "something else is there now: write the entry anew, or drop it",
+}
+_OF_ANOTHER = {
+    Fit.FITS: "the same mistake is there: copy the entry",
+    Fit.STALE: "something else is there: see whether it needs an entry",
+}
+
+
+def summary(outcome: Outcome) -> str:
+    """The whole outcome in a line."""
+    if outcome.accepted is not None:
+        candidate = outcome.news[0].finding.candidate
+        return f"{candidate.revision} is pinned to {candidate.sha256[:SHORT]}"
+    looked = counted(len(outcome.candidates), "revision")
+    if not outcome.news:
+        return f"nothing has moved: {looked} at {where(outcome)}"
+    names = ", ".join(news.finding.candidate.revision for news in outcome.news)
+    return f"something has moved: {len(outcome.news)} of {looked} at {where(outcome)}: {names}"
+
+
+def where(outcome: Outcome) -> str:
+    """The source, and its commit where it is known."""
+    commit = outcome.source.commit
+    return f"{outcome.source.name} at {commit[:SHORT]}" if commit else outcome.source.name
+
+
+def headline(finding: Finding) -> str:
+    """What has happened to a revision, in a few words."""
+    candidate = finding.candidate
+    if candidate.standing is Standing.NEW or candidate.standing is Standing.COPY:
+        text = f"{candidate.revision} is {'not pinned' if is_draft(candidate.revision) else 'new'}"
+        return f"{text}; it is the file of {candidate.twin}" if candidate.twin else text
+    if candidate.standing is Standing.BEHIND:
+        return f"{candidate.revision} is an earlier publication there"
+    if candidate.twin:
+        return f"{candidate.revision} has moved to the file of {candidate.twin}"
+    return f"{candidate.revision} has moved"
+
+
+def pinned(finding: Finding) -> str:
+    """What the pin stands for."""
+    pin = finding.candidate.pin
+    if pin is None:
+        return f"nothing yet; it is compared with {finding.basis}"
+    return _publication(pin.published)
+
+
+def found(candidate: Candidate) -> str:
+    """What was found instead."""
+    if candidate.known is not None:
+        note = f" ({candidate.known.note})" if candidate.known.note else ""
+        date = candidate.known.date or "an unknown date"
+        return f"{candidate.sha256[:SHORT]}, which is the publication of {date}{note}"
+    published = candidate.published
+    return _publication(Publication(candidate.sha256, published.commit, published.date))
+
+
+def changes(finding: Finding) -> str:
+    """How much differs from the revision that it is compared with."""
+    if finding.only_prose:
+        return "only in prose, such as descriptions; the structure is the same"
+    places = f"the structure differs in {counted(len(finding.pointers), 'place')}"
+    if finding.comparison is None:
+        return f"{places}; what that means could not be worked out"
+    if not finding.comparison.changes:
+        return f"{places}, none of which changes what may be sent: {listed(finding.pointers)}"
+    return f"{change_summary(finding.comparison, None)}; {places}"
+
+
+def patches(finding: Finding) -> str:
+    """How the ledger stands, in a line."""
+    words = _FITS_OF_ANOTHER if finding.candidate.pin is None else _FITS
+    numbers = [(sum(one.fit is fit for one in finding.patches), word) for fit, word in words]
+    return ", ".join(f"{number} {word}" for number, word in numbers if number)
+
+
+def advice(finding: Finding) -> tuple[tuple[PatchFit, str], ...]:
+    """The entries of the ledger that ask for something, and what."""
+    texts = _OF_ANOTHER if finding.candidate.pin is None else _OWN
+    return tuple((one, texts[one.fit]) for one in finding.patches if one.fit in texts)
+
+
+def effect(dependent: Dependent, finding: Finding) -> str:
+    """What becomes of a package when this is accepted."""
+    if dependent.basis is Basis.FOUND:
+        return "made from the very file that was found; it stays as it is"
+    if dependent.basis is Basis.OWN_FILE:
+        return f"made from a file of its own, {dependent.source}; it stays as it is"
+    made = "made from what is pinned"
+    if dependent.basis is Basis.EARLIER:
+        made = "made from an earlier publication, and out of date already"
+    change = "its lock changes" if finding.only_prose else "its code may change"
+    return f"{made}; {change} when it is generated again"
+
+
+def command(outcome: Outcome, finding: Finding) -> str:
+    """What to type, after the same look, to accept a finding."""
+    asked = outcome.asked
+    said = {
+        "--source": asked.source and outcome.source.name,  # without a password in a URL
+        "--ref": asked.ref,
+        "--cache": asked.cache,
+        "--schema-folder": asked.folder,
+        "--accept": finding.candidate.sha256[:SHORT],
+    }
+    options = [f"{option} {quote(str(value))}" for option, value in said.items() if value]
+    return " ".join(["mcp-gen update", finding.candidate.revision, *options])
+
+
+def problem(one: Problem) -> str:
+    """A problem in one line."""
+    place = one.place + (f"#{one.pointer}" if one.pointer else "")
+    hint = f" ({one.hint})" if one.hint else ""
+    return f"{place + ': ' if place else ''}{one.message}{hint}"
+
+
+def listed(texts: Sequence[str]) -> str:
+    """Texts in a line, cut where there are many."""
+    more = f" and {len(texts) - MOST_SHOWN} more" if len(texts) > MOST_SHOWN else ""
+    return ", ".join(texts[:MOST_SHOWN]) + more
+
+
+def counted(number: int, noun: str) -> str:
+    """A number and what it counts."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+_FITS = (
+    (Fit.FITS, "still needed"),
+    (Fit.DONE, "fixed upstream"),
+    (Fit.STALE, "to write anew"),
+)
+_FITS_OF_ANOTHER = (
+    (Fit.FITS, "needed here as well"),
+    (Fit.DONE, "not needed here"),
+    (Fit.STALE, "to look at"),
+)
+
+
+def _publication(one: Publication) -> str:
+    date = f", published {one.date}" if one.date else ""
+    commit = f" in commit {one.spec_commit[:SHORT]}" if one.spec_commit else ""
+    return f"{one.sha256[:SHORT]}{date}{commit}"

@@ -1,0 +1,103 @@
+"""What nobody has decided yet about a schema that was found: facts, and rules of translation.
+
+Tries what generation would do, up to the point where it would write: the schema is derived with
+the patches that fit, and translated from and to its neighbours among the pinned revisions.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mcp_protogen.canonical import parse_json
+from mcp_protogen.config import Options
+from mcp_protogen.derive.revision import Source, derive_revision
+from mcp_protogen.ir import RevisionIR
+from mcp_protogen.problems import Problem, ProblemError
+from mcp_protogen.resources import schema_folder
+from mcp_protogen.store import descriptions, facts, patches
+from mcp_protogen.store.ledger import mended
+from mcp_protogen.store.pins import Pins, read_snapshot
+from mcp_protogen.store.rules import between
+from mcp_protogen.store.sources import inherited_notice
+from mcp_protogen.translate.tables import pair_tables
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Judgements:
+    """The pins, and the folder of the facts, patches and rules that go with them."""
+
+    pins: Pins
+    folder: Path
+
+    @property
+    def meaning(self) -> Path:
+        """Where facts are: a folder that holds pins and snapshots only has those of ours."""
+        has_facts = (self.folder / "descriptions.json").is_file()
+        return self.folder if has_facts else schema_folder()
+
+
+@dataclass(frozen=True, slots=True)
+class Undecided:
+    """`open` is what somebody has to decide, `wrong` what stops generation altogether."""
+
+    open: tuple[Problem, ...] = ()
+    wrong: tuple[Problem, ...] = ()
+
+
+def undecided(revision: str, structure: Json, known: Judgements) -> Undecided:
+    """What is open about a published file of a revision, whose snapshot is `structure`."""
+    try:
+        source = _source(revision, structure, known)
+        derived = derive_revision(source)
+    except ProblemError as error:
+        return Undecided(wrong=error.problems)
+    notice = inherited_notice(source)
+    found = (*([notice] if notice else []), *derived.warnings)
+    return Undecided((*found, *_rules(derived.ir, known)))
+
+
+def _source(revision: str, structure: Json, known: Judgements) -> Source:
+    folder = known.meaning
+    place = f"schema/{revision}/patches.json"
+    patched = mended(structure, patches.ledger_of(folder, revision), place)
+    return Source(
+        schema=patched.schema,
+        ledger=(),
+        facts=facts.holding(folder, revision),
+        descriptions=descriptions.load(folder / "descriptions.json", revision),
+        place=f"schema/{revision}/schema.json",
+        ledger_place=place,
+        facts_place=f"schema/{revision}/facts.json",
+    )
+
+
+def _rules(found: RevisionIR, known: Judgements) -> tuple[Problem, ...]:
+    """The differences from the revision before it, and to the one after it, that have no rule."""
+    problems: list[Problem] = []
+    for neighbour in _neighbours(found.id, known.pins):
+        try:
+            other = _pinned(neighbour, known)
+            older, newer = (other, found) if neighbour < found.id else (found, other)
+            options = Options(revisions=(older.id, newer.id))
+            pair_tables(older, newer, between(known.meaning, older.id, newer.id, options))
+        except ProblemError as error:
+            problems += error.problems
+    return tuple(problems)
+
+
+def _neighbours(revision: str, pins: Pins) -> Iterator[str]:
+    before = [name for name in pins if name < revision]
+    after = [name for name in pins if name > revision]
+    if before:
+        yield max(before)
+    if after:
+        yield min(after)
+
+
+def _pinned(revision: str, known: Judgements) -> RevisionIR:
+    place = f"schema/{revision}/schema.json"
+    structure: Json = parse_json(read_snapshot(revision, known.folder), place)
+    return derive_revision(_source(revision, structure, known)).ir

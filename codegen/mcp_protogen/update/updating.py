@@ -1,0 +1,126 @@
+"""One look at a source from beginning to end: what moved, what it means, and what to accept."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from mcp_protogen.problems import Problem, ProblemError
+from mcp_protogen.resources import schema_folder
+from mcp_protogen.store.pins import Pin, Pins, load_pins
+from mcp_protogen.update.accepting import accept, chosen
+from mcp_protogen.update.candidates import Candidate, Found, Wanted, look
+from mcp_protogen.update.dependents import (
+    Dependent,
+    Packages,
+    dependents,
+    packages_below,
+    packages_in,
+)
+from mcp_protogen.update.findings import Finding, examine
+from mcp_protogen.update.opening import open_source
+from mcp_protogen.update.source import SchemaSource
+from mcp_protogen.update.undecided import Judgements
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the user asked for; None and empty where nothing was said."""
+
+    wanted: Wanted = field(default_factory=Wanted)
+    source: str | None = None
+    ref: str | None = None
+    accept: str | None = None
+    note: str = ""
+    packages: tuple[Path, ...] = ()
+    cache: Path | None = None
+    folder: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """A finding, and the packages it is about."""
+
+    finding: Finding
+    packages: tuple[Dependent, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a look has found; `accepted` is the pin as it is now, if one was moved."""
+
+    asked: Asked
+    source: SchemaSource
+    candidates: tuple[Candidate, ...]
+    news: tuple[News, ...]
+    notices: tuple[Problem, ...] = ()
+    accepted: Pin | None = None
+
+
+def update(asked: Asked) -> Outcome:
+    """Look, and accept what is to be accepted; nothing else is written.
+
+    With something to accept only that is news: it is about what is left to do. Raises
+    `ProblemError` with everything that stood in the way, and then has changed nothing.
+    """
+    if asked.cache is not None and asked.cache.exists() and not asked.cache.is_dir():
+        message = "the cache has to be a folder"
+        raise ProblemError(Problem("bad-cache", message, str(asked.cache)))
+    folder = asked.folder or schema_folder()
+    pins = load_pins(folder)
+    named = packages_in(asked.packages)
+    source = open_source(_wherever(asked, pins, folder), asked.ref, asked.cache)
+    found = _look(source, pins, asked)
+    if asked.accept is None:
+        concerned = [one for one in found.candidates if one.standing.is_news]
+    else:
+        concerned = [chosen(found.candidates, asked.accept)]
+    # A large tree takes long to search, and whatever is in it, nothing follows from no news.
+    packages = named if asked.packages or not concerned else packages_below(Path())
+    news = _news(concerned, Judgements(pins, folder), packages)
+    pin = None if asked.accept is None else accept(concerned[0], asked.note, folder)
+    notices = (*found.notices, *packages.notices)
+    return Outcome(asked, source, found.candidates, news, notices, pin)
+
+
+def _look(source: SchemaSource, pins: Pins, asked: Asked) -> Found:
+    try:
+        return look(source, pins, asked.wanted)
+    except ProblemError as error:
+        if asked.source is not None or error.problems[0].hint:
+            raise
+        hint = "without a way there, name a clone of the specification with --source"
+        raise ProblemError(*(replace(one, hint=hint) for one in error.problems)) from error
+
+
+def _news(
+    candidates: Sequence[Candidate], known: Judgements, packages: Packages
+) -> tuple[News, ...]:
+    """What is to be known of each, or all that is wrong with any of them."""
+    news: list[News] = []
+    problems: list[Problem] = []
+    for candidate in candidates:
+        try:
+            finding = examine(candidate, known)
+        except ProblemError as error:
+            problems += error.problems
+            continue
+        news.append(News(finding, dependents(finding, packages, known.pins)))
+    if problems:
+        raise ProblemError(*problems)
+    return tuple(news)
+
+
+def _wherever(asked: Asked, pins: Pins, folder: Path) -> str:
+    """The source that was named, or the repository that all pins come from."""
+    if asked.source == "":
+        raise ProblemError(Problem("not-a-source", "--source is empty", "--source"))
+    if asked.source is not None:
+        return asked.source
+    repositories = sorted({pin.repository for pin in pins.values()})
+    if len(repositories) == 1:
+        return repositories[0]
+    message = f"the pins come from {len(repositories)} repositories"
+    hint = f"name one with --source, and its revisions: {', '.join(repositories)}"
+    if not repositories:
+        hint = "name one with --source"
+    raise ProblemError(Problem("ambiguous-source", message, str(folder), hint=hint))
