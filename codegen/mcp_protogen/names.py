@@ -47,11 +47,12 @@ class UnsafeName(ValueError):
 
 # What the bases of generated stubs define; a method of that name would replace it.
 _RESERVED_STEMS = frozenset(
-    {"adopt", "again", "answer", "ask", "asker", "asking", "begun", "bound", "capabilities"}
+    {"adopt", "again", "answer", "answered", "ask", "asker", "asking", "begun", "bound"}
+    | {"capabilities"}
     | {"client_capabilities", "client_info", "close_stream", "declaration", "endpoint", "handled"}
     | {"identity", "in_rounds", "info", "inputs", "instructions", "log", "notify", "once"}
     | {"principal", "progress", "raw", "request", "request_id", "revision", "rounds"}
-    | {"server_capabilities", "server_info", "verdict"}
+    | {"server_capabilities", "server_info", "unused", "verdict"}
 )
 
 # ASCII only: Python folds other letters (NFKC), so two different wire names could meet.

@@ -82,6 +82,24 @@ if TYPE_CHECKING:
     from ._runtime.serve import (
         serve as serve,
     )
+    from ._runtime.toolkit.checked import (
+        CheckedResults as CheckedResults,
+    )
+    from ._runtime.toolkit.failures import (
+        ResourceNotFound as ResourceNotFound,
+        ToolError as ToolError,
+    )
+    from ._runtime.toolkit.marks import (
+        prompt as prompt,
+        resource as resource,
+        tool as tool,
+    )
+    from ._runtime.toolkit.toolkit import (
+        Toolkit as Toolkit,
+    )
+    from ._runtime.toolkit.uri_templates import (
+        UriTemplate as UriTemplate,
+    )
     from ._runtime.translation.losses import (
         Loss as Loss,
         Translated as Translated,
@@ -113,6 +131,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Authentication",
     "Bridge",
+    "CheckedResults",
     "Disconnected",
     "EventStore",
     "HttpApp",
@@ -140,12 +159,16 @@ __all__ = [
     "Received",
     "RemoteError",
     "RequestTimeout",
+    "ResourceNotFound",
     "SessionRecord",
     "SessionStore",
     "StoredEvent",
+    "ToolError",
+    "Toolkit",
     "Translated",
     "Transport",
     "Untranslatable",
+    "UriTemplate",
     "Verdict",
     "connect",
     "connect_http",
@@ -158,10 +181,13 @@ __all__ = [
     "open_http",
     "open_stdio",
     "page",
+    "prompt",
+    "resource",
     "run_http",
     "run_stdio",
     "serve",
     "serve_stdio",
+    "tool",
     "translate",
     "v2024_11_05",
     "v2025_03_26",
@@ -226,6 +252,14 @@ _ELSEWHERE = {
     "page": "pagination",
     "Verdict": "probe",
     "serve": "serve",
+    "CheckedResults": "toolkit.checked",
+    "ResourceNotFound": "toolkit.failures",
+    "ToolError": "toolkit.failures",
+    "prompt": "toolkit.marks",
+    "resource": "toolkit.marks",
+    "tool": "toolkit.marks",
+    "Toolkit": "toolkit.toolkit",
+    "UriTemplate": "toolkit.uri_templates",
     "Loss": "translation.losses",
     "Translated": "translation.losses",
     "Untranslatable": "translation.losses",

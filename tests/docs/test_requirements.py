@@ -33,21 +33,18 @@ def marked() -> Iterator[tuple[str, str]]:
                             yield row, f"`{path.relative_to(TESTS).as_posix()}::{node.name}`"
 
 
-def test_each_row_is_shown_by_the_test_that_says_so_or_is_planned_or_a_duty() -> None:
+def test_each_row_is_shown_by_the_test_that_says_so_or_is_a_duty() -> None:
     shown = {row: where for row, (_, where) in rows().items() if where.startswith("`")}
     assert shown == dict(marked())
     others = {where for _, where in rows().values() if not where.startswith("`")}
-    assert others == {DUTY, "planned: toolkit"}
+    assert others == {DUTY}
 
 
 def test_the_sums_are_right() -> None:
     kinds = Counter(
         "shown" if where.startswith("`") else where.split(":")[0] for _, where in rows().values()
     )
-    sums = (
-        f"Shown by a test: {kinds['shown']}. Planned: {kinds['planned']}. "
-        f"The application's duty: {kinds[DUTY]}."
-    )
+    sums = f"Shown by a test: {kinds['shown']}. The application's duty: {kinds[DUTY]}."
     assert sums in PAGE.read_text(encoding="utf-8")
 
 

@@ -533,6 +533,10 @@ class TestClient:
         with pytest.raises(ValueError, match="is no URL"):
             connecting(url)
 
+    def test_a_port_that_cannot_be_is_refused_before_anything_is_tried(self) -> None:
+        with pytest.raises(ValueError, match="port above 65535"):
+            connecting("http://127.0.0.1:99999/mcp")
+
     def test_without_httpx2_it_says_what_to_install(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(sys.modules, "httpx2", None)
         with pytest.raises(ImportError, match="pip install httpx2"):

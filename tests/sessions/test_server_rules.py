@@ -410,3 +410,17 @@ class TestBothEras:
                     pass
 
         run(script())
+
+
+def test_what_a_client_calls_its_methods_makes_no_lines_in_the_log(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def script() -> None:
+        async with shaken(tools(OLD, echo)) as hand:
+            await hand.send(request("no/such\nFORGED line"))
+            assert (await hand.take())["error"]["code"] == -32601
+
+    with caplog.at_level("INFO"):
+        run(script())
+    assert any("no/such" in message for message in caplog.messages)
+    assert all("\n" not in message for message in caplog.messages)

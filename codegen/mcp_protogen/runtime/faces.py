@@ -111,7 +111,7 @@ def _translating(side: Handlers, revision: Revision, on_loss: OnLoss) -> "Transl
 def _declared(side: Handlers, table: "TranslatingTable") -> JSONObject:
     """What a side has to declare on the wire, by what it handles and sends there."""
     role: Role = side.ROLE
-    handled = side.handled(table.revision)
+    handled = side.answered(table.revision)
     native = table.wire
     asked = (*native.requests.items(), *native.input_requests.items())
     needs = [need for method, spec in asked if method in handled for need in spec.requires]

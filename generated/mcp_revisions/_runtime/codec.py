@@ -285,15 +285,16 @@ def method_text(spec: RequestSpec[Any, Any] | NotificationSpec[Any]) -> bytes:
 
 @cache
 def _params_classes(spec: RequestSpec[Any, Any] | NotificationSpec[Any]) -> tuple[type, ...]:
-    return tuple(_classes_in(spec.params))
+    return tuple(classes_in(spec.params))
 
 
-def _classes_in(expression: Any) -> Iterator[type]:
+def classes_in(expression: Any) -> Iterator[type]:
+    """The classes that a type expression names, whatever stands around them."""
     expression = getattr(expression, "__value__", expression)  # what an alias stands for
     if isinstance(expression, type) and not get_args(expression):
         yield expression
     for part in get_args(expression):
-        yield from _classes_in(part)
+        yield from classes_in(part)
 
 
 def params_text(

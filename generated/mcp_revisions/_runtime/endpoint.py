@@ -182,7 +182,7 @@ class Endpoint:
             self._jobs.start(job)
 
     def _refuse(self, refusal: Refusal, reply: Reply) -> None:
-        _log.info("refused a message: %s", refusal.error)
+        _log.info("refused a message: %r", str(refusal.error))
         if self._is_to_be_answered(refusal):
             self._answer_now(self.connection.refuse(refusal.id, refusal.error), reply)
         else:
@@ -233,7 +233,7 @@ class Endpoint:
 
     async def _attend_to_others(self, event: Event, message: Any, reply: Reply) -> None:
         if isinstance(event, Refusal):
-            _log.info("refused a message: %s", event.error)
+            _log.info("refused a message: %r", str(event.error))
             await self._deny(event.id, event.error, reply)
         else:
             self._react(event, message, reply)

@@ -62,9 +62,18 @@ class Handlers:
         )
         return getattr(cls, name) is not getattr(generated, name, None)
 
+    def unused(self) -> frozenset[str]:
+        """What the class handles, but this instance has nothing to answer with, as wire names."""
+        return frozenset()
+
+    def answered(self, revision: str | None = None) -> frozenset[str]:
+        """What an instance handles, in the way of `handled`: all but what is `unused`."""
+        special = _special(type(self), revision or self.TABLE.revision)
+        return self.handled(revision) - (self.unused() - special.keys())
+
     def declaration(self) -> JSONObject:
         """The JSON object of the capabilities to declare: what is handled and sent needs them."""
-        handled = self.handled()
+        handled = self.answered()
         needs = [
             need
             for method, (spec, _) in (*self.REQUESTS.items(), *self.INPUT_REQUESTS.items())
@@ -77,7 +86,7 @@ class Handlers:
 
     def bound(self, revision: str) -> Mapping[str, Callable[..., Awaitable[Any]]]:
         """The handlers of what comes from a peer of `revision`, by wire name."""
-        handled = self.handled(revision)
+        handled = self.answered(revision)
         tables = (self.REQUESTS, self.INPUT_REQUESTS, self.NOTIFICATIONS)
         names = {
             method: name
@@ -117,9 +126,10 @@ def _special(cls: type[Any], revision: str) -> dict[str, str]:
     found: dict[str, str] = {}
     for base in reversed(cls.__mro__):
         for name, value in base.__dict__.items():
-            method, revisions = getattr(value, _FOR, ("", frozenset[str]()))
-            if revision in revisions:
-                found[method] = name
+            marked: Any = getattr(value, _FOR, None)
+            # Some objects say of any attribute that they have it.
+            if isinstance(marked, tuple) and revision in marked[1]:
+                found[marked[0]] = name
     return found
 
 

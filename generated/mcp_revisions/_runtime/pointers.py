@@ -5,7 +5,7 @@ which shows when the location is walked along the input: a pointer has to end at
 error is about. Neither values nor documentation links are repeated, for they leave the process.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
 from pydantic import ValidationError
@@ -20,6 +20,9 @@ _IN_JSON: Final = {
     "dict_type": "Input should be an object",
     "list_type": "Input should be an array",
 }
+# Whoever sends a long message with a mistake everywhere must not keep this side busy with it, nor
+# get an answer that is many times as long.
+_MOST: Final = 1000
 
 
 class Problem(NamedTuple):
@@ -33,22 +36,32 @@ def problems(error: ValidationError, value: Any, prefix: str = "") -> list[Probl
     """What `error` says about `value`, the JSON value that was validated.
 
     `prefix` is the pointer of `value` inside the whole message. What several arms of a union say
-    alike is said once, and arms of another JSON type than the input are not heard at all.
+    alike is said once, and arms of another JSON type than the input are not heard at all. Of very
+    many mistakes, only the first are told.
     """
     lines = error.errors(include_url=False)
     found: dict[Problem, str] = {}
-    for line in lines:
+    for line in lines[:_MOST]:
         problem = _problem(line, value, prefix)
         found.setdefault(problem, line["type"])
+    outer = _outer(problem.pointer for problem in found)
     return [
         problem
         for problem, type in found.items()
-        if not (type.endswith("_type") and any(_inside(other, problem) for other in found))
+        if not (type.endswith("_type") and problem.pointer in outer)
     ]
 
 
-def _inside(inner: Problem, outer: Problem) -> bool:
-    return inner.pointer.startswith(outer.pointer + "/")
+def _outer(pointers: Iterable[str]) -> set[str]:
+    """The pointers of all values that the values at some pointers stand in."""
+    found: set[str] = set()
+    for pointer in pointers:
+        outer, slash, _ = pointer.rpartition("/")
+        # What holds a value that was found before was found with it.
+        while slash and outer not in found:
+            found.add(outer)
+            outer, slash, _ = outer.rpartition("/")
+    return found
 
 
 def _problem(line: ErrorDetails, value: Any, prefix: str) -> Problem:

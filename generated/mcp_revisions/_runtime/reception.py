@@ -146,7 +146,7 @@ class Reception:
         return side
 
     def _refuse(self, error: RemoteError) -> None:
-        _log.info("refused a message: %s", error)
+        _log.info("refused a message: %r", str(error))
         if error.id is None and not self._may_lack_id():
             return
         data = jsonrpc.write_error(error.id, error.code, error.message, error.data)

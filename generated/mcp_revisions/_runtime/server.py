@@ -1,6 +1,7 @@
 """The server: answers any number of connections, and tells them what has changed."""
 
 from asyncio import gather
+from contextlib import suppress
 from typing import Any, ClassVar, Generic, TypeVar, cast
 
 from .errors import Disconnected
@@ -63,10 +64,25 @@ class ServerBase(Handlers, Generic[SessionT]):
 
     async def publish(self, method: str, uri: str | None = None) -> None:
         """Tell those who want to know of a change, by the method of its notification."""
-        changes = self.changes
-        changes[method] = changes.get(method, 0) + 1
+        self._count(method)
         told = [side.publish(method, uri) for side in list(self.sides)]
         for outcome in await gather(*told, return_exceptions=True):
             # Who has gone need not be told.
             if isinstance(outcome, BaseException) and not isinstance(outcome, Disconnected):
                 raise outcome
+
+    def announce(self, method: str) -> None:
+        """The same, without waiting until they are told; has to be called where the server runs."""
+        self._count(method)
+        for side in list(self.sides):
+            side.endpoint.tasks.start(_told(side, method))
+
+    def _count(self, method: str) -> None:
+        changes = self.changes
+        changes[method] = changes.get(method, 0) + 1
+
+
+async def _told(side: Side, method: str) -> None:
+    # Who has gone need not be told.
+    with suppress(Disconnected):
+        await side.publish(method, None)

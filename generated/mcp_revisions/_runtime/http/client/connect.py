@@ -19,6 +19,7 @@ C3 = TypeVar("C3", bound=ClientBase)
 
 # For a connection to be made, in seconds. How long an answer takes, options say.
 _CONNECT: Final = 10.0
+_LAST_PORT: Final = 65_535
 
 
 class HttpSettings(Settings, total=False):
@@ -51,6 +52,8 @@ def open_http(
         raise ValueError(f"{url!r} is no URL: {error}") from None
     if target.scheme not in ("http", "https") or not target.host:
         raise ValueError(f"{url!r} is no URL that begins with http:// or https://")
+    if (target.port or 0) > _LAST_PORT:
+        raise ValueError(f"{url!r} names a port above {_LAST_PORT}")
 
     async def open() -> Transport:
         client = http

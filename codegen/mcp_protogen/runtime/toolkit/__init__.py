@@ -1,0 +1,1 @@
+"""Servers from typed functions: `@tool`, `@resource` and `@prompt`, and what carries them out."""

@@ -1,0 +1,175 @@
+"""What one server has on offer: its tools, prompts, resources and templates, by name and URI.
+
+What the class has is made once for all its instances; an instance that adds or removes something
+gets a catalogue of its own.
+"""
+
+import inspect
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final, Generic, NamedTuple, TypeVar
+
+from .calls import Function
+from .completions import Look, Source
+from .marks import Mark, PromptMark, ResourceMark, ToolMark, function_of, marks_of
+from .prompts import Prompt
+from .resources import Resource, check_variables
+from .signatures import check_shape, named
+from .tools import Tool, name_of
+from .vocabulary import Vocabulary
+
+PartT = TypeVar("PartT", bound=Tool | Prompt | Resource)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry(Generic[PartT]):
+    """Something on offer, and its function: an attribute of the server, or one given to it."""
+
+    part: PartT
+    attribute: str
+    function: Function | None = None
+
+    def bound(self, owner: object) -> Function:
+        """The function, ready to be called."""
+        if self.function is not None:
+            return self.function
+        bound: Function = getattr(owner, self.attribute)
+        return bound
+
+
+class Marked(NamedTuple):
+    """A function with a mark; `method` if it is one, `attribute` if it stands in a class."""
+
+    function: Function
+    mark: Mark
+    method: bool = False
+    attribute: str = ""
+
+
+class Shelf(Generic[PartT]):
+    """Things on offer of one kind, in the order in which they came."""
+
+    def __init__(self, what: str, entries: dict[str, Entry[PartT]] | None = None) -> None:
+        self._what = what
+        self.entries: dict[str, Entry[PartT]] = entries or {}
+        """By name or URI."""
+
+    def add(self, entry: Entry[PartT]) -> None:
+        """Put something there; raises `ValueError` if something is called so already."""
+        if entry.part.key in self.entries:
+            raise ValueError(f"there is a {self._what} {entry.part.key} already")
+        self.entries[entry.part.key] = entry
+
+    def remove(self, key: str) -> None:
+        """Take something away; raises `LookupError` if nothing is called so."""
+        if key not in self.entries:
+            raise LookupError(f"there is no {self._what} {key}")
+        del self.entries[key]
+
+    @property
+    def items(self) -> list[Any]:
+        """What a client is told of each."""
+        return [entry.part.item for entry in self.entries.values()]
+
+    def copy(self) -> "Shelf[PartT]":
+        """The same things on a shelf of its own."""
+        return Shelf(self._what, dict(self.entries))
+
+
+class Catalogue:
+    """All that one server has on offer."""
+
+    def __init__(self, words: Vocabulary) -> None:
+        self.words = words
+        self.tools: Shelf[Tool] = Shelf("tool")
+        self.prompts: Shelf[Prompt] = Shelf("prompt")
+        self.resources: Shelf[Resource] = Shelf("resource")
+        self.templates: Shelf[Resource] = Shelf("resource template")
+
+    def copy(self) -> "Catalogue":
+        """The same for an instance of its own."""
+        copied = Catalogue(self.words)
+        copied.tools = self.tools.copy()
+        copied.prompts = self.prompts.copy()
+        copied.resources = self.resources.copy()
+        copied.templates = self.templates.copy()
+        return copied
+
+    @property
+    def completes(self) -> bool:
+        """Whether there is anything to complete."""
+        prompts, templates = self.prompts.entries, self.templates.entries
+        return any(one.part.completers for one in prompts.values()) or any(
+            one.part.completers for one in templates.values()
+        )
+
+    def add(self, marked: Marked, look: Look = Source) -> None:
+        """Offer a function as what it is marked as.
+
+        Raises `TypeError` and `ValueError`, which name the function and say what is wrong.
+        """
+        function, mark, method, attribute = marked
+        given = None if attribute else function
+        if isinstance(mark, ToolMark):
+            tool = Tool(function, mark, self.words, method=method)
+            self.tools.add(Entry(tool, attribute, given))
+        elif isinstance(mark, PromptMark):
+            prompt = Prompt(function, mark, self.words, method=method, look=look)
+            self.prompts.add(Entry(prompt, attribute, given))
+        elif isinstance(mark, ResourceMark):
+            resource = Resource(function, mark, self.words, method=method, look=look)
+            shelf = self.templates if resource.template.variables else self.resources
+            shelf.add(Entry(resource, attribute, given))
+
+
+def marked_in(cls: type[Any]) -> Iterator[Marked]:
+    """The marked functions of a class.
+
+    One that overrides a marked function is what that was; None in its place is nothing.
+    """
+    marks: dict[str, tuple[Mark, ...]] = {}
+    for base in reversed(cls.__mro__):
+        for attribute, value in base.__dict__.items():
+            marks[attribute] = marks_of(value) or marks.get(attribute, ())
+    for attribute, listed in marks.items():
+        found = inspect.getattr_static(cls, attribute, None) if listed else None
+        if found is not None:
+            method = not isinstance(found, staticmethod)
+            yield from (Marked(function_of(found), mark, method, attribute) for mark in listed)
+
+
+def catalogue_of(cls: type[Any], words: Vocabulary) -> Catalogue:
+    """What the instances of a class have on offer; raises `TypeError` and `ValueError`."""
+    catalogue = Catalogue(words)
+    for marked in marked_in(cls):
+        catalogue.add(marked, lambda given: _looked_up(cls, given))
+    return catalogue
+
+
+def _looked_up(cls: type[Any], given: Any) -> Source:
+    """What stands in a class where a base of it has what is given."""
+    found = (name for base in cls.__mro__ for name, one in vars(base).items() if one is given)
+    attribute = next(found, "")
+    return Source(inspect.getattr_static(cls, attribute) if attribute else given, attribute)
+
+
+def check(marked: Marked) -> None:
+    """Raise `TypeError` or `ValueError` for a mark that does not fit, as far as that shows."""
+    function, mark, method, attribute = marked
+    if not inspect.isroutine(function):
+        what = named(function)
+        raise TypeError(f"{attribute or what}: {what} is marked, but is no function")
+    if mark.thread and inspect.iscoroutinefunction(function):
+        raise TypeError(f"{named(function)}: a coroutine function does not run in a thread")
+    names = check_shape(function, method=method)
+    try:
+        if isinstance(mark, ToolMark):
+            name_of(function, mark)
+        elif isinstance(mark, ResourceMark):
+            check_variables(function, mark, names)
+    except ValueError as error:
+        raise ValueError(f"{named(function)}: {error}") from error
+
+
+KINDS: Final = ("tools", "prompts", "resources")
+"""What is listed, and may change while clients are there."""

@@ -1,0 +1,100 @@
+"""Clients that hold the structured results of tools to the schemas of these tools.
+
+2025-11-25, server/tools, "Output Schema": clients SHOULD.
+"""
+
+from collections.abc import Mapping
+from logging import getLogger
+from typing import Any, Final, TypeVar, Unpack, cast
+
+from ..client import ClientBase
+from ..errors import InvalidAnswer, ProtocolError
+from ..options import CallOptions
+from ..spec import RequestSpec
+from .handwritten import Check, checker
+
+P = TypeVar("P")
+R = TypeVar("R")
+
+_log: Final = getLogger(__name__)
+
+_LIST: Final = "tools/list"
+_CALL: Final = "tools/call"
+_KNOWN: Final = "_checked_tools"
+
+
+class CheckedResults:
+    """Checks what tools return: `class Mine(CheckedResults, mcp.Client)`.
+
+    Takes the package jsonschema. A result that does not fit raises `InvalidAnswer`, a
+    `RemoteError`. The schemas are those of the tools as they were listed last; a tool that was not
+    listed yet is looked for first, and one whose result does not fit once more, because it may have
+    changed. A schema that nobody can use is left out of account, which the log says.
+    """
+
+    async def request(
+        self, spec: RequestSpec[P, R], params: P | None, **options: Unpack[CallOptions]
+    ) -> R:
+        """See `Peer.request`."""
+        client = cast(ClientBase, super())
+        if spec.method == _CALL:
+            await self._look_up(cast(Any, params).name)
+        result = await client.request(spec, params, **options)
+        if spec.method == _LIST:
+            self._learn(result)
+        elif spec.method == _CALL and isinstance(result, spec.results[0]):
+            await self._hold(cast(Any, params).name, result)
+        return result
+
+    async def _hold(self, name: str, result: Any) -> None:
+        try:
+            self._check(name, result)
+        except InvalidAnswer:
+            self._known.clear()
+            await self._look_up(name)
+            self._check(name, result)
+
+    @property
+    def _known(self) -> dict[str, Check | None]:
+        # A user's __init__ need not call ours.
+        known: dict[str, Check | None] = self.__dict__.setdefault(_KNOWN, {})
+        return known
+
+    async def _look_up(self, name: str) -> None:
+        """List the tools, if there is one that is not known."""
+        if name in self._known:
+            return
+        client = cast(Any, self)
+        try:
+            async for tool in client.iter_tools():
+                if tool.name == name:
+                    return
+        except ProtocolError as error:
+            # The call itself need not suffer for it.
+            _log.warning("results are not checked, because the tools cannot be listed: %s", error)
+        self._known.setdefault(name, None)
+
+    def _learn(self, listed: Any) -> None:
+        for tool in listed.tools:
+            schema: Mapping[str, Any] | None = getattr(tool, "output_schema", None)
+            self._known[tool.name] = None if schema is None else _usable(tool.name, schema)
+
+    def _check(self, name: str, result: Any) -> None:
+        check = self._known.get(name)
+        if check is None or result.is_error:
+            return
+        at = "/result/structuredContent"
+        if "structured_content" not in result.model_fields_set:
+            raise InvalidAnswer(f"the tool {name} has an output schema", [(at, "Field required")])
+        found = check(result.structured_content)
+        if found:
+            problems = [(at + pointer, message) for pointer, message in found]
+            raise InvalidAnswer(f"the result of {name} does not fit its schema", problems)
+
+
+def _usable(name: str, schema: Mapping[str, Any]) -> Check | None:
+    try:
+        return checker(schema, f"the output schema of {name}", of_objects=False)
+    except ValueError as error:
+        _log.warning("results are not checked: %s", error)
+        return None

@@ -1,0 +1,144 @@
+"""Resources: what a client is told of a function, and what it gets to read."""
+
+from base64 import b64encode
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from ..errors import McpError
+from ..jsonvalue import json_text
+from .arguments import BadArguments, Texts
+from .calls import Caller, Function
+from .completions import Look, completers
+from .conventions import conventions
+from .failures import ResourceNotFound
+from .marks import ResourceMark
+from .signatures import Signature, check_shape, described, named, signature_of
+from .uri_templates import UriTemplate
+from .vocabulary import Vocabulary, listed, models_in, several, wire_of
+
+_JSON: Final = "application/json"
+_READ: Final = "resources/read"
+
+
+def check_variables(function: Function, mark: ResourceMark, names: list[str]) -> None:
+    """Raise `TypeError` if the parameters of a function are not the variables of its template.
+
+    Of a parameter beyond these it is not known yet whether it gets the session.
+    """
+    where, variables = named(function), UriTemplate.parse(mark.uri).names
+    for variable in variables:
+        if variable not in names:
+            raise TypeError(f"{where}: {mark.uri} has {{{variable}}}, which is no parameter")
+
+
+class Resource:
+    """One function as a resource, or a template of resources, in one revision."""
+
+    __slots__ = (
+        "_call",
+        "_mime_type",
+        "_texts",
+        "_words",
+        "completers",
+        "item",
+        "key",
+        "parameters",
+        "template",
+    )
+
+    def __init__(
+        self,
+        function: Function,
+        mark: ResourceMark,
+        words: Vocabulary,
+        *,
+        method: bool,
+        look: Look,
+    ) -> None:
+        check_variables(function, mark, check_shape(function, method=method))
+        signature = signature_of(function, method=method)
+        self.key = mark.uri
+        """Its URI, or that of its template."""
+        self.template = UriTemplate.parse(mark.uri)
+        # The variables are called as the parameters are, whatever else these may be called.
+        parameters = [replace(one, wire=one.name) for one in signature.parameters]
+        self._check(signature)
+        self._texts = Texts(signature.where, parameters)
+        self._words = words
+        self._call = Caller(signature, thread=mark.thread)
+        self._mime_type = mark.mime_type
+        by_name = self._texts.parameters
+        self.parameters = frozenset(by_name)
+        """The variables of its template."""
+        self.completers = completers(signature.where, by_name, mark.completions, look)
+        self.item = self._listed(function, mark)
+        """What `resources/list` or `resources/templates/list` says of it."""
+
+    def _check(self, signature: Signature) -> None:
+        for parameter in signature.parameters:
+            if parameter.name not in self.template.names:
+                reason = f"is no variable of {self.key}"
+                raise TypeError(f"{signature.where}: the parameter {parameter.name} {reason}")
+
+    def _listed(self, function: Function, mark: ResourceMark) -> Any:
+        kind, uri = ("resources", "uri")
+        method = "resources/list"
+        if self.template.variables:
+            kind, uri, method = "resource_templates", "uriTemplate", "resources/templates/list"
+        (model,) = models_in(self._words.result(method), kind)
+        return listed(
+            model,
+            named(function),
+            mark,
+            **{uri: mark.uri},
+            name=mark.name or function.__name__,
+            description=mark.description or described(function),
+            mimeType=mark.mime_type,
+            annotations=wire_of(mark.annotations),
+            size=mark.size,
+        )
+
+    def values(self, uri: str) -> dict[str, Any] | None:
+        """What to call the function with for a URI; None if it is none of this resource's."""
+        texts = self.template.match(uri)
+        if texts is None:
+            return None
+        try:
+            return self._texts.read(texts)
+        except BadArguments:
+            # What no value of the parameter's type is written like names no resource.
+            return None
+
+    async def read(
+        self, function: Function, session: Any, uri: str, values: Mapping[str, Any]
+    ) -> Any:
+        """The result of reading a URI; raises `McpError` if there is no such resource."""
+        try:
+            value = await self._call(function, session, values)
+        except ResourceNotFound:
+            raise not_found(uri, self._words) from None
+        result = self._words.result(_READ)
+        if isinstance(value, self._words.result_classes(_READ)):
+            return value
+        kinds, contents = tuple(self._words.contents), several(value)
+        # Of other lists, each is one value, whose JSON is the contents.
+        if not contents or not all(isinstance(one, kinds) for one in contents):
+            contents = [self._held(value, uri)]
+        return result(contents=contents)
+
+    def _held(self, value: Any, uri: str) -> Any:
+        """A value as the contents of a URI."""
+        words, mime_type = self._words, self._mime_type
+        if isinstance(value, (bytes, bytearray)):
+            blob = b64encode(value).decode("ascii")
+            return words.contents_with("blob")(uri=uri, blob=blob, mime_type=mime_type)
+        if not isinstance(value, str):
+            value, mime_type = json_text(value).decode(), mime_type or _JSON
+        return words.contents_with("text")(uri=uri, text=value, mime_type=mime_type)
+
+
+def not_found(uri: str, words: Vocabulary) -> McpError:
+    """The error for a URI without a resource, in the server's own revision."""
+    code = conventions(words.revision).resource_not_found
+    return McpError(code, "Resource not found", {"uri": uri})

@@ -1,0 +1,293 @@
+"""Servers from typed functions.
+
+A `Toolkit` stands before the server class of a revision, and answers for it what marked functions
+can answer: lists, calls, reads and completions. Handlers written by hand stay what they are: what
+a subclass overrides goes first, and may leave the rest to `super()`.
+"""
+
+from asyncio import get_running_loop
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Unpack, cast
+
+from ..errors import InvalidParams, LocalError
+from ..handlers import Handlers
+from ..pagination import page
+from ..server import ServerBase
+from .catalogue import KINDS, Catalogue, Entry, Marked, Shelf, catalogue_of, check, marked_in
+from .completions import NOTHING
+from .marks import (
+    Mark,
+    PromptMark,
+    PromptOptions,
+    ResourceMark,
+    ResourceOptions,
+    ToolMark,
+    ToolOptions,
+    marks_of,
+)
+from .resources import not_found
+from .vocabulary import models_in, vocabulary
+
+_CATALOGUE: Final = "_toolkit_catalogue"
+_SERVED: Final = "_toolkit_served"
+
+_ANSWERED: Final[Mapping[str, str]] = {
+    "prompts/get": "prompts",
+    "prompts/list": "prompts",
+    "resources/list": "resources",
+    "resources/read": "resources",
+    "resources/templates/list": "resources",
+    "tools/call": "tools",
+    "tools/list": "tools",
+}
+"""What each method is about that a toolkit answers."""
+_COMPLETE: Final = "completion/complete"
+
+
+class Toolkit:
+    """Answers with functions that are marked: `class Weather(Toolkit, mcp.Server)`.
+
+    Tools, prompts and resources that come and go while clients are connected need the
+    notification of their list in `SENDS`, such as `notifications/tools/list_changed`; their list
+    is then on offer even while it is empty. Everything else is on offer if there is any.
+    """
+
+    page_size: ClassVar[int] = 100
+    """How many items of a list a client gets at once."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Check what can be seen of the marked functions; raises `TypeError` and `ValueError`."""
+        super().__init_subclass__(**options)
+        _check_order(cls)
+        for marked in marked_in(cls):
+            _check_attribute(cls, marked.attribute)
+            check(marked)
+
+    # Type checkers are to take what a subclass's __init__ takes.
+    if not TYPE_CHECKING:
+
+        def __new__(cls, *_arguments: Any, **_named: Any) -> Any:
+            """Make what is on offer when the first instance is made: faults show at the start."""
+            if not issubclass(cls, Handlers):
+                raise TypeError(f"{cls.__name__} is no server: class …({cls.__name__}, mcp.Server)")
+            if _CATALOGUE not in cls.__dict__:
+                setattr(cls, _CATALOGUE, catalogue_of(cls, vocabulary(cls.TABLE)))
+            return super().__new__(cls)
+
+    # What comes and goes.
+
+    def add_tool(self, function: Callable[..., Any], /, **options: Unpack[ToolOptions]) -> None:
+        """Offer a function as a tool, as it is marked unless options say otherwise.
+
+        Clients are told, if there are any; see the class. Raises `ValueError` if a tool has that
+        name, or may not have it, and `TypeError` if the function cannot be a tool.
+        """
+        self._add("tools", function, ToolMark, ToolMark(**options) if options else None)
+
+    def add_prompt(self, function: Callable[..., Any], /, **options: Unpack[PromptOptions]) -> None:
+        """Offer a function as a prompt; see `add_tool`."""
+        self._add("prompts", function, PromptMark, PromptMark(**options) if options else None)
+
+    def add_resource(
+        self,
+        function: Callable[..., Any],
+        /,
+        uri: str | None = None,
+        **options: Unpack[ResourceOptions],
+    ) -> None:
+        """Offer a function as a resource, or a template of resources; see `add_tool`.
+
+        A `uri` is needed for a function that is not marked with one.
+        """
+        if uri is None and options:
+            raise TypeError("what is said of a resource goes with its URI: uri=…")
+        mark = None if uri is None else ResourceMark(uri=uri, **options)
+        self._add("resources", function, ResourceMark, mark)
+
+    def remove_tool(self, name: str) -> None:
+        """Offer a tool no longer; raises `LookupError` if there is none of that name."""
+        self._change("tools", lambda catalogue: catalogue.tools.remove(name))
+
+    def remove_prompt(self, name: str) -> None:
+        """Offer a prompt no longer; raises `LookupError` if there is none of that name."""
+        self._change("prompts", lambda catalogue: catalogue.prompts.remove(name))
+
+    def remove_resource(self, uri: str) -> None:
+        """Offer a resource, or a template, no longer; raises `LookupError` if there is none."""
+
+        def remove(catalogue: Catalogue) -> None:
+            is_template = uri in catalogue.templates.entries
+            (catalogue.templates if is_template else catalogue.resources).remove(uri)
+
+        self._change("resources", remove)
+
+    def _add(
+        self, kind: str, function: Callable[..., Any], wanted: type[Mark], mark: Mark | None
+    ) -> None:
+        marks = [one for one in marks_of(function) if isinstance(one, wanted)]
+        usual = [] if wanted is ResourceMark else [wanted()]
+        chosen = [mark] if mark is not None else marks or usual
+        if not chosen:
+            raise TypeError("a resource needs a URI: add_resource(function, uri=…)")
+
+        def add(catalogue: Catalogue) -> None:
+            for one in chosen:
+                marked = Marked(function, one)
+                check(marked)
+                catalogue.add(marked)
+
+        self._change(kind, add)
+
+    def _change(self, kind: str, change: Callable[[Catalogue], None]) -> None:
+        server = cast(ServerBase[Any], self)
+        told = _changed(kind)
+        if _SERVED in self.__dict__ and told not in server.SENDS:
+            advice = f'SENDS = frozenset({{"{told}"}})'
+            raise LocalError(f"{kind} that change while clients are there have to say so: {advice}")
+        if server.sides and not _is_on_the_loop():
+            advice = "loop.call_soon_threadsafe(server.add_tool, …)"
+            raise LocalError(f"{kind} change where the server runs, not in a thread: {advice}")
+        catalogue = self._catalogue.copy()
+        change(catalogue)
+        setattr(self, _CATALOGUE, catalogue)
+        if told in server.SENDS:
+            server.announce(told)
+
+    @property
+    def _catalogue(self) -> Catalogue:
+        catalogue: Catalogue = getattr(self, _CATALOGUE)
+        return catalogue
+
+    # What the runtime wants to know.
+
+    def unused(self) -> frozenset[str]:
+        """What there is nothing to answer with; see `Handlers.unused`."""
+        server, catalogue = cast(ServerBase[Any], self), self._catalogue
+        filled = {
+            "tools": bool(catalogue.tools.entries),
+            "prompts": bool(catalogue.prompts.entries),
+            "resources": bool(catalogue.resources.entries or catalogue.templates.entries),
+        }
+        offered = {kind for kind in KINDS if filled[kind] or _changed(kind) in server.SENDS}
+        idle = {method for method, kind in _ANSWERED.items() if kind not in offered}
+        idle |= set() if catalogue.completes else {_COMPLETE}
+        return frozenset(method for method in idle if self._answers_itself(method))
+
+    def _answers_itself(self, method: str) -> bool:
+        """Whether a method is left to the toolkit by the user's class."""
+        _, name = cast(ServerBase[Any], self).REQUESTS.get(method, (None, ""))
+        return name != "" and getattr(type(self), name) is getattr(Toolkit, name, None)
+
+    def bound(self, revision: str) -> Mapping[str, Callable[..., Any]]:
+        """See `Handlers.bound`; from now on, clients know what is on offer."""
+        setattr(self, _SERVED, True)
+        # The server class of a revision stands behind this one.
+        return cast(Handlers, super()).bound(revision)
+
+    # The handlers.
+
+    async def on_list_tools(self, session: Any, params: Any) -> Any:
+        """`tools/list`: what tools there are."""
+        return self._page("tools/list", "tools", self._catalogue.tools, params)
+
+    async def on_call_tool(self, session: Any, params: Any) -> Any:
+        """`tools/call`: call the function of a tool."""
+        entry = self._catalogue.tools.entries.get(params.name)
+        if entry is None:
+            raise InvalidParams(f"Unknown tool: {params.name}")
+        return await entry.part.call(entry.bound(self), session, params)
+
+    async def on_list_prompts(self, session: Any, params: Any) -> Any:
+        """`prompts/list`: what prompts there are."""
+        return self._page("prompts/list", "prompts", self._catalogue.prompts, params)
+
+    async def on_get_prompt(self, session: Any, params: Any) -> Any:
+        """`prompts/get`: call the function of a prompt."""
+        entry = self._catalogue.prompts.entries.get(params.name)
+        if entry is None:
+            raise InvalidParams(f"Unknown prompt: {params.name}")
+        return await entry.part.get(entry.bound(self), session, params)
+
+    async def on_list_resources(self, session: Any, params: Any) -> Any:
+        """`resources/list`: what resources there are."""
+        return self._page("resources/list", "resources", self._catalogue.resources, params)
+
+    async def on_list_resource_templates(self, session: Any, params: Any) -> Any:
+        """`resources/templates/list`: what templates of resources there are."""
+        method, shelf = "resources/templates/list", self._catalogue.templates
+        return self._page(method, "resource_templates", shelf, params)
+
+    async def on_read_resource(self, session: Any, params: Any) -> Any:
+        """`resources/read`: call the function of a resource, or of the first template that fits."""
+        uri, catalogue = params.uri, self._catalogue
+        fixed = catalogue.resources.entries.get(uri)
+        for entry in catalogue.templates.entries.values() if fixed is None else (fixed,):
+            values = entry.part.values(uri)
+            if values is not None:
+                return await entry.part.read(entry.bound(self), session, uri, values)
+        raise not_found(uri, catalogue.words)
+
+    async def on_complete(self, session: Any, params: Any) -> Any:
+        """`completion/complete`: what may stand for an argument."""
+        entry, argument = self._referred(params.ref), params.argument
+        if argument.name not in entry.part.parameters:
+            raise InvalidParams(f"{entry.part.key} has no argument {argument.name}")
+        completer = entry.part.completers.get(argument.name)
+        found = NOTHING
+        if completer is not None:
+            found = await completer(self, argument.value, _context(params))
+        result = self._catalogue.words.result(_COMPLETE)
+        (model,) = models_in(result, "completion")
+        return result(completion=model(**found._asdict()))
+
+    def _referred(self, reference: Any) -> Entry[Any]:
+        """What a reference names; raises `InvalidParams` if there is no such thing."""
+        catalogue, uri = self._catalogue, getattr(reference, "uri", None)
+        if uri is None:
+            entry: Entry[Any] | None = catalogue.prompts.entries.get(reference.name)
+        else:
+            entry = catalogue.templates.entries.get(uri) or catalogue.resources.entries.get(uri)
+        if entry is None:
+            raise InvalidParams(f"Unknown reference: {reference.name if uri is None else uri}")
+        return entry
+
+    def _page(self, method: str, member: str, shelf: Shelf[Any], params: Any) -> Any:
+        cut = page(shelf.items, params.cursor, self.page_size)
+        result = self._catalogue.words.result(method)
+        return result(**{member: cut.items}, next_cursor=cut.next_cursor)
+
+
+def _is_on_the_loop() -> bool:
+    try:
+        get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
+def _changed(kind: str) -> str:
+    """The notification that says that a list has changed."""
+    return f"notifications/{kind}/list_changed"
+
+
+def _context(params: Any) -> Mapping[str, str]:
+    """The arguments that are filled in already, as far as the revision tells (from 2025-06-18)."""
+    context = getattr(params, "context", None)
+    return (None if context is None else context.arguments) or {}
+
+
+def _check_order(cls: type[Any]) -> None:
+    """Raise `TypeError` if the server class would answer in the toolkit's place."""
+    order = cls.__mro__
+    servers = [at for at, base in enumerate(order) if "REQUESTS" in base.__dict__]
+    if issubclass(cls, Handlers) and servers and servers[0] < order.index(Toolkit):
+        server = order[servers[0]].__name__
+        raise TypeError(f"class {cls.__name__}: Toolkit has to stand before {server}")
+
+
+def _check_attribute(cls: type[Any], attribute: str) -> None:
+    """Raise `TypeError` for a marked method that takes the place of one of the runtime's."""
+    theirs = [base for base in cls.__mro__ if "REQUESTS" in base.__dict__] or [ServerBase]
+    if any(hasattr(base, attribute) for base in (Toolkit, *theirs)):
+        advice = f'call the method otherwise, and mark it with name="{attribute}"'
+        raise TypeError(f"{cls.__name__}.{attribute} hides what the runtime calls so: {advice}")

@@ -1,0 +1,134 @@
+"""Tools: what a client is told of a function, and what becomes of its calls."""
+
+from collections.abc import Mapping
+from logging import getLogger
+from typing import Any, Final, Protocol
+
+from ..errors import Disconnected, InvalidParams, ProtocolError
+from ..http.mirrors import BadAnnotation, mirrors_of
+from ..jsonvalue import JSONObject
+from .arguments import Arguments, BadArguments
+from .calls import Caller, Function
+from .conventions import conventions
+from .failures import ToolError
+from .handwritten import Check, checker
+from .marks import ToolMark
+from .outcomes import Unfit, outcome_of
+from .signatures import Signature, described, signature_of
+from .tool_names import check_tool_name
+from .vocabulary import Vocabulary, listed, models_in, wire_of
+
+_log: Final = getLogger(__name__)
+
+
+class _Reader(Protocol):
+    """What makes of arguments what a function is called with."""
+
+    def schema(self) -> JSONObject:
+        """The input schema."""
+        ...
+
+    def read(self, arguments: Mapping[str, Any], /) -> dict[str, Any]:
+        """What the function is called with; raises `BadArguments`."""
+        ...
+
+
+class _AsTheyCome:
+    """Arguments for a function with a schema that is written by hand, which takes them whole."""
+
+    def __init__(self, schema: Mapping[str, Any], check: Check, parameter: str) -> None:
+        self._schema = dict(schema)
+        self._check = check
+        self._parameter = parameter
+
+    def schema(self) -> JSONObject:
+        """See `_Reader.schema`."""
+        return self._schema
+
+    def read(self, arguments: Mapping[str, Any], /) -> dict[str, Any]:
+        """See `_Reader.read`."""
+        found = self._check(arguments)
+        if found:
+            raise BadArguments(found, arguments)
+        return {self._parameter: arguments}
+
+
+class Tool:
+    """One function as a tool in one revision; raises `TypeError` and `ValueError` if it is none."""
+
+    __slots__ = ("_call", "_outcome", "_reader", "_words", "item", "key")
+
+    def __init__(
+        self, function: Function, mark: ToolMark, words: Vocabulary, *, method: bool
+    ) -> None:
+        signature = signature_of(function, method=method)
+        self.key = name_of(function, mark)
+        """Its name."""
+        self._words = words
+        self._call = Caller(signature, thread=mark.thread)
+        self._reader = _reader(signature, mark)
+        self._outcome = outcome_of(signature, mark, words)
+        self.item = self._listed(signature.where, function, mark)
+        """What `tools/list` says of it."""
+
+    def _listed(self, where: str, function: Function, mark: ToolMark) -> Any:
+        schema = self._reader.schema()
+        try:
+            mirrors_of(schema)
+        except BadAnnotation as error:
+            # Over HTTP, clients would have to leave such a tool out.
+            raise ValueError(f"{where}: the input schema at {error}") from error
+        (model,) = models_in(self._words.result("tools/list"), "tools")
+        return listed(
+            model,
+            where,
+            mark,
+            name=self.key,
+            description=mark.description or described(function),
+            inputSchema=schema,
+            outputSchema=self._outcome.schema,
+            annotations=wire_of(mark.annotations),
+        )
+
+    async def call(self, function: Function, session: Any, params: Any) -> Any:
+        """The result of a call; raises `ProtocolError` where the protocol has words for it."""
+        try:
+            given = self._reader.read(params.arguments or {})
+            return self._outcome.result(await self._call(function, session, given))
+        except BadArguments as error:
+            return self._refused(session, error)
+        except (ProtocolError, Disconnected):
+            raise
+        except ToolError as error:
+            return self._words.failed(str(error))
+        except Unfit as error:
+            _log.error("the tool %s returned what does not fit its schema: %s", self.key, error)
+            return self._words.failed(f"{self.key} returned what does not fit its output schema.")
+        except Exception:
+            # The client learns that something failed, never what: exceptions hold secrets.
+            _log.exception("the tool %s failed", self.key)
+            return self._words.failed(f"{self.key} failed.")
+
+    def _refused(self, session: Any, error: BadArguments) -> Any:
+        text = f"Invalid arguments for {self.key}:\n{error}"
+        if conventions(session.revision).bad_arguments == "result":
+            return self._words.failed(text)
+        problems = [(f"/params/arguments{at}", message) for at, message in error.problems]
+        raise InvalidParams(text, problems) from None
+
+
+def name_of(function: Function, mark: ToolMark) -> str:
+    """The name of a tool; raises `ValueError` if it may not have it."""
+    name = function.__name__ if mark.name is None else mark.name
+    check_tool_name(name)
+    return name
+
+
+def _reader(signature: Signature, mark: ToolMark) -> _Reader:
+    if mark.input_schema is None:
+        return Arguments(signature)
+    if len(signature.parameters) != 1:
+        wants = "one parameter for all arguments, and one for the session if it wants it"
+        raise TypeError(f"{signature.where}: with a schema written by hand it takes {wants}")
+    check = checker(mark.input_schema, f"{signature.where}: the input schema", of_objects=True)
+    return _AsTheyCome(mark.input_schema, check, signature.parameters[0].name)

@@ -1,0 +1,165 @@
+"""URI templates of the levels 1 and 2 of RFC 6570: filled in, and recognised.
+
+`{x}` stands for one segment, `{+x}` for text that may have slashes and other reserved characters in
+it, `{#x}` for a fragment. What is recognised is decoded once, and is nothing that leads elsewhere
+when it is taken for part of a path: a segment holds no slash, however it is written, and neither
+kind holds `.` or `..` as a segment, or control characters (2026-07-28, server/resources, "Security
+Considerations"). Matching takes time in proportion to the URI: a variable ends where the text after
+it begins for the first time.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import quote, unquote_to_bytes
+
+_EXPRESSION: Final = re.compile(r"\{([^{}]*)\}")
+_VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+_RESERVED: Final = ":/?#[]@!$&'()*+,;="
+# Never in a URI, encoded or not: RFC 6570, section 2.1, and RFC 3986, appendix A.
+_NEVER: Final = re.compile(r"[\x00-\x20\x7f\"<>\\^`{|}]")
+_BROKEN: Final = re.compile(r"%(?![0-9A-Fa-f]{2})")
+_TRIPLET: Final = re.compile(r"(%[0-9A-Fa-f]{2})")
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
+
+_HIGHER: Final = {
+    ".": "labels, of level 3",
+    "/": "path segments, of level 3",
+    ";": "path parameters, of level 3",
+    "?": "a query, of level 3",
+    "&": "a continued query, of level 3",
+    "=": "an operator that is reserved",
+    "!": "an operator that is reserved",
+    "@": "an operator that is reserved",
+    "|": "an operator that is reserved",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """One variable, and the literal text up to the next one."""
+
+    name: str
+    reserved: bool
+    """Whether it may hold reserved characters: `{+x}` and `{#x}`."""
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class UriTemplate:
+    """A template; `text` is how it is written. Make one with `UriTemplate.parse`."""
+
+    text: str
+    before: str
+    variables: tuple[Variable, ...]
+
+    @classmethod
+    def parse(cls, text: str) -> "UriTemplate":
+        """Read a template; raises `ValueError`, which says what is wrong with it."""
+        # Literals and expressions take turns, and a literal comes first.
+        literals, expressions = [*_EXPRESSION.split(text)[::2]], _EXPRESSION.findall(text)
+        found: list[tuple[str, bool]] = []
+        for number, expression in enumerate(expressions):
+            operator = expression[:1] if expression[:1] in {"+", "#"} else ""
+            found.append((_name(text, expression, operator), operator != ""))
+            if operator == "#":
+                literals[number] += "#"
+        _check(text, literals, [name for name, _ in found])
+        after = literals[1:]
+        variables = [Variable(*pair, after[at]) for at, pair in enumerate(found)]
+        return cls(text, literals[0], tuple(variables))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the variables, in their order."""
+        return tuple(variable.name for variable in self.variables)
+
+    def match(self, uri: str) -> dict[str, str] | None:
+        """The values with which the template becomes `uri`, decoded; None if it does not."""
+        if not uri.startswith(self.before) or _NEVER.search(uri):
+            return None
+        values: dict[str, str] = {}
+        at = len(self.before)
+        for variable in self.variables:
+            end = self._end(variable, uri, at)
+            value = _decoded(uri[at:end], variable.reserved) if end > at else None
+            if value is None:
+                return None
+            values[variable.name] = value
+            at = end + len(variable.after)
+        return values if at == len(uri) else None
+
+    def _end(self, variable: Variable, uri: str, at: int) -> int:
+        """Where a variable that begins at `at` ends; -1 if nowhere."""
+        if variable is self.variables[-1]:
+            return len(uri) - len(variable.after) if uri.endswith(variable.after) else -1
+        return uri.find(variable.after, at + 1)
+
+    def expand(self, values: Mapping[str, object]) -> str:
+        """The URI with these values, encoded; raises `ValueError` if one is missing or empty."""
+        parts = [self.before]
+        for variable in self.variables:
+            value = str(values.get(variable.name, ""))
+            if not value:
+                raise ValueError(f"{self.text} needs a value of {variable.name}")
+            parts += (_encoded(value, variable.reserved), variable.after)
+        return "".join(parts)
+
+
+def _name(text: str, expression: str, operator: str) -> str:
+    name = expression.removeprefix(operator)
+    if _VARIABLE.fullmatch(name):
+        return name
+    higher = _HIGHER.get(expression[:1])
+    if higher is None and "," in name:
+        higher = "several variables, of level 3"
+    elif higher is None and re.search(r"\*$|:[0-9]+$", name):
+        higher = "a modifier, of level 4"
+    if higher is None:
+        reason = "is not the name of a parameter"
+    else:
+        reason = f"asks for {higher} of RFC 6570; {{x}}, {{+x}} and {{#x}} are understood"
+    raise ValueError(f"the URI template {text!r}: {{{expression}}} {reason}")
+
+
+def _check(text: str, literals: list[str], names: list[str]) -> None:
+    joined = "".join(literals)
+    wrong = _NEVER.search(joined) or _BROKEN.search(joined)
+    if wrong is not None or not joined.isascii():
+        what = "what is not ASCII" if wrong is None else repr(wrong[0])
+        raise ValueError(f"the URI template {text!r} has {what} in it, which has to be encoded")
+    if not _SCHEME.match(literals[0]):
+        raise ValueError(f"the URI {text!r} does not begin with a scheme, such as weather:")
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"the URI template {text!r} has {name} in it twice")
+    if "" in literals[1:-1]:
+        raise ValueError(f"the URI template {text!r} has variables with nothing between them")
+
+
+def _decoded(raw: str, reserved: bool) -> str | None:
+    """What is written in a URI; None if it is nothing that may stand for a variable."""
+    if _BROKEN.search(raw) or (not reserved and not _SEGMENT_ENDS.isdisjoint(raw)):
+        return None
+    try:
+        value = unquote_to_bytes(raw).decode("utf-8")
+    except UnicodeError:
+        return None
+    steps = re.split(r"[/\\]", value)
+    if _CONTROL.search(value) or not _DOTS.isdisjoint(steps):
+        return None
+    return value if reserved or len(steps) == 1 else None
+
+
+_SEGMENT_ENDS: Final = frozenset("/?#")
+_DOTS: Final = frozenset({".", ".."})
+
+
+def _encoded(value: str, reserved: bool) -> str:
+    if not reserved:
+        return quote(value, safe="")
+    # What is encoded already stays as it is (RFC 6570, section 3.2.3).
+    parts = _TRIPLET.split(value)
+    return "".join(part if _TRIPLET.fullmatch(part) else quote(part, _RESERVED) for part in parts)

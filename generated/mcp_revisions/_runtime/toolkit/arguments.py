@@ -1,0 +1,219 @@
+"""What a client fills in, held to the types of a function's parameters.
+
+Types are read as Pydantic reads JSON where it is not strict: `"3"` is an int to it, because models
+often write so. What the schema does not name is refused: a misspelt argument that is left out of
+account misleads whoever wrote it.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Final
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, create_model
+from pydantic.errors import PydanticUserError
+from pydantic.fields import FieldInfo
+from pydantic_core import InitErrorDetails, SchemaError, from_json
+
+from ..jsonvalue import JSONObject, is_array, is_object, json_text
+from ..model import BUILDING
+from ..pointers import Problem, escaped, problems
+from .json_schemas import plain
+from .signatures import EMPTY, Parameter, Signature
+
+_CONFIG: Final = ConfigDict(extra="forbid", protected_namespaces=())
+# What Pydantic raises for types that it makes nothing of, and for limits that it cannot keep.
+_NO_FORM: Final = (PydanticUserError, SchemaError, NameError, TypeError, ValueError)
+_LONGEST: Final = 80
+_MOST: Final = 20
+
+
+class BadArguments(Exception):
+    """Arguments that do not fit; `problems` are pointers into them, each with what is wrong.
+
+    Of many problems, only the first are told.
+    """
+
+    def __init__(self, problems: Sequence[Problem], arguments: Any) -> None:
+        listed = [
+            f"{pointer or '/'}: {message}{_got(pointer, arguments)}"
+            for pointer, message in problems[:_MOST]
+        ]
+        if len(problems) > _MOST:
+            listed.append("and more")
+        super().__init__("\n".join(listed))
+        self.problems: Final = tuple(problems[:_MOST])
+
+
+def _got(pointer: str, arguments: Any) -> str:
+    """What stands at a place, briefly; nothing if nothing does."""
+    value = arguments
+    for step in pointer.split("/")[1:]:
+        name = step.replace("~1", "/").replace("~0", "~")
+        if is_array(value) and name.isdecimal() and int(name) < len(value):
+            value = value[int(name)]
+        elif is_object(value) and name in value:
+            value = value[name]
+        else:
+            return ""
+    if not pointer:
+        return ""
+    text = json_text(value).decode()
+    return f", got {text if len(text) <= _LONGEST else text[:_LONGEST] + '…'}"
+
+
+class Arguments:
+    """The parameters of one function, ready to read arguments with."""
+
+    __slots__ = ("_always", "_model", "_names", "_validator", "_where")
+
+    def __init__(self, signature: Signature) -> None:
+        self._where = signature.where
+        # An argument may have any name, a field of a model may not.
+        parameters = {f"a{at}": one for at, one in enumerate(signature.parameters)}
+        self._names = {field: one.name for field, one in parameters.items()}
+        self._model = self._build(parameters)
+        self._validator = self._model.__pydantic_validator__
+        self._always = frozenset(
+            field for field, one in parameters.items() if isinstance(one.default, FieldInfo)
+        )
+
+    def _build(self, parameters: Mapping[str, Parameter]) -> type[BaseModel]:
+        fields: dict[str, Any] = {
+            field: (
+                Annotated[one.annotation, Field(alias=one.wire)],
+                ... if one.default is EMPTY else one.default,
+            )
+            for field, one in parameters.items()
+        }
+        with BUILDING:
+            try:
+                model: type[BaseModel] = create_model("Arguments", __config__=_CONFIG, **fields)
+                # What is not complete says so when it is used first.
+                model.model_rebuild()
+            except _NO_FORM as error:
+                for one in parameters.values():
+                    _adapter(self._where, one)
+                raise TypeError(f"{self._where}: {reason_of(error)}") from error
+        return model
+
+    def schema(self) -> JSONObject:
+        """The JSON Schema of the arguments, always of an object.
+
+        Without parameters it takes nothing (2025-11-25, server/tools, "Tool").
+        """
+        generated = plain(self._model.model_json_schema, self._where)
+        if not generated["properties"]:
+            del generated["properties"]
+        # What it is comes first, for those who read it.
+        return {"type": "object", **{k: v for k, v in generated.items() if k != "type"}}
+
+    def read(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """What to call the function with; raises `BadArguments`.
+
+        What the client leaves out is left out of the call, so that defaults are Python's own.
+        """
+        try:
+            values = self._validator.validate_python(arguments)
+        except ValidationError:
+            values = self._from_json(arguments)
+        read, names = values.__dict__, self._names
+        given = values.__pydantic_fields_set__
+        if self._always:
+            given = given | self._always
+        return {names[field]: read[field] for field in given}
+
+    def _from_json(self, arguments: Mapping[str, Any]) -> BaseModel:
+        """The same from JSON text, from which types that are strict take a date, or a set."""
+        try:
+            values: BaseModel = self._validator.validate_json(json_text(arguments))
+        except ValidationError as error:
+            raise BadArguments(problems(error, arguments), arguments) from None
+        return values
+
+
+class Texts:
+    """Texts that stand for values: variables of URIs, arguments of prompts.
+
+    Each is read as its parameter's type from text. Where that takes more than a text can say, such
+    as a list, the text may be JSON.
+    """
+
+    __slots__ = ("_adapters", "parameters")
+
+    def __init__(self, where: str, parameters: Sequence[Parameter]) -> None:
+        self.parameters = {one.wire: one for one in parameters}
+        """By the name that clients use."""
+        self._adapters = {one.wire: _adapter(where, one) for one in parameters}
+
+    def read(self, texts: Mapping[str, str]) -> dict[str, Any]:
+        """What to call the function with; raises `BadArguments`."""
+        found = [
+            Problem(f"/{escaped(name)}", "There is no such argument")
+            for name in texts
+            if name not in self.parameters
+        ]
+        read: dict[str, Any] = {}
+        for name, parameter in self.parameters.items():
+            try:
+                read |= self._read(parameter, texts)
+            except ValidationError as error:
+                lines = error.errors(include_url=False)
+                found += [Problem(f"/{escaped(name)}", line["msg"]) for line in lines]
+        if found:
+            raise BadArguments(list(dict.fromkeys(found)), dict(texts))
+        return read
+
+    def _read(self, parameter: Parameter, texts: Mapping[str, str]) -> dict[str, Any]:
+        text, default = texts.get(parameter.wire), parameter.default
+        if text is not None:
+            return {parameter.name: _from_text(self._adapters[parameter.wire], text)}
+        if parameter.required:
+            missing = InitErrorDetails(type="missing", loc=(), input=None)
+            raise ValidationError.from_exception_data(parameter.wire, [missing])
+        if isinstance(default, FieldInfo):
+            return {parameter.name: default.get_default(call_default_factory=True)}
+        return {}
+
+
+def _adapter(where: str, parameter: Parameter) -> TypeAdapter[Any]:
+    """What reads the type of a parameter; raises `TypeError` if nothing can."""
+    # Names and texts that stand beside a type are for fields of models, which there are none of.
+    info = FieldInfo.from_annotation(parameter.annotation)
+    more = list(info.metadata)
+    if isinstance(parameter.default, FieldInfo):
+        # `size: int = Field(3, ge=1)` says beside the default what holds for the type.
+        more += parameter.default.metadata
+    wanted: Any = Annotated[(info.annotation, *more)] if more else info.annotation
+    return adapter_of(wanted, f"{where}: the parameter {parameter.name}")
+
+
+def adapter_of(expression: Any, what: str) -> TypeAdapter[Any]:
+    """What reads and writes values of a type; raises `TypeError`, naming `what`, if nothing can."""
+    try:
+        with BUILDING:
+            adapter: TypeAdapter[Any] = TypeAdapter(expression)
+            adapter.rebuild()
+            return adapter
+    except _NO_FORM as error:
+        raise TypeError(f"{what} has no form: {reason_of(error)}") from error
+
+
+def reason_of(error: Exception) -> str:
+    """What Pydantic has against a type, without its advice."""
+    return str(error).split("\n", 1)[0]
+
+
+def _from_text(adapter: TypeAdapter[Any], text: str) -> Any:
+    try:
+        return adapter.validate_strings(text)
+    except ValidationError:
+        try:
+            decoded = from_json(text)
+        except ValueError:
+            decoded = text
+        if isinstance(decoded, str):
+            # A text in quotes is none that somebody typed.
+            raise
+        # The number of an enumeration, or null: no allowance, or `true` would be a 1.
+        return adapter.validate_json(
+            text, strict=None if isinstance(decoded, dict | list) else True
+        )

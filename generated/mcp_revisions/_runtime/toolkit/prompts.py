@@ -1,0 +1,97 @@
+"""Prompts: what a client is told of a function, and the messages it gets."""
+
+from typing import Any
+
+from ..errors import InvalidParams
+from ..jsonvalue import JSONObject
+from .arguments import BadArguments, Texts
+from .calls import Caller, Function
+from .completions import Look, completers
+from .marks import PromptMark
+from .signatures import Parameter, described, signature_of
+from .vocabulary import Vocabulary, fields_of, listed, models_in, several
+
+_GET = "prompts/get"
+
+
+class Prompt:
+    """One function as a prompt in one revision; raises `TypeError` if it is none."""
+
+    __slots__ = (
+        "_call",
+        "_description",
+        "_texts",
+        "_words",
+        "completers",
+        "item",
+        "key",
+        "parameters",
+    )
+
+    def __init__(
+        self,
+        function: Function,
+        mark: PromptMark,
+        words: Vocabulary,
+        *,
+        method: bool,
+        look: Look,
+    ) -> None:
+        signature = signature_of(function, method=method)
+        self.key = mark.name or function.__name__
+        """Its name."""
+        self._words = words
+        self._texts = Texts(signature.where, signature.parameters)
+        self._call = Caller(signature, thread=mark.thread)
+        self._description = mark.description or described(function)
+        parameters = self._texts.parameters
+        self.parameters = frozenset(parameters)
+        """What clients call its arguments."""
+        self.completers = completers(signature.where, parameters, mark.completions, look)
+        (model,) = models_in(words.result("prompts/list"), "prompts")
+        self.item = listed(
+            model,
+            signature.where,
+            mark,
+            name=self.key,
+            description=self._description,
+            arguments=[_argument(model, one) for one in parameters.values()] or None,
+        )
+        """What `prompts/list` says of it."""
+
+    async def get(self, function: Function, session: Any, params: Any) -> Any:
+        """The messages for these arguments; raises `InvalidParams` if they do not fit."""
+        try:
+            given = self._texts.read(params.arguments or {})
+        except BadArguments as error:
+            problems = [(f"/params/arguments{at}", message) for at, message in error.problems]
+            raise InvalidParams(f"Invalid arguments for {self.key}:\n{error}", problems) from None
+        value = await self._call(function, session, given)
+        words = self._words
+        if isinstance(value, words.result_classes(_GET)):
+            return value
+        messages = [self._message(one) for one in several(value)]
+        return words.result(_GET)(messages=messages, description=self._description)
+
+    def _message(self, value: Any) -> Any:
+        """What a function says, as a message of the user unless it says who speaks."""
+        words = self._words
+        if isinstance(value, words.message):
+            return value
+        if isinstance(value, str):
+            value = words.text(text=value)
+        if not isinstance(value, tuple(words.message_blocks)):
+            raise TypeError(f"{self.key} returned {type(value).__name__}, which is no message")
+        return words.message(role="user", content=value)
+
+
+def _argument(prompt: type[Any], parameter: Parameter) -> JSONObject:
+    (model,) = models_in(prompt, "arguments")
+    said = {
+        "name": parameter.wire,
+        "description": parameter.info.description,
+        "title": parameter.info.title,
+        "required": parameter.required,
+    }
+    known = {name: one for name, one in said.items() if one is not None}
+    return {name: one for name, one in known.items() if name in fields_of(model)}

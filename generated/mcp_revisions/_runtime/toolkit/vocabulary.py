@@ -1,0 +1,154 @@
+"""The words that one revision has for what a toolkit says, found in its method table.
+
+A toolkit is written once. What a revision has no member for, such as the title of a tool or
+structured content in the first ones, is left out there.
+"""
+
+from collections.abc import Mapping
+from functools import cache, cached_property
+from typing import Any, Final, TypeAlias
+
+from pydantic import ValidationError
+from pydantic_core import PydanticSerializationError
+
+from ..codec import MethodTable, classes_in
+from ..jsonvalue import JSONObject
+from ..model import BUILDING, WireModel, required_constants
+from ..pointers import problems
+from .marks import Mark
+
+Models: TypeAlias = frozenset[type[WireModel]]
+
+_CALL: Final = "tools/call"
+
+
+class Vocabulary:
+    """The models of a revision that a toolkit makes."""
+
+    def __init__(self, table: MethodTable) -> None:
+        self._table = table
+        self.revision = table.revision
+
+    def result(self, method: str) -> type[Any]:
+        """The class of the plain result of a request."""
+        return self._table.requests[method].results[0]
+
+    def result_classes(self, method: str) -> tuple[type[Any], ...]:
+        """All that may answer a request."""
+        return self._table.requests[method].results
+
+    @cached_property
+    def call_results(self) -> Models:
+        """What may answer the call of a tool."""
+        return frozenset(self.result_classes(_CALL))
+
+    @cached_property
+    def blocks(self) -> Models:
+        """The kinds of content that the result of a tool may have."""
+        return models_in(self.result(_CALL), "content")
+
+    @cached_property
+    def call_result(self) -> type[Any]:
+        """The class of the result of a tool."""
+        return self.result(_CALL)
+
+    @cached_property
+    def text(self) -> type[Any]:
+        """The class of a block of text."""
+        constants = ((block, required_constants(block)) for block in self.blocks)
+        return next(block for block, fixed in constants if fixed.get("type") == "text")
+
+    @cached_property
+    def has_structured(self) -> bool:
+        """Whether results may be structured (from 2025-06-18 on)."""
+        return "structured_content" in fields_of(self.result(_CALL))
+
+    @cached_property
+    def has_any_structured(self) -> bool:
+        """Whether what is structured may be any JSON value, and no object (from 2026-07-28 on)."""
+        result = fields_of(self.result(_CALL))
+        return self.has_structured and result["structured_content"].annotation is Any
+
+    @cached_property
+    def message(self) -> type[Any]:
+        """The class of a message of a prompt."""
+        (message,) = models_in(self.result("prompts/get"), "messages")
+        return message
+
+    @cached_property
+    def message_blocks(self) -> Models:
+        """The kinds of content that a message of a prompt may have."""
+        return models_in(self.message, "content")
+
+    @cached_property
+    def contents(self) -> Models:
+        """What the contents of a resource may be."""
+        return models_in(self.result("resources/read"), "contents")
+
+    def contents_with(self, member: str) -> type[Any]:
+        """The class of contents that has a member: text or blob."""
+        return next(one for one in self.contents if member in fields_of(one))
+
+    def said(self, text: str) -> Any:
+        """The result of a tool that is a text."""
+        return self.call_result(content=[self.text(text=text)])
+
+    def structured(self, text: str, content: Any) -> Any:
+        """The result of a tool that is structured, with the same as text."""
+        return self.call_result(content=[self.text(text=text)], structured_content=content)
+
+    def failed(self, text: str) -> Any:
+        """The result of a tool that failed, with a text for a model to read."""
+        return self.call_result(content=[self.text(text=text)], is_error=True)
+
+
+@cache
+def vocabulary(table: MethodTable) -> Vocabulary:
+    """The words of a table's revision."""
+    return Vocabulary(table)
+
+
+def fields_of(model: type[WireModel]) -> Mapping[str, Any]:
+    """The fields of a class, by their names in Python."""
+    with BUILDING:
+        model.model_rebuild()
+    return model.model_fields
+
+
+def models_in(model: type[WireModel], field: str) -> Models:
+    """The classes of the values that a field may hold, be it a list or not."""
+    expression = fields_of(model)[field].annotation
+    return frozenset(one for one in classes_in(expression) if issubclass(one, WireModel))
+
+
+def listed(model: type[WireModel], where: str, mark: Mark, **members: Any) -> Any:
+    """What a list says of something: what it is marked with, as far as the revision has it."""
+    said: JSONObject = {
+        **members,
+        "title": mark.title,
+        "icons": None if mark.icons is None else [icon.to_wire() for icon in mark.icons],
+        "_meta": None if mark.meta is None else dict(mark.meta),
+    }
+    known = {field.alias or name for name, field in fields_of(model).items()}
+    kept = {key: value for key, value in said.items() if value is not None and key in known}
+    try:
+        made = model.from_wire(kept)
+        # Whoever asks for the list must not be the first to learn that it cannot be written.
+        made.to_json()
+        return made
+    except PydanticSerializationError as error:
+        raise TypeError(f"{where}: {error}") from error
+    except ValidationError as error:
+        wrong = "; ".join(f"{at}: {text}" for at, text in problems(error, kept))
+        raise TypeError(f"{where}: {wrong}") from error
+
+
+def wire_of(model: WireModel | None) -> JSONObject | None:
+    """A model as JSON, if there is one."""
+    return None if model is None else model.to_wire()
+
+
+def several(value: Any) -> list[Any]:
+    """The items of a list or tuple; anything else as the only one."""
+    many: bool = isinstance(value, (list, tuple))
+    return [*value] if many else [value]

@@ -1,0 +1,136 @@
+"""Clients that hold results to the schemas of the tools."""
+
+import logging
+import sys
+from typing import Any
+
+import pytest
+from kits import NEWEST, STATELESS, CheckedResults, RemoteError, Toolkit, mcp, pkg, run, tool
+
+SCHEMA: Any = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+
+
+def serving(revision: str, results: dict[str, Any], schemas: dict[str, Any]) -> Any:
+    """A server written by hand, which need not keep to what it says."""
+    m = pkg.load(revision).models
+
+    base: Any = pkg.load(revision).Server
+
+    class Server(base):  # type: ignore[misc]
+        listed = 0
+
+        async def on_list_tools(self, session: Any, params: Any) -> Any:
+            self.listed += 1
+            plain = {"type": "object"}
+            tools = [
+                m.Tool(name=name, input_schema=plain, output_schema=schemas.get(name))
+                for name in results
+            ]
+            return m.ListToolsResult(tools=tools)
+
+        async def on_call_tool(self, session: Any, params: Any) -> Any:
+            return m.CallToolResult(content=[], **results[params.name])
+
+    return Server()
+
+
+def checking(revision: str = NEWEST) -> Any:
+    return type("Mine", (CheckedResults, pkg.load(revision).Client), {})()
+
+
+RESULTS: dict[str, Any] = {
+    "good": {"structured_content": {"n": 1}},
+    "bad": {"structured_content": {"n": "x"}},
+    "missing": {},
+    "failed": {"is_error": True},
+    "free": {"structured_content": {"n": "x"}},
+}
+SCHEMAS: dict[str, Any] = dict.fromkeys(("good", "bad", "missing", "failed"), SCHEMA)
+
+
+@pytest.mark.shows("S2-37")
+@pytest.mark.parametrize("revision", ["2025-06-18", NEWEST, STATELESS])
+def test_a_result_that_does_not_fit_its_schema_is_an_error(revision: str) -> None:
+    async def script() -> None:
+        m = pkg.load(revision).models
+        server = serving(revision, RESULTS, SCHEMAS)
+        async with pkg.connect_in_memory(checking(revision), server) as ours:
+            for name in ("good", "failed", "free"):
+                await ours.call_tool(m.CallToolRequestParams(name=name))
+            assert server.listed == 1
+            for name, message in (("bad", "'x' is not of type"), ("missing", "Field required")):
+                with pytest.raises(RemoteError) as raised:
+                    await ours.call_tool(m.CallToolRequestParams(name=name))
+                assert message in str(raised.value)
+                assert "/result/structuredContent" in str(raised.value)
+
+    run(script())
+
+
+def test_a_schema_that_has_changed_is_looked_up_again() -> None:
+    async def script() -> None:
+        m = mcp.models
+        schemas: dict[str, Any] = {"tool": SCHEMA}
+        results: dict[str, Any] = {"tool": {"structured_content": {"n": 1}}}
+        server = serving(NEWEST, results, schemas)
+        async with pkg.connect_in_memory(checking(), server) as ours:
+            await ours.call_tool(m.CallToolRequestParams(name="tool"))
+            schemas["tool"] = {"type": "object", "required": ["z"]}
+            results["tool"] = {"structured_content": {"z": 1}}
+            result = await ours.call_tool(m.CallToolRequestParams(name="tool"))
+            assert result.structured_content == {"z": 1}
+            assert server.listed == 2
+
+    run(script())
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "object", "properties": {"n": {"$ref": "https://example.com/n.json"}}},
+        {"$schema": "https://example.com/mine", "type": "object"},
+        {"type": 7},
+    ],
+)
+def test_a_schema_that_nobody_can_use_is_left_out_of_account(
+    schema: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def script() -> None:
+        m = mcp.models
+        server = serving(NEWEST, {"tool": RESULTS["bad"]}, {"tool": schema})
+        async with pkg.connect_in_memory(checking(), server) as ours:
+            await ours.call_tool(m.CallToolRequestParams(name="tool"))
+
+    with caplog.at_level(logging.WARNING):
+        run(script())
+    assert "results are not checked: the output schema of tool" in caplog.text
+
+
+def test_nothing_goes_unchecked_in_silence_where_jsonschema_is_missing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "jsonschema", None)
+
+    async def script() -> None:
+        m = mcp.models
+        server = serving(NEWEST, RESULTS, SCHEMAS)
+        async with pkg.connect_in_memory(checking(), server) as ours:
+            with pytest.raises(ImportError, match="pip install jsonschema"):
+                await ours.call_tool(m.CallToolRequestParams(name="good"))
+
+    run(script())
+
+
+def test_what_a_toolkit_says_passes() -> None:
+    class Adder(Toolkit, mcp.Server):
+        @tool
+        def add(self, a: int, b: int) -> int:
+            return a + b
+
+    async def script() -> None:
+        m = mcp.models
+        async with pkg.connect_in_memory(checking(), Adder()) as ours:
+            params = m.CallToolRequestParams(name="add", arguments={"a": 1, "b": 2})
+            assert (await ours.call_tool(params)).structured_content == {"result": 3}
+
+    run(script())

@@ -1,0 +1,455 @@
+"""What a tool takes: the schema that says so, and what becomes of arguments that do not fit."""
+
+import asyncio
+from dataclasses import dataclass
+from datetime import date
+from enum import Enum
+from typing import Annotated, Any, Literal
+
+import pytest
+from jsonschema import Draft202012Validator
+from kits import (
+    HANDSHAKE,
+    NEWEST,
+    STATELESS,
+    Refused,
+    asking,
+    call,
+    kit,
+    listed_tools,
+    mcp,
+    run,
+    text_of,
+    tool,
+)
+from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
+
+
+class Colour(Enum):
+    RED = "red"
+    BLUE = "blue"
+
+
+class Node(BaseModel):
+    """A node of a tree."""
+
+    name: str
+    below: list["Node"] = []
+
+
+@dataclass
+class Span:
+    first: date
+    last: date
+
+
+@tool
+def everything(
+    self: Any,
+    place: Annotated[str, Field(description="Name of a town.")],
+    schema: Colour,
+    tree: Node,
+    _span: Span,
+    style: Literal["short", "long"] = "short",
+    days: Annotated[int, Field(ge=1, le=7, title="How long")] = 3,
+    names: list[str] = [],  # noqa: B006 (shows that a default is copied, or left to Python)
+    limit: int | None = None,
+    size: int = Field(10, gt=0, description="How many."),
+    origin: Annotated[str, Field(alias="from")] = "here",
+    odd: Any = object(),  # noqa: B008
+) -> str:
+    """Take everything.
+
+    This paragraph is for those who read the code.
+    """
+    told = (schema.name, tree.below[0].name if tree.below else "", _span.last.year)
+    return f"{place} {told} {style} {days} {names} {limit} {size} {origin}"
+
+
+Everything = kit(everything=everything)
+
+FITTING: dict[str, Any] = {
+    "place": "Oslo",
+    "schema": "red",
+    "tree": {"name": "a", "below": [{"name": "b"}]},
+    "_span": {"first": "2026-01-01", "last": "2026-02-01"},
+}
+
+
+def schema_of(function: Any) -> Any:
+    """The input schema of a marked function, known to be a schema."""
+    (tool,) = listed_tools(kit(function=function)()).values()
+    Draft202012Validator.check_schema(tool["inputSchema"])
+    return tool["inputSchema"]
+
+
+def test_a_schema_says_what_the_function_says() -> None:
+    tool = listed_tools(Everything())["everything"]
+    assert tool["description"] == "Take everything."
+    schema = tool["inputSchema"]
+    Draft202012Validator.check_schema(schema)
+    assert schema["type"] == "object"
+    assert schema["additionalProperties"] is False
+    assert schema["required"] == ["place", "schema", "tree", "_span"]
+    assert schema["properties"] == {
+        "place": {"type": "string", "description": "Name of a town."},
+        "schema": {"$ref": "#/$defs/Colour"},
+        "tree": {"$ref": "#/$defs/Node"},
+        "_span": {"$ref": "#/$defs/Span"},
+        "style": {"type": "string", "enum": ["short", "long"], "default": "short"},
+        "days": {"type": "integer", "minimum": 1, "maximum": 7, "default": 3, "title": "How long"},
+        "names": {"type": "array", "items": {"type": "string"}, "default": []},
+        "limit": {"anyOf": [{"type": "integer"}, {"type": "null"}], "default": None},
+        "size": {
+            "type": "integer",
+            "exclusiveMinimum": 0,
+            "default": 10,
+            "description": "How many.",
+        },
+        "from": {"type": "string", "default": "here"},
+        # What has no JSON form is the function's own business.
+        "odd": {},
+    }
+    assert schema["$defs"]["Colour"] == {"type": "string", "enum": ["red", "blue"]}
+    assert "title" not in schema["$defs"]["Node"]
+    assert schema["$defs"]["Node"]["description"] == "A node of a tree."
+
+
+def test_arguments_arrive_as_the_types_of_the_parameters() -> None:
+    answer = call(Everything(), "everything", **FITTING)
+    assert text_of(answer) == "Oslo ('RED', 'b', 2026) short 3 [] None 10 here"
+    more = {"days": 5, "names": ["x"], "limit": 2, "size": 1, "from": "there", "style": "long"}
+    answer = call(Everything(), "everything", **FITTING, **more)
+    assert text_of(answer) == "Oslo ('RED', 'b', 2026) long 5 ['x'] 2 1 there"
+
+
+def test_numbers_and_truth_in_quotes_are_read_as_models_mean_them() -> None:
+    @tool
+    def take(self: Any, count: int, share: float, sure: bool) -> str:
+        return f"{count!r} {share!r} {sure!r}"
+
+    answer = call(kit(take=take)(), "take", count="3", share="0.5", sure="true")
+    assert text_of(answer) == "3 0.5 True"
+
+
+@pytest.mark.shows("S2-16")
+def test_without_parameters_a_tool_takes_nothing() -> None:
+    @tool
+    def idle(self: Any) -> str:
+        return "done"
+
+    assert schema_of(idle) == {"type": "object", "additionalProperties": False}
+    server = kit(idle=idle)()
+    assert text_of(call(server, "idle")) == "done"
+    assert call(server, "idle", more=1)["isError"] is True
+
+
+def test_a_session_is_no_argument() -> None:
+    @tool
+    def who(self: Any, session: mcp.Session) -> str:
+        assert session.client_info is not None
+        return session.client_info.name
+
+    assert schema_of(who) == {"type": "object", "additionalProperties": False}
+    assert text_of(call(kit(who=who)(), "who")) == "hand"
+
+
+@pytest.mark.shows("S2-40")
+def test_what_is_wrong_with_arguments_is_a_result_that_a_model_can_read() -> None:
+    wrong = {**FITTING, "days": 9, "plaec": "Oslo", "tree": {"name": "a", "below": [{"name": 1}]}}
+    del wrong["place"]
+    answer = call(Everything(), "everything", **wrong)
+    assert answer["isError"] is True
+    assert text_of(answer).splitlines() == [
+        "Invalid arguments for everything:",
+        "/place: Field required",
+        "/tree/below/0/name: Input should be a valid string, got 1",
+        "/days: Input should be less than or equal to 7, got 9",
+        '/plaec: Extra inputs are not permitted, got "Oslo"',
+    ]
+
+
+@pytest.mark.parametrize("spoken", [*HANDSHAKE, STATELESS])
+def test_clients_up_to_2025_06_18_get_an_error_instead(spoken: str) -> None:
+    async def script() -> None:
+        async with asking(Everything(), spoken, bridged=True) as ask:
+            asked = ask("tools/call", name="everything", arguments={**FITTING, "days": 0})
+            if spoken in (NEWEST, STATELESS):
+                assert (await asked)["isError"] is True
+                return
+            with pytest.raises(Refused) as raised:
+                await asked
+            assert raised.value.code == -32602
+            assert "/days: Input should be greater than" in raised.value.message
+            (problem,) = raised.value.data["problems"]
+            assert problem["pointer"] == "/params/arguments/days"
+
+    run(script())
+
+
+def test_long_values_and_many_mistakes_are_told_in_brief() -> None:
+    @tool
+    def take(self: Any, numbers: list[int]) -> str:
+        return ""
+
+    text = text_of(call(kit(take=take)(), "take", numbers=["x" * 10_000] * 50))
+    assert text.endswith("\nand more")
+    assert text.count("\n") == 21
+    assert max(map(len, text.splitlines())) < 250
+
+
+def test_names_inside_are_not_those_that_clients_use() -> None:
+    # Arguments are read as fields a0, a1, …: none of these is an argument.
+    answer = call(Everything(), "everything", **FITTING, a0="x")
+    assert "/a0: Extra inputs are not permitted" in text_of(answer)
+
+
+def test_defaults_are_those_of_the_function() -> None:
+    seen: list[Any] = []
+    default: list[int] = []
+
+    @tool
+    def take(self: Any, items: list[int] = default, at: int = Field(default=7)) -> str:
+        seen.append((items, at))
+        return ""
+
+    assert call(kit(take=take)(), "take")["content"]
+    assert seen == [([], 7)]
+    assert seen[0][0] is default
+
+
+@pytest.mark.parametrize(
+    ("parameters", "reason"),
+    [
+        ("self, place", "the parameter place has no annotation"),
+        ("self, *places", "the parameter places takes any number of arguments"),
+        ("self, **places", "the parameter places takes arguments of any name"),
+        ("", "a method takes self first"),
+    ],
+)
+def test_what_no_client_can_fill_in_is_refused_when_the_class_is_made(
+    parameters: str, reason: str
+) -> None:
+    names: dict[str, Any] = {}
+    exec(f"def forecast({parameters}): ...", names)
+    with pytest.raises(TypeError, match=f"^forecast: {reason}"):
+        kit(forecast=tool(names["forecast"]))
+
+
+def test_positional_parameters_and_generators_are_refused_as_well() -> None:
+    @tool
+    def by_place(self: Any, place: str, /) -> str:
+        return place
+
+    @tool
+    def several(self: Any) -> Any:
+        yield 1
+
+    @tool
+    async def one_by_one(self: Any) -> Any:
+        yield 1
+
+    with pytest.raises(TypeError, match="by_place: the parameter place is positional only"):
+        kit(by_place=by_place)
+    for function in (several, one_by_one):
+        with pytest.raises(TypeError, match="yields values one by one"):
+            kit(function=function)
+
+
+class Opaque:
+    pass
+
+
+def test_types_without_a_form_name_the_parameter_when_the_server_is_made() -> None:
+    @tool
+    def take(self: Any, good: int, thing: Opaque) -> str:
+        return ""
+
+    with pytest.raises(TypeError, match=r"take: the parameter thing has no form: .*Opaque"):
+        kit(take=take)()
+
+    @tool  # pyright: ignore
+    def late(self: Any, thing: "Nowhere") -> str:  # type: ignore  # pyright: ignore  # noqa
+        return ""
+
+    with pytest.raises(TypeError, match=r"late: .*Nowhere"):
+        kit(late=late)()
+
+
+def test_a_parameter_in_a_header_field_has_to_have_a_type_for_it() -> None:
+    mirrored = Field(json_schema_extra={"x-mcp-header": "Region"})
+
+    @tool
+    def good(self: Any, region: Annotated[str, mirrored]) -> str:
+        return region
+
+    @tool
+    def bad(self: Any, region: Annotated[float, mirrored]) -> str:
+        return ""
+
+    schema = listed_tools(kit(good=good)())["good"]["inputSchema"]
+    assert schema["properties"]["region"]["x-mcp-header"] == "Region"
+    with pytest.raises(ValueError, match="bad: the input schema at /properties/region"):
+        kit(bad=bad)()
+
+
+def test_plain_functions_run_in_a_thread_if_they_say_so() -> None:
+    import threading
+
+    @tool(thread=True)
+    def there(self: Any) -> str:
+        return str(threading.current_thread() is threading.main_thread())
+
+    @tool
+    def here(self: Any) -> str:
+        return str(asyncio.current_task() is not None)
+
+    server = kit(there=there, here=here)()
+    assert text_of(call(server, "there")) == "False"
+    assert text_of(call(server, "here")) == "True"
+
+
+class Strict(BaseModel):
+    model_config = ConfigDict(strict=True)
+
+    on: date
+    tags: set[str]
+    count: int
+
+
+@tool
+def strictly(self: Any, when: Strict, pair: tuple[int, str] = (1, "a")) -> str:
+    return f"{when.on} {sorted(when.tags)} {when.count} {pair[1]}"
+
+
+def test_strict_types_take_from_json_what_json_can_say() -> None:
+    when = {"on": "2026-01-02", "tags": ["a"], "count": 3}
+    server = kit(strictly=strictly)()
+    assert text_of(call(server, "strictly", when=when)) == "2026-01-02 ['a'] 3 a"
+    answer = call(server, "strictly", when={**when, "count": "3"})
+    assert text_of(answer).splitlines()[1:] == [
+        '/when/count: Input should be a valid integer, got "3"'
+    ]
+
+
+def test_what_is_missing_in_an_array_is_told_by_its_place() -> None:
+    when: dict[str, Any] = {"on": "2026-01-02", "tags": [], "count": 3}
+    answer = call(kit(strictly=strictly)(), "strictly", when=when, pair=[1])
+    assert text_of(answer).splitlines()[1:] == ["/pair/1: Field required"]
+
+
+class Unfinished(BaseModel):
+    more: "Nowhere"  # type: ignore  # pyright: ignore  # noqa
+
+
+def test_types_that_are_not_finished_or_limits_that_nobody_can_keep_are_refused() -> None:
+    @tool
+    def unfinished(self: Any, thing: Unfinished) -> str:
+        return ""
+
+    @tool
+    def limited(self: Any, thing: Annotated[str, Field(pattern="(")]) -> str:
+        return ""
+
+    @tool
+    def gives(self: Any) -> list[Opaque]:
+        return []
+
+    for function in (unfinished, limited):
+        with pytest.raises(TypeError, match=f"{function.__name__}: the parameter thing"):
+            kit(function=function)()
+    with pytest.raises(TypeError, match="gives: what it returns has no form"):
+        kit(gives=gives)()
+
+
+def test_no_two_parameters_have_one_name() -> None:
+    @tool
+    def take(self: Any, a: Annotated[str, Field(alias="b")], b: str) -> str:
+        return a + b
+
+    with pytest.raises(TypeError, match="take: two parameters are called b"):
+        kit(take=take)()
+
+
+def test_other_names_are_those_that_a_schema_gives() -> None:
+    @tool
+    def take(
+        self: Any,
+        origin: Annotated[str, Field(validation_alias="from")],
+        target: str = Field(validation_alias="to", alias="at"),
+    ) -> str:
+        return f"{origin} {target}"
+
+    assert list(schema_of(take)["properties"]) == ["from", "to"]
+    assert text_of(call(kit(take=take)(), "take", **{"from": "a", "to": "b"})) == "a b"
+
+
+def test_what_python_or_clients_could_not_tell_is_refused() -> None:
+    @tool
+    def names(self: Any, x: Annotated[str, Field(validation_alias=AliasChoices("a", "b"))]) -> str:
+        return x
+
+    @tool
+    def default(self: Any, x: Annotated[int, Field(default=3)]) -> str:
+        return str(x)
+
+    with pytest.raises(TypeError, match="names: the parameter x has several names"):
+        kit(names=names)()
+    with pytest.raises(TypeError, match="default: the parameter x has its default in its type"):
+        kit(default=default)()
+
+
+def test_a_session_may_be_missing_where_no_client_calls() -> None:
+    @tool
+    def who(self: Any, session: Annotated[mcp.Session | None, "of the client"] = None) -> str:
+        return "nobody" if session is None else session.revision
+
+    assert who(None) == "nobody"
+    assert schema_of(who) == {"type": "object", "additionalProperties": False}
+    assert text_of(call(kit(who=who)(), "who")) == NEWEST
+
+
+def test_a_validator_that_breaks_is_a_tool_that_fails(caplog: pytest.LogCaptureFixture) -> None:
+    def broken(value: Any) -> Any:
+        raise KeyError("the password is 1234")
+
+    @tool
+    def take(self: Any, x: Annotated[int, BeforeValidator(broken)]) -> str:
+        return str(x)
+
+    answer = call(kit(take=take)(), "take", x=1)
+    assert (answer["isError"], text_of(answer)) == (True, "take failed.")
+    assert "the password is 1234" in caplog.text
+
+
+@pytest.mark.parametrize("revision", ["2025-06-18", NEWEST])
+def test_a_mistake_at_each_of_many_places_takes_no_more_than_its_share(revision: str) -> None:
+    @tool
+    def take(self: Any, numbers: list[int]) -> str:
+        return ""
+
+    # Were each mistake compared with each other one, this would take half an hour.
+    answer = call(kit(revision, take=take)(), "take", revision, numbers=[None] * 50_000)
+    if isinstance(answer, Refused):
+        assert len(answer.data["problems"]) == 20
+    else:
+        assert text_of(answer).count("\n") == 21
+
+
+def test_a_thread_that_ends_with_an_odd_exception_is_not_waited_for_for_ever() -> None:
+    @tool(thread=True)
+    def first(self: Any, items: list[int]) -> int:
+        return next(iter(items))
+
+    server = kit(first=first)()
+    assert text_of(call(server, "first", items=[7])) == '{"result":7}'
+    assert text_of(call(server, "first", items=[])) == "first failed."
+
+
+def test_a_coroutine_function_does_not_run_in_a_thread() -> None:
+    @tool(thread=True)
+    async def take(self: Any) -> str:
+        return ""
+
+    with pytest.raises(TypeError, match="take: a coroutine function does not run in a thread"):
+        kit(take=take)

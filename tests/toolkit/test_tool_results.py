@@ -1,0 +1,361 @@
+"""What becomes of what a tool returns, or raises."""
+
+import logging
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from typing import Annotated, Any
+
+import pytest
+from jsonschema import Draft202012Validator
+from kits import (
+    ALL,
+    NEWEST,
+    STATELESS,
+    InvalidParams,
+    McpError,
+    MissingCapability,
+    Refused,
+    ToolError,
+    Toolkit,
+    answers,
+    call,
+    kit,
+    listed_tools,
+    mcp,
+    pkg,
+    text_of,
+    tool,
+)
+from pydantic import BaseModel, Field, PlainSerializer, computed_field
+from pydantic_core import from_json
+from typing_extensions import TypedDict
+
+m: Any = mcp.models
+
+
+class Forecast(BaseModel):
+    place: str
+    celsius: Annotated[float, Field(ge=-273)] = 20.0
+
+
+@dataclass
+class Point:
+    x: int
+    y: int
+
+
+class Labelled(TypedDict):
+    label: str
+
+
+class Node(BaseModel):
+    below: list["Node"] = []
+
+
+class Length(BaseModel):
+    """Is written otherwise than it is read."""
+
+    metres: Annotated[int, PlainSerializer(lambda metres: f"{metres} m", return_type=str)]
+
+
+class Visit(BaseModel):
+    on: date
+    tags: set[str]
+    at: tuple[float, int]
+    price: Decimal = Decimal("1.50")
+
+
+class Area(BaseModel):
+    side: int
+
+    @computed_field
+    def area(self) -> int:
+        return self.side**2
+
+
+def checked(schema: Any) -> Any:
+    """What checks values with a schema."""
+    return Draft202012Validator(schema)
+
+
+def returning(value: Any, annotation: Any, revision: str = NEWEST, **options: Any) -> Any:
+    """A server whose tool returns this value, and is annotated so."""
+
+    def function(self: Any) -> Any:
+        return value
+
+    function.__annotations__["return"] = annotation
+    if annotation is ...:
+        del function.__annotations__["return"]
+    return kit(revision, function=tool(**options)(function))()
+
+
+def answered(value: Any, annotation: Any, revision: str = NEWEST, **options: Any) -> Any:
+    server = returning(value, annotation, revision, **options)
+    return call(server, "function", revision)
+
+
+OBJECTS: list[tuple[Any, Any, Any]] = [
+    (Forecast(place="Oslo"), Forecast, {"place": "Oslo", "celsius": 20.0}),
+    ({"place": "Oslo"}, Forecast, {"place": "Oslo", "celsius": 20.0}),
+    (
+        Visit(on=date(2026, 1, 2), tags={"a"}, at=(1, 2)),
+        Visit,
+        {"on": "2026-01-02", "tags": ["a"], "at": [1, 2], "price": "1.50"},
+    ),
+    (Point(1, 2), Point, {"x": 1, "y": 2}),
+    ({"label": "a"}, Labelled, {"label": "a"}),
+    ({"a": 1}, dict[str, int], {"a": 1}),
+    (Node(below=[Node()]), Node, {"below": [{"below": []}]}),
+    (Area(side=3), Area, {"side": 3, "area": 9}),
+    (Length(metres=3), Length, {"metres": "3 m"}),
+]
+VALUES: list[tuple[Any, Any, Any]] = [
+    ([1, 2], list[int], [1, 2]),
+    ([Point(1, 2)], list[Point], [{"x": 1, "y": 2}]),
+    (["a"], list[str], ["a"]),
+    (3, int, 3),
+    (2.5, float, 2.5),
+    (True, bool, True),
+    (None, None, None),
+    (None, Forecast | None, None),
+    (Forecast(place="Oslo"), Forecast | Point, {"place": "Oslo", "celsius": 20.0}),
+]
+
+
+@pytest.mark.shows("S2-35", "S2-36")
+@pytest.mark.parametrize("revision", ALL)
+@pytest.mark.parametrize(("value", "annotation", "wire"), OBJECTS + VALUES)
+def test_what_is_structured_has_a_schema_and_the_same_as_text(
+    value: Any, annotation: Any, wire: Any, revision: str
+) -> None:
+    server = returning(value, annotation, revision)
+    tool = listed_tools(server, revision)["function"]
+    answer = call(server, "function", revision)
+    if revision < "2025-06-18":
+        # There is nothing structured yet.
+        assert "outputSchema" not in tool
+        assert "structuredContent" not in answer
+        assert from_json(text_of(answer)) == wire
+        return
+    is_object = any(one[1] is annotation for one in OBJECTS)
+    expected = wire if is_object or revision == STATELESS else {"result": wire}
+    assert answer["structuredContent"] == expected
+    assert from_json(text_of(answer)) == expected
+    assert (tool["outputSchema"].get("type") == "object") or revision == STATELESS
+    checked(tool["outputSchema"]).validate(expected)
+
+
+def test_definitions_stay_where_they_are_found_when_a_value_is_put_into_an_object() -> None:
+    schema = listed_tools(returning([Node()], list[Node]))["function"]["outputSchema"]
+    assert schema["properties"]["result"] == {
+        "items": {"$ref": "#/$defs/Node"},
+        "type": "array",
+    }
+    assert schema["$defs"].keys() == {"Node"}
+    with pytest.raises(Exception, match="is not of type"):
+        checked(schema).validate({"result": [{"below": [1]}]})
+
+
+@pytest.mark.parametrize(
+    ("value", "annotation", "blocks"),
+    [
+        ("hello", str, [m.TextContent(text="hello")]),
+        (None, str | None, []),
+        ("a", Annotated[str, "why not"], [m.TextContent(text="a")]),
+        (m.TextContent(text="a"), m.TextContent, [m.TextContent(text="a")]),
+        (
+            [m.ImageContent(data="AA==", mime_type="image/png"), "and so on"],
+            list[m.ImageContent | str],
+            [
+                m.ImageContent(data="AA==", mime_type="image/png"),
+                m.TextContent(text="and so on"),
+            ],
+        ),
+        ([m.TextContent(text="a")], list[m.ContentBlock], [m.TextContent(text="a")]),
+        ((m.TextContent(text="a"),), ..., [m.TextContent(text="a")]),
+        (None, ..., []),
+        ("a", ..., [m.TextContent(text="a")]),
+        ([], list[m.ContentBlock], []),
+    ],
+)
+def test_content_stays_content(value: Any, annotation: Any, blocks: list[Any]) -> None:
+    server = returning(value, annotation)
+    assert "outputSchema" not in listed_tools(server)["function"]
+    answer = call(server, "function")
+    assert answer == {"content": [block.to_wire() for block in blocks]}
+
+
+def test_without_an_annotation_objects_are_structured_and_the_rest_is_text() -> None:
+    for annotation in (..., Any):
+        assert answered({"a": 1}, annotation)["structuredContent"] == {"a": 1}
+        assert answered([1], annotation) == {"content": [{"type": "text", "text": "[1]"}]}
+        # A list of texts is a list, which a block of content in it would make content.
+        assert text_of(answered(["a", "b"], annotation)) == '["a","b"]'
+        assert answered([1], annotation, STATELESS)["structuredContent"] == [1]
+        assert "structuredContent" not in answered({"a": 1}, annotation, "2025-03-26")
+        # JSON has no word for it.
+        assert text_of(answered([float("nan")], annotation)) == "[null]"
+
+
+def test_structure_can_be_declined() -> None:
+    server = returning(Forecast(place="Oslo"), Forecast, structured=False)
+    assert "outputSchema" not in listed_tools(server)["function"]
+    assert call(server, "function") == {
+        "content": [{"type": "text", "text": '{"place":"Oslo","celsius":20.0}'}]
+    }
+
+
+def test_a_whole_result_goes_out_as_it_is() -> None:
+    result = m.CallToolResult(content=[], meta={"a": 1}, structured_content={"b": 2})
+    assert answered(result, m.CallToolResult) == result.to_wire()
+    assert answered(result, ...) == result.to_wire()
+
+
+def test_a_whole_result_beside_a_type_is_held_to_its_schema() -> None:
+    annotation = Forecast | m.CallToolResult
+    schema = listed_tools(returning(None, annotation))["function"]["outputSchema"]
+    assert schema["required"] == ["place"]
+    fits = m.CallToolResult(content=[], structured_content={"place": "Oslo"})
+    failed = m.CallToolResult(content=[], is_error=True)
+    assert answered(fits, annotation) == fits.to_wire()
+    assert answered(failed, annotation) == failed.to_wire()
+    for wrong in (
+        m.CallToolResult(content=[]),
+        m.CallToolResult(content=[], structured_content=None),
+        m.CallToolResult(content=[], structured_content={"place": 1}),
+        # Read with allowance it would be a number, but the schema makes none.
+        m.CallToolResult(content=[], structured_content={"place": "Oslo", "celsius": "1"}),
+    ):
+        assert text_of(answered(wrong, annotation)) == UNFIT
+
+
+@pytest.mark.parametrize("revision", [NEWEST, STATELESS])
+def test_what_is_absent_is_not_null(revision: str) -> None:
+    models = pkg.load(revision).models
+    annotation = Forecast | None | models.CallToolResult
+    absent = models.CallToolResult(content=[])
+    assert text_of(answered(absent, annotation, revision)) == UNFIT
+    null = None if revision == STATELESS else {"result": None}
+    result = models.CallToolResult(content=[], structured_content=null)
+    assert answered(result, annotation, revision)["structuredContent"] == null
+    if revision == NEWEST:
+        empty = models.CallToolResult(content=[], structured_content={})
+        assert text_of(answered(empty, annotation)) == UNFIT
+
+
+UNFIT = "function returned what does not fit its output schema."
+
+
+def changed() -> Forecast:
+    """A forecast that is no forecast any more."""
+    forecast = Forecast(place="Oslo")
+    forecast.celsius = -300
+    return forecast
+
+
+@pytest.mark.parametrize(
+    ("value", "annotation"),
+    [
+        ({"place": 1}, Forecast),
+        (Forecast.model_construct(place=1), Forecast),
+        (Forecast.model_construct(), Forecast),
+        (changed(), Forecast),
+        ([changed()], list[Forecast]),
+        ("many", int),
+        ([1, "x"], list[int]),
+        (float("nan"), float),
+        (None, Forecast),
+        (Point("a", "b"), Point),  # type: ignore[arg-type]
+        (object(), ...),
+        (Visit.model_construct(on="x", tags=set(), at=(1, 2)), Visit),
+    ],
+)
+@pytest.mark.parametrize("revision", ["2025-03-26", NEWEST])
+def test_what_does_not_fit_is_not_sent(
+    value: Any, annotation: Any, revision: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    answer = answered(value, annotation, revision)
+    assert answer["isError"] is True
+    assert text_of(answer) == UNFIT
+    assert "structuredContent" not in answer
+    (record,) = (one for one in caplog.records if "toolkit" in one.name)
+    assert record.levelno == logging.ERROR
+    assert "the tool function returned what does not fit" in record.getMessage()
+
+
+def raising(error: BaseException, revision: str = NEWEST) -> Any:
+    @tool
+    async def function(self: Any) -> str:
+        raise error
+
+    return kit(revision, function=function)()
+
+
+def test_a_tool_error_is_told_to_the_model() -> None:
+    answer = call(raising(ToolError("Nobody knows.")), "function")
+    assert answer == {"content": [{"type": "text", "text": "Nobody knows."}], "isError": True}
+
+
+def test_any_other_exception_stays_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    answer = call(raising(ValueError("the password is 1234")), "function")
+    assert answer == {"content": [{"type": "text", "text": "function failed."}], "isError": True}
+    assert "the password is 1234" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (McpError(-1, "chosen"), -1),
+        (InvalidParams("no"), -32602),
+        (MissingCapability("roots/list", "client.roots"), -32603),
+    ],
+)
+def test_errors_of_the_protocol_are_those_of_any_handler(error: Exception, code: int) -> None:
+    refused = call(raising(error), "function")
+    assert isinstance(refused, Refused)
+    assert refused.code == code
+
+
+@pytest.mark.shows("S2-39")
+@pytest.mark.parametrize("revision", ALL)
+def test_an_unknown_tool_is_an_error(revision: str) -> None:
+    (refused,) = answers(
+        returning("", str, revision), revision, ("tools/call", {"name": "Function"})
+    )
+    assert isinstance(refused, Refused)
+    assert (refused.code, refused.message) == (-32602, "Unknown tool: Function")
+
+
+def test_a_function_may_be_marked_and_still_be_called() -> None:
+    class Adder(Toolkit, mcp.Server):
+        @tool
+        def add(self, a: int, b: int) -> int:
+            return a + b
+
+        def multiply(self, a: int, b: int) -> int:
+            return a * b
+
+        @tool
+        @staticmethod
+        def twice(a: int) -> int:
+            return 2 * a
+
+        @staticmethod
+        @tool
+        def thrice(a: int) -> int:
+            return 3 * a
+
+        @classmethod
+        @tool
+        def name(cls) -> str:
+            return cls.__name__
+
+    adder: Any = Adder()
+    assert (adder.add(1, 2), adder.twice(2), adder.thrice(2), adder.name()) == (3, 4, 6, "Adder")
+    assert text_of(call(adder, "twice", a=4)) == '{"result":8}'
+    assert text_of(call(adder, "thrice", a=4)) == '{"result":12}'
+    assert text_of(call(adder, "name")) == "Adder"
+    adder.add = adder.multiply
+    assert text_of(call(adder, "add", a=4, b=5)) == '{"result":20}'

@@ -1,0 +1,329 @@
+"""Classes with a toolkit: what they declare, what hand-written handlers do, what is refused."""
+
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from kits import (
+    ALL,
+    NEWEST,
+    STATELESS,
+    Toolkit,
+    answers,
+    asking,
+    call,
+    handles,
+    kit,
+    listed_tools,
+    mcp,
+    pkg,
+    prompt,
+    resource,
+    run,
+    served,
+    text_of,
+    tool,
+)
+from talking import hello, modern
+
+m: Any = mcp.models
+
+
+@tool
+def shout(self: Any, text: str) -> str:
+    """Say it loudly."""
+    return text.upper()
+
+
+@resource("a:b")
+def note(self: Any) -> str:
+    return ""
+
+
+@resource("a:{x}")
+def notes(self: Any, x: str) -> str:
+    return x
+
+
+@prompt
+def ask(self: Any, text: str) -> str:
+    return text
+
+
+@prompt
+def choose(self: Any, sure: bool) -> str:
+    return ""
+
+
+CHANGED = {kind: f"notifications/{kind}/list_changed" for kind in ("tools", "prompts", "resources")}
+
+
+@pytest.mark.parametrize("revision", ALL)
+@pytest.mark.parametrize(
+    ("members", "declared"),
+    [
+        ({}, {}),
+        ({"shout": shout}, {"tools": {}}),
+        ({"note": note}, {"resources": {}}),
+        ({"notes": notes}, {"resources": {}}),
+        ({"ask": ask}, {"prompts": {}}),
+        ({"choose": choose}, {"prompts": {}, "completions": {}}),
+        ({"SENDS": frozenset({CHANGED["tools"]})}, {"tools": {"listChanged": True}}),
+        (
+            {"shout": shout, "SENDS": frozenset({CHANGED["prompts"]})},
+            {"tools": {}, "prompts": {"listChanged": True}},
+        ),
+    ],
+)
+def test_what_is_there_is_declared_and_no_more(
+    members: dict[str, Any], declared: dict[str, Any], revision: str
+) -> None:
+    expected = dict(declared)
+    if revision == "2024-11-05":
+        # Completion needs no capability yet.
+        expected.pop("completions", None)
+    server = kit(revision, **members)()
+    assert server.declaration() == expected
+    assert server.capabilities().to_wire() == expected
+
+
+@pytest.mark.parametrize("spoken", ALL)
+def test_and_the_same_to_clients_of_other_revisions(spoken: str) -> None:
+    async def script() -> None:
+        server = kit(STATELESS, shout=shout)()
+        async with served(server, revisions=pkg.REVISIONS) as hand:
+            first = modern("server/discover") if spoken == STATELESS else hello(spoken)
+            await hand.send(first)
+            assert (await hand.take())["result"]["capabilities"] == {"tools": {}}
+        async with asking(server, spoken, bridged=True) as ask_it:
+            assert "tools" in await ask_it("tools/list")
+            with pytest.raises(Exception, match="Method not found"):
+                await ask_it("prompts/list")
+
+    run(script())
+
+
+@pytest.mark.parametrize("revision", ALL)
+def test_a_list_that_may_grow_is_there_while_it_is_empty(revision: str) -> None:
+    server = kit(revision, SENDS=frozenset(CHANGED.values()))()
+    asked: list[Any] = [("tools/list", {}), ("prompts/list", {}), ("resources/templates/list", {})]
+    tools, prompts, templates = answers(server, revision, *asked)
+    assert tools["tools"] == prompts["prompts"] == templates["resourceTemplates"] == []
+
+
+class ByHand(Toolkit, mcp.Server):
+    """A tool that is marked, and one that is answered for by hand."""
+
+    shout = shout
+
+    async def on_list_tools(self, session: Any, params: Any) -> Any:
+        listed = await super().on_list_tools(session, params)
+        whisper = m.Tool(name="whisper", input_schema={"type": "object"})
+        return listed.model_copy(update={"tools": [*listed.tools, whisper]})
+
+    async def on_call_tool(self, session: Any, params: Any) -> Any:
+        if params.name == "whisper":
+            return m.CallToolResult(content=[m.TextContent(text="…")])
+        return await super().on_call_tool(session, params)
+
+
+def test_handlers_written_by_hand_go_first_and_may_leave_the_rest() -> None:
+    assert list(listed_tools(ByHand())) == ["shout", "whisper"]
+    assert text_of(call(ByHand(), "whisper")) == "…"
+    assert text_of(call(ByHand(), "shout", text="a")) == "A"
+
+
+def test_what_is_written_by_hand_is_declared_though_nothing_is_marked() -> None:
+    async def on_get_prompt(self: Any, session: Any, params: Any) -> Any:
+        return m.GetPromptResult(messages=[])
+
+    server = kit(on_get_prompt=on_get_prompt)()
+    assert server.declaration() == {"prompts": {}}
+    assert answers(server, NEWEST, ("prompts/get", {"name": "x"})) == [{"messages": []}]
+
+
+def test_a_handler_for_some_revisions_stands_beside_the_toolkit() -> None:
+    class Server(Toolkit, mcp.Server):
+        shout = shout
+
+        @handles("tools/call", "2025-06-18")
+        async def older(self, session: Any, params: Any) -> Any:
+            return m.CallToolResult(content=[m.TextContent(text=session.revision)])
+
+    async def script() -> None:
+        for spoken, text in ((NEWEST, "A"), ("2025-06-18", "2025-06-18")):
+            async with asking(Server(), spoken, bridged=True) as ask_it:
+                called = await ask_it("tools/call", name="shout", arguments={"text": "a"})
+                assert text_of(called) == text
+
+    run(script())
+
+
+def test_a_handler_for_a_revision_counts_though_nothing_is_marked() -> None:
+    class Server(Toolkit, mcp.Server):
+        @handles("prompts/list", NEWEST)
+        async def listing(self, session: Any, params: Any) -> Any:
+            return m.ListPromptsResult(prompts=[])
+
+    assert Server().declaration() == {"prompts": {}}
+    assert answers(Server(), NEWEST, ("prompts/list", {})) == [{"prompts": []}]
+
+
+def test_kits_can_be_put_together_and_changed_by_subclasses() -> None:
+    class Loud(Toolkit):
+        shout = shout
+
+        @tool
+        def hum(self) -> str:
+            return "hm"
+
+    class Questions(Toolkit):
+        ask = ask
+
+    class Both(Loud, Questions, mcp.Server):
+        pass
+
+    class Louder(Both):
+        def shout(self, text: str, times: int = 2) -> str:
+            """Say it loudly, and again."""
+            return text.upper() * times
+
+        hum = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
+
+    assert Both().declaration() == {"tools": {}, "prompts": {}}
+    assert list(listed_tools(Both())) == ["shout", "hum"]
+    (louder,) = listed_tools(Louder()).values()
+    assert louder["description"] == "Say it loudly, and again."
+    assert "times" in louder["inputSchema"]["properties"]
+    assert text_of(call(Louder(), "shout", text="a")) == "AA"
+    assert text_of(call(Both(), "shout", text="a")) == "A"
+    with pytest.raises(TypeError, match=r"Loud is no server: class …\(Loud, mcp.Server\)"):
+        Loud()
+
+
+def test_the_toolkit_stands_before_the_server() -> None:
+    with pytest.raises(TypeError, match="class Wrong: Toolkit has to stand before Server"):
+        type("Wrong", (mcp.Server, Toolkit), {"shout": shout})
+
+
+@pytest.mark.parametrize(
+    "attribute",
+    ["publish", "info", "instructions", "add_tool", "on_call_tool", "TABLE", "sessions"],
+)
+def test_a_tool_hides_nothing_of_the_runtime(attribute: str) -> None:
+    with pytest.raises(TypeError, match=f"Kit.{attribute} hides .* mark it with name="):
+        kit(**{attribute: shout})
+
+
+def test_what_is_no_function_cannot_be_marked() -> None:
+    mark: Any = tool
+    with pytest.raises(TypeError, match="@tool marks a function; say everything else by name"):
+        mark("shout")
+    with pytest.raises(TypeError, match="titel"):
+        mark(titel="x")
+
+    class Odd:
+        def __call__(self) -> str:
+            return ""
+
+    with pytest.raises(TypeError, match="is marked, but is no function"):
+        kit(odd=tool(Odd()))
+
+
+def test_a_subclass_takes_what_its_init_takes() -> None:
+    class Greeter(Toolkit, mcp.Server):
+        def __init__(self, greeting: str) -> None:
+            self.greeting = greeting
+
+        @tool
+        def greet(self, name: str) -> str:
+            return f"{self.greeting}, {name}"
+
+    assert text_of(call(Greeter("Hi"), "greet", name="Ada")) == "Hi, Ada"
+    assert text_of(call(Greeter("Ho"), "greet", name="Ada")) == "Ho, Ada"
+
+
+def test_a_class_gives_each_connection_a_server_of_its_own() -> None:
+    class Counter(Toolkit, mcp.Server):
+        count = 0
+
+        @tool
+        def more(self) -> int:
+            self.count += 1
+            return self.count
+
+    assert text_of(call(Counter, "more")) == '{"result":1}'
+    assert text_of(call(Counter, "more")) == '{"result":1}'
+
+
+def test_what_is_said_of_a_tool_is_listed_as_far_as_the_revision_has_it() -> None:
+    def marked(revision: str) -> Any:
+        models = pkg.load(revision).models
+        options: dict[str, Any] = {"title": "Shout!", "description": "Loud.", "meta": {"a/b": 1}}
+        if revision >= "2025-03-26":
+            options["annotations"] = models.ToolAnnotations(read_only_hint=True)
+        if revision >= "2025-11-25":
+            options["icons"] = [models.Icon(src="a:b")]
+
+        @tool(name="shout", **options)
+        def function(self: Any) -> str:
+            return ""
+
+        return listed_tools(kit(revision, function=function)(), revision)["shout"]
+
+    first = {"name": "shout", "description": "Loud."}
+    schema = {"inputSchema": {"type": "object", "additionalProperties": False}}
+    second = {"annotations": {"readOnlyHint": True}}
+    third = {"title": "Shout!", "_meta": {"a/b": 1}}
+    fourth = {"icons": [{"src": "a:b"}]}
+    assert marked("2024-11-05") == first | schema
+    assert marked("2025-03-26") == first | schema | second
+    assert marked("2025-06-18") == first | schema | second | third
+    assert marked("2025-11-25") == first | schema | second | third | fourth
+    assert marked("2026-07-28") == first | schema | second | third | fourth
+
+
+def test_who_does_without_a_toolkit_does_not_load_it() -> None:
+    program = """
+import sys
+sys.path.insert(0, "generated")
+from mcp_revisions import v2025_11_25 as mcp
+class Plain(mcp.Server): pass
+Plain().declaration()
+print([name for name in sys.modules if "toolkit" in name])
+from mcp_revisions import tool
+print("jsonschema" in sys.modules)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    assert done.stdout.splitlines() == ["[]", "False"]
+
+
+class Anything:
+    """Says of any attribute that it has it, as clients of databases do."""
+
+    def __getattr__(self, name: str) -> "Anything":
+        return Anything()
+
+
+def test_attributes_that_have_everything_are_marked_as_nothing() -> None:
+    assert list(listed_tools(kit(database=Anything(), shout=shout)())) == ["shout"]
+
+
+def test_what_cannot_be_written_is_refused_when_the_server_is_made() -> None:
+    @tool(meta={"a/b": object()})
+    def odd(self: Any) -> str:
+        return ""
+
+    with pytest.raises(TypeError, match=r"odd: .*object"):
+        kit(odd=odd)()
+
+
+def test_a_subclass_that_puts_something_else_in_place_of_a_tool_is_told_where() -> None:
+    with pytest.raises(TypeError, match=r"^shout: 3 is marked, but is no function"):
+        type("Sub", (kit(shout=shout),), {"shout": 3})
+
+
+ROOT = __file__.rpartition("/tests/")[0]

@@ -1,0 +1,72 @@
+"""A toolkit over HTTP, and arguments that are repeated in header fields."""
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+from kits import STATELESS, kit, pkg, run, stateless, tool
+from pydantic import Field
+
+HTTP = Path(__file__).resolve().parents[1] / "http"
+if str(HTTP) not in sys.path:
+    sys.path.insert(0, str(HTTP))
+
+from serving import outcome, serving, text_in  # noqa: E402
+
+REFUSED = (400, -32020)
+SERVED = (200, None)
+
+
+@tool
+def query(
+    self: Any,
+    text: str,
+    region: Annotated[str, Field(json_schema_extra={"x-mcp-header": "Region"})] = "eu",
+) -> str:
+    return f"{text} in {region}"
+
+
+def late(
+    place: Annotated[str, Field(json_schema_extra={"x-mcp-header": "Place"})],
+) -> str:
+    return place
+
+
+def test_arguments_in_header_fields_are_compared_with_those_in_the_message() -> None:
+    async def script() -> None:
+        changed = frozenset({"notifications/tools/list_changed"})
+        server = kit(STATELESS, query=query, SENDS=changed)()
+        async with serving(server) as site:
+
+            async def called(name: str, arguments: Any, **fields: str) -> Any:
+                headers = {f"mcp-param-{field}": value for field, value in fields.items()}
+                return await site.modern(
+                    "tools/call", name=name, headers=headers, arguments=arguments
+                )
+
+            same = await called("query", {"text": "a", "region": "us"}, region="us")
+            assert outcome(same) == SERVED
+            assert text_in(same) == "a in us"
+            other = await called("query", {"text": "a", "region": "us"}, region="eu")
+            assert outcome(other) == REFUSED
+            assert outcome(await called("query", {"text": "a", "region": "us"})) == REFUSED
+            # A tool that comes later is known at once.
+            server.add_tool(late)
+            assert outcome(await called("late", {"place": "Oslo"})) == REFUSED
+            assert outcome(await called("late", {"place": "Oslo"}, place="Oslo")) == SERVED
+
+    run(script())
+
+
+def test_a_client_repeats_them() -> None:
+    async def script() -> None:
+        m = stateless.models
+        async with (
+            serving(kit(STATELESS, query=query)()) as site,
+            pkg.connect_http(site.url, stateless.Client()) as client,
+        ):
+            arguments = {"text": "a", "region": "us"}
+            params = m.CallToolRequestParams(name="query", arguments=arguments)
+            assert (await client.call_tool(params)).content[0].text == "a in us"
+
+    run(script())

@@ -1,0 +1,258 @@
+"""Lists: in pages, and while they change."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from kits import (
+    ALL,
+    HANDSHAKE,
+    NEWEST,
+    STATELESS,
+    LocalError,
+    Refused,
+    Toolkit,
+    answers,
+    asking,
+    call,
+    kit,
+    listed_tools,
+    mcp,
+    pkg,
+    prompt,
+    resource,
+    run,
+    served,
+    shaken,
+    text_of,
+    tool,
+)
+from talking import META, hello, request
+
+CHANGED = {kind: f"notifications/{kind}/list_changed" for kind in ("tools", "prompts", "resources")}
+ANY = frozenset(CHANGED.values())
+
+
+def many(kind: str, number: int) -> dict[str, Any]:
+    """So many marked functions."""
+
+    def make(at: int) -> Any:
+        def function(self: Any) -> str:
+            return ""
+
+        def with_x(self: Any, x: str) -> str:
+            return ""
+
+        name = f"item_{at}"
+        if kind == "templates":
+            return resource(f"a:{at}/{{x}}", name=name)(with_x)
+        if kind == "resources":
+            return resource(f"a:{at}", name=name)(function)
+        return getattr(pkg, kind)(name=name)(function)
+
+    return {f"item_{at}": make(at) for at in range(number)}
+
+
+@pytest.mark.parametrize("revision", ALL)
+@pytest.mark.parametrize(
+    ("kind", "method", "member"),
+    [
+        ("tool", "tools/list", "tools"),
+        ("prompt", "prompts/list", "prompts"),
+        ("resources", "resources/list", "resources"),
+        ("templates", "resources/templates/list", "resourceTemplates"),
+    ],
+)
+def test_long_lists_come_in_pages_and_in_order(
+    kind: str, method: str, member: str, revision: str
+) -> None:
+    async def script() -> None:
+        server = kit(revision, page_size=3, **many(kind, 7))()
+        names: list[str] = []
+        sizes: list[int] = []
+        cursor: dict[str, str] = {}
+        async with asking(server, revision) as ask:
+            while True:
+                page = await ask(method, **cursor)
+                sizes.append(len(page[member]))
+                names += [item["name"] for item in page[member]]
+                if "nextCursor" not in page:
+                    break
+                cursor = {"cursor": page["nextCursor"]}
+            assert sizes == [3, 3, 1]
+            assert names == [f"item_{at}" for at in range(7)]
+            with pytest.raises(Refused) as raised:
+                await ask(method, cursor="nobody's")
+            assert raised.value.code == -32602
+
+    run(script())
+
+
+def test_a_page_has_100_items_unless_the_class_says_otherwise() -> None:
+    (answer,) = answers(kit(**many("tool", 101))(), NEWEST, ("tools/list", {}))
+    assert len(answer["tools"]) == 100
+
+
+@tool
+def early(self: Any) -> str:
+    return "early"
+
+
+def late(text: str) -> str:
+    """Come late."""
+    return text
+
+
+def unsaid(x):  # type: ignore[no-untyped-def]  # pyright: ignore
+    return x  # pyright: ignore
+
+
+class Elsewhere:
+    """Has functions of its own to offer."""
+
+    @prompt
+    def ask(self, text: str) -> str:
+        return text
+
+    def read(self, x: str) -> str:
+        return x
+
+    def plain(self, count: int) -> int:
+        return count + 1
+
+
+def test_things_are_added_and_removed_before_anybody_is_there() -> None:
+    server = kit(early=early)()
+    server.add_tool(late)
+    server.add_tool(late, name="later", title="Later")
+    server.add_tool(Elsewhere().plain)
+    server.add_prompt(Elsewhere().ask)
+    server.add_resource(Elsewhere().read, uri="a:{x}", name="x")
+    server.remove_tool("early")
+    assert server.declaration() == {"tools": {}, "prompts": {}, "resources": {}}
+    server.remove_resource("a:{x}")
+    server.remove_prompt("ask")
+    assert server.declaration() == {"tools": {}}
+    assert list(listed_tools(server)) == ["late", "later", "plain"]
+    assert text_of(call(server, "later", text="x")) == "x"
+    assert text_of(call(server, "plain", count="1")) == '{"result":2}'
+    # What one instance has is no other's business.
+    assert list(listed_tools(type(server)())) == ["early"]
+
+
+@pytest.mark.parametrize("remove", ["remove_tool", "remove_prompt", "remove_resource"])
+def test_what_is_not_there_cannot_be_removed(remove: str) -> None:
+    with pytest.raises(LookupError, match=r"there is no .* nothing"):
+        getattr(kit(early=early)(), remove)("nothing")
+
+
+def test_what_cannot_be_added_changes_nothing() -> None:
+    server = kit(early=early)()
+    with pytest.raises(ValueError, match="there is a tool early already"):
+        server.add_tool(late, name="early")
+    with pytest.raises(ValueError, match="the tool name 'a b'"):
+        server.add_tool(late, name="a b")
+    with pytest.raises(TypeError, match="the parameter x has no annotation"):
+        server.add_tool(unsaid, name="x")
+    with pytest.raises(TypeError, match="a resource needs a URI"):
+        server.add_resource(late)
+    with pytest.raises(TypeError, match="goes with its URI"):
+        server.add_resource(late, name="late")
+    assert list(listed_tools(server)) == ["early"]
+
+
+@pytest.mark.parametrize("revision", HANDSHAKE)
+def test_whoever_is_there_is_told_of_changes(revision: str) -> None:
+    async def script() -> None:
+        server = kit(revision, early=early, SENDS=ANY)()
+        async with shaken(server, revision) as hand:
+            await hand.ask("ping")
+            server.add_tool(late)
+            server.remove_tool("early")
+            server.add_prompt(Elsewhere().ask)
+            server.add_resource(lambda: "", uri="a:b", name="b")
+            told = [(await hand.take())["method"] for _ in range(4)]
+            kinds = ("tools", "tools", "prompts", "resources")
+            assert told == [CHANGED[kind] for kind in kinds]
+            listed = await hand.ask("tools/list", 2)
+            assert [one["name"] for one in listed["result"]["tools"]] == ["late"]
+            called = await hand.ask("tools/call", 3, name="early")
+            assert called["error"]["code"] == -32602
+
+    run(script())
+
+
+def test_in_the_stateless_era_whoever_listens_is_told() -> None:
+    async def script() -> None:
+        server = kit(STATELESS, early=early, SENDS=ANY)()
+        async with served(server) as hand:
+            wanted = {"toolsListChanged": True}
+            listen = request("subscriptions/listen", "l", _meta=META, notifications=wanted)
+            await hand.send(listen)
+            assert (await hand.take())["method"] == "notifications/subscriptions/acknowledged"
+            server.add_prompt(Elsewhere().ask)
+            server.add_tool(late)
+            assert (await hand.take())["method"] == CHANGED["tools"]
+
+    run(script())
+
+
+def test_a_tool_can_add_a_tool() -> None:
+    async def script() -> None:
+        class Growing(Toolkit, mcp.Server):
+            SENDS = frozenset({CHANGED["tools"]})
+
+            @tool
+            async def grow(self, name: str) -> str:
+                self.add_tool(late, name=name)
+                return name
+
+        async with shaken(Growing()) as hand:
+            await hand.send(request("tools/call", 1, name="grow", arguments={"name": "x"}))
+            came = [await hand.take(), await hand.take()]
+            assert {one.get("method") for one in came} == {None, CHANGED["tools"]}
+            called = await hand.ask("tools/call", 2, name="x", arguments={"text": "a"})
+            assert text_of(called["result"]) == "a"
+
+    run(script())
+
+
+def test_changes_are_made_where_the_server_runs() -> None:
+    async def script() -> None:
+        server = kit(early=early, SENDS=ANY)()
+        async with shaken(server) as hand:
+            await hand.ask("ping")
+            with pytest.raises(LocalError, match="not in a thread"):
+                await asyncio.to_thread(server.add_tool, late)
+            listed = await hand.ask("tools/list", 2)
+            assert [one["name"] for one in listed["result"]["tools"]] == ["early"]
+
+    run(script())
+
+
+@pytest.mark.parametrize("kind", ["tool", "prompt", "resource"])
+def test_what_changes_while_clients_are_there_has_to_say_so(kind: str) -> None:
+    async def script() -> None:
+        server = kit(early=early)()
+        async with asking(server) as ask:
+            await ask("ping")
+            with pytest.raises(LocalError, match=f'SENDS = .*"{CHANGED[kind + "s"]}"'):
+                getattr(server, f"add_{kind}")(late, **({"uri": "a:b"} if kind[0] == "r" else {}))
+            listed = await ask("tools/list")
+            assert [one["name"] for one in listed["tools"]] == ["early"]
+
+    run(script())
+
+
+def test_a_client_that_is_gone_is_no_reason_to_fail(caplog: pytest.LogCaptureFixture) -> None:
+    async def script() -> None:
+        server = kit(early=early, SENDS=ANY)()
+        async with served(server) as hand:
+            await hand.send(hello())
+            await hand.take()
+            server.add_tool(late)
+        server.remove_tool("late")
+        await asyncio.sleep(0)
+
+    run(script())
+    assert [record for record in caplog.records if record.levelname == "ERROR"] == []

@@ -1,0 +1,361 @@
+"""Prompts and completions."""
+
+from collections.abc import Iterator, Mapping
+from enum import Enum
+from itertools import count
+from typing import Annotated, Any, Literal
+
+import pytest
+from kits import ALL, NEWEST, Refused, Toolkit, answers, kit, mcp, prompt, resource
+from pydantic import Field
+
+m: Any = mcp.models
+
+
+class Colour(Enum):
+    RED = "red"
+    REDDISH = "reddish"
+    BLUE = "blue"
+
+
+@prompt(title="Pack")
+def pack(
+    self: Any,
+    place: Annotated[str, Field(description="Where to.", title="Place")],
+    days: int = 3,
+    style: Literal["short", "long"] = "short",
+    things: list[str] = [],  # noqa: B006
+    sure: bool = True,
+    start: Annotated[str, Field(alias="from")] = "here",
+    size: int = Field(10, gt=0),
+) -> str:
+    """What to pack."""
+    return f"{place} {days!r} {style} {things} {sure!r} {start} {size}"
+
+
+def got(server: Any, name: str, revision: str = NEWEST, /, **arguments: str) -> Any:
+    """What a server answers to `prompts/get`."""
+    params = {"name": name, "arguments": arguments}
+    (answer,) = answers(server, revision, ("prompts/get", params))
+    return answer
+
+
+@pytest.mark.parametrize("revision", ALL)
+def test_arguments_are_listed_with_what_is_said_of_them(revision: str) -> None:
+    (answer,) = answers(kit(revision, pack=pack)(), revision, ("prompts/list", {}))
+    (prompt,) = answer["prompts"]
+    titled = revision >= "2025-06-18"
+    assert prompt["name"] == "pack"
+    assert prompt["description"] == "What to pack."
+    assert prompt.get("title") == ("Pack" if titled else None)
+    assert prompt["arguments"][0] == {
+        "name": "place",
+        "description": "Where to.",
+        "required": True,
+        **({"title": "Place"} if titled else {}),
+    }
+    assert [one["name"] for one in prompt["arguments"][1:]] == [
+        *("days", "style", "things", "sure", "from", "size")
+    ]
+    assert not any(one["required"] for one in prompt["arguments"][1:])
+
+
+@pytest.mark.parametrize("revision", ALL)
+def test_a_text_is_a_message_of_the_user(revision: str) -> None:
+    answer = got(kit(revision, pack=pack)(), "pack", revision, place="Oslo")
+    assert answer["messages"] == [
+        {
+            "role": "user",
+            "content": {"type": "text", "text": "Oslo 3 short [] True here 10"},
+        }
+    ]
+    assert answer["description"] == "What to pack."
+
+
+def test_texts_are_read_as_the_types_of_the_parameters() -> None:
+    given = {"days": "07", "style": "long", "things": '["a", "b"]', "sure": "no", "size": "1"}
+    answer = got(kit(pack=pack)(), "pack", NEWEST, place="[", **given, **{"from": "there"})
+    text = answer["messages"][0]["content"]["text"]
+    assert text == "[ 7 long ['a', 'b'] False there 1"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "pointer", "message"),
+    [
+        ({}, "/place", "Field required"),
+        ({"place": "a", "more": "b"}, "/more", "There is no such argument"),
+        ({"place": "a", "days": "many"}, "/days", "Input should be a valid integer"),
+        ({"place": "a", "style": "x"}, "/style", "Input should be 'short' or 'long'"),
+        ({"place": "a", "things": "[1"}, "/things", "Input should be a valid array"),
+        ({"place": "a", "things": "[1]"}, "/things", "Input should be a valid string"),
+        ({"place": "a", "size": "0"}, "/size", "Input should be greater than 0"),
+    ],
+)
+def test_what_does_not_fit_is_refused(
+    arguments: dict[str, str], pointer: str, message: str
+) -> None:
+    refused = got(kit(pack=pack)(), "pack", NEWEST, **arguments)
+    assert isinstance(refused, Refused)
+    assert refused.code == -32602
+    (problem,) = refused.data["problems"]
+    assert problem["pointer"] == f"/params/arguments{pointer}"
+    assert problem["message"].startswith(message)
+
+
+def test_an_unknown_prompt_is_refused() -> None:
+    refused = got(kit(pack=pack)(), "Pack")
+    assert (refused.code, refused.message) == (-32602, "Unknown prompt: Pack")
+
+
+@pytest.mark.parametrize(
+    ("value", "messages"),
+    [
+        (
+            [
+                "a",
+                m.PromptMessage(role="assistant", content=m.TextContent(text="b")),
+                m.ImageContent(data="AA==", mime_type="image/png"),
+            ],
+            [
+                {"role": "user", "content": {"type": "text", "text": "a"}},
+                {"role": "assistant", "content": {"type": "text", "text": "b"}},
+                {
+                    "role": "user",
+                    "content": {"type": "image", "data": "AA==", "mimeType": "image/png"},
+                },
+            ],
+        ),
+        (m.GetPromptResult(messages=[]), []),
+        ([], []),
+    ],
+)
+def test_messages_stay_what_they_are(value: Any, messages: list[Any]) -> None:
+    @prompt
+    async def function(self: Any) -> Any:
+        return value
+
+    assert got(kit(function=function)(), "function")["messages"] == messages
+
+
+def test_what_is_no_message_is_an_internal_error(caplog: pytest.LogCaptureFixture) -> None:
+    @prompt
+    def function(self: Any) -> Any:
+        return 3
+
+    assert got(kit(function=function)(), "function").code == -32603
+    assert "function returned int, which is no message" in caplog.text
+
+
+# Completions.
+
+
+def towns(self: Any, typed: str) -> list[str]:
+    return [f"{typed}{self.ending}"]
+
+
+async def streets(typed: str, others: Mapping[str, str]) -> list[str]:
+    return [f"{typed} in {others.get('town', 'nowhere')}"]
+
+
+def endless(typed: str) -> Iterator[str]:
+    return (f"{typed}{number}" for number in count())
+
+
+@prompt(
+    completions={
+        "town": towns,
+        "street": streets,
+        "number": [str(number) for number in range(250)],
+        "more": endless,
+    }
+)
+def visit(
+    self: Any,
+    town: str,
+    street: str,
+    number: int,
+    more: str,
+    colour: Colour | None = None,
+    style: Annotated[Literal["Short", "long"], Field(description="How.")] = "long",
+    sure: bool = True,
+    free: str = "",
+) -> str:
+    return ""
+
+
+@resource("a:{colour}", completions={"colour": ["green"]})
+def painted(self: Any, colour: str) -> str:
+    return colour
+
+
+def completed(argument: str, value: str, revision: str = NEWEST, **more: Any) -> Any:
+    """What a server proposes."""
+    server = kit(revision, visit=visit, towns=towns, painted=painted, ending="!")()
+    reference = more.pop("ref", {"type": "ref/prompt", "name": "visit"})
+    params = {"ref": reference, "argument": {"name": argument, "value": value}, **more}
+    (answer,) = answers(server, revision, ("completion/complete", params))
+    return answer if isinstance(answer, Refused) else answer["completion"]
+
+
+def proposed(*values: str) -> dict[str, Any]:
+    return {"values": list(values), "total": len(values), "hasMore": False}
+
+
+@pytest.mark.parametrize("revision", ALL)
+@pytest.mark.parametrize(
+    ("argument", "value", "values"),
+    [
+        ("style", "", ["Short", "long"]),
+        ("style", "S", ["Short"]),
+        ("style", "sh", ["Short"]),
+        ("colour", "red", ["red", "reddish"]),
+        ("colour", "x", []),
+        ("sure", "t", ["true"]),
+        ("free", "x", []),
+        ("town", "Os", ["Os!"]),
+    ],
+)
+def test_types_and_functions_say_what_may_stand_there(
+    argument: str, value: str, values: list[str], revision: str
+) -> None:
+    assert completed(argument, value, revision) == proposed(*values)
+
+
+@pytest.mark.parametrize("revision", ALL)
+def test_a_function_may_know_what_is_filled_in_already(revision: str) -> None:
+    if revision >= "2025-06-18":
+        context = {"arguments": {"town": "Oslo"}}
+        assert completed("street", "K", revision, context=context) == proposed("K in Oslo")
+    assert completed("street", "K", revision) == proposed("K in nowhere")
+
+
+def test_at_most_100_values_are_sent() -> None:
+    many = completed("number", "")
+    assert (len(many["values"]), many["total"], many["hasMore"]) == (100, 250, True)
+    some = completed("number", "1")
+    assert (len(some["values"]), some["total"], some["hasMore"]) == (100, 111, True)
+    assert completed("number", "24") == proposed("24", *(str(n) for n in range(240, 250)))
+    # Of what has no end, nobody knows how many there are.
+    without_end = completed("more", "x")
+    assert len(without_end["values"]) == 100
+    assert without_end["hasMore"] is True
+    assert "total" not in without_end
+
+
+def test_variables_of_templates_are_completed_too() -> None:
+    reference = {"type": "ref/resource", "uri": "a:{colour}"}
+    assert completed("colour", "G", ref=reference) == proposed("green")
+
+
+@pytest.mark.parametrize(
+    ("argument", "reference"),
+    [
+        ("nothing", {"type": "ref/prompt", "name": "visit"}),
+        ("town", {"type": "ref/prompt", "name": "nothing"}),
+        ("colour", {"type": "ref/resource", "uri": "a:{other}"}),
+    ],
+)
+def test_what_is_not_there_cannot_be_completed(argument: str, reference: dict[str, str]) -> None:
+    refused = completed(argument, "", ref=reference)
+    assert isinstance(refused, Refused)
+    assert refused.code == -32602
+
+
+def test_completions_of_nothing_are_refused_when_the_server_is_made() -> None:
+    @prompt(completions={"plaec": ["Oslo"]})
+    def go(self: Any, place: str) -> str:
+        return place
+
+    with pytest.raises(TypeError, match="go: completes plaec, which is none of its parameters"):
+        kit(go=go)()
+
+    def nothing() -> list[str]:
+        return []
+
+    wrong: Any = nothing
+
+    @prompt(completions={"place": wrong})
+    def stay(self: Any, place: str) -> str:
+        return place
+
+    with pytest.raises(TypeError, match="completes an argument, so it takes what is typed so far"):
+        kit(stay=stay)()
+
+    @prompt(completions={"place": "Oslo"})
+    def write(self: Any, place: str) -> str:
+        return place
+
+    with pytest.raises(TypeError, match="write: completes place with one text"):
+        kit(write=write)()
+
+
+class Size(Enum):
+    SMALL = 1
+    LARGE = 2
+
+
+NUMBERS: Any = [0, 1]
+
+
+@prompt(completions={"floor": NUMBERS, "flat": lambda _typed: "4b"})
+def choose(
+    self: Any,
+    size: Size = Size.SMALL,
+    days: Literal[1, 7, None] = None,
+    floor: int | None = 3,
+    flat: str = "",
+) -> str:
+    return f"{size} {days} {floor}"
+
+
+def test_what_is_proposed_is_taken() -> None:
+    server = kit(choose=choose)()
+    reference = {"type": "ref/prompt", "name": "choose"}
+    expected = {"size": ["1", "2"], "days": ["1", "7"], "floor": ["0", "1"], "flat": ["4b"]}
+    for name, values in expected.items():
+        params = {"ref": reference, "argument": {"name": name, "value": ""}}
+        (answer,) = answers(server, NEWEST, ("completion/complete", params))
+        assert answer["completion"] == proposed(*values)
+        for value in values:
+            assert "messages" in got(server, "choose", NEWEST, **{name: value})
+    message = got(server, "choose", NEWEST, size="2", floor="null")["messages"][0]
+    assert message["content"]["text"] == "Size.LARGE None None"
+
+
+@pytest.mark.parametrize(
+    "arguments", [{"floor": "true"}, {"floor": "1.0e0"}, {"size": '"2"'}, {"size": "3"}]
+)
+def test_a_text_is_no_more_than_it_says(arguments: dict[str, str]) -> None:
+    assert got(kit(choose=choose)(), "choose", NEWEST, **arguments).code == -32602
+
+
+def test_completions_are_looked_up_as_methods_are() -> None:
+    class Towns(Toolkit, mcp.Server):
+        def towns(self, typed: str) -> list[str]:
+            return ["Oslo"]
+
+        @staticmethod
+        def streets(typed: str, others: Mapping[str, str]) -> list[str]:
+            return [*others, "Main Street"]
+
+        ending = "?"
+
+        @classmethod
+        def houses(cls, typed: str) -> list[str]:
+            return [str(cls.ending)]
+
+        @prompt(completions={"town": towns, "street": streets, "house": houses})
+        def visit(self, town: str, street: str, house: str) -> str:
+            return town
+
+    class Others(Towns):
+        ending = "!"
+
+        def towns(self, typed: str) -> list[str]:
+            return ["Bergen"]
+
+    for name, value in (("town", "Bergen"), ("street", "Main Street"), ("house", "!")):
+        reference = {"type": "ref/prompt", "name": "visit"}
+        params = {"ref": reference, "argument": {"name": name, "value": ""}}
+        (answer,) = answers(Others(), NEWEST, ("completion/complete", params))
+        assert answer["completion"] == proposed(value)

@@ -1,0 +1,204 @@
+"""Resources: fixed ones and templates, and what is read of them."""
+
+from typing import Any
+
+import pytest
+from kits import ALL, NEWEST, STATELESS, Refused, ResourceNotFound, answers, kit, mcp, resource
+from pydantic import BaseModel
+
+m: Any = mcp.models
+
+
+class Forecast(BaseModel):
+    place: str
+
+
+@resource("notes:readme", title="Read me", mime_type="text/markdown", size=6)
+def readme(self: Any) -> str:
+    """What to know first."""
+    return "# Hi\n"
+
+
+@resource("notes:logo")
+async def logo(self: Any) -> bytes:
+    return b"\x00\xff"
+
+
+@resource("town://{place}/{number}", name="town", description="A town.")
+def town(self: Any, number: int, place: str) -> Forecast:
+    if place == "Atlantis":
+        raise ResourceNotFound
+    return Forecast(place=f"{place} {number!r}")
+
+
+@resource("town://{place}/all")
+def hidden(self: Any, place: str) -> str:
+    return f"all of {place}"
+
+
+@resource("file:///{+path}")
+def file(self: Any, path: str) -> str:
+    return path
+
+
+def library(revision: str = NEWEST) -> Any:
+    return kit(revision, readme=readme, logo=logo, town=town, hidden=hidden, file=file)()
+
+
+def reading(uri: str, server: Any = None, revision: str = NEWEST) -> Any:
+    """What comes of reading a URI."""
+    server = library(revision) if server is None else server
+    (answer,) = answers(server, revision, ("resources/read", {"uri": uri}))
+    return answer if isinstance(answer, Refused) else answer["contents"]
+
+
+@pytest.mark.parametrize("revision", ALL)
+def test_fixed_uris_and_templates_are_listed_apart(revision: str) -> None:
+    fixed, templates = answers(
+        library(revision), revision, ("resources/list", {}), ("resources/templates/list", {})
+    )
+    first, second = fixed["resources"]
+    described = {"uri": "notes:readme", "name": "readme", "description": "What to know first."}
+    title = {"title": "Read me"} if revision >= "2025-06-18" else {}
+    assert first == {**described, **title, "mimeType": "text/markdown", "size": 6}
+    assert second == {"uri": "notes:logo", "name": "logo"}
+    assert [one["uriTemplate"] for one in templates["resourceTemplates"]] == [
+        "town://{place}/{number}",
+        "town://{place}/all",
+        "file:///{+path}",
+    ]
+    assert templates["resourceTemplates"][0]["name"] == "town"
+
+
+def test_texts_bytes_and_values_are_contents() -> None:
+    assert reading("notes:readme") == [
+        {"uri": "notes:readme", "text": "# Hi\n", "mimeType": "text/markdown"}
+    ]
+    assert reading("notes:logo") == [{"uri": "notes:logo", "blob": "AP8="}]
+    assert reading("town://Oslo/3") == [
+        {
+            "uri": "town://Oslo/3",
+            "text": '{"place":"Oslo 3"}',
+            "mimeType": "application/json",
+        }
+    ]
+
+
+def test_variables_are_decoded_once_and_read_as_their_types() -> None:
+    (contents,) = reading("town://S%C3%A3o%20Paulo%2525/07")
+    assert contents["text"] == '{"place":"São Paulo%25 7"}'
+    assert contents["uri"] == "town://S%C3%A3o%20Paulo%2525/07"
+
+
+def test_the_first_template_that_fits_answers() -> None:
+    # No number is written so, which leaves it to the next.
+    (contents,) = reading("town://Oslo/all")
+    assert contents["text"] == "all of Oslo"
+
+
+@pytest.mark.parametrize("revision", ALL)
+@pytest.mark.parametrize(
+    "uri",
+    [
+        *("notes:nothing", "town://Oslo/many", "town://Atlantis/1", "TOWN://Oslo/1", ""),
+        *("town://..%2fOslo/1", "file:///../etc/passwd", "file:///a/%2e%2e/b", "notes:readme?x"),
+    ],
+)
+def test_what_is_not_there_is_not_found(uri: str, revision: str) -> None:
+    refused = reading(uri, revision=revision)
+    assert isinstance(refused, Refused)
+    assert refused.code == (-32602 if revision == STATELESS else -32002)
+    assert refused.message == "Resource not found"
+    assert refused.data == {"uri": uri}
+
+
+def of(value: Any, **options: Any) -> Any:
+    @resource("a:b", **options)
+    def function(self: Any) -> Any:
+        return value
+
+    return kit(function=function)()
+
+
+@pytest.mark.parametrize(
+    ("value", "contents"),
+    [
+        (
+            m.TextResourceContents(uri="a:c", text="x"),
+            [{"uri": "a:c", "text": "x"}],
+        ),
+        (
+            [
+                m.TextResourceContents(uri="a:c", text="x"),
+                m.BlobResourceContents(uri="a:d", blob="AA=="),
+            ],
+            [{"uri": "a:c", "text": "x"}, {"uri": "a:d", "blob": "AA=="}],
+        ),
+        (m.ReadResourceResult(contents=[]), []),
+        ([], [{"uri": "a:b", "text": "[]", "mimeType": "application/json"}]),
+        (
+            [Forecast(place="a")],
+            [{"uri": "a:b", "text": '[{"place":"a"}]', "mimeType": "application/json"}],
+        ),
+        (float("nan"), [{"uri": "a:b", "text": "null", "mimeType": "application/json"}]),
+        (None, [{"uri": "a:b", "text": "null", "mimeType": "application/json"}]),
+    ],
+)
+def test_contents_stay_what_they_are(value: Any, contents: list[Any]) -> None:
+    assert reading("a:b", of(value)) == contents
+
+
+def test_the_mime_type_that_is_given_holds() -> None:
+    (contents,) = reading("a:b", of({"a": 1}, mime_type="application/geo+json"))
+    assert contents["mimeType"] == "application/geo+json"
+
+
+def test_a_failure_is_an_internal_error_without_details(caplog: pytest.LogCaptureFixture) -> None:
+    @resource("a:b")
+    def function(self: Any) -> str:
+        raise ValueError("secret")
+
+    refused = reading("a:b", kit(function=function)())
+    assert (refused.code, refused.message) == (-32603, "Internal error")
+    assert "secret" in caplog.text
+
+
+def test_variables_and_parameters_are_the_same() -> None:
+    @resource("a:{x}/{y}")
+    def missing(self: Any, x: str) -> str:
+        return x
+
+    @resource("a:{x}")
+    def extra(self: Any, x: str, y: str = "") -> str:
+        return x
+
+    with pytest.raises(TypeError, match=r"missing: a:\{x\}/\{y\} has \{y\}, which is no parameter"):
+        kit(missing=missing)
+    with pytest.raises(TypeError, match=r"extra: the parameter y is no variable of a:\{x\}"):
+        kit(extra=extra)()
+
+
+def test_a_bad_template_names_its_function_when_the_class_is_made() -> None:
+    @resource("a:{?q}")
+    def search(self: Any, q: str) -> str:
+        return q
+
+    with pytest.raises(ValueError, match=r"search: the URI template 'a:\{\?q\}'.* level 3"):
+        kit(search=search)
+
+
+def test_a_resource_needs_a_uri() -> None:
+    def note(self: Any) -> str:
+        return ""
+
+    with pytest.raises(TypeError, match=r"@resource needs a URI"):
+        resource(note)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+
+
+def test_a_session_is_no_variable() -> None:
+    @resource("a:{x}")
+    async def function(self: Any, session: mcp.Session, x: str) -> str:
+        return f"{x} {session.revision}"
+
+    (contents,) = reading("a:b", kit(function=function)())
+    assert contents["text"] == f"b {NEWEST}"

@@ -1,0 +1,217 @@
+"""Tools on live connections: questions, progress, cancellation, and clients of every revision."""
+
+import asyncio
+from typing import Annotated, Any
+
+import pytest
+from kits import (
+    ALL,
+    NEWEST,
+    STATELESS,
+    McpError,
+    Toolkit,
+    asking,
+    kit,
+    mcp,
+    pkg,
+    prompt,
+    resource,
+    run,
+    shaken,
+    stateless,
+    text_of,
+    tool,
+)
+from pydantic import BaseModel, Field
+from talking import client, notification, request
+
+m: Any = mcp.models
+
+
+class Forecast(BaseModel):
+    place: str
+    days: list[int]
+
+
+class Weather(Toolkit, mcp.Server):
+    @tool
+    async def forecast(self, place: str, days: Annotated[int, Field(ge=1, le=7)] = 2) -> Forecast:
+        """Forecast the weather."""
+        return Forecast(place=place, days=list(range(days)))
+
+    @tool
+    def count(self, text: str) -> int:
+        return len(text)
+
+    @resource("weather://{place}")
+    def now(self, place: str) -> str:
+        return f"fine in {place}"
+
+    @prompt
+    def pack(self, place: str, sure: bool = False) -> str:
+        return f"What to pack for {place}? {sure}"
+
+
+class OfStateless(Toolkit, stateless.Server):
+    forecast, count, now, pack = Weather.forecast, Weather.count, Weather.now, Weather.pack
+
+
+@pytest.mark.parametrize("own", [Weather, OfStateless])
+@pytest.mark.parametrize("spoken", ALL)
+def test_one_class_serves_clients_of_every_revision(own: Any, spoken: str) -> None:
+    async def script() -> None:
+        async with asking(own(), spoken, bridged=True) as ask:
+            listed = {one["name"]: one for one in (await ask("tools/list"))["tools"]}
+            assert list(listed) == ["forecast", "count"]
+            answer = await ask("tools/call", name="forecast", arguments={"place": "Oslo"})
+            assert text_of(answer) == '{"place":"Oslo","days":[0,1]}'
+            counted = await ask("tools/call", name="count", arguments={"text": "abc"})
+            if spoken >= "2025-06-18":
+                assert answer["structuredContent"] == {"place": "Oslo", "days": [0, 1]}
+                assert listed["forecast"]["outputSchema"]["required"] == ["place", "days"]
+            if own is Weather and spoken >= "2025-06-18":
+                assert counted["structuredContent"] == {"result": 3}
+            elif spoken == STATELESS:
+                assert counted["structuredContent"] == 3
+            else:
+                # What is no object stays as text, alone.
+                assert "structuredContent" not in counted
+                assert "outputSchema" not in listed["count"]
+            (read,) = (await ask("resources/read", uri="weather://Oslo"))["contents"]
+            assert read["text"] == "fine in Oslo"
+            got = await ask("prompts/get", name="pack", arguments={"place": "Oslo", "sure": "yes"})
+            assert got["messages"][0]["content"]["text"] == "What to pack for Oslo? True"
+            completed = await ask(
+                "completion/complete",
+                ref={"type": "ref/prompt", "name": "pack"},
+                argument={"name": "sure", "value": "f"},
+            )
+            assert completed["completion"]["values"] == ["false"]
+
+    run(script())
+
+
+FORM: Any = {
+    "type": "object",
+    "properties": {"age": {"type": "integer"}},
+    "required": ["age"],
+}
+
+
+class Curious(Toolkit, mcp.Server):
+    """A tool that asks the client while it is being called."""
+
+    SENDS = frozenset({"notifications/message"})
+
+    @tool
+    async def ask(self, who: str, session: mcp.Session) -> str:
+        await session.progress(1, 2, "asking")
+        form = m.ElicitRequestFormParams(message=f"{who}?", requested_schema=FORM)
+        answer: Any = await session.elicit(form)
+        return f"{who} is {answer.content['age']}"
+
+
+@pytest.mark.parametrize("spoken", ["2025-06-18", NEWEST, STATELESS])
+def test_a_tool_asks_the_client_in_any_era(spoken: str) -> None:
+    models = pkg.load(spoken).models
+    reports: list[Any] = []
+
+    async def on_elicit(self: Any, params: Any) -> Any:
+        return models.ElicitResult(action="accept", content={"age": len(params.message)})
+
+    async def script() -> None:
+        ours = client(spoken, on_elicit=on_elicit)
+        connecting = pkg.connect_in_memory(ours, Curious(), revisions=pkg.REVISIONS)
+        async with connecting as connected:
+            params = models.CallToolRequestParams(name="ask", arguments={"who": "Ada"})
+            result = await connected.call_tool(params, on_progress=reports.append)
+            assert result.content[0].text == "Ada is 4"
+            assert [one.message for one in reports][:1] == ["asking"]
+
+    run(script())
+
+
+def test_a_capability_that_the_client_lacks_is_told_as_by_any_handler() -> None:
+    async def script() -> None:
+        ours = client(NEWEST)
+        async with pkg.connect_in_memory(ours, Curious()) as connected:
+            params = m.CallToolRequestParams(name="ask", arguments={"who": "Ada"})
+            with pytest.raises(McpError) as raised:
+                await connected.call_tool(params)
+            assert raised.value.data == {"requiredCapabilities": {"elicitation": {}}}
+
+    run(script())
+
+
+def test_a_round_by_hand_is_a_result_like_any_other() -> None:
+    models = stateless.models
+
+    class Rounds(Toolkit, stateless.Server):
+        @tool
+        def age(self, session: stateless.Session) -> Any:
+            if session.inputs is None:
+                form = models.ElicitRequestFormParams(message="?", requested_schema=FORM)
+                return session.ask({"age": models.ElicitRequest(params=form)})
+            answer: Any = session.inputs.response("age", models.ElicitResult)
+            return str(answer.content["age"])
+
+    async def on_elicit(self: Any, params: Any) -> Any:
+        return models.ElicitResult(action="accept", content={"age": 7})
+
+    async def script() -> None:
+        async with pkg.connect_in_memory(client(STATELESS, on_elicit=on_elicit), Rounds()) as ours:
+            result = await ours.call_tool(models.CallToolRequestParams(name="age"))
+            assert result.content[0].text == "7"
+
+    run(script())
+
+
+def test_a_call_that_is_cancelled_cancels_the_tool() -> None:
+    async def script() -> None:
+        begun, ended = asyncio.Event(), asyncio.Event()
+
+        @tool
+        async def wait(self: Any) -> str:
+            begun.set()
+            try:
+                await asyncio.Event().wait()
+            finally:
+                ended.set()
+            return ""
+
+        async with shaken(kit(wait=wait)()) as hand:
+            await hand.send(request("tools/call", 1, name="wait"))
+            await begun.wait()
+            await hand.send(notification("notifications/cancelled", requestId=1))
+            await ended.wait()
+            # There is no answer to what was given up.
+            assert (await hand.ask("ping", 2))["id"] == 2
+
+    run(script())
+
+
+def test_calls_run_side_by_side() -> None:
+    async def script() -> None:
+        together = asyncio.Barrier(3)
+
+        @tool
+        async def meet(self: Any, who: str) -> str:
+            await together.wait()
+            return who
+
+        async with shaken(kit(meet=meet)()) as hand:
+            calls = [request("tools/call", at, name="meet", arguments={"who": "x"}) for at in "abc"]
+            await hand.send(*calls)
+            assert {(await hand.take())["id"] for _ in "abc"} == set("abc")
+
+    run(script())
+
+
+def test_the_stub_of_a_client_reads_what_a_toolkit_says() -> None:
+    async def script() -> None:
+        async with pkg.connect_in_memory(mcp.Client(), Weather()) as ours:
+            assert [tool.name async for tool in ours.iter_tools()] == ["forecast", "count"]
+            params = m.CallToolRequestParams(name="count", arguments={"text": "ab"})
+            assert (await ours.call_tool(params)).structured_content == {"result": 2}
+
+    run(script())
