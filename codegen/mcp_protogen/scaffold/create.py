@@ -1,0 +1,73 @@
+"""Starting a project: its files and its generated package, put into place in one step.
+
+Everything is made before anything is written, so that whatever goes wrong leaves nothing behind.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from mcp_protogen.config import Options
+from mcp_protogen.output.lock import lock_file, lock_of
+from mcp_protogen.output.package import Package
+from mcp_protogen.output.workspace import exclusive
+from mcp_protogen.problems import Problem, ProblemError
+from mcp_protogen.scaffold.choices import Choices
+from mcp_protogen.scaffold.files import project_files, protocol_folder
+
+
+@dataclass(frozen=True, slots=True)
+class Created:
+    """What a new project has beside its generated package, by path."""
+
+    files: tuple[str, ...]
+    warnings: tuple[Problem, ...] = ()
+
+
+def create(choices: Choices, folder: Path) -> Created:
+    """Make the project in `folder`, which is new or empty; raises `ProblemError` otherwise."""
+    refuse_occupied(folder)
+    own = project_files(choices)
+    package = _generated(choices)
+    protocol = protocol_folder(choices)
+    generated = {f"{protocol}/{file.path}": file.content for file in package.files}
+    lock = lock_file(lock_of(package, {}))
+    generated[f"{protocol}/{lock.path}"] = lock.content
+    with exclusive(folder) as space:
+        # Somebody else may have been faster meanwhile.
+        refuse_occupied(folder)
+        with space.changing():
+            space.stage({**own, **generated}, (), ())
+            space.swap()
+    return Created(tuple(sorted(own)), package.warnings)
+
+
+def refuse_occupied(folder: Path) -> None:
+    """Raise `ProblemError` for a folder that a project cannot be put into."""
+    try:
+        if problem := _occupied(folder):
+            raise ProblemError(problem)
+    except OSError as error:
+        message = error.strerror or str(error)
+        raise ProblemError(Problem("cannot-read", message, str(folder))) from error
+
+
+def _occupied(folder: Path) -> Problem | None:
+    if not folder.is_dir():
+        there = folder.exists() or folder.is_symlink()
+        return Problem("not-a-folder", "this is not a folder", str(folder)) if there else None
+    found = next(folder.iterdir(), None)
+    if found is not None:
+        message = f"the folder is not empty: there is {found.name!r:.80} in it"
+        hint = "choose another folder with --out, or move away what is there"
+        return Problem("folder-not-empty", message, str(folder), hint=hint)
+    if Path.cwd().is_relative_to(folder.resolve()):
+        message = "the working directory is the project's folder, which is put there as a whole"
+        hint = f"change to the folder above, and name this one: --out {folder.resolve().name}"
+        return Problem("inside-output", message, str(folder), hint=hint)
+    return None
+
+
+def _generated(choices: Choices) -> Package:
+    from mcp_protogen.generate import generate
+
+    return generate(Options(choices.revisions))

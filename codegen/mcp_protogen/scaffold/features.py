@@ -1,0 +1,20 @@
+"""What a revision has or lacks, as far as the code of a new project shows it.
+
+Read off the pinned schema, so that a further revision needs nothing here.
+"""
+
+import json
+from typing import Any
+
+from mcp_protogen.store.pins import read_snapshot
+
+
+def features(revision: str) -> dict[str, bool]:
+    """By name, whether tools have structured results and may begin tasks, and servers can ask."""
+    schema: dict[str, Any] = json.loads(read_snapshot(revision))
+    types: dict[str, Any] = schema.get("$defs") or schema["definitions"]
+    return {
+        "structured": "structuredContent" in types["CallToolResult"]["properties"],
+        "tasks": "CreateTaskResult" in types,
+        "elicitation": "ElicitRequest" in types,
+    }

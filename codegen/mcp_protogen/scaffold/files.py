@@ -1,0 +1,113 @@
+"""Choices to files: what a project has beside its generated package, and which template makes it.
+
+A pure function. Templates print what they are given; a name in them has been found safe before.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mcp_protogen.names import module_name
+from mcp_protogen.resources import templates_folder
+from mcp_protogen.scaffold import requirements
+from mcp_protogen.scaffold.choices import Choices, Kind, Transport
+from mcp_protogen.scaffold.features import features
+
+PROTOCOL = "src/{package}/protocol"
+"""Where the generated package is."""
+
+_EVERY_KIND = frozenset(Kind)
+_EVERY_TRANSPORT = frozenset(Transport)
+_STDIO = frozenset({Transport.STDIO, Transport.BOTH})
+_HTTP = frozenset({Transport.HTTP, Transport.BOTH})
+_SERVER, _CLIENT, _GATEWAY = (frozenset({kind}) for kind in Kind)
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """A file of some projects: its path, with `{package}` in it, and the template it is made by."""
+
+    path: str
+    template: str
+    kinds: frozenset[Kind] = _EVERY_KIND
+    transports: frozenset[Transport] = _EVERY_TRANSPORT
+
+
+_FILES = (
+    _File(".dockerignore", "dockerignore.jinja"),
+    _File(".github/workflows/ci.yml", "ci.yml.jinja"),
+    _File(".gitignore", "gitignore.jinja"),
+    _File("Dockerfile", "Dockerfile.jinja"),
+    _File("Makefile", "Makefile.jinja"),
+    _File("README.md", "server/README.md.jinja", _SERVER),
+    _File("README.md", "client/README.md.jinja", _CLIENT),
+    _File("README.md", "gateway/README.md.jinja", _GATEWAY),
+    _File("pyproject.toml", "pyproject.toml.jinja"),
+    _File("src/{package}/__init__.py", "package.py.jinja"),
+    _File("src/{package}/py.typed", "empty.jinja"),
+    # Without it, tests are modules at the top, where a package may have the same name: test_server.
+    _File("tests/__init__.py", "tests.py.jinja"),
+    _File("src/{package}/__main__.py", "server/main.py.jinja", _SERVER),
+    _File("src/{package}/server.py", "server/server.py.jinja", _SERVER),
+    _File("tests/test_server.py", "server/test_server.py.jinja", _SERVER),
+    _File("tests/test_stdio.py", "server/test_stdio.py.jinja", _SERVER, _STDIO),
+    _File("tests/test_http.py", "server/test_http.py.jinja", _SERVER, _HTTP),
+    _File("src/{package}/__main__.py", "client/main.py.jinja", _CLIENT),
+    _File("src/{package}/client.py", "client/client.py.jinja", _CLIENT),
+    _File("tests/example_server.py", "example_server.py.jinja", _CLIENT | _GATEWAY),
+    _File("tests/test_client.py", "client/test_client.py.jinja", _CLIENT),
+    _File("tests/test_program.py", "client/test_program.py.jinja", _CLIENT),
+    _File("src/{package}/__main__.py", "gateway/main.py.jinja", _GATEWAY),
+    _File("src/{package}/gateway.py", "gateway/gateway.py.jinja", _GATEWAY),
+    _File("tests/test_gateway.py", "gateway/test_gateway.py.jinja", _GATEWAY),
+    _File("tests/test_program.py", "gateway/test_program.py.jinja", _GATEWAY),
+)
+
+
+def protocol_folder(choices: Choices) -> str:
+    """Where the generated package of a project is, relative to the project."""
+    return PROTOCOL.format(package=choices.name.package)
+
+
+def project_files(choices: Choices) -> dict[str, bytes]:
+    """The files of a project by relative path, without those of its generated package."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FileSystemLoader(templates_folder() / "scaffold"),
+        undefined=StrictUndefined,
+        autoescape=False,  # nothing in them is HTML
+        keep_trailing_newline=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    context = _context(choices)
+    return {
+        file.path.format(package=choices.name.package): environment.get_template(file.template)
+        .render(context)
+        .encode()
+        for file in _wanted(choices)
+    }
+
+
+def _wanted(choices: Choices) -> Iterator[_File]:
+    for file in _FILES:
+        if choices.kind in file.kinds and choices.transport in file.transports:
+            yield file
+
+
+def _context(choices: Choices) -> Mapping[str, Any]:
+    return {
+        "name": choices.name.distribution,
+        "package": choices.name.package,
+        "kind": choices.kind.value,
+        "stdio": choices.transport.stdio,
+        "http": choices.transport.http,
+        "revision": choices.revision,
+        "module": module_name(choices.revision),
+        "revisions": choices.revisions,
+        "protocol": protocol_folder(choices),
+        **features(choices.revision),
+        "dependencies": requirements.dependencies(choices),
+        "development": requirements.development(choices),
+    }

@@ -1,0 +1,137 @@
+"""Bringing a generated package in step with the installed mcp-gen, from its own lock.
+
+The same work as `mcp-gen --out`, with nothing to be said: which revisions, from which schemas and
+with which templates is in the lock and in the settings of the project. Prints nothing.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from mcp_protogen.canonical import sha256
+from mcp_protogen.cli.commands import prepare, write
+from mcp_protogen.cli.report import Action, FileChange, Report, Status
+from mcp_protogen.cli.selection import PINNED
+from mcp_protogen.config import Settings, load_settings
+from mcp_protogen.output.drift import Cause, Kind, drift
+from mcp_protogen.output.lock import LOCK_NAME, Lock, LockedFile, read_lock
+from mcp_protogen.output.package import Inputs
+from mcp_protogen.output.tree import Tree, read_tree
+from mcp_protogen.problems import Problem, ProblemError
+from mcp_protogen.store.inputs import read_inputs
+
+
+@dataclass(frozen=True, slots=True)
+class _Standing:
+    """How a package stands: what is in its folder, what it was made from, and what has moved."""
+
+    lock: Lock
+    tree: Tree
+    inputs: Inputs
+    causes: tuple[Cause, ...]
+
+
+def check(out: Path, flags: Settings) -> Report:
+    """Whether `sync` would change anything, and why; the user's own files do not matter."""
+    standing = _standing(_settings(out, flags))
+    if not standing.causes:
+        return _in_step(out, standing)
+    edited = any(cause.kind is Kind.EDITED for cause in standing.causes)
+    command = "mcp-gen sync --force" if edited else "mcp-gen sync"
+    summary = f"{out}: {_versions(standing)}; {command} brings it in step"
+    return Report("sync", Status.DIFFERS, summary, str(out), drift=standing.causes)
+
+
+def sync(out: Path, flags: Settings, *, force: bool = False) -> Report:
+    """Generate the package in `out` anew, and say what that changed and why."""
+    settings = _settings(out, flags)
+    before = _standing(settings)
+    if not before.causes:
+        return _in_step(out, before)
+    if not force:
+        _refuse_other_templates(out, before)
+    done = write(settings, force=force)
+    changes = tuple(_changes(before, read_lock(out)))
+    written = _count(sum(change.action is not Action.REMOVE for change in changes), "file")
+    removed = sum(change.action is Action.REMOVE for change in changes)
+    summary = f"{out}: {_versions(before)}; {written} written, {removed} removed"
+    return replace(done, command="sync", summary=summary, drift=before.causes, files=changes)
+
+
+def _settings(out: Path, flags: Settings) -> Settings:
+    """What is set for the package in `out`: flags, settings of its project, and its lock."""
+    project = load_settings(out.resolve())
+    if project.out is None or project.out.resolve() != out.resolve():
+        project = Settings(format=project.format)
+    settings = replace(flags.over(project), out=out)
+    if settings.schema is not None:
+        return settings
+    lock = read_lock(out)
+    drafts = [] if lock is None else [*_drafts(lock, settings)]
+    # Options name one schema; a package of several is not made anew without being told how.
+    return drafts[0] if len(drafts) == 1 else settings
+
+
+def _drafts(lock: Lock, settings: Settings) -> Iterator[Settings]:
+    """Settings that name the schema of a revision that is not pinned, if it is still the same."""
+    for revision, inputs in lock.inputs.revisions.items():
+        if (
+            inputs.source == PINNED
+            or "://" in inputs.source
+            or (inputs.rules and not settings.rules)
+        ):
+            continue
+        file = Path(inputs.source)
+        if file.is_file() and sha256(file.read_bytes()) == inputs.published:
+            yield replace(settings, revisions=(revision,), schema=inputs.source)
+
+
+def _standing(settings: Settings) -> _Standing:
+    task = prepare(settings)
+    if task.lock is None:
+        message = f"there is no {LOCK_NAME} in this folder"
+        raise ProblemError(Problem("no-package", message, str(task.out), hint="run mcp-gen first"))
+    inputs = read_inputs(task.options)
+    tree = read_tree(task.out)
+    causes = drift(task.lock, inputs, tree, settings.own or ())
+    own = tuple(cause for cause in causes if cause.kind is not Kind.FOREIGN)
+    return _Standing(task.lock, tree, inputs, own)
+
+
+def _refuse_other_templates(out: Path, standing: _Standing) -> None:
+    """The package was made with a folder of templates that nobody names now."""
+    was, now = standing.lock.inputs.options, standing.inputs.options
+    if "templates" in was and "templates" not in now:
+        message = "the package was generated with templates of your own, and none are given now"
+        hint = 'name their folder with --templates, or set templates = "FOLDER"; or --force'
+        raise ProblemError(Problem("other-templates", message, str(out), hint=hint))
+
+
+def _in_step(out: Path, standing: _Standing) -> Report:
+    revisions = ", ".join(standing.inputs.revisions)
+    summary = f"{out} is in step with {standing.inputs.generator}: {revisions}"
+    return Report("sync", Status.FINE, summary, str(out))
+
+
+def _versions(standing: _Standing) -> str:
+    was, now = standing.lock.inputs.generator, standing.inputs.generator
+    versions = f"from {was} to {now}" if was != now else now
+    return f"{versions}, {', '.join(standing.inputs.revisions)}"
+
+
+def _changes(before: _Standing, after: Lock | None) -> Iterator[FileChange]:
+    """What became of each generated file, but for the lock, which changes with any of them."""
+    files: Mapping[str, LockedFile] = after.files if after else {}
+    found = before.tree.files
+    for path in sorted({*files, *before.lock.files}):
+        if path not in files:
+            if path in found:
+                yield FileChange(path, Action.REMOVE)
+        elif path not in found:
+            yield FileChange(path, Action.CREATE)
+        elif found[path] != files[path].sha256:
+            yield FileChange(path, Action.CHANGE)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
