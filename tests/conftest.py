@@ -1,11 +1,17 @@
 """What several test folders need: the published schemas, and a command line run in process."""
 
+import shutil
 import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from running import Ran
+
+if TYPE_CHECKING:
+    from specifications import Spec
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared"
@@ -51,3 +57,41 @@ def out(tmp_path: Path) -> Path:
     """A place for an output folder, with nothing else beside it."""
     (tmp_path / "place").mkdir()
     return tmp_path / "place" / "pkg"
+
+
+@pytest.fixture(scope="session")
+def _unmoved(tmp_path_factory: pytest.TempPathFactory) -> "Spec":
+    """Our snapshots are schemas as well, so that they can play what is published."""
+    from mcp_protogen.resources import schema_folder
+    from mcp_protogen.store.adoption import Origin, add
+    from mcp_protogen.store.pins import load_pins, snapshot_file
+    from specifications import Spec
+
+    place = tmp_path_factory.mktemp("specification")
+    shutil.copytree(schema_folder(), place / "schema-folder")
+    spec = Spec(place / "spec", place / "schema-folder")
+    for revision in load_pins(spec.schema):
+        content = spec.write(revision, snapshot_file(revision, spec.schema).read_bytes())
+        add(revision, content, Origin(date="2030-01-02"), revision, spec.schema)
+    return spec
+
+
+@pytest.fixture
+def spec(_unmoved: "Spec", tmp_path: Path) -> "Spec":
+    """Pins, and a specification in which nothing has moved since; a copy for one test."""
+    shutil.copytree(_unmoved.folder, tmp_path / "spec")
+    shutil.copytree(_unmoved.schema, tmp_path / "schema-folder")
+    return type(_unmoved)(tmp_path / "spec", tmp_path / "schema-folder")
+
+
+@pytest.fixture
+def vectors_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Making the vectors of a revision takes longer than trying a small target with them."""
+    monkeypatch.setattr("mcp_protogen.audit.behaviour.make", _vectors)
+
+
+@cache
+def _vectors(revision: str, options: Any = None) -> Any:
+    from mcp_protogen.vectors.making import make
+
+    return make(revision, options)

@@ -75,6 +75,20 @@ def test_wheel_does_the_main_job_in_an_empty_environment(dist: Path, tmp_path: P
     run(binaries / "mcp-gen", "--revision", "all", "--out", "pkg", "--check", cwd=work)
     assert_golden(work / "pkg")
     run(binaries / "python", "-c", "import pkg; pkg.load('2025-11-25').Server()", cwd=work)
+    everything_else_works(binaries, work)
+
+
+def everything_else_works(binaries: Path, work: Path) -> None:
+    """The commands that have data files of their own find them."""
+    page = run(
+        *(binaries / "mcp-gen", "diff", "2025-11-25", "2026-07-28", "--format", "html"), cwd=work
+    )
+    assert page.startswith("<!doctype html>") and "tools/call" in page
+    run(binaries / "mcp-gen", "vectors", "--revision", "2025-11-25", "--out", "vectors", cwd=work)
+    audited = ("pkg.v2025_11_25", "--revision", "2025-11-25", "--no-vectors")
+    run(binaries / "mcp-gen", "audit", *audited, cwd=work)
+    run(binaries / "mcp-gen", "new", "word-clock", cwd=work)
+    assert "vectors" in run(binaries / "mcp-gen", "explain", "no-sample", cwd=work)
 
 
 def test_wheel_puts_only_its_package_into_site_packages(dist: Path, tmp_path: Path) -> None:
@@ -106,3 +120,4 @@ def test_lowest_supported_dependencies_write_the_same_bytes(dist: Path, tmp_path
     run(binaries / "mcp-gen", "--revision", "all", "--out", "pkg", cwd=work)
     assert_golden(work / "pkg")
     run(binaries / "python", "-c", "import pkg; pkg.load('2026-07-28').Client()", cwd=work)
+    everything_else_works(binaries, work)

@@ -12,9 +12,15 @@ from typing import Annotated
 import typer
 
 from mcp_protogen import __version__
+from mcp_protogen.cli.audit import audit
 from mcp_protogen.cli.console import finish, say
+from mcp_protogen.cli.diff import diff as compare
+from mcp_protogen.cli.new import new
 from mcp_protogen.cli.run import run
 from mcp_protogen.cli.schema import schema_app
+from mcp_protogen.cli.sync import sync
+from mcp_protogen.cli.update import update
+from mcp_protogen.cli.vectors import vectors
 from mcp_protogen.config import Format, Settings
 from mcp_protogen.problems import Problem, ProblemError
 
@@ -27,6 +33,12 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(schema_app, name="schema")
+app.command()(audit)
+app.command("diff")(compare)
+app.command()(new)
+app.command()(sync)
+app.command()(update)
+app.command()(vectors)
 
 
 def _show_version(wanted: bool) -> None:

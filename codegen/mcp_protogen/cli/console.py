@@ -24,11 +24,20 @@ def finish(work: Callable[[], Report], command: str, form: Format) -> NoReturn:
     raise SystemExit(report.status.exit_code)
 
 
+def fail(error: ProblemError, command: str, form: str) -> NoReturn:
+    """End the process with 2; problems take the form that was asked for where programs read it."""
+    if form in (Format.JSON, Format.GITHUB):
+        say(render(failure(command, error.problems), Format(form)))
+    else:
+        show_problems(error.problems)
+    raise SystemExit(2)
+
+
 def emit(report: Report, form: Format, *, quiet: bool = False) -> None:
     """Show a report on stdout and, in text form, its problems on stderr."""
     if form is Format.TEXT:
         show_problems(report.problems)
-    say(render(report, form, colour=_colourful(sys.stdout), quiet=quiet))
+    say(render(report, form, colour=colourful(sys.stdout), quiet=quiet))
 
 
 def say(text: str) -> None:
@@ -83,7 +92,8 @@ def tolerate_narrow_encodings() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-def _colourful(stream: TextIO) -> bool:
+def colourful(stream: TextIO) -> bool:
+    """Whether a stream shows colours, and whoever reads it wants to see them."""
     return _interactive(stream) and not os.environ.get("NO_COLOR")
 
 

@@ -1,0 +1,141 @@
+"""`mcp-gen diff`: what differs between two revisions, and to whom it matters."""
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mcp_protogen.cli.console import colourful, fail, show_problems
+from mcp_protogen.cli.page import columns, deliver
+from mcp_protogen.compare.change import Reader, Severity
+from mcp_protogen.compare.pages import PageFormat
+from mcp_protogen.problems import ProblemError
+
+if TYPE_CHECKING:
+    from mcp_protogen.compare.matrix import Matrix
+    from mcp_protogen.compare.sides import Side
+
+
+class Only(StrEnum):
+    """From which severity on changes are shown."""
+
+    BREAKING = "breaking"
+    WARNING = "warning"
+    INFO = "info"
+
+
+class FailOn(StrEnum):
+    """From which severity on a change makes the command fail."""
+
+    BREAKING = "breaking"
+    WARNING = "warning"
+    ANY = "any"
+
+
+_LEAST: Mapping[str, Severity] = {
+    "breaking": Severity.BREAKING,
+    "warning": Severity.WARNING,
+    "info": Severity.INFO,
+    "any": Severity.INFO,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What somebody wants to know."""
+
+    before: str
+    after: str
+    source: str | None
+    as_published: bool
+    reader: Reader | None
+    only: Severity | None
+    fail_on: Severity | None
+
+
+def diff(
+    before: Annotated[
+        str,
+        typer.Argument(
+            metavar="A",
+            help="A revision, an earlier publication of one (REVISION@DIGEST), a file or a URL.",
+        ),
+    ],
+    after: Annotated[str, typer.Argument(metavar="B", help="What to compare it with.")],
+    reader: Annotated[
+        Reader | None, typer.Option("--for", help="Judge changes for these authors alone.")
+    ] = None,
+    only: Annotated[
+        Only | None, typer.Option(help="Leave out what matters less than this.")
+    ] = None,
+    fail_on: Annotated[
+        FailOn | None, typer.Option(help="Exit with 1 if a change matters as much as this.")
+    ] = None,
+    as_published: Annotated[
+        bool, typer.Option("--as-published", help="Compare the types without mending them.")
+    ] = False,
+    source: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CLONE|FOLDER|URL", help="Where earlier publications are: the specification."
+        ),
+    ] = None,
+    format: Annotated[PageFormat, typer.Option(help="Form of the report.")] = PageFormat.TEXT,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write it there.")
+    ] = None,
+) -> None:
+    """Compare two revisions by what they mean: methods, gates, types, members, headers.
+
+    A file takes the facts of the revision it is a publication of, or of the newest one;
+    REVISION=FILE takes those of another.
+    """
+    asked = Asked(
+        before,
+        after,
+        source,
+        as_published,
+        reader,
+        _LEAST[only] if only else None,
+        _LEAST[fail_on] if fail_on else None,
+    )
+    try:
+        failed = _show(asked, format, output)
+    except ProblemError as error:
+        fail(error, "diff", format)
+    raise SystemExit(1 if failed else 0)
+
+
+def _show(asked: Asked, form: PageFormat, output: Path | None) -> bool:
+    from mcp_protogen.compare.engine import compare_sides
+    from mcp_protogen.compare.naming import named_sides
+    from mcp_protogen.compare.pages import render
+    from mcp_protogen.compare.select import narrowed, reaches
+
+    names = asked.before, asked.after
+    before, after = named_sides(names, asked.source, as_published=asked.as_published)
+    comparison = compare_sides(before, after)
+    shown = narrowed(comparison, asked.reader, asked.only)
+    matrix = _matrix(before, after) if form is PageFormat.HTML else None
+    colour = output is None and colourful(sys.stdout)
+    width = columns(output)
+    page = render(form, shown, matrix, reader=asked.reader, colour=colour, width=width)
+    if form in (PageFormat.TEXT, PageFormat.HTML):
+        show_problems(comparison.notes)
+    deliver(page, output)
+    return asked.fail_on is not None and reaches(comparison, asked.reader, asked.fail_on)
+
+
+def _matrix(before: "Side", after: "Side") -> "Matrix":
+    """All pinned revisions, and the two sides where these are something else."""
+    from mcp_protogen.compare.matrix import matrix_of
+    from mcp_protogen.compare.sides import pinned_side
+    from mcp_protogen.store.pins import load_pins
+
+    sides = {side.title: side for side in (before, after)}
+    pinned = [sides[name] if name in sides else pinned_side(name) for name in sorted(load_pins())]
+    return matrix_of([*pinned, *(side for side in sides.values() if side not in pinned)])

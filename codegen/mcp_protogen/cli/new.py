@@ -1,0 +1,115 @@
+"""`mcp-gen new`: start a project that can be run, tested and shipped."""
+
+from enum import StrEnum
+from pathlib import Path
+from shlex import quote
+from typing import Annotated, TypeVar
+
+import typer
+
+from mcp_protogen.cli.console import finish, progress
+from mcp_protogen.cli.questions import ask, can_ask
+from mcp_protogen.cli.report import Action, FileChange, Report, Status
+from mcp_protogen.config import Format
+from mcp_protogen.scaffold.choices import REVISIONS, Choices, Kind, Transport
+from mcp_protogen.scaffold.project_name import ProjectName
+
+Choice = TypeVar("Choice", bound=StrEnum)
+
+
+def new(
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="Of the project; in Python, - becomes _.")
+    ],
+    kind: Annotated[
+        Kind | None, typer.Option(help="What the project is.", show_default="server")
+    ] = None,
+    revision: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="REVISION",
+            help="What it speaks: the first is the one its code is written in. Repeat it, or"
+            " separate names by commas, or say all.",
+            show_default=REVISIONS,
+        ),
+    ] = None,
+    transport: Annotated[
+        Transport | None,
+        typer.Option(help="How its peers are reached, or reach it.", show_default="stdio"),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Folder of the project.", show_default="NAME"),
+    ] = None,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Ask nothing; take what is usual.")
+    ] = False,
+    format: Annotated[Format, typer.Option(help="Form of the report.")] = Format.TEXT,
+) -> None:
+    """Start a project: a server, a client, or a gateway between the two.
+
+    On a terminal, what no option says is asked. Nothing is asked otherwise, and nothing is written
+    unless the folder is new or empty.
+    """
+
+    def work() -> Report:
+        from mcp_protogen.scaffold.create import create, refuse_occupied
+        from mcp_protogen.scaffold.project_name import project_name
+
+        named = project_name(name)
+        folder = out or Path(named.distribution)
+        refuse_occupied(folder)
+        choices = _choices(named, kind, transport, revision, asking=not yes and can_ask())
+        with progress("new", shown=True):
+            created = create(choices, folder)
+        return Report(
+            "new",
+            Status.FINE,
+            _summary(choices, folder),
+            str(folder),
+            files=tuple(FileChange(path, Action.CREATE) for path in created.files),
+            problems=created.warnings,
+        )
+
+    finish(work, "new", format)
+
+
+def _choices(
+    name: ProjectName,
+    kind: Kind | None,
+    transport: Transport | None,
+    revisions: list[str] | None,
+    *,
+    asking: bool,
+) -> Choices:
+    """What was said, what is answered if `asking`, and what is usual."""
+    from mcp_protogen.scaffold.spoken import spoken
+
+    kind = kind or _one_of("kind", Kind.SERVER, asking)
+    transport = transport or _one_of("transport", Transport.STDIO, asking)
+    if revisions is None and asking:
+        written, every = ask(
+            "revisions, first the one to write in", REVISIONS, lambda answer: spoken((answer,))
+        )
+    else:
+        written, every = spoken(revisions or (REVISIONS,))
+    return Choices(name, kind, transport, written, every)
+
+
+def _one_of(question: str, usual: Choice, asking: bool) -> Choice:
+    names = ", ".join(type(usual))
+
+    def read(answer: str) -> Choice:
+        try:
+            return type(usual)(answer.lower())
+        except ValueError:
+            raise ValueError(f"{answer!r:.40} is none of {names}") from None
+
+    return ask(f"{question} ({names})", usual, read) if asking else usual
+
+
+def _summary(choices: Choices, folder: Path) -> str:
+    others = ", ".join(name for name in choices.revisions if name != choices.revision)
+    speaks = f" that also speaks {others}" if others else ""
+    made = f"{folder}: a {choices.kind} written in {choices.revision}{speaks}"
+    return f"{made}; next: cd {quote(str(folder))} && make setup test"

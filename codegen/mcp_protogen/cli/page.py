@@ -1,0 +1,32 @@
+"""Where a page goes that a command has made, and how wide it may be."""
+
+import sys
+from errno import EISDIR, ENOENT
+from os import strerror
+from pathlib import Path
+from shutil import get_terminal_size
+
+from mcp_protogen.cli.console import say
+
+_WIDTH = 100
+
+
+def columns(output: Path | None) -> int:
+    """How wide text may be; a terminal may have less than what is easy to read."""
+    narrow = output is None and sys.stdout.isatty()
+    return min(get_terminal_size().columns, _WIDTH) if narrow else _WIDTH
+
+
+def deliver(page: str, output: Path | None) -> None:
+    """Show a page on stdout, or put it into a file whole, or leave what is there."""
+    if output is None:
+        say(page)
+        return
+    from mcp_protogen.output.files import replace_files, writing
+
+    with writing(output, "name a file, in a folder that is there"):
+        # A folder that is missing is more likely a slip than a wish.
+        wrong = EISDIR if output.is_dir() else 0 if output.parent.is_dir() else ENOENT
+        if wrong:
+            raise OSError(wrong, strerror(wrong), str(output))
+        replace_files({output: page.encode()})

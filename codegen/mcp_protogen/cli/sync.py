@@ -1,0 +1,53 @@
+"""`mcp-gen sync`: bring the generated package of a project in step with the installed mcp-gen."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mcp_protogen.cli.console import emit, progress
+from mcp_protogen.cli.report import failure
+from mcp_protogen.config import Format, Settings, load_settings
+from mcp_protogen.problems import ProblemError
+
+
+def sync(
+    folder: Annotated[
+        Path,
+        typer.Argument(
+            metavar="DIR", help="A project, or the generated package in it.", show_default=False
+        ),
+    ] = Path("."),
+    check: Annotated[
+        bool, typer.Option("--check", help="Write nothing; say whether anything would change.")
+    ] = False,
+    templates: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Folder of templates that replace built-in ones."),
+    ] = None,
+    format: Annotated[Format | None, typer.Option(help="Form of the report.")] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Overwrite files that were edited by hand.")
+    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Leave out the summary.")] = False,
+) -> None:
+    """Generate the package of a project anew, as its lock says, with this mcp-gen.
+
+    The package is the one that [tool.mcp-gen] of pyproject.toml names, or the only one below the
+    folder. Files of your own in it stay; generated ones that you edited are not overwritten.
+    """
+    from mcp_protogen.scaffold.locate import locate
+    from mcp_protogen.scaffold.sync import check as look
+    from mcp_protogen.scaffold.sync import sync as bring_in_step
+
+    out, form = "", format
+    try:
+        package = locate(folder)
+        out, form = str(package), format or load_settings(package.resolve()).format
+        flags = Settings(templates=templates, format=format)
+        with progress("check" if check else "sync", shown=not quiet):
+            report = look(package, flags) if check else bring_in_step(package, flags, force=force)
+    except ProblemError as error:
+        report = failure("sync", error.problems, out)
+    emit(report, form or Format.TEXT, quiet=quiet)
+    raise SystemExit(report.status.exit_code)

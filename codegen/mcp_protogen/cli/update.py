@@ -1,0 +1,125 @@
+"""`mcp-gen update`: whether the specification has moved on, and moving a pin after it."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NoReturn
+
+import typer
+
+from mcp_protogen.cli.console import colourful, fail, say, show_problems
+from mcp_protogen.problems import Problem, ProblemError
+from mcp_protogen.update.pages import UpdateFormat
+
+if TYPE_CHECKING:
+    from mcp_protogen.update.updating import Asked
+
+
+def update(
+    revision: Annotated[
+        list[str] | None,
+        typer.Argument(help="Revisions to look at; all that are pinned or published if left out."),
+    ] = None,
+    source: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL|CLONE|FOLDER",
+            help="Where published schemas are: schema/<revision>/schema.json below it. The"
+            " repository of the pins if left out.",
+        ),
+    ] = None,
+    ref: Annotated[
+        str | None,
+        typer.Option(help="Branch, tag or commit of a clone or repository; HEAD if left out."),
+    ] = None,
+    ignore: Annotated[
+        list[str] | None,
+        typer.Option(metavar="REVISION", help="Do not look at this one, such as draft."),
+    ] = None,
+    accept: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SHA",
+            help="Pin the file with this sha256, or this beginning of it. Nothing is written"
+            " without.",
+        ),
+    ] = None,
+    note: Annotated[str, typer.Option(help="What the accepted file changed, in a sentence.")] = "",
+    package: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="DIR",
+            help="A generated package that may have to change. Those below the working directory"
+            " if left out.",
+        ),
+    ] = None,
+    cache: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Keep what servers answer here, and ask for news only."),
+    ] = None,
+    format: Annotated[UpdateFormat, typer.Option(help="Form of the report.")] = UpdateFormat.TEXT,
+    folder: Annotated[
+        Path | None,
+        typer.Option(
+            "--schema-folder",
+            metavar="DIR",
+            help="Folder of pins and snapshots, if not the installed one.",
+        ),
+    ] = None,
+) -> None:
+    """See whether published schemas have moved, and move a pin with --accept.
+
+    Exits with 0 if nothing has moved or the pin is moved now, and with 1 if something has.
+    """
+    from mcp_protogen.update.candidates import Wanted
+    from mcp_protogen.update.updating import Asked
+
+    _finish(
+        Asked(
+            wanted=Wanted(tuple(revision or ()), tuple(ignore or ())),
+            source=source,
+            ref=ref,
+            accept=accept,
+            note=note,
+            packages=tuple(package or ()),
+            cache=cache,
+            folder=folder,
+        ),
+        format,
+    )
+
+
+def _finish(asked: "Asked", form: UpdateFormat) -> None:
+    from mcp_protogen.update.pages import render as render_outcome
+    from mcp_protogen.update.updating import update as look
+
+    try:
+        _refuse_conflicts(asked)
+        outcome = look(asked)
+    except ProblemError as error:
+        _stop(error, form)
+    if form is not UpdateFormat.JSON and form is not UpdateFormat.GITHUB:
+        show_problems(outcome.notices)
+    say(render_outcome(form, outcome, colour=colourful(sys.stdout)))
+    raise SystemExit(1 if outcome.news and outcome.accepted is None else 0)
+
+
+def _stop(error: ProblemError, form: UpdateFormat) -> NoReturn:
+    if form is not UpdateFormat.JSON:
+        fail(error, "update", form)
+    # JSON has a document of its own, with and without news.
+    from mcp_protogen.update.pages.as_json import render_failure
+
+    say(render_failure(error.problems))
+    raise SystemExit(2)
+
+
+def _refuse_conflicts(asked: "Asked") -> None:
+    wanted = asked.wanted
+    both = sorted({*wanted.revisions} & {*wanted.ignored})
+    if both:
+        message = f"{both[0]} is named and ignored"
+        raise ProblemError(Problem("conflicting-options", message))
+    if asked.note and asked.accept is None:
+        hint = "it is kept with the pin that --accept moves"
+        message = "--note is for what is accepted"
+        raise ProblemError(Problem("conflicting-options", message, hint=hint))

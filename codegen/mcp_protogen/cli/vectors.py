@@ -1,0 +1,261 @@
+"""`mcp-gen vectors`: test vectors for any implementation, and trying one with them."""
+
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mcp_protogen.cli.console import colourful, fail, finish, progress, say, show_problems
+from mcp_protogen.cli.report import Action, FileChange, Report, Status
+from mcp_protogen.config import Format
+from mcp_protogen.problems import Problem, ProblemError
+from mcp_protogen.vectors.choosing import Choice, Only
+
+if TYPE_CHECKING:
+    from mcp_protogen.config import Options
+    from mcp_protogen.vectors.outcome import Outcome
+
+
+class VectorsFormat(StrEnum):
+    """The forms of vectors themselves, of a report about a folder, and of findings."""
+
+    TEXT = "text"
+    JSON = "json"
+    JSONL = "jsonl"
+    MARKDOWN = "markdown"
+    GITHUB = "github"
+    HTML = "html"
+
+
+_FORMS = {
+    "vectors on stdout": (VectorsFormat.JSON, VectorsFormat.JSONL),
+    "a folder": (VectorsFormat.TEXT, VectorsFormat.JSON, VectorsFormat.GITHUB),
+    "findings": tuple(form for form in VectorsFormat if form is not VectorsFormat.JSONL),
+}
+"""Which forms there are of what; the first is the usual one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Who is tried, and how."""
+
+    name: str | None
+    command: str | None
+    python: str | None
+    timeout: float
+
+
+def vectors(
+    revision: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="REVISION",
+            help="Revision to make vectors of, or all. Repeat it, or separate names by commas.",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Folder to write a file for each revision into."),
+    ] = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Write nothing; say whether the folder is up to date.")
+    ] = False,
+    run: Annotated[
+        str | None,
+        typer.Option(metavar="TARGET", help="Try a Python package, module or folder with them."),
+    ] = None,
+    run_command: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COMMAND", help="Try a program in any language that answers on stdout."
+        ),
+    ] = None,
+    python: Annotated[
+        str | None,
+        typer.Option(metavar="INTERPRETER", help="Python to run TARGET with, if not this one."),
+    ] = None,
+    timeout: Annotated[
+        float, typer.Option(metavar="SECONDS", min=0.01, help="Time for each answer.")
+    ] = 10.0,
+    type: Annotated[
+        list[str] | None, typer.Option(metavar="TYPE", help="Only vectors of this definition.")
+    ] = None,
+    method: Annotated[
+        list[str] | None, typer.Option(metavar="METHOD", help="Only messages of this method.")
+    ] = None,
+    only: Annotated[Only | None, typer.Option(help="Only valid or only invalid ones.")] = None,
+    schema: Annotated[
+        str | None,
+        typer.Option(metavar="FILE|URL", help="A published schema to use in place of the pin."),
+    ] = None,
+    format: Annotated[
+        VectorsFormat | None,
+        typer.Option(help="Form of the vectors, of the report, or of the findings."),
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Overwrite files that are no vectors.")
+    ] = False,
+) -> None:
+    """Write test vectors: right and wrong messages with reasons, for any implementation.
+
+    On stdout, or into a folder with --out. With --run or --run-command an implementation is tried
+    with them, and exit code 1 says that it did something wrong.
+    """
+    choice = Choice(tuple(type or ()), tuple(method or ()), only)
+    target = Target(run, run_command, python, timeout)
+    trying = run is not None or run_command is not None
+    what = "findings" if trying else "a folder" if out else "vectors on stdout"
+    flags: dict[str, object] = {"--out": out, "--check": check, "--force": force, "--run": run}
+    flags |= {"--run-command": run_command, "--python": python}
+    flags |= {"--type": type, "--method": method, "--only": only}
+    _refuse_conflicts({name for name, value in flags.items() if value}, what)
+    form = _form(format, what)
+    if out is not None:
+        folder = out
+
+        def work() -> Report:
+            return _folder(folder, _options(revision, schema), check=check, force=force)
+
+        finish(work, "vectors", Format(form))
+    elif trying:
+        try:
+            found = _try(target, _options(revision, schema, usual=True), choice, form)
+        except ProblemError as error:
+            fail(error, "vectors", form)
+        raise SystemExit(1 if found else 0)
+    else:
+        _print(_options(revision, schema), choice, form)
+
+
+_GO_ALONE = (
+    ("--run", "--run-command", "both say who is tried"),
+    ("--run", "--out", "either vectors are written or somebody is tried with them"),
+    ("--run-command", "--out", "either vectors are written or somebody is tried with them"),
+    ("--run-command", "--python", "the command names its interpreter itself"),
+    ("--type", "--out", "a folder holds the vectors of a whole revision"),
+    ("--method", "--out", "a folder holds the vectors of a whole revision"),
+    ("--only", "--out", "a folder holds the vectors of a whole revision"),
+)
+_GO_WITH = (("--check", "--out"), ("--force", "--out"), ("--python", "--run"))
+
+
+def _refuse_conflicts(given: set[str], what: str) -> None:
+    for one, other, reason in _GO_ALONE:
+        if {one, other} <= given:
+            raise _conflict(f"{one} and {other} exclude each other: {reason}")
+    for one, other in _GO_WITH:
+        if one in given and other not in given:
+            raise _conflict(f"{one} says nothing without {other}; this is about {what}")
+    if {"--check", "--force"} <= given:
+        raise _conflict("--check and --force exclude each other: --check writes nothing")
+
+
+def _form(asked: VectorsFormat | None, what: str) -> VectorsFormat:
+    forms = _FORMS[what]
+    if asked is None:
+        return forms[0]
+    if asked not in forms:
+        raise _conflict(f"{what} cannot be in the form {asked}; choose {', '.join(forms)}")
+    return asked
+
+
+def _conflict(message: str) -> ProblemError:
+    return ProblemError(Problem("conflicting-options", message))
+
+
+def _options(asked: list[str] | None, schema: str | None, *, usual: bool = False) -> "Options":
+    """The revisions to make vectors of; with `usual`, the newest if none is named."""
+    from mcp_protogen.cli.selection import revision_names, select
+    from mcp_protogen.config import GivenFile
+    from mcp_protogen.store.pins import load_pins
+    from mcp_protogen.store.upstream import read_source, source_name
+
+    pins = load_pins()
+    names = revision_names(asked or ([max(pins)] if usual and schema is None else []), pins)
+    given = GivenFile(source_name(schema), read_source(schema)) if schema else None
+    return select(names, pins, None, given)
+
+
+def _folder(folder: Path, options: "Options", *, check: bool, force: bool) -> Report:
+    from mcp_protogen.vectors.folder import compare, write
+    from mcp_protogen.vectors.writing import folder_files
+
+    with progress("vectors", shown=True):
+        files = folder_files(options)
+    changes = compare(folder, files) if check else write(folder, files, force=force)
+    listed = tuple(
+        FileChange(name, action)
+        for action, names in ((Action.CREATE, changes.created), (Action.CHANGE, changes.changed))
+        for name in names
+    )
+    if check and changes:
+        summary = f"{folder} is not up to date: {len(listed)} of {len(files)} files would change"
+        return Report("vectors", Status.DIFFERS, summary, str(folder), files=listed)
+    done = "is up to date" if check or not changes else f"{len(listed)} files written"
+    summary = f"{folder}: {done}, {len(changes.unchanged)} unchanged"
+    problems = changes.warnings
+    return Report("vectors", Status.FINE, summary, str(folder), files=listed, problems=problems)
+
+
+def _print(options: "Options", choice: Choice, form: VectorsFormat) -> None:
+    from mcp_protogen.vectors.making import make
+    from mcp_protogen.vectors.writing import document, lines
+
+    if form is VectorsFormat.JSON and len(options.revisions) > 1:
+        raise _conflict("several revisions are no single document: add --out, or --format jsonl")
+    for revision in options.revisions:
+        chosen = choice.of(make(revision, options))
+        say((document(chosen) if form is VectorsFormat.JSON else b"".join(lines(chosen))).decode())
+
+
+def _try(target: Target, options: "Options", choice: Choice, form: VectorsFormat) -> bool:
+    """Show what is found, and say whether it is anything."""
+    from mcp_protogen.compare.pages import PageFormat, render
+    from mcp_protogen.vectors.findings import comparison
+    from mcp_protogen.vectors.making import make
+    from mcp_protogen.vectors.running import run_vectors
+
+    revision, *more = options.revisions
+    if more:
+        raise _conflict("an implementation is tried with one revision at a time")
+    chosen = choice.of(make(revision, options))
+    command = _command(target, revision)
+    outcome = run_vectors(command, chosen, timeout=target.timeout)
+    found = comparison(outcome)
+    page: PageFormat = PageFormat(form)
+    if page is PageFormat.TEXT:
+        show_problems(found.notes)
+    say(render(page, found, colour=colourful(sys.stdout)))
+    if page is PageFormat.TEXT:
+        say(f"{_counts(outcome)}\n")
+    return bool(found.changes)
+
+
+def _command(target: Target, revision: str) -> Sequence[str]:
+    if target.name is not None:
+        from mcp_protogen.audit.target import responder_command
+
+        return responder_command(target.name, revision, python=target.python)
+    import shlex
+
+    try:
+        words = shlex.split(target.command or "")
+    except ValueError as error:
+        words, reason = [], f"{error}".lower()
+    else:
+        reason = "it is empty"
+    if not words:
+        message = f"the command cannot be read: {reason}"
+        raise ProblemError(Problem("responder-not-started", message, target.command or ""))
+    return words
+
+
+def _counts(outcome: "Outcome") -> str:
+    counts = Counter(result.verdict.value for result in outcome.results)
+    listed = ", ".join(f"{count} {verdict}" for verdict, count in sorted(counts.items()))
+    return f"{outcome.target}: {len(outcome.results)} vectors of {outcome.revision}: {listed}"

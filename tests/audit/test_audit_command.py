@@ -1,0 +1,174 @@
+"""`mcp-gen audit` on the command line: forms, baselines, exit codes."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from auditing import PYDANTIC, target
+from jsonschema import Draft202012Validator
+from mcp_protogen.resources import schema_folder
+from running import Ran
+
+pytestmark = pytest.mark.usefixtures("vectors_made_once")
+
+KNOWN = '{"code": "x", "item": "y"}'
+ROOT = f"{PYDANTIC}\n    class Root(BaseModel):\n        uri: int\n"
+
+
+@pytest.fixture
+def run(mcp_gen: Callable[..., Ran], tmp_path: Path) -> Callable[..., Ran]:
+    """Audits a small module without trying it."""
+    folder = target(tmp_path / "sdk", ROOT).path[0]
+    return lambda *more: mcp_gen("audit", folder, "--revision", "2025-11-25", "--no-vectors", *more)
+
+
+def described(name: str) -> Any:
+    """A validator of one of our formats."""
+    return Draft202012Validator(
+        json.loads((schema_folder() / "formats" / f"{name}.schema.json").read_bytes())
+    )
+
+
+def test_findings_end_with_exit_code_1_and_a_summary(run: Callable[..., Ran]) -> None:
+    ran = run()
+    assert ran.code == 1
+    assert "Root.uri" in ran.out
+    assert ran.out.endswith("1 of 145 types matched: 1 by name\n")
+    assert ran.err == ""
+
+
+def test_json_is_as_described(run: Callable[..., Ran]) -> None:
+    document: Any = json.loads(run("--format", "json").out)
+    described("audit-report").validate(document)
+    described("comparison").validate(document["comparison"])
+    row = next(row for row in document["matched"] if row["type"] == "Root")
+    assert (row["target"], row["how"]) == ("sdk.Root", "name")
+
+
+@pytest.mark.parametrize("form", ["text", "markdown", "github", "html"])
+def test_every_form_has_the_finding(form: str, run: Callable[..., Ran]) -> None:
+    ran = run("--format", form)
+    assert ran.code == 1
+    assert "Root.uri" in ran.out
+
+
+def test_only_the_worst_can_be_asked_for(run: Callable[..., Ran]) -> None:
+    ran = run("--only", "breaking", "--format", "json")
+    changes = json.loads(ran.out)["comparison"]["changes"]
+    assert {change["worst"] for change in changes} == {"breaking"}
+
+
+def test_a_reader_sees_what_concerns_it(run: Callable[..., Ran]) -> None:
+    ran = run("--for", "gateway", "--only", "breaking", "--format", "json")
+    changes = json.loads(ran.out)["comparison"]["changes"]
+    assert {change["severity"]["gateway"] for change in changes} == {"breaking"}
+
+
+def test_known_findings_do_not_fail_and_new_ones_do(
+    run: Callable[..., Ran], tmp_path: Path
+) -> None:
+    file = tmp_path / "known.json"
+    assert run("--baseline", str(file), "--write-baseline").code == 0
+    document = json.loads(file.read_bytes())
+    described("audit-baseline").validate(document)
+    assert run("--baseline", str(file)).code == 0
+    document["findings"].remove({"code": "field-type", "item": "Root.uri"})
+    file.write_text(json.dumps(document))
+    ran = run("--baseline", str(file), "--format", "json")
+    assert ran.code == 1
+    assert [c["item"] for c in json.loads(ran.out)["comparison"]["changes"]] == ["Root.uri"]
+
+
+def test_what_is_fixed_is_said_and_does_not_fail(run: Callable[..., Ran], tmp_path: Path) -> None:
+    file = tmp_path / "known.json"
+    run("--baseline", str(file), "--write-baseline")
+    document = json.loads(file.read_bytes())
+    document["findings"].append({"code": "type-missing", "item": "Gone"})
+    file.write_text(json.dumps(document))
+    ran = run("--baseline", str(file))
+    assert ran.code == 0
+    assert "fixed: type-missing: Gone\n" in ran.out
+
+
+def test_notes_of_a_baseline_stay_when_it_is_written_anew(
+    run: Callable[..., Ran], tmp_path: Path
+) -> None:
+    file = tmp_path / "known.json"
+    run("--baseline", str(file), "--write-baseline")
+    document = json.loads(file.read_bytes())
+    document["findings"][0]["note"] = "we know"
+    document["findings"].append({"code": "type-missing", "item": "Gone", "note": "gone"})
+    file.write_text(json.dumps(document))
+    run("--baseline", str(file), "--write-baseline")
+    entries = json.loads(file.read_bytes())["findings"]
+    assert entries[0]["note"] == "we know"
+    assert all(entry["item"] != "Gone" for entry in entries)
+    assert entries == sorted(entries, key=lambda entry: (entry["code"], entry["item"]))
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (None, "No such file"),
+        ("[]", "no baseline"),
+        ('{"format": 1, "revision": "2025-06-18", "findings": []}', "of 2025-06-18"),
+        ('{"format": 1, "revision": "2025-11-25", "findings": {}}', "no list"),
+        ('{"format": 1, "revision": "2025-11-25", "findings": [{"code": "x"}]}', "/findings/0"),
+        (f'{{"format": 1, "revision": "2025-11-25", "findings": [{KNOWN}, {KNOWN}]}}', "twice"),
+        (
+            '{"format": 1, "revision": "2025-11-25",'
+            ' "findings": [{"code": "x", "item": "y", "count": true}]}',
+            "/findings/0",
+        ),
+    ],
+)
+def test_a_baseline_that_cannot_be_used_is_one_problem(
+    content: str | None, said: str, run: Callable[..., Ran], tmp_path: Path
+) -> None:
+    file = tmp_path / "known.json"
+    if content is not None:
+        file.write_text(content)
+    ran = run("--baseline", str(file))
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith("error[bad-baseline]: ")
+    assert said in ran.err
+
+
+def test_writing_a_baseline_needs_a_name(run: Callable[..., Ran]) -> None:
+    ran = run("--write-baseline")
+    assert ran.code == 2
+    assert "conflicting-options" in ran.err
+
+
+def test_a_report_can_be_written_to_a_file(run: Callable[..., Ran], tmp_path: Path) -> None:
+    file = tmp_path / "audit.html"
+    ran = run("--format", "html", "--output", str(file))
+    assert (ran.code, ran.out) == (1, "")
+    assert "Root.uri" in file.read_text(encoding="utf-8")
+
+
+def test_a_report_that_cannot_be_written_is_one_problem(
+    run: Callable[..., Ran], tmp_path: Path
+) -> None:
+    file = tmp_path / "no-such-folder" / "audit.html"
+    ran = run("--format", "html", "--output", str(file))
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith("error[cannot-write]: ")
+    assert not file.parent.exists()
+
+
+def test_problems_take_the_form_that_programs_read(run: Callable[..., Ran], tmp_path: Path) -> None:
+    ran = run("--baseline", str(tmp_path / "none.json"), "--format", "json")
+    assert (ran.code, ran.err) == (2, "")
+    document = json.loads(ran.out)
+    described("report").validate(document)
+    assert document["problems"][0]["code"] == "bad-baseline"
+
+
+def test_a_target_without_findings_ends_with_exit_code_0(mcp_gen: Callable[..., Ran]) -> None:
+    package = Path(__file__).resolve().parents[2] / "generated" / "mcp_revisions"
+    ran = mcp_gen("audit", str(package / "v2025_11_25"), "--no-vectors")
+    assert ran.code == 0
+    assert ran.out.endswith("145 of 145 types matched: 145 by name\n")

@@ -1,0 +1,21 @@
+"""The generated package is what its own schemas say: an audit of it finds nothing."""
+
+from pathlib import Path
+
+import pytest
+from mcp_protogen.audit.engine import audit
+from mcp_protogen.audit.target import find
+from mcp_protogen.store.pins import load_pins
+
+pytestmark = pytest.mark.usefixtures("vectors_made_once")
+
+PACKAGE = Path(__file__).resolve().parents[2] / "generated" / "mcp_revisions"
+
+
+@pytest.mark.parametrize("revision", load_pins())
+def test_an_audit_of_the_generated_package_finds_nothing(revision: str) -> None:
+    found = audit(find(str(PACKAGE)), revision)
+    assert found.comparison.changes == ()
+    assert found.comparison.notes == ()
+    total = sum(row.how == "name" for row in found.matched)
+    assert total == len(found.matched)

@@ -1,0 +1,210 @@
+"""A protocol with one request, small enough to see what is different between two versions of it.
+
+A client sends `things/ask`, a server answers. `side` builds one version from what is given.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from mcp_protogen.compare.reading import readable
+from mcp_protogen.compare.sides import Header, Side
+from mcp_protogen.ir import (
+    CapabilityIR,
+    ErrorIR,
+    FieldIR,
+    MetaKeyIR,
+    MethodIR,
+    ObjectIR,
+    Requirement,
+    RevisionIR,
+    Role,
+    Rules,
+    Scalar,
+)
+from mcp_protogen.names import ClassName, Constant, FieldName, ModuleName, Stem
+
+Json = dict[str, Any]
+
+STRING: Json = {"type": "string"}
+EMBEDDED = frozenset({"AskResult.plan"})
+
+ASK = MethodIR(
+    method="things/ask",
+    kind="request",
+    stem=Stem("ask"),
+    constant=Constant("ASK"),
+    message=ClassName("AskRequest"),
+    senders=("client",),
+    params=ClassName("AskRequestParams"),
+    params_required=False,
+    params_given=False,
+    results=(ClassName("AskResult"),),
+    requires=(),
+    phase="ready",
+    traits=("cancellable",),
+    items=None,
+    since="1",
+    removed=None,
+    deprecated=None,
+    source="",
+    doc="",
+)
+RULES = Rules(
+    receive_batches=False,
+    send_batches=False,
+    error_id_optional=False,
+    server_requests=True,
+    polling=False,
+    result_type_values=("complete",),
+    leniency=(),
+)
+_IR = RevisionIR(
+    id="made-up",
+    module=ModuleName("made_up"),
+    era="handshake",
+    rules=RULES,
+    types=(),
+    methods=(ASK,),
+    capabilities=(),
+    errors=(),
+    meta_keys=(),
+)
+
+
+def ref(name: str) -> Json:
+    """A schema that names a definition."""
+    return {"$ref": f"#/$defs/{name}"}
+
+
+def record(required: tuple[str, ...] = (), /, **members: Any) -> Json:
+    """An object with members."""
+    return {"type": "object", "properties": members, "required": [*required]}
+
+
+def side(
+    definitions: Json | None = None, *, headers: tuple[Header, ...] = (), **facts: Any
+) -> Side:
+    """A version with further definitions, and whatever differs in its IR."""
+    schema = {
+        "AskRequest": {
+            **record(("method",), method={"const": "things/ask"}, params=ref("AskRequestParams")),
+        },
+        "AskRequestParams": record(),
+        "AskResult": record(),
+        **(definitions or {}),
+    }
+    read = readable({"$defs": schema}, EMBEDDED, "made up")
+    return Side("made-up", read, replace(_IR, **facts), headers)
+
+
+def result(schema: Json | None, definitions: Json | None = None, *, required: bool = False) -> Side:
+    """A version whose result has the member `value`, if a schema is given for it."""
+    members = {} if schema is None else {"value": schema}
+    answer = record(("value",) if required else (), **members)
+    return side({"AskResult": answer, **(definitions or {})})
+
+
+def params(schema: Json | None, *, required: bool = False) -> Side:
+    """A version whose params have the member `value`, if a schema is given for it."""
+    members = {} if schema is None else {"value": schema}
+    return side({"AskRequestParams": record(("value",) if required else (), **members)})
+
+
+def asking(**differences: Any) -> Side:
+    """A version whose one method is different."""
+    return side(methods=(replace(ASK, **differences),))
+
+
+def gate(role: Role = "server", **differences: Any) -> Requirement:
+    """A capability that the client needs before it asks."""
+    usual = Requirement(
+        capability=Constant(f"{role}_things".upper()),
+        role=role,
+        path=("things",),
+        level="MUST",
+        sender="client",
+        when=(),
+        source="",
+    )
+    return replace(usual, **differences)
+
+
+def capability(**differences: Any) -> CapabilityIR:
+    """Something that a server declares."""
+    usual = CapabilityIR(
+        constant=Constant("SERVER_THINGS"),
+        role="server",
+        path=("things",),
+        flag=False,
+        implied=False,
+        source="",
+        doc="",
+    )
+    return replace(usual, **differences)
+
+
+def error(**differences: Any) -> ErrorIR:
+    """An error that servers answer with."""
+    usual = ErrorIR(code=-1, name=Constant("NO_THING"), data=None, emit="server", source="", doc="")
+    return replace(usual, **differences)
+
+
+def meta_key(**differences: Any) -> MetaKeyIR:
+    """A key of `_meta` on requests."""
+    usual = MetaKeyIR(
+        key="a/b",
+        constant=Constant("META_B"),
+        on=("request",),
+        type="string",
+        required=False,
+        source="",
+    )
+    return replace(usual, **differences)
+
+
+def header(level: str, when: str = "", *, direction: str = "request") -> Header:
+    """An HTTP header."""
+    return Header("x-thing", direction, level, when, "")
+
+
+def answer_type(*, open: bool = False, deprecated: bool = False) -> ObjectIR:
+    """`AskResult` as it is derived, without members."""
+    return ObjectIR(ClassName("AskResult"), (), (), open, "/$defs/AskResult", "", deprecated)
+
+
+def answer_with(known_values: tuple[str, ...] = (), *, deprecated: bool = False) -> Side:
+    """A version whose result has the open string `value`, as it is derived too."""
+    field = FieldIR(
+        wire="value",
+        name=FieldName("value"),
+        type=Scalar("string"),
+        required=False,
+        default=None,
+        nullable=False,
+        constraints=(),
+        known_values=known_values,
+        doc="",
+        deprecated=deprecated,
+    )
+    return side(
+        {"AskResult": record(value=STRING)}, types=(replace(answer_type(), fields=(field,)),)
+    )
+
+
+@dataclass(frozen=True)
+class Case:
+    """Two versions, and the codes of all that differs; the first one is what the case is for."""
+
+    codes: tuple[str, ...]
+    before: Side
+    after: Side
+
+    @property
+    def code(self) -> str:
+        """What the case is for."""
+        return self.codes[0]
+
+
+def one(code: str, before: Side, after: Side, *others: str) -> Case:
+    """A case; `others` are the codes of what differs beside."""
+    return Case((code, *others), before, after)

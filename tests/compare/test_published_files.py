@@ -1,0 +1,262 @@
+"""Published files beside what is pinned: drafts, and other publications of one revision."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from made_up import ref
+from mcp_protogen import jsonpointer
+from mcp_protogen.compare.change import Change, Comparison
+from mcp_protogen.compare.engine import compare_sides
+from mcp_protogen.compare.sides import given_side, pinned_side
+from mcp_protogen.config import GivenFile
+from mcp_protogen.problems import Level, ProblemError
+from mcp_protogen.store.pins import read_snapshot
+
+Json = dict[str, Any]
+Edit = Callable[[Json], object]
+
+NEWEST = "2026-07-28"
+
+
+def given(content: bytes, revision: str = NEWEST, *, as_published: bool = False) -> Comparison:
+    """The pinned revision beside a file that is said to be of it."""
+    file = GivenFile("draft.json", content)
+    return compare_sides(
+        given_side(NEWEST if revision == "draft" else revision, None, as_published=as_published),
+        given_side(revision, file, title="draft.json", as_published=as_published),
+    )
+
+
+def edited(edit: Edit, revision: str = NEWEST) -> Comparison:
+    """The pinned revision beside itself with something changed."""
+    document = json.loads(read_snapshot(revision))
+    edit(document["$defs"])
+    return given(json.dumps(document).encode(), revision)
+
+
+def the_one(comparison: Comparison) -> Change:
+    (change,) = comparison.changes
+    return change
+
+
+@pytest.mark.parametrize("revision", ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])
+def test_the_pinned_file_is_the_pinned_revision(revision: str) -> None:
+    comparison = given(read_snapshot(revision), revision)
+    assert (comparison.changes, comparison.notes) == ((), ())
+
+
+def test_a_draft_that_nobody_has_written_on_is_the_newest_revision() -> None:
+    comparison = given(read_snapshot(NEWEST), "draft")
+    assert comparison.changes == ()
+    assert [note.code for note in comparison.notes] == ["derived-facts"]
+
+
+KEYWORDS: list[Json] = [
+    {"pattern": "^a"},
+    {"format": "uri"},
+    {"minLength": 1},
+    {"contentEncoding": "base64"},
+]
+
+
+@pytest.mark.parametrize("keyword", KEYWORDS, ids=lambda one: next(iter(one)))
+def test_no_keyword_is_lost_on_the_way(keyword: Json) -> None:
+    change = the_one(edited(lambda types: types["Tool"]["properties"]["name"].update(keyword)))
+    name, value = next(iter(keyword.items()))
+    assert (change.code, change.item) == ("bound-tightened", "Tool.name")
+    assert change.after == f"{name} {json.dumps(value)}"
+    assert change.pointer == f"/$defs/Tool/properties/name/{name}"
+
+
+LIST = ("ListToolsResult", "properties", "tools")
+TTL = ("ListToolsResult", "properties", "ttlMs")
+VALUES = ("CompleteResult", "properties", "completion", "properties", "values", "items")
+ONE_OF = [{"required": ["title"]}, {"required": ["description"]}]
+
+
+@pytest.mark.parametrize(
+    ("place", "keyword", "item", "after"),
+    [
+        (("Tool",), {"additionalProperties": False}, "Tool", "additionalProperties false"),
+        (
+            ("Tool",),
+            {"dependentRequired": {"title": ["icons"]}},
+            "Tool",
+            'dependentRequired {"title": ["icons"]}',
+        ),
+        (("Tool",), {"anyOf": ONE_OF}, "Tool", 'anyOf ["title", "description"]'),
+        (LIST, {"uniqueItems": True}, "ListToolsResult.tools", "uniqueItems true"),
+        (VALUES, {"maxLength": 9}, "CompleteResult.completion.values", "items/maxLength 9"),
+        (TTL, {"exclusiveMinimum": 0}, "ListToolsResult.ttlMs", "exclusiveMinimum 0"),
+    ],
+)
+def test_what_no_model_says_is_a_difference_all_the_same(
+    place: tuple[str, ...], keyword: Json, item: str, after: str
+) -> None:
+    def edit(types: Json) -> None:
+        jsonpointer.get(types, jsonpointer.join(*place)).update(keyword)
+
+    change = the_one(edited(edit))
+    assert (change.code, change.item, change.after) == ("bound-tightened", item, after)
+
+
+def test_items_may_be_a_truth_value() -> None:
+    def edit(types: Json) -> None:
+        jsonpointer.get(types, jsonpointer.join(*LIST))["items"] = True
+
+    change = the_one(edited(edit))
+    assert (change.code, change.before, change.after) == ("field-type-widened", "[Tool]", "[any]")
+
+
+def test_a_default_is_compared() -> None:
+    change = the_one(edited(lambda types: types["Tool"]["properties"]["title"].update(default="x")))
+    assert (change.code, change.before, change.after) == ("field-default-changed", "", '"x"')
+
+
+def test_what_others_may_write_into_a_schema_of_theirs_is_compared_as_a_whole() -> None:
+    schema = edited(lambda types: types["Tool"]["properties"]["inputSchema"].update(required=["a"]))
+    assert (the_one(schema).code, the_one(schema).item) == (
+        "field-schema-changed",
+        "Tool.inputSchema",
+    )
+
+
+def test_a_bound_beside_a_reference_leaves_it_a_reference() -> None:
+    comparison = edited(
+        lambda types: types["Tool"]["properties"].update(
+            annotations={**ref("ToolAnnotations"), "deprecated": True, "minProperties": 1}
+        )
+    )
+    assert [(one.code, one.item) for one in comparison.changes] == [
+        ("bound-tightened", "Tool.annotations")
+    ]
+
+
+def test_a_required_member_of_an_envelope_breaks_everybody() -> None:
+    def edit(types: Json) -> None:
+        types["JSONRPCRequest"]["properties"]["trace"] = {"type": "string"}
+        types["JSONRPCRequest"]["required"].append("trace")
+
+    change = the_one(edited(edit))
+    assert (change.code, change.item) == ("field-added-required", "JSONRPCRequest.trace")
+    assert {*change.severity.values()} == {"breaking"}
+
+
+def test_a_method_that_no_fact_knows_is_found_and_noted() -> None:
+    def edit(types: Json) -> None:
+        types["NapRequest"] = {
+            "type": "object",
+            "properties": {"method": {"const": "nap/take"}, "params": ref("RequestParams")},
+            "required": ["method", "params"],
+        }
+        types["ClientRequest"]["anyOf"].append(ref("NapRequest"))
+
+    comparison = edited(edit)
+    assert {(one.code, one.item) for one in comparison.changes} == {
+        ("method-added", "nap/take"),
+        ("type-added", "NapRequest"),
+    }
+    assert [note.level for note in comparison.notes] == [Level.WARNING]
+
+
+def test_a_method_that_facts_know_and_the_file_does_not_is_removed() -> None:
+    def edit(types: Json) -> None:
+        arms = types["ClientRequest"]["anyOf"]
+        types["ClientRequest"]["anyOf"] = [arm for arm in arms if "Complete" not in arm["$ref"]]
+
+    change = the_one(edited(edit))
+    assert (change.code, change.item) == ("method-removed", "completion/complete")
+
+
+def test_a_new_capability_is_told_once() -> None:
+    change = the_one(
+        edited(
+            lambda types: types["ServerCapabilities"]["properties"].update(naps={"type": "object"})
+        )
+    )
+    assert (change.code, change.item) == ("capability-added", "server:naps")
+
+
+def test_patches_that_were_done_upstream_do_not_stand_in_the_way() -> None:
+    """The file of 2025-11-25 with one of its mistakes mended as our ledger mends it."""
+
+    def edit(types: Json) -> None:
+        types["ElicitResult"]["properties"]["content"]["additionalProperties"]["anyOf"][1][
+            "type"
+        ] = ["string", "number", "boolean"]
+
+    comparison = edited(edit, "2025-11-25")
+    assert comparison.changes == ()
+    assert [(note.code, note.level) for note in comparison.notes] == [
+        ("stale-patch", Level.WARNING)
+    ]
+
+
+def test_without_patches_what_they_mend_is_a_difference() -> None:
+    document = json.loads(read_snapshot("2025-11-25"))
+    types = document["$defs"]
+    types["ElicitResult"]["properties"]["content"]["additionalProperties"]["anyOf"][1]["type"] = [
+        *("string", "number", "boolean")
+    ]
+    comparison = given(json.dumps(document).encode(), "2025-11-25", as_published=True)
+    change = the_one(comparison)
+    assert (change.code, change.item) == ("field-type-widened", "ElicitResult.content")
+
+
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [
+        (b"", "not-json"),
+        (b"[]", "not-a-schema"),
+        (b"{}", "not-a-schema"),
+        (b'{"$defs": {"A": 5}}', "not-a-schema"),
+        (b'{"$defs": {"A": {"type": "thing"}}}', "not-a-schema"),
+        (b'{"$defs": {}}', "no-message-unions"),
+        (b'{"$defs": {"A": {"$ref": "#/$defs/B"}}}', "no-message-unions"),
+        (b"\xff\xfe", "not-json"),
+        (b'{"a": NaN}', "not-json"),
+    ],
+)
+def test_a_file_that_is_no_schema_of_the_protocol_is_named(content: bytes, code: str) -> None:
+    with pytest.raises(ProblemError) as caught:
+        given(content)
+    (problem,) = caught.value.problems
+    assert (problem.code, problem.place) == (code, "draft.json")
+
+
+def test_a_reference_that_leads_nowhere_is_named() -> None:
+    with pytest.raises(ProblemError) as caught:
+        edited(lambda types: types["Tool"]["properties"].update(title=ref("Nothing")))
+    (problem,) = caught.value.problems
+    assert problem.code == "dangling-ref"
+    assert problem.pointer == "/$defs/Tool/properties/title"
+
+
+def test_types_that_contain_themselves_come_to_an_end() -> None:
+    def edit(types: Json) -> None:
+        types["Tool"]["properties"]["parent"] = ref("Tool")
+        types["Tool"]["properties"]["tree"] = ref("Tree")
+        types["Tree"] = {"type": "array", "items": ref("Tree")}
+
+    codes = [change.code for change in edited(edit).changes]
+    assert sorted(codes) == ["field-added-optional", "field-added-optional", "type-added"]
+
+
+@pytest.mark.parametrize("member", ["a/b", "a.b", "a~b/c.d"])
+def test_a_pointer_leads_to_the_member_whatever_it_is_called(member: str) -> None:
+    document = json.loads(read_snapshot(NEWEST))
+    document["$defs"]["RequestMetaObject"]["properties"][member] = {"type": "string"}
+    change = the_one(given(json.dumps(document).encode()))
+    assert change.item == f"RequestMetaObject.{member}"
+    assert jsonpointer.get(document, change.pointer) == {"type": "string"}
+
+
+def test_every_pointer_leads_somewhere() -> None:
+    before, after = pinned_side("2025-11-25"), pinned_side(NEWEST)
+    for change in compare_sides(before, after).changes:
+        gone = change.code.startswith(("field-removed", "field-moved-into", "type-removed"))
+        gone = gone or change.code in ("method-removed", "base-member-removed")
+        where = {"$defs": (before if gone else after).definitions}
+        assert not change.pointer or jsonpointer.get(where, change.pointer) is not None, change

@@ -1,0 +1,191 @@
+"""Whom a change matters to: the one who sends what has changed, and the one who receives it."""
+
+from dataclasses import replace
+
+import pytest
+from made_up import (
+    ASK,
+    RULES,
+    STRING,
+    answer_type,
+    asking,
+    error,
+    gate,
+    header,
+    meta_key,
+    params,
+    record,
+    ref,
+    result,
+    side,
+)
+from mcp_protogen.compare.change import Change, Reader, Severity
+from mcp_protogen.compare.engine import compare_sides
+from mcp_protogen.compare.sides import Side
+from mcp_protogen.names import ClassName
+
+BREAKING, INFO, NONE = Severity.BREAKING, Severity.INFO, Severity.NONE
+NOTHING = side()
+BOTH = replace(ASK, senders=("client", "server"))
+
+
+def the_one(before: Side, after: Side, code: str) -> Change:
+    (change,) = (one for one in compare_sides(before, after).changes if one.code == code)
+    return change
+
+
+def to_client_and_server(change: Change) -> tuple[Severity, Severity]:
+    return change.severity[Reader.CLIENT], change.severity[Reader.SERVER]
+
+
+def test_a_new_required_member_of_params_breaks_who_sends_them() -> None:
+    change = the_one(NOTHING, params(STRING, required=True), "field-added-required")
+    assert to_client_and_server(change) == (BREAKING, INFO)
+    assert change.item == "AskRequest.params.value"
+
+
+def test_a_new_required_member_of_a_result_breaks_who_answers() -> None:
+    change = the_one(NOTHING, result(STRING, required=True), "field-added-required")
+    assert to_client_and_server(change) == (INFO, BREAKING)
+    assert change.item == "AskResult.value"
+
+
+def test_what_both_send_counts_for_both() -> None:
+    before = side(methods=(BOTH,))
+    after = side({"AskResult": record(("value",), value=STRING)}, methods=(BOTH,))
+    change = the_one(before, after, "field-added-required")
+    assert to_client_and_server(change) == (BREAKING, BREAKING)
+
+
+def test_what_stands_deep_inside_a_result_travels_with_it() -> None:
+    def version(required: tuple[str, ...]) -> Side:
+        inner = record(required, a=STRING)
+        return result(
+            {"type": "array", "items": ref("Outer")},
+            {"Outer": record(b=ref("Inner")), "Inner": inner},
+        )
+
+    change = the_one(version(()), version(("a",)), "field-now-required")
+    assert to_client_and_server(change) == (INFO, BREAKING)
+
+
+def test_a_base_that_nobody_sends_is_of_interest_to_libraries_alone() -> None:
+    change = the_one(
+        side({"Base": record(a=STRING)}),
+        side({"Base": record(("a",), a=STRING)}),
+        "base-member-changed",
+    )
+    assert to_client_and_server(change) == (NONE, NONE)
+    assert change.severity[Reader.GATEWAY] is NONE
+    assert change.severity[Reader.SDK] is INFO
+
+
+def test_an_envelope_is_everyones_and_what_it_contains_is_not() -> None:
+    def version(*required: str) -> Side:
+        response = record(required, id=STRING, result=ref("AskResult"))
+        return side({"JSONRPCMessage": {"anyOf": [ref("Response")]}, "Response": response})
+
+    change = the_one(version(), version("id"), "field-now-required")
+    assert (change.item, to_client_and_server(change)) == ("Response.id", (BREAKING, BREAKING))
+    assert compare_sides(version(), version("result")).changes == ()
+    grown = side(
+        {
+            "JSONRPCMessage": {"anyOf": [ref("Response")]},
+            "Response": record(id=STRING, result=ref("AskResult")),
+            "AskResult": record(("value",), value=STRING),
+        }
+    )
+    change = the_one(version(), grown, "field-added-required")
+    assert to_client_and_server(change) == (INFO, BREAKING)
+
+
+def test_the_type_of_an_error_is_sent_by_whom_the_error_is() -> None:
+    def version(*required: str) -> Side:
+        inner = record(("code",), code={"const": -1})
+        return side({"NoThing": record(required, error=inner, more=STRING)}, errors=(error(),))
+
+    change = the_one(version(), version("more"), "field-now-required")
+    assert (change.item, to_client_and_server(change)) == ("NoThing.more", (INFO, BREAKING))
+
+
+def test_a_type_that_travels_on_one_side_only_is_no_news_on_the_wire() -> None:
+    before = result(ref("Named"), {"Named": record(a=STRING)})
+    after = side({"Named": record(("a",), a=STRING)})
+    codes = {change.code for change in compare_sides(before, after).changes}
+    assert codes == {"field-removed", "base-member-changed"}
+
+
+@pytest.mark.parametrize(
+    ("on", "expected"),
+    [
+        (("request",), (BREAKING, INFO)),
+        (("result",), (INFO, BREAKING)),
+        (("request", "result"), (BREAKING, BREAKING)),
+        (("notification",), (NONE, NONE)),
+    ],
+)
+def test_a_key_that_has_to_be_written_breaks_who_writes_it(
+    on: tuple[str, ...], expected: tuple[Severity, Severity]
+) -> None:
+    after = side(meta_keys=(meta_key(required=True, on=on),))
+    change = the_one(NOTHING, after, "meta-key-added-required")
+    assert to_client_and_server(change) == expected
+
+
+@pytest.mark.parametrize(
+    ("direction", "expected"),
+    [("request", (BREAKING, INFO)), ("response", (INFO, BREAKING))],
+)
+def test_a_header_is_sent_by_the_client_with_requests_and_by_the_server_with_responses(
+    direction: str, expected: tuple[Severity, Severity]
+) -> None:
+    after = side(headers=(header("MUST", direction=direction),))
+    change = the_one(NOTHING, after, "header-added-required")
+    assert to_client_and_server(change) == expected
+
+
+def test_a_newly_demanded_capability_breaks_the_sender() -> None:
+    change = the_one(NOTHING, asking(requires=(gate(),)), "gate-added")
+    assert to_client_and_server(change) == (BREAKING, INFO)
+    assert change.after == "client MUST server:things"
+
+
+def test_a_removed_method_breaks_everybody() -> None:
+    change = the_one(NOTHING, side(methods=()), "method-removed")
+    assert {*change.severity.values()} == {BREAKING}
+
+
+def test_an_optional_member_breaks_nobody() -> None:
+    change = the_one(NOTHING, result(STRING), "field-added-optional")
+    assert BREAKING not in change.severity.values()
+
+
+def test_a_rule_about_servers_breaks_the_server_that_made_use_of_it() -> None:
+    after = side(rules=replace(RULES, server_requests=False))
+    change = the_one(NOTHING, after, "rule-tightened")
+    assert to_client_and_server(change) == (INFO, BREAKING)
+
+
+def test_an_alternative_that_looks_like_another_one_does_not_stand_for_it() -> None:
+    def version(arm: str) -> Side:
+        arms = {"A": record(x=STRING), "B": record(x=STRING, y=STRING), "C": record(z=STRING)}
+        return result(ref("Union"), {**arms, "Union": {"anyOf": [ref(arm), ref("C")]}})
+
+    change = the_one(version("A"), version("B"), "union-arms-changed")
+    assert (change.before, change.after) == ("A|C", "B|C")
+
+
+def test_a_key_that_has_gone_elsewhere_is_written_by_who_writes_it_now() -> None:
+    before = side(meta_keys=(meta_key(on=("request",)),))
+    after = side(meta_keys=(meta_key(required=True, on=("result",)),))
+    change = the_one(before, after, "meta-key-now-required")
+    assert to_client_and_server(change) == (INFO, BREAKING)
+
+
+def test_a_gateway_has_nothing_to_do_with_what_nobody_sends() -> None:
+    base = replace(answer_type(), name=ClassName("Base"))
+    before = side({"Base": record(a=STRING)}, types=(base,))
+    after = side({"Base": record(a=STRING)}, types=(replace(base, deprecated=True),))
+    change = the_one(before, after, "type-deprecated")
+    assert change.severity[Reader.GATEWAY] is NONE
+    assert change.severity[Reader.SDK] is Severity.WARNING

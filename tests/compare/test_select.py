@@ -1,0 +1,80 @@
+"""A comparison as far as somebody wants to see it."""
+
+from dataclasses import replace
+
+import pytest
+from mcp_protogen.compare.change import Category, Change, Comparison, Reader, Severity
+from mcp_protogen.compare.pages.ranking import summary
+from mcp_protogen.compare.select import narrowed, reaches
+
+_LEVELS = {
+    "b": Severity.BREAKING,
+    "w": Severity.WARNING,
+    "i": Severity.INFO,
+    "n": Severity.NONE,
+}
+
+
+def change(levels: str) -> Change:
+    """A change called after its severities for client, server, SDK and gateway."""
+    severity = {reader: _LEVELS[level] for reader, level in zip(Reader, levels, strict=True)}
+    return Change("a-code", Category.FIELD, levels, "changed", severity)
+
+
+EVERYTHING = Comparison("a", "b", tuple(map(change, ("bnnn", "wiii", "ibww", "nnin", "nnnn"))))
+
+
+@pytest.mark.parametrize(
+    ("reader", "least", "expected"),
+    [
+        (None, None, ["bnnn", "ibww", "wiii", "nnin"]),
+        (None, Severity.WARNING, ["bnnn", "ibww", "wiii"]),
+        (None, Severity.BREAKING, ["bnnn", "ibww"]),
+        (Reader.CLIENT, None, ["bnnn", "wiii", "ibww"]),
+        (Reader.CLIENT, Severity.WARNING, ["bnnn", "wiii"]),
+        (Reader.SERVER, None, ["ibww", "wiii"]),
+        (Reader.SERVER, Severity.BREAKING, ["ibww"]),
+        (Reader.SDK, Severity.INFO, ["ibww", "wiii", "nnin"]),
+        (Reader.GATEWAY, Severity.BREAKING, []),
+    ],
+)
+def test_what_matters_less_is_left_out_and_the_worst_comes_first(
+    reader: Reader | None, least: Severity | None, expected: list[str]
+) -> None:
+    assert [one.item for one in narrowed(EVERYTHING, reader, least).changes] == expected
+
+
+def test_nothing_else_of_a_comparison_is_touched() -> None:
+    shown = narrowed(EVERYTHING, Reader.CLIENT, Severity.BREAKING)
+    assert (shown.before, shown.after, shown.notes) == ("a", "b", ())
+
+
+@pytest.mark.parametrize(
+    ("reader", "severity", "expected"),
+    [
+        (None, Severity.BREAKING, True),
+        (Reader.SERVER, Severity.BREAKING, True),
+        (Reader.SDK, Severity.BREAKING, False),
+        (Reader.SDK, Severity.WARNING, True),
+        (Reader.GATEWAY, Severity.BREAKING, False),
+    ],
+)
+def test_a_comparison_reaches_what_one_of_its_changes_is(
+    reader: Reader | None, severity: Severity, expected: bool
+) -> None:
+    assert reaches(EVERYTHING, reader, severity) is expected
+
+
+def test_how_many_are_left_out_is_told_and_none_is_not_no_change() -> None:
+    some = narrowed(EVERYTHING, Reader.SDK, Severity.WARNING)
+    assert 0 < some.left_out == len(EVERYTHING.changes) - len(some.changes)
+    assert summary(some, Reader.SDK).endswith(f", {some.left_out} left out")
+    assert summary(replace(some, changes=()), None) == (
+        f"{some.left_out} changes, all of them left out"
+    )
+    again = narrowed(some, Reader.SDK, Severity.BREAKING)
+    assert again.left_out == len(EVERYTHING.changes) - len(again.changes)
+
+
+def test_what_concerns_nobody_reaches_nothing() -> None:
+    assert not reaches(Comparison("a", "b", (change("nnnn"),)), None, Severity.INFO)

@@ -1,0 +1,59 @@
+"""The table of severities: each of its rows is found, and every change comes from one."""
+
+import re
+from pathlib import Path
+
+import pytest
+from cases import CASES
+from made_up import Case
+from mcp_protogen.compare import severities as module
+from mcp_protogen.compare.change import Reader, Severity
+from mcp_protogen.compare.engine import compare_sides
+from mcp_protogen.compare.severities import severities
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.code)
+def test_each_kind_of_change_is_found_and_nothing_else(case: Case) -> None:
+    changes = compare_sides(case.before, case.after).changes
+    assert sorted(change.code for change in changes) == sorted(case.codes)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.code)
+def test_a_change_says_what_its_row_says(case: Case) -> None:
+    change, *_ = (
+        one for one in compare_sides(case.before, case.after).changes if one.code == case.code
+    )
+    row = severities()[case.code]
+    assert (change.category, change.message, change.why) == (row.category, row.message, row.why)
+    assert set(change.severity) == set(Reader)
+    assert change.item
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.code)
+def test_nothing_has_changed_between_a_version_and_itself(case: Case) -> None:
+    assert compare_sides(case.before, case.before).changes == ()
+    assert compare_sides(case.after, case.after).changes == ()
+
+
+def test_every_row_of_the_table_has_a_case() -> None:
+    assert sorted(case.code for case in CASES) == sorted(severities())
+
+
+def test_no_line_of_the_table_is_lost_when_it_is_read() -> None:
+    text = Path(module.__file__).with_name("severities.md").read_text(encoding="utf-8")
+    lines = re.findall(r"^\| (?!code|---)(\S+) \|", text, re.MULTILINE)
+    assert lines == [*severities()]
+
+
+def test_every_reason_is_a_sentence_and_no_message_is() -> None:
+    for row in severities().values():
+        assert re.fullmatch(r"[A-Z].*\.", row.why), row.code
+        assert re.fullmatch(r"[a-z].*[^.]", row.message), row.code
+
+
+def test_what_breaks_one_of_the_two_is_no_mere_note_to_those_who_serve_both() -> None:
+    for row in severities().values():
+        worst = min(row.sender.rank, row.receiver.rank)
+        if worst == Severity.BREAKING.rank:
+            assert row.sdk.rank <= Severity.WARNING.rank, row.code
+            assert row.gateway.rank <= Severity.WARNING.rank, row.code

@@ -1,0 +1,191 @@
+"""Whether schemas accept the same values, more of them, or fewer."""
+
+from typing import Any
+
+import pytest
+from made_up import record, ref
+from mcp_protogen.compare.values import Relation, Values
+
+Json = dict[str, Any]
+
+STRING: Json = {"type": "string"}
+NUMBER: Json = {"type": "number"}
+INTEGER: Json = {"type": "integer"}
+ANY: Json = {}
+OBJECT: Json = {"type": "object"}
+
+
+def array(items: Json) -> Json:
+    return {"type": "array", "items": items}
+
+
+def any_of(*arms: Json) -> Json:
+    return {"anyOf": [*arms]}
+
+
+def mapping(values: Json) -> Json:
+    return {"type": "object", "additionalProperties": values}
+
+
+DEFINITIONS: Json = {
+    "A": record(("kind",), kind={"const": "a"}),
+    "B": record(("kind",), kind={"const": "b"}),
+    "AOrB": any_of(ref("A"), ref("B")),
+    "Loose": record(x=STRING, y=STRING),
+    "Strict": record(("x",), x=STRING, y=STRING),
+    "Name": STRING,
+    "Json": any_of(
+        ref("JsonObject"), array(ref("Json")), STRING, NUMBER, {"type": ["boolean", "null"]}
+    ),
+    "JsonObject": mapping(ref("Json")),
+    "Tree": record(children=array(ref("Tree"))),
+    "Forest": record(children=array(ref("Forest"))),
+}
+
+WIDER = [
+    (INTEGER, NUMBER),
+    (STRING, ANY),
+    (STRING, any_of(STRING, INTEGER)),
+    ({"const": "a"}, {"enum": ["a", "b"]}),
+    ({"enum": ["a", "b"]}, STRING),
+    ({"const": 1}, INTEGER),
+    ({"const": 1}, NUMBER),
+    (array(STRING), array(any_of(STRING, NUMBER))),
+    (array(STRING), array(ANY)),
+    (mapping(STRING), OBJECT),
+    (mapping(INTEGER), mapping(NUMBER)),
+    (ref("A"), ref("AOrB")),
+    (ref("A"), any_of(ref("A"), array(ref("A")))),
+    (array(ref("A")), array(ref("AOrB"))),
+    (ref("A"), OBJECT),
+    (ref("Strict"), ref("Loose")),
+    (OBJECT, ANY),
+    ({"type": "object", "additionalProperties": False}, OBJECT),
+]
+SAME = [
+    (STRING, STRING),
+    (STRING, ref("Name")),
+    (STRING, {"type": ["string"]}),
+    (STRING, {"type": ["string", "null"]}),  # whether null is one of them is told apart from this
+    (any_of(STRING, NUMBER), {"type": ["number", "string"]}),
+    ({"enum": ["a", "b"]}, any_of({"const": "b"}, {"const": "a"})),
+    (any_of(ref("A"), ref("B")), ref("AOrB")),
+    (ANY, ref("Json")),
+    (OBJECT, ref("JsonObject")),
+    (array(ANY), array(ref("Json"))),
+    (OBJECT, ref("Loose")),
+    (record(x=STRING), ref("Loose")),
+    (ref("Tree"), ref("Forest")),
+    (INTEGER, any_of(INTEGER, {"const": 3})),
+]
+OTHER = [
+    (STRING, NUMBER),
+    (STRING, array(STRING)),
+    (ref("A"), ref("B")),
+    ({"enum": ["a", "b"]}, {"enum": ["b", "c"]}),
+    (any_of(STRING, NUMBER), any_of(STRING, {"type": "boolean"})),
+    (mapping(STRING), mapping(NUMBER)),
+    (record(x=STRING), record(y=STRING)),
+    ({"const": 1}, {"const": True}),
+    (OBJECT, array(ANY)),
+]
+
+
+def relation(before: Json, after: Json) -> Relation:
+    return Values(DEFINITIONS, DEFINITIONS, {}).relation(before, after)
+
+
+@pytest.mark.parametrize(("less", "more"), WIDER)
+def test_more_values_make_a_schema_wider_and_fewer_narrower(less: Json, more: Json) -> None:
+    assert relation(less, more) is Relation.WIDER
+    assert relation(more, less) is Relation.NARROWER
+
+
+@pytest.mark.parametrize(("one", "other"), SAME)
+def test_the_same_values_in_other_words_are_the_same(one: Json, other: Json) -> None:
+    assert relation(one, other) is Relation.SAME
+    assert relation(other, one) is Relation.SAME
+
+
+@pytest.mark.parametrize(("one", "other"), OTHER)
+def test_schemas_that_each_accept_what_the_other_does_not_differ(one: Json, other: Json) -> None:
+    assert relation(one, other) is Relation.OTHER
+    assert relation(other, one) is Relation.OTHER
+
+
+def test_types_of_one_name_count_as_one_however_they_have_changed() -> None:
+    before, after = {"T": record(x=STRING)}, {"T": record(("z",), z=NUMBER)}
+    assert Values(before, after, {}).relation(ref("T"), ref("T")) is Relation.SAME
+
+
+def test_a_type_is_the_one_it_is_called_now() -> None:
+    before, after = {"Old": record(x=STRING)}, {"New": record(("z",), z=NUMBER)}
+    assert Values(before, after, {"Old": "New"}).relation(ref("Old"), ref("New")) is Relation.SAME
+    assert Values(before, after, {}).relation(ref("Old"), ref("New")) is Relation.OTHER
+
+
+ALIKE: Json = {"A": record(x=STRING), "B": record(x=STRING, y=STRING), "C": record(z=STRING)}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ("AC", "AC", Relation.SAME),
+        ("AC", "CA", Relation.SAME),
+        ("A", "AB", Relation.WIDER),
+        ("AB", "A", Relation.NARROWER),
+        ("AC", "BC", Relation.OTHER),
+    ],
+)
+def test_alternatives_are_told_apart_by_name_however_alike_they_look(
+    before: str, after: str, expected: Relation
+) -> None:
+    unions = [any_of(*map(ref, names)) for names in (before, after)]
+    assert Values(ALIKE, ALIKE, {}).of_names(*unions) is expected
+
+
+def test_alternatives_without_names_cannot_be_told_apart_by_name() -> None:
+    assert Values(ALIKE, ALIKE, {}).of_names(any_of(ref("A"), STRING), ref("A")) is None
+
+
+def test_what_one_alternative_has_failed_by_fails_the_next_one_too() -> None:
+    definitions = {
+        "N": record(("x",), x=NUMBER),
+        "K": record(("x",), x=STRING),
+        "First": record(a=ref("N"), b=STRING),
+        "Second": record(a=ref("N"), c=STRING),
+        "Either": any_of(ref("First"), ref("Second")),
+        "Other": record(a=ref("K"), b=STRING, c=STRING),
+    }
+    values = Values(definitions, definitions, {})
+    assert values.relation(ref("Other"), ref("Either")) is Relation.OTHER
+
+
+def test_what_was_settled_by_an_assumption_falls_with_it() -> None:
+    """`LeafA` leads back to `RootA`, and what stands between is fine only if the roots are."""
+    definitions = {
+        "RootA": record(down=ref("StemA"), x=NUMBER),
+        "StemA": record(down=ref("LeafA")),
+        "LeafA": record(back=ref("RootA")),
+        "RootB": record(down=ref("StemB"), x=STRING),
+        "StemB": record(down=ref("LeafB")),
+        "LeafB": record(back=ref("RootB")),
+        "Detour": record(back=record(down=ref("StemA"), x=STRING)),
+    }
+    values = Values(definitions, definitions, {})
+    either = any_of(ref("LeafA"), ref("Detour"))
+    assert values.relation(ref("LeafB"), either) is Relation.OTHER
+
+
+def test_types_that_branch_at_every_level_come_to_an_end() -> None:
+    def tower(name: str) -> Json:
+        levels = {
+            f"{name}{level}": record(
+                left=ref(f"{name}{level + 1}"), right=ref(f"{name}{level + 1}")
+            )
+            for level in range(60)
+        }
+        return {**levels, f"{name}60": record(x=STRING)}
+
+    values = Values(tower("A"), tower("B"), {})
+    assert values.relation(ref("A0"), ref("B0")) is Relation.SAME

@@ -1,0 +1,160 @@
+"""Comparisons to render: a small one, a large one, and one that means harm."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from mcp_protogen.compare.change import Category, Change, Comparison, Reader, Severity
+from mcp_protogen.compare.matrix import Cell, Matrix, Row
+from mcp_protogen.compare.pages import PageFormat, render
+from mcp_protogen.problems import Level, Problem
+
+BREAKING, WARNING, INFO, NONE = Severity
+
+
+def judged(
+    client: Severity, server: Severity, sdk: Severity, gateway: Severity
+) -> dict[Reader, Severity]:
+    """A severity for each reader."""
+    return dict(zip(Reader, (client, server, sdk, gateway), strict=True))
+
+
+def everybody(severity: Severity) -> dict[Reader, Severity]:
+    """The same for all readers."""
+    return dict.fromkeys(Reader, severity)
+
+
+REMOVED = Change(
+    code="method-removed",
+    category=Category.METHOD,
+    item="ping",
+    message="removed",
+    severity=everybody(BREAKING),
+    pointer="/$defs/PingRequest",
+    why="Whoever still sends it is refused.",
+)
+REQUIRED = Change(
+    code="field-required",
+    category=Category.FIELD,
+    item="CallToolRequest.params.name",
+    message="required",
+    severity=judged(BREAKING, INFO, BREAKING, WARNING),
+    pointer="/$defs/CallToolRequestParams/properties/name",
+    before="optional",
+    after="required",
+    why="A message without it is refused.",
+)
+RETYPED = Change(
+    code="field-type",
+    category=Category.FIELD,
+    item="CallToolResult.content",
+    message="type changed",
+    severity=judged(WARNING, INFO, WARNING, WARNING),
+    pointer="/$defs/CallToolResult/properties/content",
+    before="[EmbeddedResource|ImageContent|TextContent]",
+    after="[AudioContent|EmbeddedResource|ImageContent|ResourceLink|TextContent]",
+    why="Readers meet kinds of content that they do not know.",
+)
+NEW = Change(
+    code="type-added",
+    category=Category.TYPE,
+    item="AudioContent",
+    message="added",
+    severity=judged(INFO, INFO, INFO, NONE),
+    pointer="/$defs/AudioContent",
+    after="object, 4 members",
+)
+NOTE = Problem(
+    "no-facts",
+    "there are no facts about this method",
+    "draft.json",
+    "/$defs/Ask",
+    "add",
+    Level.WARNING,
+)
+# Not in the order in which they are to be shown.
+SMALL = Comparison("2025-03-26", "2025-06-18", (NEW, RETYPED, REMOVED, REQUIRED), (NOTE,))
+NOTHING = Comparison("2025-03-26", "2025-03-26", ())
+
+
+def matrix(
+    *rows: Row, revisions: tuple[str, ...] = ("2024-11-05", "2025-03-26", "2025-06-18")
+) -> Matrix:
+    """Rows of three revisions."""
+    return Matrix(revisions, rows)
+
+
+def there(detail: str, digest: str = "") -> Cell:
+    """A cell of a revision that has it."""
+    return Cell(True, detail, digest or detail)
+
+
+ABSENT = Cell(False)
+PING = Row(Category.METHOD, "ping", (there("both"), there("both"), ABSENT))
+CALL = Row(
+    Category.METHOD,
+    "tools/call",
+    (there("client"), there("client", "other"), there("client", "other")),
+)
+AUDIO = Row(Category.TYPE, "AudioContent", (ABSENT, ABSENT, there("object, 4 members")))
+TEXT = Row(Category.TYPE, "TextContent", (there("object, 3 members"),) * 3)
+MATRIX = matrix(PING, CALL, AUDIO, TEXT)
+
+HARM = (
+    "</script></style><img src=x onerror=\"document.title='owned'\">'\"`x` ``y`` | *bold* [a](b)"
+    " &amp;, @everyone #12\r\n::error::injected\n\x1b[31mred\x1b]0;owned\x07 \u202eesrever\u2028"
+    "\x00\ud800 %0A {{ 7*7 }}"
+)
+
+
+def hostile() -> tuple[Comparison, Matrix]:
+    """Every text of it tries to be more than text."""
+    change = Change("x-y", Category.FIELD, HARM, HARM, everybody(WARNING), HARM, HARM, HARM, HARM)
+    note = Problem("x-y", HARM, HARM, HARM, HARM, Level.WARNING)
+    row = Row(Category.TYPE, HARM, (there(HARM), ABSENT, there(HARM)))
+    return Comparison(HARM, HARM, (change,), (note,)), matrix(row, revisions=(HARM, "b", "c"))
+
+
+def large() -> tuple[Comparison, Matrix]:
+    """About as much as between two far revisions: 200 changes, and 300 rows of five revisions."""
+    changes = tuple(_changes())
+    revisions = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28")
+    return Comparison(*revisions[-2:], changes), Matrix(revisions, tuple(_rows()))
+
+
+def _changes() -> Iterator[Change]:
+    judgements = (
+        ("method-removed", judged(BREAKING, BREAKING, BREAKING, WARNING)),
+        ("field-type", judged(WARNING, INFO, BREAKING, WARNING)),
+        ("field-added", judged(INFO, INFO, INFO, NONE)),
+    )
+    for number in range(200):
+        code, severity = judgements[number % len(judgements)]
+        category = list(Category)[number % len(Category)]
+        item = f"SubscriptionsAcknowledgedNotification{number}.params._meta"
+        before, after = (
+            "map<JSONObject>",
+            "[AudioContent|EmbeddedResource|ImageContent|TextContent]",
+        )
+        pointer = f"/$defs/SubscriptionsAcknowledgedNotification{number}/properties/params"
+        why = "A peer of the newer revision refuses a message without it."
+        yield Change(code, category, item, "type changed", severity, pointer, before, after, why)
+
+
+def _rows() -> Iterator[Row]:
+    for number in range(300):
+        category = Category.METHOD if number < 40 else Category.TYPE
+        name = f"notifications/subscriptions/acknowledged{number}"
+        cells = tuple(
+            ABSENT if revision < number % 3 else there(f"object, {revision + number % 7} members")
+            for revision in range(5)
+        )
+        yield Row(category, name, cells)
+
+
+def page(
+    folder: Path, comparison: Comparison, beside: Matrix | None, reader: Reader | None = None
+) -> str:
+    """The address of a page that has been written."""
+    file = folder / "page.html"
+    file.write_text(render(PageFormat.HTML, comparison, beside, reader=reader), encoding="utf-8")
+    return file.as_uri()

@@ -1,0 +1,97 @@
+"""A comparison as JSON for programs."""
+
+import json
+from typing import Any
+
+import pytest
+from comparisons import HARM, NEW, NOTE, NOTHING, SMALL, hostile, large
+from jsonschema import Draft202012Validator
+from mcp_protogen.compare.change import Category, Comparison, Reader, Severity
+from mcp_protogen.compare.pages.as_json import render
+from mcp_protogen.resources import schema_folder
+
+FORMAT: dict[str, Any] = json.loads(
+    (schema_folder() / "formats" / "comparison.schema.json").read_text(encoding="utf-8")
+)
+
+
+def document(comparison: Comparison, reader: Reader | None = None) -> dict[str, Any]:
+    data: dict[str, Any] = json.loads(render(comparison, reader=reader))
+    return data
+
+
+def faults(data: object) -> list[str]:
+    validator: Any = Draft202012Validator(FORMAT)
+    return [error.message for error in validator.iter_errors(data)]
+
+
+@pytest.mark.parametrize("comparison", [SMALL, NOTHING, large()[0], hostile()[0]])
+@pytest.mark.parametrize("reader", [None, Reader.GATEWAY])
+def test_the_output_is_of_the_published_form(comparison: Comparison, reader: Reader | None) -> None:
+    assert faults(document(comparison, reader)) == []
+
+
+@pytest.mark.parametrize("member", sorted(document(SMALL)))
+def test_the_form_asks_for_every_member_and_knows_no_other(member: str) -> None:
+    data = document(SMALL)
+    assert faults({**data, "misspelt": 1})
+    del data[member]
+    assert faults(data)
+
+
+@pytest.mark.parametrize("member", sorted(document(SMALL)["changes"][0]))
+def test_the_form_asks_for_every_member_of_a_change(member: str) -> None:
+    data = document(SMALL)
+    del data["changes"][0][member]
+    assert faults(data)
+
+
+def test_the_form_knows_the_same_words_as_the_code() -> None:
+    definitions = FORMAT["$defs"]
+    assert definitions["severity"]["enum"] == list(Severity)
+    assert definitions["change"]["properties"]["category"]["enum"] == list(Category)
+    assert FORMAT["properties"]["reader"]["enum"] == [None, *Reader]
+
+
+def test_problems_look_as_they_do_in_a_report() -> None:
+    report = json.loads((schema_folder() / "formats" / "report.schema.json").read_bytes())
+    assert FORMAT["$defs"]["problem"] == report["$defs"]["problem"]
+    assert document(SMALL)["notes"][0]["place"] == NOTE.place
+
+
+def test_everything_is_in_it_whoever_reads() -> None:
+    data = document(SMALL, Reader.GATEWAY)
+    found = {change["item"]: change for change in data["changes"]}
+    assert found[NEW.item] == {
+        "code": "type-added",
+        "category": "type",
+        "item": "AudioContent",
+        "message": "added",
+        "severity": {"client": "info", "server": "info", "sdk": "info", "gateway": "none"},
+        "worst": "info",
+        "pointer": "/$defs/AudioContent",
+        "before": "",
+        "after": "object, 4 members",
+        "why": "",
+    }
+    assert len(found) == len(SMALL.changes)
+
+
+def test_the_order_is_by_what_is_worst_for_the_reader() -> None:
+    def order(reader: Reader | None) -> list[str]:
+        return [change["code"] for change in document(SMALL, reader)["changes"]]
+
+    assert order(None) == ["method-removed", "field-required", "field-type", "type-added"]
+    assert order(Reader.SERVER) == ["method-removed", "type-added", "field-required", "field-type"]
+
+
+def test_changes_are_counted_for_each_reader() -> None:
+    counts = document(SMALL)["counts"]
+    assert counts["client"] == {"breaking": 2, "warning": 1, "info": 1, "none": 0}
+    assert counts["gateway"] == {"breaking": 1, "warning": 2, "info": 0, "none": 1}
+
+
+def test_texts_are_kept_as_they_are() -> None:
+    data = document(hostile()[0])
+    assert data["changes"][0]["after"] == HARM
+    assert render(hostile()[0], reader=None).isascii()

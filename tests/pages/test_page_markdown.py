@@ -1,0 +1,133 @@
+"""A comparison as a changelog in Markdown."""
+
+import re
+
+import pytest
+from comparisons import HARM, NOTHING, REMOVED, SMALL, hostile
+from mcp_protogen.compare.change import Comparison, Reader
+from mcp_protogen.compare.pages.markdown import code, prose, render
+
+
+def test_a_changelog_has_a_heading_for_each_severity_and_a_bullet_for_each_change() -> None:
+    assert render(SMALL, reader=Reader.CLIENT) == (
+        "## 2025-03-26 → 2025-06-18\n"
+        "\n"
+        "2 breaking, 1 warning, 1 info for client.\n"
+        "\n"
+        "### Breaking changes\n"
+        "\n"
+        "**Methods**\n"
+        "\n"
+        "- `ping`: removed\n"
+        "\n"
+        "**Fields**\n"
+        "\n"
+        "- `CallToolRequest.params.name`: required: `optional` → `required`\n"
+        "\n"
+        "### Warnings\n"
+        "\n"
+        "**Fields**\n"
+        "\n"
+        "- `CallToolResult.content`: type changed: `[EmbeddedResource|ImageContent|TextContent]` → "
+        "`[AudioContent|EmbeddedResource|ImageContent|ResourceLink|TextContent]`\n"
+        "\n"
+        "### Info\n"
+        "\n"
+        "**Types**\n"
+        "\n"
+        "- `AudioContent`: added: `object, 4 members`\n"
+        "\n"
+        "### Why\n"
+        "\n"
+        "- `method-removed`: Whoever still sends it is refused.\n"
+        "- `field-required`: A message without it is refused.\n"
+        "- `field-type`: Readers meet kinds of content that they do not know.\n"
+        "\n"
+        "### Notes\n"
+        "\n"
+        "- `draft.json#/$defs/Ask`: there are no facts about this method (add)\n"
+    )
+
+
+def test_without_a_reader_each_change_says_whom_it_concerns() -> None:
+    bullets = [line for line in render(SMALL, reader=None).splitlines() if line[:2] == "- "]
+    assert bullets[0] == "- `ping`: removed *(everybody)*"
+    assert bullets[1].endswith(" *(client, sdk)*")
+
+
+def test_what_does_not_concern_the_reader_is_left_out() -> None:
+    page = render(SMALL, reader=Reader.GATEWAY)
+    assert "`AudioContent`" not in page
+    assert "1 breaking, 2 warnings for gateway (1 for others)." in page
+
+
+def test_no_changes_are_said_in_a_line() -> None:
+    assert render(NOTHING, reader=None) == "## 2025-03-26 → 2025-03-26\n\nNo changes.\n"
+
+
+TEXTS = (
+    "plain",
+    "a`b",
+    "``",
+    "`",
+    " x ",
+    "a|b",
+    "<b>",
+    "*a*_b_",
+    "[a](b)",
+    "&amp;",
+    "\\",
+    "~~a~~",
+    "",
+)
+
+
+@pytest.mark.parametrize("text", [text for text in TEXTS if text])
+def test_a_code_span_shows_the_text_that_went_in(text: str) -> None:
+    assert shown(f"- {code(text)}") == text
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_prose_shows_the_text_that_went_in(text: str) -> None:
+    assert shown(f"- x{prose(text)}") == f"x{text}".rstrip()
+
+
+def test_nobody_is_called_and_no_issue_is_mentioned() -> None:
+    assert prose("ask @everyone about #12") == "ask `@`everyone about `#`12"
+    assert prose("a@b and C#") == "a@b and C#"
+
+
+def test_harm_stays_text() -> None:
+    html = rendered(render(hostile()[0], reader=None))
+    assert set(re.findall(r"</?([a-z0-9]+)", html)) <= {
+        "h2",
+        "h3",
+        "p",
+        "ul",
+        "li",
+        "code",
+        "strong",
+        "em",
+    }
+    assert "<a" not in html and "&lt;img src=x" in html
+    assert html.count("<li>") == 3  # the change, its reason, the note
+    assert "\x1b" not in html and "\u202e" not in html
+
+
+def test_a_title_with_line_breaks_cannot_start_anything() -> None:
+    page = render(Comparison("a\n# b", HARM, (REMOVED,)), reader=None)
+    assert page.startswith("## a # b → ")
+    assert page.count("\n## ") == 0
+
+
+def rendered(markdown: str) -> str:
+    library = pytest.importorskip("markdown_it", reason="NOT TESTED: there is no markdown-it-py")
+    html: str = library.MarkdownIt("gfm-like", {"linkify": False}).render(markdown)
+    return html
+
+
+def shown(markdown: str) -> str:
+    """What a reader of the page sees."""
+    from html import unescape
+
+    return unescape(re.sub("<[^>]+>", "", rendered(markdown))).strip("\n")

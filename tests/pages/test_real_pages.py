@@ -1,0 +1,70 @@
+"""The pages of what really differs between two revisions."""
+
+import json
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from comparisons import page as written
+from jsonschema import Draft202012Validator
+from mcp_protogen.compare.change import Comparison, Reader, Severity
+from mcp_protogen.compare.engine import compare_sides
+from mcp_protogen.compare.matrix import Matrix, matrix_of
+from mcp_protogen.compare.pages import PageFormat, render
+from mcp_protogen.compare.pages.ranking import severity_for
+from mcp_protogen.compare.pages.text import WIDTH
+from mcp_protogen.compare.sides import Side, pinned_side
+from mcp_protogen.resources import schema_folder
+from mcp_protogen.store.pins import load_pins
+
+MEGABYTE = 1 << 20
+REVISIONS = tuple(load_pins())
+PAIRS = list(pairwise(REVISIONS))
+
+side = cache(pinned_side)
+
+
+@cache
+def compared(before: str, after: str) -> Comparison:
+    return compare_sides(side(before), side(after))
+
+
+def matrix() -> Matrix:
+    sides: list[Side] = [side(revision) for revision in REVISIONS]
+    return matrix_of(sides)
+
+
+@pytest.mark.parametrize(("before", "after"), PAIRS)
+def test_the_json_of_real_changes_is_of_the_published_form(before: str, after: str) -> None:
+    file = schema_folder() / "formats" / "comparison.schema.json"
+    validator: Any = Draft202012Validator(json.loads(file.read_text(encoding="utf-8")))
+    comparison = compared(before, after)
+    document = json.loads(render(PageFormat.JSON, comparison))
+    assert [error.message for error in validator.iter_errors(document)] == []
+    assert len(document["changes"]) == len(comparison.changes) > 30
+
+
+@pytest.mark.parametrize("reader", [None, *Reader])
+@pytest.mark.parametrize(("before", "after"), PAIRS)
+def test_every_real_change_is_in_the_text_and_fits(
+    before: str, after: str, reader: Reader | None
+) -> None:
+    comparison = compared(before, after)
+    shown = render(PageFormat.TEXT, comparison, reader=reader)
+    # What cannot be broken stays whole: a long name, or a label.
+    assert [line for line in shown.splitlines() if len(line) > WIDTH and line.count(" ") > 60] == []
+    words = shown.replace(",", " ").split()
+    for change in comparison.changes:
+        if reader is None or severity_for(change, reader) is not Severity.NONE:
+            assert set(change.item.replace(",", " ").split()) <= set(words)
+
+
+def test_the_page_of_two_far_revisions_is_not_heavy(tmp_path: Path) -> None:
+    comparison = compared("2025-11-25", "2026-07-28")
+    file = Path(written(tmp_path, comparison, matrix()).removeprefix("file://"))
+    assert file.stat().st_size < MEGABYTE
+    markup = file.read_text(encoding="utf-8")
+    assert markup.count('id="change-') == len(comparison.changes)
+    assert all(f">{revision}</th>" in markup for revision in REVISIONS)

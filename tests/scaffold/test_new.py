@@ -1,0 +1,207 @@
+"""`mcp-gen new`: what it makes, what it refuses, and that it makes all of it or nothing."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from mcp_protogen.config import Options
+from mcp_protogen.output.lock import read_lock
+from mcp_protogen.output.package import GeneratedFile, Inputs, Package
+from mcp_protogen.problems import Problem, ProblemError
+from mcp_protogen.scaffold.choices import REVISIONS, WRITTEN_IN, Kind
+from mcp_protogen.scaffold.spoken import spoken
+from running import Ran
+
+MCP_GEN = Callable[..., Ran]
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
+    """Has a generated package be one empty file; notes which revisions were asked for."""
+    asked: list[tuple[str, ...]] = []
+
+    def generate(options: Options) -> Package:
+        asked.append(options.revisions)
+        file = GeneratedFile("__init__.py", b"", "template package.py.jinja")
+        return Package((file,), Inputs("mcp-gen 0", "", "", "", {}, {}))
+
+    monkeypatch.setattr("mcp_protogen.generate.generate", generate)
+    return asked
+
+
+def below(folder: Path) -> list[str]:
+    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*"))
+
+
+def test_settings_and_lock_of_a_new_project_agree(mcp_gen: MCP_GEN, tmp_path: Path) -> None:
+    assert mcp_gen("new", "clock", "--revision", "2025-11-25").code == 0
+    lock = read_lock(tmp_path / "clock" / "src" / "clock" / "protocol")
+    assert lock is not None
+    assert [*lock.inputs.revisions] == ["2025-11-25"]
+    done = mcp_gen("sync", "clock", "--check")
+    assert (done.code, done.err) == (0, "")
+
+
+@pytest.mark.usefixtures("quick")
+def test_without_a_terminal_nothing_is_asked(mcp_gen: MCP_GEN, tmp_path: Path) -> None:
+    done = mcp_gen("new", "word-clock")
+    assert (done.code, done.err) == (0, "")
+    assert "a server written in 2025-11-25" in done.out
+    assert (tmp_path / "word-clock" / "src" / "word_clock" / "server.py").is_file()
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_what_is_usual_is_written_in_the_newest_revision_of_the_handshake(
+    kind: Kind, quick: list[tuple[str, ...]], mcp_gen: MCP_GEN
+) -> None:
+    assert mcp_gen("new", "x", "--kind", kind).code == 0
+    assert spoken((REVISIONS,)) == (WRITTEN_IN, quick[0])
+    # Both eras of the protocol.
+    assert {"2025-11-25", "2026-07-28"} <= {*quick[0]}
+
+
+def test_the_first_revision_is_the_one_to_write_in() -> None:
+    assert spoken(["2026-07-28", "2024-11-05"]) == ("2026-07-28", ("2024-11-05", "2026-07-28"))
+    assert spoken(["2025-06-18,2025-11-25"]) == ("2025-06-18", ("2025-06-18", "2025-11-25"))
+    first, every = spoken(["2025-06-18,all"])
+    assert (first, len(every)) == ("2025-06-18", 5)
+    assert spoken(["all"])[0] == WRITTEN_IN
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_name_in_capitals_is_a_package_in_small_letters(mcp_gen: MCP_GEN, tmp_path: Path) -> None:
+    assert mcp_gen("new", "Weather").code == 0
+    assert (tmp_path / "Weather" / "src" / "weather" / "__main__.py").is_file()
+
+
+@pytest.mark.usefixtures("quick")
+def test_the_folder_may_be_elsewhere_and_may_be_there_if_it_is_empty(
+    mcp_gen: MCP_GEN, tmp_path: Path
+) -> None:
+    (tmp_path / "empty").mkdir()
+    assert mcp_gen("new", "clock", "--out", "empty").code == 0
+    assert mcp_gen("new", "clock", "--out", "a/b/c").code == 0
+    assert (tmp_path / "empty" / "pyproject.toml").is_file()
+    assert (tmp_path / "a" / "b" / "c" / "pyproject.toml").is_file()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "empty"]
+
+
+@pytest.mark.usefixtures("quick")
+def test_the_report_names_every_file_of_ones_own(mcp_gen: MCP_GEN, tmp_path: Path) -> None:
+    done = mcp_gen("new", "clock", "--format", "json")
+    report = json.loads(done.out)
+    named = {file["path"] for file in report["files"]}
+    files = {path for path in below(tmp_path / "clock") if (tmp_path / "clock" / path).is_file()}
+    assert {file["action"] for file in report["files"]} == {"create"}
+    assert named == {path for path in files if "/protocol/" not in path}
+
+
+REFUSED = {
+    "unusable-name": ("new", "json"),
+    "unknown-revision": ("new", "clock", "--revision", "2025-11-26"),
+    "no-revision": ("new", "clock", "--revision", ","),
+    "folder-not-empty": ("new", "clock", "--out", "full"),
+    "not-a-folder": ("new", "clock", "--out", "full/file"),
+    "cannot-write": ("new", "clock", "--out", "full/file/deeper"),
+    "inside-output": ("new", "clock", "--out", "."),
+}
+
+
+@pytest.mark.parametrize("code", REFUSED)
+@pytest.mark.usefixtures("quick")
+def test_what_cannot_be_done_is_one_error_and_writes_nothing(
+    code: str, mcp_gen: MCP_GEN, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "file").write_text("mine")
+    if code == "inside-output":
+        (tmp_path / "here").mkdir()
+        monkeypatch.chdir(tmp_path / "here")
+    before = below(tmp_path)
+    done = mcp_gen(*REFUSED[code])
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith(f"error[{code}]: ")
+    assert done.err.count("error[") == 1
+    assert below(tmp_path) == before
+    assert (tmp_path / "full" / "file").read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    "arguments", [("new",), ("new", "x", "--kind", "robot"), ("new", "x", "--transport", "pigeon")]
+)
+def test_wrong_use_ends_with_2(
+    arguments: tuple[str, ...], mcp_gen: MCP_GEN, tmp_path: Path
+) -> None:
+    done = mcp_gen(*arguments)
+    assert (done.code, below(tmp_path)) == (2, [])
+    assert done.err
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_disk_that_fills_up_leaves_nothing(
+    mcp_gen: MCP_GEN, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from mcp_protogen.output import workspace
+    from mcp_protogen.output.files import write_new
+
+    written: list[Path] = []
+
+    def full(path: Path, content: bytes) -> None:
+        if len(written) == 5:
+            raise OSError(28, "No space left on device", str(path))
+        written.append(path)
+        write_new(path, content)
+
+    monkeypatch.setattr(workspace, "write_new", full)
+    done = mcp_gen("new", "clock", "--out", "deep/clock")
+    assert done.code == 2
+    assert done.err.startswith("error[cannot-write]: ")
+    assert len(written) == 5
+    assert below(tmp_path) == []
+
+
+def test_a_fault_while_generating_leaves_nothing(
+    mcp_gen: MCP_GEN, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(options: Options) -> Package:
+        raise ProblemError(Problem("template-error", "no such luck"))
+
+    monkeypatch.setattr("mcp_protogen.generate.generate", fail)
+    assert mcp_gen("new", "clock").code == 2
+    assert below(tmp_path) == []
+
+
+@pytest.mark.usefixtures("quick")
+def test_what_somebody_puts_there_meanwhile_is_not_replaced(
+    mcp_gen: MCP_GEN, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from mcp_protogen import generate
+
+    usual = generate.generate
+
+    def interrupted(options: Options) -> Package:
+        (tmp_path / "clock").mkdir()
+        (tmp_path / "clock" / "mine").write_text("mine")
+        return usual(options)
+
+    monkeypatch.setattr(generate, "generate", interrupted)
+    assert mcp_gen("new", "clock").code == 2
+    assert below(tmp_path) == ["clock", "clock/mine"]
+
+
+def test_help_does_not_load_the_generator(tmp_path: Path) -> None:
+    program = (
+        "import sys; sys.argv = ['mcp-gen', 'new', '--help']\n"
+        "from mcp_protogen.cli import main\n"
+        "try:\n    main()\n"
+        "except SystemExit:\n    pass\n"
+        "heavy = {'jinja2', 'black', 'datamodel_code_generator', 'jsonschema'}\n"
+        "print(sorted(heavy & {*sys.modules}), file=sys.stderr)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert done.stderr == "[]\n"

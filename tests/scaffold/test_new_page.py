@@ -1,0 +1,43 @@
+"""What docs/new.md says is what the commands have."""
+
+import re
+from collections.abc import Callable
+
+import pytest
+from mcp_protogen.scaffold.choices import REVISIONS, Choices, Kind, Transport
+from mcp_protogen.scaffold.files import project_files
+from mcp_protogen.scaffold.project_name import project_name
+from projects import ROOT
+from running import Ran
+
+PAGE = (ROOT / "docs" / "new.md").read_text()
+# Said of every command elsewhere.
+COMMON = {"--help", "--quiet"}
+
+
+@pytest.mark.parametrize("command", ["new", "sync"])
+def test_every_option_is_explained(command: str, mcp_gen: Callable[..., Ran]) -> None:
+    options = set(re.findall(r"--[a-z]+", mcp_gen(command, "--help").out))
+    assert len(options) > 4
+    assert {
+        option
+        for option in options - COMMON
+        if f"`{option}" not in PAGE and f" {option} " not in PAGE
+    } == set()
+
+
+def test_what_is_usual_is_what_is_said() -> None:
+    assert f"`{REVISIONS}`" in PAGE
+
+
+def test_the_files_that_are_shown_are_those_that_are_made() -> None:
+    shown = re.findall(
+        r"^ {4}(?: {2})?([\w./-]+) {2,}\S", PAGE.split("## What is made")[1], re.MULTILINE
+    )
+    choices = Choices(
+        project_name("word-clock"), Kind.SERVER, Transport.BOTH, "2025-11-25", ("2025-11-25",)
+    )
+    made = {*project_files(choices), "src/word_clock/protocol/"}
+    named = {name for name in shown if not name.startswith("tests")}
+    assert {"pyproject.toml", "server.py", "Dockerfile"} <= named
+    assert {name for name in named if not any(path.endswith(name) for path in made)} == set()

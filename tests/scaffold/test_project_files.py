@@ -1,0 +1,185 @@
+"""The files of new projects, for every kind, transport and revision."""
+
+import ast
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import projects
+import pytest
+from mcp_protogen.names import module_name
+from mcp_protogen.scaffold import requirements
+from mcp_protogen.scaffold.choices import Choices, Kind, Transport
+from mcp_protogen.scaffold.files import project_files, protocol_folder
+from mcp_protogen.scaffold.project_name import LONGEST, project_name
+
+SHORTEST, LONGEST_NAME = "x", "a" * 20 + "-" + "b" * (LONGEST - 21)
+EVERY_KIND = [projects.choices(kind, transport) for kind, transport in product(Kind, Transport)]
+EVERYTHING = [
+    projects.choices(kind, transport, [revision], name)
+    for kind, transport, revision, name in product(
+        Kind, Transport, projects.ALL_REVISIONS, (SHORTEST, LONGEST_NAME)
+    )
+]
+
+
+def text(choices: Choices, path: str) -> str:
+    return project_files(choices)[path].decode()
+
+
+def named(choices: Choices) -> str:
+    return f"{choices.kind}-{choices.transport}"
+
+
+def examples_in(readme: str) -> list[Any]:
+    return [json.loads(found) for found in re.findall(r"```json\n(.*?)```", readme, re.DOTALL)]
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Every project there can be, each in a folder of its own, with an empty generated package."""
+    place = tmp_path_factory.mktemp("written")
+    for number, choices in enumerate(EVERYTHING):
+        package = f"{protocol_folder(choices)}/{module_name(choices.revision)}"
+        empty = dict.fromkeys((f"{package}/__init__.py", f"{package}/models.py"), b"")
+        for path, content in {**project_files(choices), **empty}.items():
+            file = place / str(number) / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(content)
+    return place
+
+
+def test_code_is_formatted_whatever_the_name_is(written: Path) -> None:
+    for command in (
+        ("black", "--check", "--quiet", "--line-length=100", "--target-version=py311", "."),
+        ("ruff", "format", "--no-cache", "--check", "."),
+        ("ruff", "check", "--no-cache", "."),
+    ):
+        done = subprocess.run(
+            [sys.executable, "-m", *command], cwd=written, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("choices", EVERY_KIND, ids=named)
+def test_every_module_and_function_says_what_it_is_for(choices: Choices) -> None:
+    for path, content in project_files(choices).items():
+        if not path.endswith(".py"):
+            continue
+        tree = ast.parse(content)
+        assert ast.get_docstring(tree), path
+        if path.startswith("src/"):
+            silent = [
+                node.name
+                for node in ast.walk(tree)
+                if isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef))
+                and not node.name.startswith("_")
+                and not ast.get_docstring(node)
+            ]
+            assert silent == [], path
+
+
+@pytest.mark.parametrize("choices", EVERY_KIND, ids=named)
+def test_the_readme_shows_how_a_host_is_configured(choices: Choices) -> None:
+    examples = examples_in(text(choices, "README.md"))
+    servers = [entry for each in examples for entry in each["mcpServers"].values()]
+    started, reached = ([s for s in servers if key in s] for key in ("command", "url"))
+    if choices.kind is Kind.SERVER:
+        assert bool(started) == choices.transport.stdio
+        assert bool(reached) == choices.transport.http
+    else:
+        assert started or not choices.transport.stdio
+
+
+@pytest.mark.parametrize("choices", EVERY_KIND, ids=named)
+def test_the_readme_names_every_file_of_the_package(choices: Choices) -> None:
+    readme = text(choices, "README.md")
+    files = (Path(path) for path in project_files(choices) if path.startswith("src/"))
+    shown = [path.as_posix() for path in files if path.name not in ("__init__.py", "py.typed")]
+    assert shown
+    assert [path for path in (*shown, protocol_folder(choices)) if path not in readme] == []
+
+
+@pytest.mark.parametrize("choices", EVERY_KIND, ids=named)
+def test_texts_for_people_have_no_marks_of_templates_and_no_gaps(choices: Choices) -> None:
+    for path, content in project_files(choices).items():
+        plain = content.decode().replace("${{ matrix.python }}", "3.11")
+        assert not re.search(r"\{\{|\{%|%\}", plain), path
+        assert "\n\n\n" not in plain or path.endswith(".py"), path
+        assert " \n" not in plain, path
+        assert plain == "" or plain.endswith("\n"), path
+        assert not plain.endswith("\n\n"), path
+
+
+@pytest.mark.parametrize("choices", EVERY_KIND, ids=named)
+def test_the_image_copies_what_is_there_and_installing_needs_no_more(choices: Choices) -> None:
+    files = project_files(choices)
+    lines = files["Dockerfile"].decode().splitlines()
+    copied = {
+        source
+        for line in lines
+        if line.startswith("COPY ")
+        for source in line.removeprefix("COPY ").split()[:-1]
+    }
+    there = {path.split("/")[0] for path in files}
+    assert copied <= there
+    project = tomllib.loads(files["pyproject.toml"].decode())
+    needed = {"pyproject.toml", project["project"]["readme"], "src"}
+    assert copied == needed
+    allowed = {
+        line.removeprefix("!")
+        for line in files[".dockerignore"].decode().splitlines()
+        if line[0] == "!"
+    }
+    assert allowed == copied
+    (entry,) = (line for line in lines if line.startswith("ENTRYPOINT "))
+    assert json.loads(entry.removeprefix("ENTRYPOINT ")) == [*project["project"]["scripts"]]
+
+
+@pytest.mark.parametrize("choices", EVERY_KIND, ids=named)
+def test_the_workflow_runs_what_the_makefile_has(choices: Choices) -> None:
+    steps = projects.workflow_steps(text(choices, ".github/workflows/ci.yml"))
+    targets = set(re.findall(r"^([a-z]+):", text(choices, "Makefile"), re.MULTILINE))
+    assert {step.split()[1] for step in steps if step.startswith("make ")} <= targets
+    assert {"setup", "check", "test"} <= {word for step in steps for word in step.split()}
+    assert {"help", "setup", "test", "check", "run", "sync"} == targets
+
+
+@pytest.mark.parametrize("choices", EVERY_KIND, ids=named)
+def test_a_project_depends_on_what_it_imports_and_no_more(choices: Choices) -> None:
+    project = tomllib.loads(text(choices, "pyproject.toml"))
+    needed = {re.split(r"[<>=]", each)[0] for each in project["project"]["dependencies"]}
+    http = {Kind.SERVER: "uvicorn"}.get(choices.kind, "httpx2")
+    assert "pydantic" in needed
+    assert (http in needed) == choices.transport.http
+    assert needed <= {"pydantic", "tzdata", http}
+
+
+def test_pydantic_is_asked_for_in_the_range_that_generated_packages_are_tested_with() -> None:
+    ours = tomllib.loads((projects.ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    assert requirements.PYDANTIC in ours
+
+
+def test_settings_say_where_the_generated_package_is_and_what_it_speaks() -> None:
+    choices = projects.choices(Kind.SERVER, Transport.BOTH)
+    settings = tomllib.loads(text(choices, "pyproject.toml"))["tool"]["mcp-gen"]
+    assert settings == {"out": protocol_folder(choices), "revisions": [*choices.revisions]}
+
+
+def test_tests_of_a_transport_are_there_where_it_is_used() -> None:
+    for transport in Transport:
+        files = project_files(projects.choices(Kind.SERVER, transport))
+        assert ("tests/test_stdio.py" in files) == transport.stdio
+        assert ("tests/test_http.py" in files) == transport.http
+
+
+def test_a_name_is_used_in_both_its_forms() -> None:
+    files = project_files(projects.choices(Kind.SERVER, Transport.STDIO, name="Word-Clock"))
+    assert "src/word_clock/server.py" in files
+    assert tomllib.loads(files["pyproject.toml"].decode())["project"]["name"] == "Word-Clock"
+    assert project_name("Word-Clock").package == "word_clock"

@@ -1,0 +1,133 @@
+"""Which names a project can have, and what is said of others."""
+
+import re
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from importlib.metadata import Distribution, distributions
+
+import projects
+import pytest
+from mcp_protogen.problems import ProblemError
+from mcp_protogen.scaffold.choices import Kind, Transport
+from mcp_protogen.scaffold.project_name import LONGEST, ProjectName, project_name
+from mcp_protogen.scaffold.requirements import dependencies, development
+
+REFUSED = {
+    "": "letters and digits",
+    "my server": "letters and digits",
+    "my_server": "letters and digits",
+    "../up": "letters and digits",
+    "-x": "letters and digits",
+    "x-": "letters and digits",
+    "a--b": "letters and digits",
+    "naïve": "letters and digits",
+    'x"; import os': "letters and digits",
+    "x\n": "letters and digits",
+    "3d-tools": "begins with a digit",
+    "2025": "begins with a digit",
+    "class": "keyword",
+    "Class": "keyword",
+    "async": "keyword",
+    "json": "standard library",
+    "Logging": "standard library",
+    "test": "standard library",
+    "mcp": "official Python SDK",
+    "MCP": "official Python SDK",
+    "mcp-protogen": "keeps it in step",
+    "pydantic": "a dependency",
+    "pydantic-core": "a dependency",
+    "uvicorn": "a dependency",
+    "pytest": "what checks it",
+    "typing-extensions": "a dependency",
+    "python": "a program of its environment",
+    "black": "generated with",
+    "tests": "tests",
+    "src": "code",
+    "con": "Windows",
+    "COM1": "Windows",
+    "a" * (LONGEST + 1): f"may have {LONGEST}",
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_name_that_would_make_trouble_is_refused_with_the_reason(name: str) -> None:
+    with pytest.raises(ProblemError) as refused:
+        project_name(name)
+    (problem,) = refused.value.problems
+    assert problem.code == "unusable-name"
+    assert REFUSED[name] in problem.message
+    assert problem.hint
+
+
+def test_a_name_is_written_with_underscores_in_python() -> None:
+    assert project_name("word-clock-2") == ProjectName("word-clock-2", "word_clock_2")
+    assert project_name("Weather") == ProjectName("Weather", "weather")
+    assert project_name("a" * LONGEST).package == "a" * LONGEST
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [("my_server", "'my-server' could"), ("a--b", "'a-b' could"), ("json_", "choose another name")],
+)
+def test_the_hint_is_a_name_that_would_do(name: str, hint: str) -> None:
+    with pytest.raises(ProblemError) as refused:
+        project_name(name)
+    assert refused.value.problems[0].hint == hint
+
+
+@pytest.mark.parametrize("name", ["test-server", "test-stdio", "example-server", "server", "a"])
+def test_a_name_that_makes_no_trouble_is_not_refused(name: str) -> None:
+    assert project_name(name).distribution == name
+
+
+def plain(name: str) -> str:
+    """A name as package indexes compare it."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def closure(roots: Iterable[str], path: Sequence[str]) -> dict[str, Distribution]:
+    """What is installed in `path` of some distributions and all that they need."""
+    installed = {plain(each.name): each for each in distributions(path=[*path])}
+    found: dict[str, Distribution] = {}
+    waiting = {plain(name) for name in roots}
+    while waiting:
+        name = waiting.pop()
+        if name in installed and name not in found:
+            found[name] = installed[name]
+            needed = (each for each in found[name].requires or () if "extra ==" not in each)
+            waiting |= {plain(re.split(r"[^\w.-]", each)[0]) for each in needed}
+    return found
+
+
+def names_of(installed: Distribution) -> Iterator[str]:
+    """What a project would be called that is installed, imported or run as a distribution is."""
+    yield plain(installed.name)
+    for file in installed.files or ():
+        yield file.parts[0].removesuffix(".py").replace("_", "-")
+    yield from (each.name for each in installed.entry_points if each.group == "console_scripts")
+
+
+def allowed(distributions: Iterable[Distribution]) -> set[str]:
+    """The names of distributions that a project could have, too."""
+    found: set[str] = set()
+    for name in {name for each in distributions for name in names_of(each)}:
+        with suppress(ProblemError):
+            found.add(project_name(name).distribution)
+    return found
+
+
+def test_no_project_can_be_called_like_what_generates_its_package() -> None:
+    installed = closure(["mcp-protogen"], sys.path)
+    assert {"jinja2", "pyyaml"} <= {*installed}
+    assert allowed(installed.values()) == set()
+
+
+def test_no_project_can_be_called_like_what_it_is_installed_beside() -> None:
+    everything = [projects.choices(kind, Transport.BOTH) for kind in Kind]
+    asked = {
+        each for project in everything for each in (*dependencies(project), *development(project))
+    }
+    installed = closure((re.split(r"[<>=]", each)[0] for each in asked), [str(projects.others())])
+    assert {"h11", "pluggy"} <= {*installed}
+    assert allowed(installed.values()) == set()

@@ -1,0 +1,223 @@
+"""New projects do what they say: tests pass, official clients are served, programs end cleanly."""
+
+import json
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import projects
+import pytest
+from mcp_protogen.scaffold.choices import Choices, Kind, Transport
+from projects import Project, logged_url, run, started
+
+PEERS = Path(__file__).resolve().parents[1] / "peers"
+if str(PEERS) not in sys.path:
+    sys.path.insert(0, str(PEERS))
+
+import places  # noqa: E402
+
+PROGRAMS = Path(__file__).parent / "programs"
+OFFICIAL_CLIENT = PROGRAMS / "official_client.py"
+UNASKED_TASK = PROGRAMS / "unasked_task.py"
+SEEN = {
+    "tools": ["time_in"],
+    "zone": "Asia/Tokyo",
+    "offset": "+09:00",
+    "wrong": [True, "There is no time zone 'Europe/Lisboa'. Did you mean Europe/Lisbon"],
+    "templates": ["zones://{region}"],
+    "zones": True,
+    "prompts": ["meeting"],
+    "prompt": "Find two hours tomorrow that is within working hours in each of: Lisbon.",
+}
+
+
+@pytest.mark.parametrize("wanted", projects.VARIETY, ids=projects.described)
+def test_the_tests_of_a_new_project_pass(wanted: Choices, tmp_path: Path) -> None:
+    project = started(tmp_path, wanted)
+    output = run(project.python, "-m", "pytest", "-W", "error", cwd=project.folder)
+    assert re.search(r"^\d+ passed", output, re.MULTILINE), output
+
+
+@pytest.fixture(scope="module")
+def clock(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A new server with everything."""
+    wanted = projects.choices(Kind.SERVER, Transport.BOTH, name="word-clock")
+    return started(tmp_path_factory.mktemp("clock"), wanted)
+
+
+def listening(project: Project) -> AbstractContextManager[tuple["subprocess.Popen[str]", str]]:
+    """The new server over HTTP."""
+    return logged_url([project.python, "-m", project.package, "--http", "--port", "0"])
+
+
+@pytest.fixture(scope="module")
+def url(clock: Project) -> Iterator[str]:
+    """Where the new server listens."""
+    with listening(clock) as (_, place):
+        yield place
+
+
+@pytest.mark.xdist_group("clock")
+@pytest.mark.parametrize(("mode", "revision"), [("auto", "2026-07-28"), ("legacy", "2025-11-25")])
+@pytest.mark.parametrize("over_http", [False, True], ids=["stdio", "http"])
+def test_the_official_client_uses_a_new_server(
+    mode: str, revision: str, over_http: bool, clock: Project, request: pytest.FixtureRequest
+) -> None:
+    python = places.python_with("mcp-2")
+    where = [clock.python, "-m", clock.package]
+    server = [request.getfixturevalue("url")] if over_http else where
+    done = subprocess.run(
+        [python, OFFICIAL_CLIENT, mode, *server],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    seen = json.loads(done.stdout)
+    assert seen.pop("revision") == revision
+    assert (seen.pop("server"), seen.pop("version")) == ("word-clock", "0.1.0")
+    # Each revision has its own code for a resource that is not there (server/resources).
+    assert seen.pop("missing") == {"2025-11-25": -32002, "2026-07-28": -32602}[revision]
+    seen["wrong"][1] = seen["wrong"][1].split(" or ")[0].rstrip("?")
+    assert seen == SEEN
+
+
+@pytest.mark.xdist_group("clock")
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
+def test_a_server_on_stdio_ends_without_a_word(ending: signal.Signals, clock: Project) -> None:
+    program: list[str | Path] = [clock.python, "-m", clock.package]
+    pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(program, text=True, **pipes) as server:
+        assert server.stdin is not None and server.stdout is not None
+        server.stdin.write('{"jsonrpc": "2.0", "id": 1, "method": "ping"}\n')
+        server.stdin.flush()
+        assert json.loads(server.stdout.readline())["id"] == 1  # it serves
+        server.send_signal(ending)
+        _, said = server.communicate(timeout=30)
+    assert (server.returncode, said) == (0, "")
+
+
+@pytest.mark.xdist_group("clock")
+def test_a_server_over_http_ends_cleanly_on_ctrl_c(clock: Project) -> None:
+    with listening(clock) as (server, _):
+        server.send_signal(signal.SIGINT)
+        _, said = server.communicate(timeout=30)
+        assert server.returncode == 0
+        assert "Traceback" not in said
+
+
+@pytest.mark.xdist_group("clock")
+def test_the_log_level_is_heeded(clock: Project) -> None:
+    program: list[str | Path] = [clock.python, "-m", clock.package, "--log-level", "debug"]
+    done = subprocess.run(program, input="", capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (0, "")
+    assert " DEBUG " in done.stderr
+    quiet = subprocess.run(program[:3], input="", capture_output=True, text=True, timeout=60)
+    assert quiet.stderr == ""
+
+
+@pytest.fixture(scope="module")
+def gateway(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A new gateway to servers of either transport."""
+    wanted = projects.choices(Kind.GATEWAY, Transport.BOTH, ["2025-11-25"])
+    return started(tmp_path_factory.mktemp("gateway"), wanted)
+
+
+def greeted(gateway: Project, *server: str | Path) -> "subprocess.Popen[str]":
+    """The gateway as a process, whose client has been told who the server is."""
+    pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    program: list[str | Path] = [gateway.python, "-m", gateway.package, *server]
+    process = subprocess.Popen(program, text=True, **pipes)
+    assert process.stdin is not None and process.stdout is not None
+    hello = {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    }
+    message = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}
+    process.stdin.write(json.dumps(message) + "\n")
+    process.stdin.flush()
+    assert json.loads(process.stdout.readline())["result"]["serverInfo"]["name"] == "shouter"
+    return process
+
+
+@pytest.mark.xdist_group("gate")
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
+def test_a_gateway_ends_with_the_server_it_has_started(
+    ending: signal.Signals, gateway: Project, tmp_path: Path
+) -> None:
+    server = gateway.folder / "tests" / "example_server.py"
+    note = tmp_path / "pid"
+    wrapper = f"import os, runpy; open({str(note)!r}, 'w').write(str(os.getpid()));"
+    wrapper += f" runpy.run_path({str(server)!r}, run_name='__main__')"
+    with greeted(gateway, "--", gateway.python, "-P", "-c", wrapper) as process:
+        process.send_signal(ending)
+        _, said = process.communicate(timeout=30)
+    assert process.returncode == 0
+    assert "Traceback" not in said
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(note.read_text()), 0)
+
+
+@pytest.mark.xdist_group("gate")
+def test_the_log_of_a_gateway_has_no_keys_that_are_in_a_url(gateway: Project) -> None:
+    server = gateway.folder / "tests" / "example_server.py"
+    with (
+        logged_url([gateway.python, "-P", server, "--http"]) as (_, url),
+        greeted(gateway, f"{url}?key=SECRET") as process,
+    ):
+        _, said = process.communicate(timeout=30)
+    assert "client: initialize" in said
+    assert "SECRET" not in said
+
+
+@pytest.mark.xdist_group("gate")
+def test_what_cannot_follow_a_url_is_refused(gateway: Project) -> None:
+    program = (gateway.python, "-m", gateway.package, "http://127.0.0.1:1/mcp", "more")
+    said = run(*program, cwd=gateway.folder, wanted=2)
+    assert said.splitlines()[-1].endswith("error: nothing can follow a URL: more")
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A new client of servers of either transport."""
+    wanted = projects.choices(Kind.CLIENT, Transport.BOTH, ["2025-11-25"])
+    return started(tmp_path_factory.mktemp("client"), wanted)
+
+
+@pytest.mark.xdist_group("client")
+def test_the_commands_in_the_readme_of_a_client_do_what_they_say(client: Project) -> None:
+    readme = (client.folder / "README.md").read_text()
+    program = f".venv/bin/{client.choices.name.distribution}"
+    commands = [line.strip() for line in readme.splitlines() if f"    {program} " in line]
+    said: list[str] = []
+    for command in commands:
+        words = shlex.split(command)
+        assert words[0] == program
+        said.append(run(client.python, "-m", client.package, *words[1:], cwd=client.folder))
+    assert said == ["shout: Say something louder.\n", "HELLO\n"]
+
+
+@pytest.mark.xdist_group("client")
+@pytest.mark.parametrize(
+    ("arguments", "code", "reason"),
+    [
+        (["http://127.0.0.1:1/mcp", "more"], 2, "error: nothing can follow a URL: more"),
+        (["--", sys.executable, str(UNASKED_TASK)], 1, "a task that nobody asked for"),
+    ],
+)
+def test_what_goes_wrong_in_a_client_is_said_in_one_line(
+    arguments: list[str], code: int, reason: str, client: Project
+) -> None:
+    called = ("-m", client.package, "--call", "x", *arguments)
+    said = run(client.python, *called, cwd=client.folder, wanted=code)
+    assert said.splitlines()[-1].endswith(reason)
+    assert "Traceback" not in said

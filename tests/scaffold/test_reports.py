@@ -1,0 +1,63 @@
+"""The JSON reports of `mcp-gen new` and `mcp-gen sync` are of the form that is published."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+from mcp_protogen.cli.report import Action, Status
+from mcp_protogen.output.drift import Kind
+from mcp_protogen.resources import schema_folder
+from running import Ran
+
+MCP_GEN = Callable[..., Ran]
+FORM: Any = json.loads((schema_folder() / "formats" / "report.schema.json").read_bytes())
+JSON = ("--format", "json")
+
+
+def document(ran: Ran) -> dict[str, Any]:
+    """What a run printed, which nothing is wrong with."""
+    data: dict[str, Any] = json.loads(ran.out)
+    validator: Any = Draft202012Validator(FORM)
+    assert [error.message for error in validator.iter_errors(data)] == []
+    assert ran.err == ""
+    return data
+
+
+def test_reports_of_both_commands_are_valid(mcp_gen: MCP_GEN, tmp_path: Path) -> None:
+    made = document(mcp_gen("new", "clock", "--revision", "2025-11-25", *JSON))
+    assert (made["command"], made["status"], made["folder"]) == ("new", "fine", "clock")
+    assert made["files"]
+
+    protocol = tmp_path / "clock" / "src" / "clock" / "protocol"
+    same = document(mcp_gen("sync", "clock", *JSON))
+    assert (same["command"], same["status"], same["files"]) == ("sync", "fine", [])
+
+    (protocol / "py.typed").unlink()
+    (protocol / "bridge.py").write_text("mine")
+    checked = document(mcp_gen("sync", "clock", "--check", *JSON))
+    assert checked["status"] == "differs"
+    assert {cause["kind"] for cause in checked["drift"]} == {"edited", "missing"}
+    assert "mcp-gen sync --force" in checked["summary"]
+
+    refused = document(mcp_gen("sync", "clock", *JSON))
+    assert (refused["status"], refused["problems"][0]["code"]) == ("failed", "edited-file")
+
+    done = document(mcp_gen("sync", "clock", "--force", *JSON))
+    assert done["status"] == "fine"
+    assert [file["path"] for file in done["files"]] == ["bridge.py", "py.typed"]
+
+
+@pytest.mark.parametrize("arguments", [("new", "json"), ("sync", "nowhere")])
+def test_reports_of_failures_are_valid(arguments: tuple[str, str], mcp_gen: MCP_GEN) -> None:
+    failed = document(mcp_gen(*arguments, *JSON))
+    assert (failed["command"], failed["status"]) == (arguments[0], "failed")
+
+
+def test_the_form_knows_the_same_words_as_the_code() -> None:
+    definitions = FORM["$defs"]
+    assert {*definitions["cause"]["properties"]["kind"]["enum"]} == {*Kind}
+    assert {*definitions["file"]["properties"]["action"]["enum"]} == {*Action}
+    assert {*FORM["properties"]["status"]["enum"]} == {*Status}

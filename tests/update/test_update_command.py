@@ -1,0 +1,337 @@
+"""`mcp-gen update` from the command line."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import mcp_protogen
+import pytest
+from jsonschema import Draft202012Validator
+from mcp_protogen.resources import schema_folder, templates_folder
+from mcp_protogen.store.pins import load_pins
+from running import Ran
+from specifications import (
+    NEWEST,
+    OLDER,
+    Spec,
+    committed,
+    pages_of,
+    reworded,
+    serving,
+    with_an_owner,
+    with_things,
+)
+
+Run = Callable[..., Ran]
+CODE = Path(mcp_protogen.__file__).parent
+NEXT = "2031-01-01"
+HERE = ("--source", "spec", "--schema-folder", "schema-folder")
+
+
+def contents(folder: Path) -> Mapping[str, str]:
+    """Every file in a folder, by its digest."""
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return {str(path): sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+def test_nothing_has_moved(mcp_gen: Run, spec: Spec) -> None:
+    ran = mcp_gen("update", *HERE)
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out == f"nothing has moved: {len(load_pins(spec.schema))} revisions at spec\n"
+
+
+def test_the_published_files_are_what_is_pinned(
+    mcp_gen: Run, published: Callable[[str], bytes], tmp_path: Path
+) -> None:
+    real = Spec(tmp_path / "real", schema_folder())
+    for revision in load_pins():
+        real.write(revision, published(revision))
+    assert mcp_gen("update", "--source", "real").code == 0
+
+
+def test_packages_are_searched_for_only_where_there_is_news(mcp_gen: Run, spec: Spec) -> None:
+    Path("pkg").mkdir()
+    Path("pkg", "mcp-gen.lock").write_text("<<<<<<< HEAD")
+    assert mcp_gen("update", *HERE).err == ""
+    spec.edit(OLDER, reworded)
+    assert mcp_gen("update", *HERE).err.startswith("warning[bad-lock]: ")
+
+
+def test_what_has_moved_is_shown_and_nothing_is_written(
+    mcp_gen: Run, spec: Spec, tmp_path: Path
+) -> None:
+    spec.edit(OLDER, with_an_owner)
+    spec.edit(NEWEST, with_things, to=NEXT)
+    before = contents(tmp_path)
+    ran = mcp_gen("update", *HERE)
+    assert (ran.code, ran.err) == (1, "")
+    assert f"{OLDER} has moved\n  pinned   " in ran.out
+    assert f"  found    {spec.digest(OLDER)[:12]}\n" in ran.out
+    assert "Tool.owner" in ran.out
+    assert f"{NEXT} is new\n  pinned   nothing yet; it is compared with {NEWEST}\n" in ran.out
+    assert "things/list" in ran.out
+    assert ran.out.endswith(f"2 of 6 revisions at spec: {OLDER}, {NEXT}\n")
+    assert contents(tmp_path) == before
+
+
+def test_the_comparison_is_that_of_what_is_pinned_with_what_was_found(
+    mcp_gen: Run, spec: Spec
+) -> None:
+    spec.edit(OLDER, with_an_owner)
+    document = json.loads(mcp_gen("update", *HERE, "--format", "json").out)
+    (finding,) = [row["finding"] for row in document["revisions"] if row["finding"]]
+    changed = {change["item"] for change in finding["comparison"]["changes"]}
+    assert changed == {"Tool.owner"}
+    assert finding["comparison"]["before"] == f"{OLDER} as pinned"
+    assert finding["pointers"] == ["/$defs/Tool/properties/owner", "/$defs/Tool/required"]
+    assert not finding["only_prose"]
+    assert {one["fit"] for one in finding["patches"]} == {"fits"}
+
+
+def test_prose_alone_is_no_change_of_meaning(mcp_gen: Run, spec: Spec) -> None:
+    spec.edit(OLDER, reworded)
+    ran = mcp_gen("update", *HERE, "--format", "json")
+    (finding,) = [row["finding"] for row in json.loads(ran.out)["revisions"] if row["finding"]]
+    assert ran.code == 1
+    assert finding["only_prose"]
+    assert finding["comparison"]["changes"] == []
+
+
+def test_a_patch_that_upstream_has_made_needless_is_named(mcp_gen: Run, spec: Spec) -> None:
+    ledger = json.loads((spec.schema / OLDER / "patches.json").read_text())["patches"]
+    number, patch = next(
+        (n, one) for n, one in enumerate(ledger) if "ElicitResult" in one["pointer"]
+    )
+    spec.edit(
+        OLDER,
+        lambda document: document["$defs"]["ElicitResult"]["properties"]["content"][
+            "additionalProperties"
+        ]["anyOf"][1].update(type=patch["now"]),
+    )
+    ran = mcp_gen("update", *HERE)
+    assert f"patches: {len(ledger) - 1} still needed, 1 fixed upstream\n" in ran.out
+    assert "ElicitResult.content" in ran.out  # compared as published: mending it is a difference
+    place = f"schema/{OLDER}/patches.json#/patches/{number}"
+    assert f"{place}, {patch['pointer']}: upstream fixed this: drop the entry\n" in ran.out
+    assert "it cannot be generated from" not in ran.out
+
+
+def test_what_was_accepted_is_no_news_any_more(mcp_gen: Run, spec: Spec) -> None:
+    spec.edit(OLDER, with_an_owner)
+    digest = spec.digest(OLDER)
+    ran = mcp_gen("update", *HERE, "--accept", digest[:12], "--note", "Tools are owned.")
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.startswith(f"{OLDER} is pinned to {digest[:12]}\n")
+    assert "Tool.owner: is required" in ran.out  # what there is to decide
+    pin = load_pins(spec.schema)[OLDER]
+    assert (pin.published.sha256, pin.published.note) == (digest, "Tools are owned.")
+    assert mcp_gen("update", *HERE).code == 0
+    assert mcp_gen("schema", "verify", "--schema-folder", "schema-folder").code == 0
+
+
+def test_a_clone_tells_commit_and_day(mcp_gen: Run, spec: Spec) -> None:
+    spec.edit(NEWEST, with_things, to=NEXT)
+    commit = committed(spec.folder)
+    ran = mcp_gen("update", *HERE)
+    found = f"{spec.digest(NEXT)[:12]}, published 2031-05-06 in commit {commit[:12]}"
+    assert f"  found    {found}\n" in ran.out
+    assert f"revisions at spec at {commit[:12]}: {NEXT}\n" in ran.out
+    mcp_gen("update", *HERE, "--accept", spec.digest(NEXT))
+    published = load_pins(spec.schema)[NEXT].published
+    assert (published.spec_commit, published.date) == (commit, "2031-05-06")
+
+
+def test_a_server_is_looked_at_with_a_cache(mcp_gen: Run, spec: Spec) -> None:
+    with serving(pages_of(spec)) as site:
+        where = ("--source", site.url, "--schema-folder", "schema-folder", "--cache", "kept")
+        for _ in range(2):
+            ran = mcp_gen("update", *where)
+            assert ran.code == 0
+            assert ran.err.startswith("warning[not-looked-for]: ")
+        path = f"/schema/{OLDER}/schema.json"
+        assert site.statuses(path) == [200, 304]
+        site.pages[path] = spec.edit(OLDER, reworded)
+        assert mcp_gen("update", *where).code == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [
+        (b"<html>not found</html>", "not-json"),
+        (b"", "not-json"),
+        (b"[]", "not-a-schema"),
+        (b'{"type": "object"}', "not-a-schema"),
+        (b'{"$defs": {"A": {"type": "thing"}}}', "not-a-schema"),
+        (b'{"$defs": []}', "not-a-schema"),
+    ],
+)
+@pytest.mark.parametrize("accepting", [False, True])
+def test_a_file_that_is_no_schema_is_one_error_that_names_it(
+    mcp_gen: Run, spec: Spec, tmp_path: Path, content: bytes, code: str, accepting: bool
+) -> None:
+    spec.write(OLDER, content)
+    before = contents(tmp_path)
+    accept = ("--accept", sha256(content).hexdigest()) if accepting else ()
+    ran = mcp_gen("update", *HERE, *accept)
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith(f"error[{code}]: spec/schema/{OLDER}/schema.json")
+    assert ran.err.count("error[") == 1
+    assert contents(tmp_path) == before
+
+
+def test_a_schema_of_something_else_is_shown_with_what_is_wrong(mcp_gen: Run, spec: Spec) -> None:
+    spec.write(OLDER, b'{"$defs": {"A": {"type": "object"}}}')
+    ran = mcp_gen("update", *HERE)
+    assert ran.code == 1
+    assert "what that means could not be worked out" in ran.out
+    assert "it cannot be generated from as it is:\n" in ran.out
+    assert "the schema defines no ClientRequest" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("--source", "nowhere"), "not-a-source"),
+        (("--source", ""), "not-a-source"),
+        (("../x", "--source", "spec"), "unsafe-name"),
+        (("--source", "http://127.0.0.1:9/x"), "unreadable-source"),
+        (("--source", "spec", "--ref", "main"), "conflicting-options"),
+        (("--source", "spec", "--schema-folder", "nowhere"), "bad-pins"),
+        (("--source", "spec", "--package", "nowhere"), "no-lock"),
+        (("--source", "spec", "--cache", "file"), "bad-cache"),
+        (("--source", "spec", "--accept", "123"), "bad-digest"),
+        (("--source", "spec", "--accept", "0" * 12), "unknown-candidate"),
+        (("--source", "spec", "--note", "A note."), "conflicting-options"),
+        (("draft", "--source", "spec"), "unknown-revision"),
+        (("draft", "--source", "spec", "--ignore", "draft"), "conflicting-options"),
+    ],
+)
+def test_wrong_use_is_one_error_and_nothing_is_written(
+    mcp_gen: Run, spec: Spec, tmp_path: Path, arguments: tuple[str, ...], code: str
+) -> None:
+    Path("file").write_text("")
+    before = contents(tmp_path)
+    folder = () if "--schema-folder" in arguments else ("--schema-folder", str(spec.schema))
+    ran = mcp_gen("update", *arguments, *folder)
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith(f"error[{code}]: ")
+    assert ran.err.count("error[") == 1
+    assert contents(tmp_path) == before
+
+
+def test_a_failure_has_the_form_that_was_asked_for(mcp_gen: Run, spec: Spec) -> None:
+    wrong = ("update", "--source", "nowhere", "--format")
+    ran = mcp_gen(*wrong, "json")
+    assert (ran.code, ran.err) == (2, "")
+    form = json.loads((schema_folder() / "formats" / "update.schema.json").read_text())
+    validator: Any = Draft202012Validator(form)
+    assert [*validator.iter_errors(json.loads(ran.out))] == []
+    assert json.loads(ran.out)["problems"][0]["code"] == "not-a-source"
+    ran = mcp_gen(*wrong, "github")
+    assert (ran.code, ran.err) == (2, "")
+    assert ran.out.startswith("::error file=nowhere,title=not-a-source::")
+    ran = mcp_gen(*wrong, "markdown")
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith("error[not-a-source]")
+
+
+def test_the_repository_of_the_pins_is_looked_at_by_default(
+    mcp_gen: Run, spec: Spec, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from mcp_protogen.update import github_source
+
+    spec.edit(OLDER, reworded)
+    repository = "/modelcontextprotocol/modelcontextprotocol"
+    with serving(pages_of(spec, f"{repository}/HEAD")) as site:
+        monkeypatch.setattr(github_source, "RAW", site.url)
+        monkeypatch.setattr(github_source, "API", site.url)
+        ran = mcp_gen("update", "--schema-folder", "schema-folder")
+    assert ran.code == 1
+    assert f"at https://github.com{repository}: {OLDER}\n" in ran.out
+    monkeypatch.setattr(github_source, "RAW", "http://127.0.0.1:9")
+    ran = mcp_gen("update", "--schema-folder", "schema-folder")
+    assert ran.code == 2
+    assert "hint: without a way there, name a clone" in ran.err
+    ran = mcp_gen("update", "--source", "http://127.0.0.1:9", *HERE[2:])
+    assert "hint:" not in ran.err
+
+
+def test_pins_of_several_repositories_ask_for_a_source(mcp_gen: Run, spec: Spec) -> None:
+    pins = json.loads((spec.schema / "pins.json").read_text())
+    pins["revisions"][OLDER]["repository"] = "https://github.com/some/spec"
+    (spec.schema / "pins.json").write_text(json.dumps(pins))
+    ran = mcp_gen("update", "--schema-folder", "schema-folder")
+    assert ran.code == 2
+    assert ran.err.startswith("error[ambiguous-source]")
+    assert mcp_gen("update", *HERE).code == 0
+
+
+class Checkout:
+    """An mcp-gen of its own, whose pins may be moved."""
+
+    def __init__(self, spec: Spec, folder: Path) -> None:
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(CODE, folder / "codegen" / "mcp_protogen", ignore=ignored)
+        shutil.copytree(templates_folder(), folder / "templates")
+        shutil.copytree(spec.schema, folder / "schema")
+        self.folder = folder
+
+    def run(self, *arguments: str, cwd: Path) -> Ran:
+        done = subprocess.run(
+            [sys.executable, "-m", "mcp_protogen", *arguments],
+            cwd=cwd,
+            env={**os.environ, "PYTHONPATH": str(self.folder / "codegen")},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        return Ran(done.returncode, done.stdout, done.stderr)
+
+
+def test_a_package_is_out_of_date_once_its_pin_has_moved(spec: Spec, tmp_path: Path) -> None:
+    checkout = Checkout(spec, tmp_path / "checkout")
+    project = tmp_path / "project"
+    project.mkdir()
+    made = checkout.run("--revision", OLDER, "--out", "pkg", cwd=project)
+    assert made.code == 0, made.err
+    assert checkout.run("--check", "--out", "pkg", cwd=project).code == 0
+
+    def with_owners_allowed(document: dict[str, dict[str, dict[str, dict[str, object]]]]) -> None:
+        document["$defs"]["Tool"]["properties"]["owner"] = {"type": "string"}
+
+    spec.edit(OLDER, with_owners_allowed)
+    shown = checkout.run("update", "--source", str(spec.folder), cwd=project)
+    assert shown.code == 1
+    assert "pkg: made from what is pinned; its code may change" in shown.out
+    accept = ("--accept", spec.digest(OLDER))
+    assert checkout.run("update", "--source", str(spec.folder), *accept, cwd=project).code == 0
+    ran = checkout.run("--check", "--out", "pkg", cwd=project)
+    assert ran.code == 1
+    assert ran.out.startswith(f"schema-moved: {OLDER}: its published schema is another one (")
+    assert checkout.run("--out", "pkg", cwd=project).code == 0
+    assert "owner: str" in (project / "pkg" / "v2025_11_25" / "models.py").read_text()
+    assert checkout.run("--check", "--out", "pkg", cwd=project).code == 0
+
+
+def test_a_look_that_finds_nothing_loads_no_library_that_generates(spec: Spec) -> None:
+    program = (
+        "import sys; from mcp_protogen.cli import main\n"
+        "try: main()\n"
+        "except SystemExit as end: assert end.code == 0\n"
+        "heavy = {'black', 'datamodel_code_generator', 'jinja2', 'jsonschema'}\n"
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, "update", *HERE],
+        cwd=spec.folder.parent,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.splitlines()[-1] == "[]"

@@ -1,0 +1,194 @@
+"""What follows from a move: for patches, for facts and rules, and for generated packages."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp_protogen.output.lock import LOCK_NAME
+from mcp_protogen.problems import ProblemError
+from mcp_protogen.store.ledger import Fit, mended
+from mcp_protogen.store.patches import ledger_of
+from mcp_protogen.store.pins import load_pins
+from mcp_protogen.store.snapshot import snapshot_of
+from mcp_protogen.update.candidates import Candidate, Wanted, look
+from mcp_protogen.update.dependents import Basis, dependents, packages_below, packages_in
+from mcp_protogen.update.findings import Finding
+from mcp_protogen.update.opening import open_source
+from mcp_protogen.update.undecided import Judgements, Undecided, undecided
+from specifications import NEWEST, OLDER, Spec, reworded, with_an_owner, with_things
+
+GOLDEN = Path(__file__).resolve().parents[2] / "generated" / "mcp_revisions"
+NEXT = "2031-01-01"
+PLACE = "schema/x/patches.json"
+Json = dict[str, Any]
+
+
+def candidate(spec: Spec, name: str) -> Candidate:
+    pins = load_pins(spec.schema)
+    source = open_source(str(spec.folder), None, None)
+    (found,) = look(source, pins, Wanted((name,))).candidates
+    return found
+
+
+def open_about(spec: Spec, name: str) -> Undecided:
+    document = json.loads(spec.path(name).read_bytes())
+    known = Judgements(load_pins(spec.schema), spec.schema)
+    return undecided(name, snapshot_of(document), known)
+
+
+def schema(spec: Spec, name: str) -> Json:
+    document: Json = json.loads(spec.path(name).read_bytes())
+    return document
+
+
+@pytest.mark.parametrize("revision", load_pins())
+def test_every_patch_still_fits_where_nothing_has_moved(spec: Spec, revision: str) -> None:
+    ledger = ledger_of(spec.schema, revision)
+    result = mended(schema(spec, revision), ledger, PLACE)
+    assert ledger
+    assert [one.fit for one in result.fits] == [Fit.FITS] * len(ledger)
+    assert result.entries == ledger
+
+
+@pytest.mark.parametrize("revision", load_pins())
+def test_every_patch_is_done_in_a_schema_that_says_so_already(spec: Spec, revision: str) -> None:
+    ledger = ledger_of(spec.schema, revision)
+    already = mended(schema(spec, revision), ledger, PLACE).schema
+    fits = mended(already, ledger, PLACE).fits
+    assert [one.fit for one in fits] == [Fit.DONE] * len(ledger)
+    assert fits[0].place == f"{PLACE}#/patches/0"
+
+
+def test_an_entry_about_something_else_is_stale_and_the_others_are_tried(spec: Spec) -> None:
+    ledger: list[Json] = [
+        {"pointer": "/$defs/Tool/type", "was": "string", "now": "array", "reason": "One."},
+        {"pointer": "/$defs/Nothing/type", "was": "object", "now": "array", "reason": "Two."},
+        {"pointer": "/$defs/Tool/extra", "now": True, "reason": "Three."},
+        {"pointer": "/$defs/Tool/gone", "was": 1, "reason": "Four."},
+        {"pointer": "/$defs/Tool/extra", "was": True, "reason": "Five."},
+    ]
+    before = schema(spec, OLDER)
+    result = mended(before, ledger, PLACE)
+    assert [one.fit for one in result.fits] == [
+        Fit.STALE,
+        Fit.STALE,
+        Fit.FITS,
+        Fit.DONE,
+        Fit.FITS,
+    ]
+    assert result.schema == before == schema(spec, OLDER)
+
+
+def test_nothing_is_open_about_what_has_not_moved(spec: Spec) -> None:
+    assert open_about(spec, OLDER) == Undecided()
+
+
+def test_facts_that_a_new_revision_lacks_are_named(spec: Spec) -> None:
+    spec.edit(NEWEST, with_things, to=NEXT)
+    found = open_about(spec, NEXT)
+    assert found.wrong == ()
+    said = [problem.message for problem in found.open if problem.code == "derived-facts"]
+    assert said[0] == f"{NEXT} has no facts: gates and codes are those of {NEWEST}"
+    assert "things/list has no facts" in said
+
+
+def test_rules_that_a_new_revision_lacks_are_named(spec: Spec) -> None:
+    spec.edit(NEWEST, with_an_owner, to=NEXT)
+    said = {problem.message for problem in open_about(spec, NEXT).open}
+    assert f"from {NEWEST} to {NEXT}, Tool.owner: is required in {NEXT}" in said
+
+
+def test_rules_to_the_revision_before_and_to_the_one_after_are_both_looked_at(spec: Spec) -> None:
+    spec.edit(OLDER, with_an_owner)
+    said = {problem.message for problem in open_about(spec, OLDER).open}
+    assert f"from 2025-06-18 to {OLDER}, Tool.owner: is required in {OLDER}" in said
+    assert f"from {NEWEST} to {OLDER}, Tool.owner: is required in {OLDER}" in said
+
+
+def test_facts_that_a_moved_revision_contradicts_stop_generation(spec: Spec) -> None:
+    def without_ping(document: Json) -> None:
+        arms = document["$defs"]["ClientRequest"]["anyOf"]
+        arms.remove({"$ref": "#/$defs/PingRequest"})
+
+    spec.edit(OLDER, without_ping)
+    found = open_about(spec, OLDER)
+    assert found.open == ()
+    assert {problem.code for problem in found.wrong} == {"facts-disagree"}
+
+
+def test_a_folder_of_pins_alone_uses_the_facts_of_ours(spec: Spec) -> None:
+    for file in spec.schema.rglob("*.json"):
+        if file.name not in ("pins.json", "schema.json"):
+            file.unlink()
+    assert open_about(spec, OLDER) == Undecided()
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    """The folder of a package that is there by its lock alone."""
+    folder = tmp_path / "project" / "src" / "pkg"
+    folder.mkdir(parents=True)
+    shutil.copy(GOLDEN / LOCK_NAME, folder)
+    return folder
+
+
+def locked(package: Path, **members: str) -> None:
+    """Write other inputs of the older revision into a lock."""
+    lock = json.loads((package / LOCK_NAME).read_text())
+    lock["revisions"][OLDER] |= members
+    (package / LOCK_NAME).write_text(json.dumps(lock))
+
+
+def finding(spec: Spec, name: str, pointers: tuple[str, ...] = ("/$defs",)) -> Finding:
+    return Finding(candidate(spec, name), name, pointers, None, (), Undecided())
+
+
+def test_what_a_package_is_made_from_is_told(spec: Spec, package: Path) -> None:
+    spec.edit(OLDER, reworded)
+    pins = load_pins(spec.schema)
+    pin = pins[OLDER]
+    cases: list[tuple[dict[str, str], Basis, bool]] = [
+        ({"published": pin.published.sha256}, Basis.PIN, True),
+        ({"published": pin.history[0].sha256}, Basis.EARLIER, True),
+        ({"published": spec.digest(OLDER)}, Basis.FOUND, False),
+        ({"published": "0" * 64, "source": "mine.json"}, Basis.OWN_FILE, False),
+        ({"published": spec.digest(OLDER), "source": "mine.json"}, Basis.FOUND, False),
+    ]
+    for members, basis, changes in cases:
+        locked(package, **members)
+        (one,) = dependents(finding(spec, OLDER), packages_in([package]), pins)
+        assert (one.folder, one.basis, one.would_change) == (str(package), basis, changes)
+
+
+def test_a_package_without_the_revision_is_not_concerned(spec: Spec, package: Path) -> None:
+    spec.edit(NEWEST, with_things, to=NEXT)
+    pins = load_pins(spec.schema)
+    assert dependents(finding(spec, NEXT), packages_in([package]), pins) == ()
+
+
+def test_packages_are_found_below_a_folder_but_not_in_those_of_others(
+    package: Path, tmp_path: Path
+) -> None:
+    project = tmp_path / "project"
+    for other in (".venv/pkg", "node_modules/pkg", "build/pkg", "env/lib/site-packages/pkg"):
+        shutil.copytree(package, project / other)
+    shutil.copytree(package, project / "env2" / "pkg")
+    (project / "env2" / "pyvenv.cfg").touch()
+    assert [folder for folder, _ in packages_below(project).locks] == [str(package)]
+    assert [folder for folder, _ in packages_below(package).locks] == [str(package)]
+
+
+def test_a_lock_that_cannot_be_read_is_a_warning_unless_it_was_named(package: Path) -> None:
+    (package / LOCK_NAME).write_text("<<<<<<< HEAD")
+    found = packages_below(package.parent)
+    assert found.locks == ()
+    assert [str(notice).partition(":")[0] for notice in found.notices] == ["warning[bad-lock]"]
+    with pytest.raises(ProblemError, match="bad-lock"):
+        packages_in([package])
+
+
+def test_a_folder_that_is_named_and_is_no_package_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ProblemError, match="no-lock"):
+        packages_in([tmp_path, tmp_path / "nowhere"])

@@ -1,0 +1,239 @@
+"""How an outcome looks in each form."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+from markdown_it import MarkdownIt
+from mcp_protogen.compare.change import Category, Change, Comparison, Reader, Severity
+from mcp_protogen.problems import Level, Problem
+from mcp_protogen.resources import schema_folder
+from mcp_protogen.store.ledger import Fit, PatchFit
+from mcp_protogen.store.pins import load_pins
+from mcp_protogen.update.candidates import Wanted, look
+from mcp_protogen.update.dependents import Basis, Dependent
+from mcp_protogen.update.findings import Finding
+from mcp_protogen.update.opening import open_source
+from mcp_protogen.update.pages import UpdateFormat, render
+from mcp_protogen.update.pages.as_json import render_failure
+from mcp_protogen.update.undecided import Undecided
+from mcp_protogen.update.updating import Asked, News, Outcome
+from specifications import NEWEST, OLDER, Spec, reworded, with_things
+
+NEXT = "2031-01-01"
+HOSTILE = "a\x1b[2J`|<b>\n::error::x\u202e*@you #1 [l](http://e.com)"
+PEOPLE = (UpdateFormat.TEXT, UpdateFormat.MARKDOWN, UpdateFormat.GITHUB)
+
+
+def outcome(spec: Spec, **asked: Any) -> Outcome:
+    """A look at what there is, with nothing known yet about any of it."""
+    source = open_source(str(spec.folder), None, None)
+    pins = load_pins(spec.schema)
+    found = look(source, pins, Wanted())
+    news = tuple(
+        News(
+            Finding(one, one.revision if one.pin else NEWEST, ("/$defs",), None, (), Undecided()),
+            (),
+        )
+        for one in found.candidates
+        if one.standing.is_news
+    )
+    return Outcome(Asked(source=source.name, **asked), source, found.candidates, news)
+
+
+def about(spec: Spec, **known: Any) -> Outcome:
+    """The only news of a look, with more that is known of it."""
+    seen = outcome(spec)
+    (news,) = seen.news
+    packages = known.pop("packages", ())
+    return replace(seen, news=(News(replace(news.finding, **known), packages),))
+
+
+def moved(spec: Spec, **known: Any) -> Outcome:
+    spec.edit(OLDER, reworded)
+    return about(spec, **known)
+
+
+def hostile(spec: Spec) -> Outcome:
+    """Text from elsewhere wherever there is any."""
+    severity = dict.fromkeys(Reader, Severity.BREAKING)
+    change = Change("code", Category.TYPE, HOSTILE, HOSTILE, severity, "", HOSTILE, HOSTILE, "Why.")
+    problem = Problem("bad-rule", HOSTILE, HOSTILE, HOSTILE, HOSTILE)
+    seen = moved(
+        spec,
+        pointers=(HOSTILE,),
+        comparison=Comparison("before", "after", (change,)),
+        patches=(PatchFit(HOSTILE, HOSTILE, Fit.STALE, HOSTILE),),
+        undecided=Undecided((problem,), (problem,)),
+        packages=(Dependent(HOSTILE, OLDER, Basis.OWN_FILE, HOSTILE),),
+    )
+    return replace(seen, notices=(replace(problem, level=Level.WARNING),))
+
+
+def form_errors(text: str) -> list[str]:
+    """What is wrong with a document under both published forms."""
+    formats = schema_folder() / "formats"
+    document = json.loads(text)
+    own: Any = Draft202012Validator(json.loads((formats / "update.schema.json").read_text()))
+    inner: Any = Draft202012Validator(json.loads((formats / "comparison.schema.json").read_text()))
+    findings = [one["finding"] for one in document["revisions"] if one["finding"]]
+    comparisons = [one["comparison"] for one in findings if one["comparison"]]
+    found = [*own.iter_errors(document)]
+    found += [error for one in comparisons for error in inner.iter_errors(one)]
+    return [f"{error.json_path}: {error.message}" for error in found]
+
+
+def test_json_is_of_the_published_form_whatever_was_found(spec: Spec) -> None:
+    unmoved = outcome(spec)
+    spec.edit(NEWEST, with_things, to=NEXT)
+    spec.write("draft", spec.path(NEWEST).read_bytes())
+    new = outcome(spec)
+    accepted = replace(new, accepted=load_pins(spec.schema)[OLDER])
+    spec.path(NEXT).unlink()
+    for one in (unmoved, new, accepted, hostile(spec)):
+        assert form_errors(render(UpdateFormat.JSON, one)) == []
+    assert form_errors(render_failure([Problem("not-json", HOSTILE)])) == []
+
+
+def test_json_says_what_was_found_in_full(spec: Spec) -> None:
+    document = json.loads(render(UpdateFormat.JSON, hostile(spec)))
+    assert document["status"] == "differs"
+    assert document["source"] == {"name": str(spec.folder), "kind": "folder", "commit": None}
+    rows = {row["revision"]: row for row in document["revisions"]}
+    assert rows[NEWEST]["finding"] is None
+    assert rows[OLDER]["standing"] == "moved"
+    assert rows[OLDER]["sha256"] == spec.digest(OLDER)
+    assert rows[OLDER]["pinned"]["date"] == "2030-01-02"
+    finding = rows[OLDER]["finding"]
+    assert finding["patches"][0] == {
+        "place": HOSTILE,
+        "pointer": HOSTILE,
+        "fit": "stale",
+        "reason": HOSTILE,
+    }
+    assert finding["undecided"][0]["message"] == HOSTILE
+    assert finding["comparison"]["changes"][0]["item"] == HOSTILE
+
+
+@pytest.mark.parametrize("form", PEOPLE)
+def test_text_from_elsewhere_stays_text(spec: Spec, form: UpdateFormat) -> None:
+    page = render(form, hostile(spec))
+    assert "\x1b" not in page
+    assert "\u202e" not in page
+    assert not [line for line in page.splitlines() if line.startswith("::error::x")]
+
+
+def test_text_from_elsewhere_is_no_markup(spec: Spec) -> None:
+    page = MarkdownIt("gfm-like", {"linkify": False}).render(
+        render(UpdateFormat.MARKDOWN, hostile(spec))
+    )
+    assert page.count("&lt;b&gt;") > 10
+    assert "<b>" not in page
+    assert "href" not in page
+
+
+@pytest.mark.parametrize("form", UpdateFormat)
+def test_a_look_that_finds_nothing_says_so(spec: Spec, form: UpdateFormat) -> None:
+    page = render(form, outcome(spec))
+    assert page.endswith("\n")
+    if form is not UpdateFormat.JSON:
+        (line,) = page.splitlines()
+        assert "nothing has moved" in line
+
+
+@pytest.mark.parametrize("form", PEOPLE)
+def test_long_lists_are_cut_for_people_and_not_for_programs(spec: Spec, form: UpdateFormat) -> None:
+    problems = tuple(Problem("bad-rule", f"number {number} of them") for number in range(25))
+    seen = moved(spec, undecided=Undecided(problems))
+    if form is not UpdateFormat.GITHUB:  # whose pages cut by themselves
+        page = render(form, seen)
+        assert "number 19 of them" in page
+        assert "number 20 of them" not in page
+        assert "and 5 more" in page
+    assert "number 24 of them" in render(UpdateFormat.JSON, seen)
+
+
+@pytest.mark.parametrize("form", PEOPLE)
+def test_each_page_tells_how_to_accept(spec: Spec, form: UpdateFormat) -> None:
+    seen = moved(spec)
+    asked = replace(seen.asked, source="a folder", ref="main", folder=Path("my pins"))
+    page = render(form, replace(seen, asked=asked))
+    digest = spec.digest(OLDER)[:12]
+    source = str(spec.folder)
+    expected = f"--source {source} --ref main --schema-folder 'my pins' --accept {digest}"
+    assert f"mcp-gen update {OLDER} {expected}" in page
+
+
+def test_the_default_source_is_not_repeated(spec: Spec) -> None:
+    seen = moved(spec)
+    page = render(UpdateFormat.TEXT, replace(seen, asked=Asked()))
+    assert f"mcp-gen update {OLDER} --accept" in page
+
+
+def test_patches_are_told_with_what_to_do(spec: Spec) -> None:
+    fits = tuple(PatchFit(f"p#/{fit}", f"/{fit}", fit, "Why.") for fit in Fit)
+    page = render(UpdateFormat.TEXT, moved(spec, patches=fits))
+    assert "patches: 1 still needed, 1 fixed upstream, 1 to write anew\n" in page
+    assert "p#/done, /done: upstream fixed this: drop the entry\n" in page
+    assert "p#/stale, /stale: something else is there now" in page
+    assert "p#/fits" not in page
+
+
+def test_patches_of_the_revision_before_are_told_of_a_new_one(spec: Spec) -> None:
+    spec.edit(NEWEST, with_things, to=NEXT)
+    fits = tuple(PatchFit(f"p#/{fit}", f"/{fit}", fit, "Why.") for fit in Fit)
+    page = render(UpdateFormat.TEXT, about(spec, patches=fits))
+    assert "patches: 1 needed here as well, 1 not needed here, 1 to look at\n" in page
+    assert "p#/fits, /fits: the same mistake is there: copy the entry\n" in page
+    assert "p#/done" not in page
+
+
+@pytest.mark.parametrize(
+    ("basis", "pointers", "said"),
+    [
+        (Basis.PIN, ("/x",), "made from what is pinned; its code may change"),
+        (Basis.PIN, (), "made from what is pinned; its lock changes"),
+        (Basis.EARLIER, (), "made from an earlier publication, and out of date already"),
+        (Basis.FOUND, (), "made from the very file that was found; it stays"),
+        (Basis.OWN_FILE, (), "made from a file of its own, mine.json; it stays"),
+    ],
+)
+def test_packages_are_told_with_what_becomes_of_them(
+    spec: Spec, basis: Basis, pointers: tuple[str, ...], said: str
+) -> None:
+    source = "mine.json" if basis is Basis.OWN_FILE else "pinned"
+    packages = (Dependent("src/pkg", OLDER, basis, source),)
+    page = render(UpdateFormat.TEXT, moved(spec, pointers=pointers, packages=packages))
+    assert f"    src/pkg: {said}" in page
+
+
+def test_only_prose_is_said_as_such(spec: Spec) -> None:
+    for form in PEOPLE:
+        assert "only in prose" in render(form, moved(spec, pointers=()))
+
+
+def test_a_structure_that_changes_nothing_is_said_as_such(spec: Spec) -> None:
+    seen = moved(spec, comparison=Comparison("a", "b", ()))
+    page = render(UpdateFormat.TEXT, seen)
+    assert "differs in 1 place, none of which changes what may be sent: /$defs\n" in page
+
+
+def test_a_terminal_gets_colours_and_nothing_else_does(spec: Spec) -> None:
+    seen = moved(spec)
+    assert "\x1b[1m" in render(UpdateFormat.TEXT, seen, colour=True)
+    assert "\x1b" not in render(UpdateFormat.TEXT, seen)
+
+
+def test_what_was_accepted_is_told_with_what_is_left_to_do(spec: Spec) -> None:
+    problem = Problem("derived-facts", "ping has no facts")
+    seen = moved(spec, undecided=Undecided((problem,)))
+    accepted = replace(seen, accepted=load_pins(spec.schema)[OLDER])
+    for form in PEOPLE:
+        page = render(form, accepted)
+        assert f"{OLDER} is pinned to {spec.digest(OLDER)[:12]}" in page
+        assert "ping has no facts" in page
+        assert "to accept" not in page.lower()
+    assert json.loads(render(UpdateFormat.JSON, accepted))["status"] == "fine"

@@ -1,0 +1,246 @@
+"""The ready-made workflows and hooks do what they say, as far as that can be tried here."""
+
+import fcntl
+import importlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp_protogen import __version__
+from mcp_protogen.resources import schema_folder
+from specifications import OLDER, Spec, committed, git
+
+yaml: Any = importlib.import_module("yaml")  # comes without types
+
+ROOT = Path(__file__).resolve().parents[2]
+WORKFLOWS = ROOT / "docs" / "workflows"
+BUILD = ROOT / "build" / "pre-commit"
+PROJECT = '[tool.mcp-gen]\nrevision = ["2025-11-25"]\nout = "pkg"\n'
+# Plays the program of GitHub: notes how it was called, and says which issue is open.
+GH = """#!/bin/sh
+printf '%s ' "$@" >> calls.txt
+echo >> calls.txt
+case "$1 $2" in "issue list") cat open.txt ;; esac
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Runner:
+    """Runs the steps of a job as GitHub Actions does, in a folder that is the checkout."""
+
+    folder: Path
+    environment: Mapping[str, str]
+
+    def run(self, step: Mapping[str, Any], **more: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
+            cwd=self.folder,
+            env={**self.environment, **more},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    def text(self, name: str) -> str:
+        return (self.folder / name).read_text()
+
+
+@pytest.fixture
+def runner(tmp_path: Path) -> Runner:
+    folder = tmp_path / "checkout"
+    (tmp_path / "bin").mkdir()
+    folder.mkdir()
+    (tmp_path / "bin" / "gh").write_text(GH)
+    (tmp_path / "bin" / "gh").chmod(0o755)
+    (folder / "pyproject.toml").write_text(PROJECT)
+    (folder / "open.txt").write_text("")
+    path = os.pathsep.join(
+        (str(tmp_path / "bin"), str(Path(sys.executable).parent), os.environ["PATH"])
+    )
+    files = {"GITHUB_OUTPUT": "output.txt", "GITHUB_STEP_SUMMARY": "summary.md"}
+    return Runner(folder, {**os.environ, **files, "PATH": path, "LABEL": "mcp-schemas"})
+
+
+def steps(workflow: str, job: str) -> dict[str, dict[str, Any]]:
+    """The steps of a job that have a name, by it."""
+    document = yaml.safe_load((WORKFLOWS / workflow).read_text())
+    return {step["name"]: step for step in document["jobs"][job]["steps"] if "name" in step}
+
+
+@pytest.mark.parametrize("path", sorted(WORKFLOWS.iterdir()), ids=lambda path: path.name)
+def test_each_is_yaml_of_the_form_its_reader_expects(path: Path) -> None:
+    document = yaml.safe_load(path.read_text())
+    if path.name == "pre-commit-config.yaml":
+        assert document["repos"][0]["hooks"][0]["entry"] == "mcp-gen --check"
+        return
+    assert document[True].keys() <= {"schedule", "workflow_dispatch", "push", "pull_request"}
+    assert document["permissions"]["contents"] == "read"  # YAML 1.1 reads the key on as true
+    for job in document["jobs"].values():
+        for step in job["steps"]:
+            assert ("uses" in step) != ("run" in step)
+
+
+def test_news_become_a_summary_and_a_new_issue(runner: Runner, spec: Spec, tmp_path: Path) -> None:
+    job = steps("mcp-schemas.yml", "look")
+    committed(spec.folder)  # snapshots, which differ in their prose from what the pins are of
+    done = runner.run(job["Look"], SOURCE=str(spec.folder))
+    assert done.returncode == 0, done.stderr
+    assert runner.text("output.txt") == "status=1\n"
+    assert f"# {OLDER} has moved" in runner.text("summary.md")
+    done = runner.run(job["Keep an issue"], STATUS="1")
+    assert done.returncode == 0, done.stderr
+    assert f"# {OLDER} has moved" in runner.text("body.md")
+    listed, label, create = runner.text("calls.txt").splitlines()
+    assert (listed.split()[:2], label.split()[:2]) == (["issue", "list"], ["label", "create"])
+    assert create.split()[:4] == ["issue", "create", "--label", "mcp-schemas"]
+    assert create.split()[-2:] == ["--body-file", "body.md"]
+
+
+def test_an_open_issue_is_kept_up_to_date(runner: Runner) -> None:
+    news = "a" + "é" * 70_000
+    (runner.folder / "news.md").write_text(news)
+    (runner.folder / "open.txt").write_text("17\n")
+    done = runner.run(steps("mcp-schemas.yml", "look")["Keep an issue"], STATUS="1")
+    assert done.returncode == 0, done.stderr
+    assert runner.text("calls.txt").splitlines()[1:] == ["issue edit 17 --body-file body.md "]
+    cut = "\n\nCut here; the summary of the run has all of it.\n"
+    assert runner.text("body.md") == news[:60_000] + cut
+
+
+def test_without_news_the_issue_is_closed(runner: Runner) -> None:
+    (runner.folder / "open.txt").write_text("17\n")
+    done = runner.run(steps("mcp-schemas.yml", "look")["Keep an issue"], STATUS="0")
+    assert done.returncode == 0, done.stderr
+    (closed,) = runner.text("calls.txt").splitlines()[1:]
+    assert closed.startswith("issue close 17 ")
+    (runner.folder / "open.txt").write_text("")
+    (runner.folder / "calls.txt").unlink()
+    assert runner.run(steps("mcp-schemas.yml", "look")["Keep an issue"], STATUS="0").returncode == 0
+    assert len(runner.text("calls.txt").splitlines()) == 1
+
+
+def test_a_source_that_cannot_be_read_fails_the_job(runner: Runner) -> None:
+    done = runner.run(steps("mcp-schemas.yml", "look")["Look"], SOURCE="nowhere")
+    assert done.returncode == 1
+    assert runner.text("output.txt") == "status=2\n"
+    assert "error[not-a-source]" in done.stderr
+
+
+def test_the_check_annotates_what_is_out_of_date(runner: Runner) -> None:
+    check = steps("mcp-gen-check.yml", "check")["Check"]
+    made = runner.run({"run": "mcp-gen --quiet"})
+    assert made.returncode == 0, made.stderr
+    assert runner.run(check).returncode == 0
+    with (runner.folder / "pkg" / "__init__.py").open("a") as file:
+        file.write("# edited\n")
+    done = runner.run(check)
+    assert done.returncode == 1
+    assert "::error file=pkg/__init__.py,title=edited::" in done.stdout
+
+
+@pytest.fixture(scope="module")
+def pre_commit() -> Path:
+    """The program, in an environment of its own that is made on first use."""
+    BUILD.parent.mkdir(exist_ok=True)
+    program = BUILD / "bin" / "pre-commit"
+    with (BUILD.parent / "pre-commit.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not program.exists():
+            python = BUILD / "bin" / "python"
+            make: list[str | Path] = [sys.executable, "-m", "venv", BUILD]
+            install: list[str | Path] = [
+                python,
+                "-m",
+                "pip",
+                "install",
+                "--quiet",
+                "pre-commit>=4,<5",
+            ]
+            for command in (make, install):
+                done = subprocess.run(command, capture_output=True, text=True, check=False)
+                if done.returncode:
+                    reason = done.stderr.strip().splitlines()[-1:]
+                    pytest.skip(f"NOT TESTED: pre-commit could not be installed: {reason}")
+    return program
+
+
+def hooked(runner: Runner, *command: str | Path) -> subprocess.CompletedProcess[str]:
+    """What pre-commit says about everything that is tracked in the checkout."""
+    return subprocess.run(
+        list(map(str, command)),
+        cwd=runner.folder,
+        env={**runner.environment, "PRE_COMMIT_HOME": str(runner.folder.parent / "pre-commit")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def assert_guards(runner: Runner, *command: str | Path) -> None:
+    """The hook passes for a package that is up to date, and names what was edited or deleted."""
+    assert runner.run({"run": "mcp-gen --quiet"}).returncode == 0
+    committed(runner.folder)
+    done = hooked(runner, *command)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Passed" in done.stdout
+    with (runner.folder / "pkg" / "__init__.py").open("a") as file:
+        file.write("# edited\n")
+    git(runner.folder, "add", "--all")
+    done = hooked(runner, *command)
+    assert done.returncode == 1
+    assert "edited: __init__.py: this generated file was edited by hand" in done.stdout
+    git(runner.folder, "rm", "--quiet", "--force", "pkg/__init__.py")
+    staged = [word for word in command if word != "--all-files"]
+    done = hooked(runner, *staged)
+    assert done.returncode == 1
+    assert "missing: __init__.py" in done.stdout
+
+
+@pytest.mark.xdist_group("pre-commit")
+def test_the_hook_of_the_example_guards_commits(runner: Runner, pre_commit: Path) -> None:
+    shutil.copy(WORKFLOWS / "pre-commit-config.yaml", runner.folder / ".pre-commit-config.yaml")
+    assert_guards(runner, pre_commit, "run", "--all-files")
+
+
+@pytest.fixture
+def offered(tmp_path: Path) -> Path:
+    """A clone of the repository, as far as it can be installed from."""
+    folder = tmp_path / "mcp-gen"
+    for name in ("codegen", "templates"):
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(ROOT / name, folder / name, ignore=ignored)
+    shutil.copytree(schema_folder(), folder / "schema")
+    for name in (".pre-commit-hooks.yaml", "pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, folder)
+    committed(folder)
+    return folder
+
+
+@pytest.mark.xdist_group("pre-commit")
+def test_the_hook_that_the_repository_offers_guards_commits(
+    runner: Runner, pre_commit: Path, offered: Path
+) -> None:
+    commit = git(offered, "rev-parse", "HEAD")
+    assert_guards(
+        runner, pre_commit, "try-repo", offered, "mcp-gen-check", "--ref", commit, "--all-files"
+    )
+
+
+@pytest.mark.xdist_group("pre-commit")
+def test_the_hook_of_the_page_that_installs_a_version_guards_commits(
+    runner: Runner, pre_commit: Path, offered: Path
+) -> None:
+    page = (ROOT / "docs" / "update.md").read_text()
+    (example,) = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
+    released = f"[mcp-protogen=={__version__}]"
+    assert released in example
+    here = example.replace(released, f"[{offered}]")
+    (runner.folder / ".pre-commit-config.yaml").write_text(here)
+    assert_guards(runner, pre_commit, "run", "--all-files")

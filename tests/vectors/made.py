@@ -1,0 +1,48 @@
+"""The vectors of each revision, made once for all tests of a process."""
+
+import json
+from functools import cache
+from pathlib import Path
+
+from mcp_protogen.config import GivenFile, Options
+from mcp_protogen.store import patches, sources
+from mcp_protogen.store.pins import load_pins
+from mcp_protogen.vectors.making import make
+from mcp_protogen.vectors.vector import Vector, VectorSet
+from tracing import Document, Json
+
+REVISIONS: tuple[str, ...] = tuple(load_pins())
+NEWEST = REVISIONS[-1]
+RESPONDERS = Path(__file__).parent
+
+
+@cache
+def vectors(revision: str) -> VectorSet:
+    """All vectors of a revision."""
+    return make(revision)
+
+
+@cache
+def document(revision: str) -> Document:
+    """The schema that decides: the snapshot with its patches."""
+    source = sources.load(revision, Options((revision,)))
+    return Document(patches.apply(source.schema, source.ledger, source.ledger_place))
+
+
+def named(revision: str, id: str) -> Vector:
+    """One vector."""
+    (found,) = [vector for vector in vectors(revision).vectors if vector.id == id]
+    return found
+
+
+def draft(**definitions: Json) -> VectorSet:
+    """The vectors of a draft: the newest schema with further definitions."""
+    schema = dict(document(NEWEST).schema)
+    schema["$defs"] = {**schema["$defs"], **definitions}
+    given = GivenFile("draft.json", json.dumps(schema).encode())
+    return make("draft", Options(("draft",), {"draft": given}))
+
+
+def of_type(found: VectorSet, name: str) -> dict[str, Vector]:
+    """The vectors of one definition, by what follows its name."""
+    return {v.id.removeprefix(f"{name}/"): v for v in found.vectors if v.subject.type == name}

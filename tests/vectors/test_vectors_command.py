@@ -1,0 +1,216 @@
+"""`mcp-gen vectors` as it is typed: what goes where, and what does not go together."""
+
+import json
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from made import NEWEST, RESPONDERS, REVISIONS, document
+from processes import is_running
+from running import Ran
+
+MCP_GEN = Callable[..., Ran]
+ODD = RESPONDERS / "odd_responder.py"
+GOLDEN = shlex.join([sys.executable, str(RESPONDERS / "golden_responder.py")])
+
+
+def test_vectors_go_to_stdout_as_one_document(mcp_gen: MCP_GEN) -> None:
+    ran = mcp_gen("vectors", "--revision", NEWEST, "--type", "Tool", "--only", "valid")
+    assert ran.code == 0
+    document = json.loads(ran.out)
+    assert document["revision"] == NEWEST
+    assert {(v["type"], v["valid"]) for v in document["vectors"]} == {("Tool", True)}
+    assert ran.err == ""
+
+
+def test_vectors_of_several_revisions_go_to_stdout_as_lines(mcp_gen: MCP_GEN) -> None:
+    ran = mcp_gen("vectors", "--revision", "all", "--method", "tools/list", "--format", "jsonl")
+    rows = [json.loads(line) for line in ran.out.splitlines()]
+    assert {row["revision"] for row in rows} == set(REVISIONS)
+    assert {row["method"] for row in rows} == {"tools/list"}
+
+
+def test_the_same_bytes_come_of_every_run() -> None:
+    argv = [sys.executable, "-m", "mcp_protogen", "vectors", "--revision", NEWEST]
+    runs = [
+        subprocess.run(argv, env={"PYTHONHASHSEED": seed}, capture_output=True, check=True).stdout
+        for seed in ("1", "2")
+    ]
+    assert runs[0] == runs[1]
+
+
+def test_vectors_of_a_draft_are_made_from_its_schema(mcp_gen: MCP_GEN) -> None:
+    schema = dict(document(NEWEST).schema)
+    tool = {**schema["$defs"]["Tool"], "required": ["name"]}
+    Path("draft.json").write_text(
+        json.dumps({**schema, "$defs": {**schema["$defs"], "Tool": tool}})
+    )
+    ran = mcp_gen("vectors", "--revision", "draft", "--schema", "draft.json", "--type", "Tool")
+    assert ran.code == 0, ran.err
+    made = json.loads(ran.out)
+    assert made["revision"] == "draft"
+    (minimal,) = [v for v in made["vectors"] if v["id"] == "Tool/valid/minimal"]
+    assert minimal["value"] == {"name": "example"}
+
+
+def test_a_draft_that_is_no_schema_is_one_problem(mcp_gen: MCP_GEN) -> None:
+    Path("draft.json").write_text('{"$defs": {"Tool": {}}}')
+    ran = mcp_gen("vectors", "--revision", "draft", "--schema", "draft.json")
+    assert ran.code == 2
+    assert "no-message-unions" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [
+        (signal.SIGINT, 130),
+        (signal.SIGTERM, -signal.SIGTERM),
+        (signal.SIGHUP, -signal.SIGHUP),
+    ],
+)
+def test_a_program_is_ended_with_an_interrupted_run(
+    tmp_path: Path, number: signal.Signals, code: int
+) -> None:
+    responder = shlex.join([sys.executable, str(ODD), "hang-and-tell", "hello"])
+    argv = [sys.executable, "-m", "mcp_protogen", "vectors", "--run-command", responder]
+    os.mkfifo(tmp_path / "told")
+    running = subprocess.Popen(argv, cwd=tmp_path, stderr=subprocess.DEVNULL)
+    pid = int((tmp_path / "told").read_text())
+    running.send_signal(number)
+    assert running.wait(timeout=60) == code
+    assert not is_running(pid)
+
+
+def test_a_daemon_that_keeps_the_pipes_open_disturbs_nobody() -> None:
+    responder = shlex.join([sys.executable, str(ODD), "leave-daemon", "hello"])
+    argv = [sys.executable, "-m", "mcp_protogen", "vectors", "--type", "Role"]
+    ran = subprocess.run(
+        [*argv, "--run-command", responder], capture_output=True, text=True, check=False
+    )
+    (daemon,) = set(re.findall(r"child (\d+)", ran.stderr))
+    assert is_running(int(daemon))
+    os.kill(int(daemon), signal.SIGKILL)
+    assert ran.stderr.splitlines() == [
+        f"error[nothing-known]: child {daemon}: it knows no type and no method of {NEWEST}",
+        "  hint: is this the revision that it speaks?",
+    ]
+
+
+def test_a_program_that_agrees_ends_with_0(mcp_gen: MCP_GEN) -> None:
+    ran = mcp_gen("vectors", "--run-command", GOLDEN, "--type", "Tool", "--type", "Annotations")
+    assert ran.code == 0, ran.err
+    assert "mcp_revisions: " in ran.out
+    assert f"vectors of {NEWEST}: " in ran.out
+
+
+def test_a_program_that_does_not_ends_with_1(mcp_gen: MCP_GEN) -> None:
+    ran = mcp_gen("vectors", "--run-command", GOLDEN, "--method", "tools/list", "--format", "json")
+    assert ran.code == 1
+    codes = {change["code"] for change in json.loads(ran.out)["changes"]}
+    assert codes == {"loses-undeclared"}
+
+
+def test_a_python_package_is_tried_through_its_own_types(
+    mcp_gen: MCP_GEN, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(RESPONDERS.parents[1] / "generated"))
+    revision = "2025-11-25"
+    target = ("--run", "mcp_revisions.v2025_11_25", "--python", sys.executable)
+    ran = mcp_gen("vectors", *target, "--revision", revision, "--type", "Tool")
+    assert ran.code == 0, ran.out + ran.err
+    assert "mcp_revisions.v2025_11_25: " in ran.out
+    assert "unknown" not in ran.out
+
+
+def test_a_module_that_is_not_there_is_one_problem(mcp_gen: MCP_GEN) -> None:
+    ran = mcp_gen("vectors", "--run", "no_such_module_anywhere")
+    assert (ran.code, ran.out, ran.err.count("error[")) == (2, "", 1)
+    assert "no_such_module_anywhere" in ran.err
+
+
+def test_a_program_that_goes_wrong_ends_with_2(mcp_gen: MCP_GEN) -> None:
+    responder = shlex.join([sys.executable, str(ODD), "exit", "hello"])
+    ran = mcp_gen("vectors", "--run-command", responder)
+    assert ran.code == 2
+    assert ran.out == ""
+    assert "error[responder-ended]" in ran.err
+    assert "ValueError: out of luck" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["--run-command", "no-such-program"], "responder-not-started"),
+        (["--run-command", "true"], "responder-ended"),
+        (["--run", "no_such_module_anywhere"], "target-not-found"),
+        (["--run-command", "true", "--type", "Tol"], "unknown-subject"),
+        (["--run-command", "true", "--revision", "2020-01-01"], "unknown-revision"),
+    ],
+)
+def test_problems_of_a_trial_take_the_form_that_programs_asked_for(
+    mcp_gen: MCP_GEN, arguments: list[str], code: str
+) -> None:
+    ran = mcp_gen("vectors", *arguments, "--format", "json")
+    assert (ran.code, ran.err) == (2, "")
+    document = json.loads(ran.out)
+    assert (document["command"], document["status"]) == ("vectors", "failed")
+    assert [problem["code"] for problem in document["problems"]] == [code]
+    ran = mcp_gen("vectors", *arguments, "--format", "github")
+    assert (ran.code, ran.err) == (2, "")
+    assert ran.out.startswith("::error ")
+    assert f"title={code}::" in ran.out
+    ran = mcp_gen("vectors", *arguments, "--format", "html")
+    assert (ran.code, ran.out) == (2, "")
+    assert f"error[{code}]" in ran.err
+
+
+def test_a_program_that_crashes_over_a_value_is_a_finding(mcp_gen: MCP_GEN) -> None:
+    responder = shlex.join([sys.executable, str(ODD), "exit", "Tool/invalid/null"])
+    ran = mcp_gen("vectors", "--run-command", responder, "--type", "Tool", "--format", "json")
+    assert (ran.code, ran.err) == (1, "")
+    (change,) = json.loads(ran.out)["changes"]
+    assert (change["code"], change["item"], change["worst"]) == ("crashes", "Tool", "breaking")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        ([], "no-revision", "no revision is asked for"),
+        (["--revision", "2020-01-01"], "unknown-revision", "no schema is pinned"),
+        (["--revision", "all"], "conflicting-options", "several revisions"),
+        (["--revision", NEWEST, "--type", "Tol"], "unknown-subject", "did you mean Tool"),
+        (["--revision", NEWEST, "--method", "tools"], "unknown-subject", "has no 'tools'"),
+        (["--revision", NEWEST, "--check"], "conflicting-options", "--check says nothing"),
+        (["--revision", NEWEST, "--force"], "conflicting-options", "--force says nothing"),
+        (["--revision", NEWEST, "--format", "html"], "conflicting-options", "in the form html"),
+        (["--run", "x", "--run-command", "y"], "conflicting-options", "both say who is tried"),
+        (["--run", "x", "--out", "y"], "conflicting-options", "exclude each other"),
+        (
+            ["--run-command", "x", "--python", "y"],
+            "conflicting-options",
+            "--run-command and --python",
+        ),
+        (["--revision", "all", "--run-command", "x"], "conflicting-options", "one revision"),
+        (["--out", "x", "--revision", "all", "--type", "Tool"], "conflicting-options", "--type"),
+        (["--run-command", "x 'y"], "responder-not-started", "no closing quotation"),
+        (["--run-command", " "], "responder-not-started", "it is empty"),
+        (["--run-command", "no-such-program"], "responder-not-started", "cannot be started"),
+        (["--schema", "x.json", "--revision", "draft"], "unreadable-source", "x.json"),
+    ],
+)
+def test_wrong_use_is_one_problem(
+    mcp_gen: MCP_GEN, arguments: list[str], code: str, message: str
+) -> None:
+    ran = mcp_gen("vectors", *arguments)
+    assert ran.code == 2
+    assert ran.out == ""
+    assert ran.err.count("error[") == 1
+    assert f"error[{code}]" in ran.err
+    assert message in ran.err
+    assert not list(Path().iterdir())

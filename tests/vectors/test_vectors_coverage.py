@@ -1,0 +1,252 @@
+"""Vectors show everything that the schema says, and every wrong one is wrong for what it names."""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from made import REVISIONS, document, vectors
+from mcp_protogen import jsonpointer
+from mcp_protogen.canonical import canonical
+from mcp_protogen.config import Options
+from mcp_protogen.derive.revision import derive_revision
+from mcp_protogen.store import sources
+from mcp_protogen.vectors.subjects import topics
+from mcp_protogen.vectors.vector import Subject, Vector
+from tracing import Document, Fact, Json
+
+# The keyword of an arm itself: a value that fits no arm violates it in every arm at once.
+OF_AN_ARM = re.compile(r".*/(anyOf|oneOf)/\d+/[^/]+")
+
+CANNOT_BE_VIOLATED: dict[str, dict[str, str]] = {
+    "2026-07-28": {"/$defs/JSONValue": "every JSON value is one"},
+}
+"""Definitions without wrong values, by revision, with the reason."""
+
+
+def schemas(revision: str) -> dict[Subject, Json]:
+    source = sources.load(revision, Options((revision,)))
+    ir = derive_revision(source).ir
+    made = topics(document(revision).schema, ir, source.facts.renamed)
+    return {topic.subject: topic.schema for topic in made}
+
+
+def claim(vector: Vector) -> Fact:
+    if vector.code == "required":
+        return ("missing", vector.rule, jsonpointer.split(vector.pointer)[-1])
+    return ("violated", vector.rule)
+
+
+def places(vector: Vector) -> set[str]:
+    """Where the fault may be reported: an unknown tag is one of the object that holds it."""
+    parent = vector.pointer.rpartition("/")[0]
+    return {vector.pointer, parent} if vector.code == "union" else {vector.pointer}
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_every_definition_member_arm_constant_and_bound_is_shown(revision: str) -> None:
+    schema = document(revision)
+    shown = {
+        fact
+        for vector in vectors(revision).vectors
+        if vector.valid and vector.subject.type
+        for fact in schema.shown(f"/$defs/{vector.subject.type}", vector.value)
+    }
+    assert len(schema.right) > 500
+    assert schema.right - shown == set()
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_every_keyword_is_violated_by_a_vector_that_names_it(revision: str) -> None:
+    schema = document(revision)
+    violated = {
+        fact
+        for vector in vectors(revision).vectors
+        if not vector.valid and vector.subject.type
+        for fact in violations_named(schema, vector)
+    }
+    impossible = CANNOT_BE_VIOLATED.get(revision, {})
+    missing = {
+        fact
+        for fact in schema.wrong - violated
+        if not any(fact[1].startswith(f"{definition}/") for definition in impossible)
+    }
+    assert len(schema.wrong) > 400
+    assert missing == set()
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_a_value_of_another_definition_is_tried_with_a_fault_inside(revision: str) -> None:
+    schema = document(revision)
+    tried = {
+        (vector.subject.type, vector.rule)
+        for vector in vectors(revision).vectors
+        if not vector.valid and vector.code == "required"
+    }
+    used = {
+        (name, f"{use}/required") for name in schema.schema["$defs"] for use in schema.uses(name)
+    }
+    assert len(used) >= 10
+    assert used - tried == set()
+
+
+def violations_named(schema: Document, vector: Vector) -> Iterator[Fact]:
+    """What a vector names, what says the same beside it, and keywords of the arms of its union."""
+    yield claim(vector)
+    whole = {"$ref": f"#/$defs/{vector.subject.type}"}
+    for fact, place in schema.violations(whole, vector.value):
+        same_keyword = "/allOf/" in fact[1] and place == vector.pointer
+        if same_keyword or (vector.rule and OF_AN_ARM.fullmatch(fact[1])):
+            yield fact
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_an_invalid_vector_violates_the_keyword_it_names_at_the_place_it_names(
+    revision: str,
+) -> None:
+    schema, of = document(revision), schemas(revision)
+    elsewhere = [
+        vector.id
+        for vector in vectors(revision).vectors
+        if not vector.valid and vector.rule and not is_violated_there(schema, of, vector)
+    ]
+    assert elsewhere == []
+
+
+def is_violated_there(schema: Document, of: dict[Subject, Json], vector: Vector) -> bool:
+    found = schema.violations(of[vector.subject], vector.value)
+    return any(fact == claim(vector) and place in places(vector) for fact, place in found)
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_an_invalid_vector_is_a_valid_one_but_for_the_place_it_names(revision: str) -> None:
+    """Mending that one place makes it right: nothing else is wrong with it."""
+    good: defaultdict[Subject, list[Any]] = defaultdict(list)
+    for vector in vectors(revision).vectors:
+        if vector.valid:
+            good[vector.subject].append(vector.value)
+    twins = {subject: Twins(values) for subject, values in good.items()}
+    alone = [
+        vector.id
+        for vector in vectors(revision).vectors
+        if not vector.valid and not twins[vector.subject].has(vector.value, vector.pointer)
+    ]
+    assert alone == []
+
+
+class Twins:
+    """Valid values of a subject, to be found by what they are but for one place."""
+
+    def __init__(self, values: list[Any]) -> None:
+        self._values = values
+        self._known: dict[str, set[bytes]] = {}
+
+    def has(self, value: Any, pointer: str) -> bool:
+        if pointer not in self._known:
+            self._known[pointer] = {canonical(without(good, pointer)) for good in self._values}
+        return canonical(without(value, pointer)) in self._known[pointer]
+
+
+def without(value: Any, pointer: str) -> Any:
+    """A value with nothing at a place; also where nothing was."""
+    if not pointer:
+        return None
+    first, _, rest = pointer[1:].partition("/")
+    token: Any = jsonpointer.split(f"/{first}")[0]
+    if isinstance(value, list):
+        items: list[Any] = value  # pyright: ignore[reportUnknownVariableType]
+        index = int(token) if token.isdigit() else len(items)
+        if index >= len(items):
+            return items
+        inner = [without(items[index], f"/{rest}")] if rest else []
+        return [*items[:index], *inner, *items[index + 1 :]]
+    if not isinstance(value, dict) or token not in value:
+        return value  # pyright: ignore[reportUnknownVariableType]
+    members: Json = value  # pyright: ignore[reportUnknownVariableType]
+    others = {name: item for name, item in members.items() if name != token}
+    return {**others, token: without(members[token], f"/{rest}")} if rest else others
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_jsonschema_agrees_with_every_verdict(revision: str) -> None:
+    schema, of = document(revision).schema, schemas(revision)
+    from jsonschema import Draft202012Validator
+
+    known: dict[Subject, Any] = {}
+    for vector in vectors(revision).vectors:
+        subject = vector.subject
+        if subject not in known:
+            known[subject] = Draft202012Validator({**schema, **of[subject]})
+        assert known[subject].is_valid(vector.value) == vector.valid, vector.id
+
+
+PATCHED = {
+    "metadata of all params": ".*/properties/params/properties/_meta/type|ProgressToken/type",
+    "errors without an id": "JSONRPC(Error|Message|BatchResponse).*",
+    "sub-schemas of tools": "Tool/properties/(input|output)Schema/.*",
+    "fractions in answers": "ElicitResult/properties/content/.*",
+    "what a result that asks has": "(InputRequired|CallTool|GetPrompt|ReadResource)Result.*",
+    "null and fractions in JSON": "JSONValue/.*",
+}
+"""Where the verdict is not that of the published file, as docs/vectors.md lists it."""
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_patches_turn_only_the_verdicts_that_the_page_lists(revision: str) -> None:
+    published = Document(sources.load(revision, Options((revision,))).schema)
+    turned = {
+        vector.rule.removeprefix("/$defs/") or vector.subject.type
+        for vector in vectors(revision).vectors
+        if vector.subject.type
+        and published.accepts(f"/$defs/{vector.subject.type}", vector.value) != vector.valid
+    }
+    assert turned
+    assert [rule for rule in turned if not any(fits(rule))] == []
+
+
+def fits(rule: str) -> Iterator[bool]:
+    return (re.fullmatch(pattern, rule) is not None for pattern in PATCHED.values())
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_every_message_is_there_in_the_direction_in_which_it_travels(revision: str) -> None:
+    ir = derive_revision(sources.load(revision, Options((revision,)))).ir
+    wanted: set[tuple[str, str, str]] = set()
+    for method in ir.methods:
+        for sender in method.senders if method.kind != "embedded" else ():
+            wanted.add((method.method, method.kind, sender))
+            if method.kind == "request":
+                answering = "server" if sender == "client" else "client"
+                wanted.add((method.method, "result", answering))
+    minimal = {
+        (v.subject.method, v.subject.kind, v.subject.sender)
+        for v in vectors(revision).vectors
+        if v.valid and v.code == "minimal" and v.subject.method
+    }
+    assert minimal == wanted
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_messages_have_faults_of_their_envelope(revision: str) -> None:
+    ids = {vector.id for vector in vectors(revision).vectors}
+    for fault in (
+        "jsonrpc/missing",
+        "jsonrpc/const",
+        "id/missing",
+        "id/null",
+        "id/type-boolean",
+        "id/type-number",
+        "method/const",
+        "params/null",
+    ):
+        assert f"tools/list:request:client/invalid/{fault}" in ids
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_ids_are_unique_and_values_of_a_subject_too(revision: str) -> None:
+    found = vectors(revision).vectors
+    ids = Counter(vector.id for vector in found)
+    values = Counter((vector.subject, canonical(vector.value)) for vector in found)
+    assert [id for id, count in ids.items() if count > 1] == []
+    assert [pair for pair, count in values.items() if count > 1] == []

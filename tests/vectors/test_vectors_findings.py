@@ -1,0 +1,305 @@
+"""What a program did with vectors becomes findings that a comparison can show."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from made import named, vectors
+from mcp_protogen.compare.change import Category, Change, Reader, Severity
+from mcp_protogen.compare.pages import PageFormat, render
+from mcp_protogen.problems import ProblemError
+from mcp_protogen.vectors.findings import comparison, findings, item_of
+from mcp_protogen.vectors.outcome import Harm, Loss, Outcome, Result, Verdict
+from mcp_protogen.vectors.round_trip import losses
+
+REVISION = "2025-11-25"
+
+
+def result(id: str, verdict: Verdict, written: Any = ..., error: str = "") -> Result:
+    vector = named(REVISION, id)
+    harm = () if written is ... else tuple(losses(vector.value, written))
+    return Result(vector, verdict, error, harm)
+
+
+def found(*results: Result, grouped: bool = True) -> tuple[Change, ...]:
+    return findings(Outcome(REVISION, "mylib 1.0", results), grouped=grouped)
+
+
+def only(*results: Result) -> Change:
+    (change,) = found(*results)
+    return change
+
+
+# -- Verdicts -------------------------------------------------------------------------------------
+
+
+def test_a_valid_value_that_is_refused() -> None:
+    change = only(result("Tool/valid/title/present", Verdict.REFUSED, error="no title, please"))
+    assert (change.code, change.item) == ("refuses-valid", "Tool.title")
+    assert change.category is Category.BEHAVIOUR
+    assert change.pointer == "/$defs/Tool/properties/title"
+    assert change.before == "accepted"
+    assert change.after == "refused: no title, please (Tool/valid/title/present)"
+    assert change.worst is Severity.BREAKING
+
+
+def test_a_type_whose_smallest_value_is_refused_is_one_finding() -> None:
+    change = only(
+        result("Tool/valid/minimal", Verdict.REFUSED),
+        result("Tool/valid/title/present", Verdict.REFUSED),
+        result("Tool/valid/full", Verdict.REFUSED),
+    )
+    assert (change.code, change.item) == ("refuses-valid", "Tool")
+    assert "3 vectors" in change.after
+
+
+def test_what_is_refused_in_the_same_words_is_one_finding_of_its_type() -> None:
+    change, other = found(
+        result("Tool/valid/icons/items-1", Verdict.REFUSED, error="icons.0: no icons"),
+        result("Tool/valid/icons/items-2", Verdict.REFUSED, error="icons.1: no icons"),
+        result("Tool/valid/title/present", Verdict.REFUSED, error="no title"),
+    )
+    assert (change.item, other.item) == ("Tool.icons", "Tool.title")
+    assert "2 vectors" in change.after
+
+
+@pytest.mark.parametrize(
+    ("id", "item"),
+    [
+        ("Tool/invalid/name/missing", "Tool.name"),
+        ("Annotations/invalid/priority/maximum", "Annotations.priority"),
+        ("CallToolResult/invalid/content/null", "CallToolResult.content"),
+        ("tools/call:request:client/invalid/params/name/missing", "CallToolRequestParams.name"),
+        ("tools/call:request:client/invalid/jsonrpc/missing", "CallToolRequest.jsonrpc"),
+        ("Annotations/invalid/audience/0/enum", "Role"),
+        (
+            "TitledMultiSelectEnumSchema/invalid/items/anyOf/0/const/missing",
+            "TitledMultiSelectEnumSchema.items.anyOf[].const",
+        ),
+        ("ElicitResult/invalid/content/key/no-arm-null", "ElicitResult.content.*"),
+    ],
+)
+def test_an_invalid_value_that_is_accepted_is_named_by_what_the_schema_says(
+    id: str, item: str
+) -> None:
+    change = only(result(id, Verdict.ACCEPTED))
+    assert (change.code, change.item) == ("accepts-invalid", item)
+
+
+def test_one_keyword_that_is_passed_over_everywhere_is_one_finding() -> None:
+    change = only(
+        result("CallToolRequestParams/invalid/name/missing", Verdict.ACCEPTED),
+        result("tools/call:request:client/invalid/params/name/missing", Verdict.ACCEPTED),
+    )
+    assert "2 vectors" in change.after
+
+
+def test_a_reader_that_takes_null_everywhere_is_one_finding_that_names_some_places() -> None:
+    results = [
+        result("Tool/invalid/title/null", Verdict.ACCEPTED),
+        result("Tool/invalid/description/null", Verdict.ACCEPTED),
+        result("Prompt/invalid/title/null", Verdict.ACCEPTED),
+    ]
+    change = only(*results)
+    assert change.message == "accepted, though it is wrong: null in place of a text"
+    assert "3 vectors, also Tool.description, Prompt.title" in change.after
+    assert len(found(*results, grouped=False)) == 3
+
+
+def test_what_is_tolerated_or_unknown_is_no_finding() -> None:
+    assert not found(
+        result("ContentBlock/invalid/type/unknown", Verdict.ACCEPTED),
+        result("Tool/invalid/inputSchema/type/const", Verdict.ACCEPTED),
+        result("Tool/valid/minimal", Verdict.UNKNOWN),
+        result("Tool/invalid/null", Verdict.REFUSED),
+    )
+
+
+def test_tolerance_ends_where_the_member_is_no_object_at_all() -> None:
+    assert found(result("Tool/invalid/inputSchema/null", Verdict.ACCEPTED))
+    assert found(result("Tool/invalid/inputSchema/missing", Verdict.ACCEPTED))
+
+
+def test_a_program_that_ends_over_values_is_found_once_for_each_cause() -> None:
+    one, other, silent = found(
+        result(
+            "Tool/valid/title/present", Verdict.CRASHED, error="ended with exit code 2: at 0x7f"
+        ),
+        result("Tool/invalid/null", Verdict.CRASHED, error="was ended by signal 11"),
+        result("Prompt/invalid/null", Verdict.CRASHED, error="ended with exit code 2: at 0x80"),
+        result("Prompt/invalid/title/null", Verdict.HUNG, error="no answer within 10 seconds"),
+    )
+    assert (one.code, other.code, silent.code) == ("crashes", "crashes", "hangs")
+    assert (one.item, one.before) == ("Tool.title", "accepted")
+    assert one.after.startswith("ended with exit code 2: at 0x7f (Tool/valid/title/present; ")
+    assert "2 vectors, also Prompt" in one.after
+    assert (other.item, other.before) == ("Tool", "refused")
+    assert silent.message == "no answer to this value in time"
+    assert one.worst is other.worst is silent.worst is Severity.BREAKING
+
+
+# -- Round trips ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("id", "written", "code", "item", "before", "after"),
+    [
+        (
+            "Annotations/valid/full",
+            {"audience": ["assistant"], "priority": 0.5},
+            "loses-member",
+            "Annotations.lastModified",
+            '"2025-11-25T10:30:00Z"',
+            "absent",
+        ),
+        (
+            "Annotations/valid/minimal",
+            {"priority": None},
+            "adds-member",
+            "Annotations.priority",
+            "absent",
+            "null",
+        ),
+        (
+            "Annotations/valid/audience/items-1",
+            {"audience": ["ASSISTANT"]},
+            "changes-member",
+            "Annotations.audience[]",
+            '"assistant"',
+            '"ASSISTANT"',
+        ),
+        (
+            "Annotations/valid/undeclared",
+            {},
+            "loses-undeclared",
+            "Annotations.x-undeclared",
+            '{"a": [1, "text"]}',
+            "absent",
+        ),
+        (
+            "Tool/valid/_meta/undeclared-null",
+            {"inputSchema": {"type": "object"}, "name": "example", "_meta": {}},
+            "loses-null",
+            "Tool._meta.x-undeclared",
+            "null",
+            "absent",
+        ),
+    ],
+)
+def test_what_a_round_trip_did(
+    id: str, written: Any, code: str, item: str, before: str, after: str
+) -> None:
+    change = only(result(id, Verdict.ACCEPTED, written))
+    assert (change.code, change.item, change.before) == (code, item, before)
+    assert change.after == f"{after} ({id})"
+
+
+def test_a_null_that_a_member_is_declared_to_take_is_as_lost_as_any_value() -> None:
+    vector = named(REVISION, "Task/valid/ttl/null")
+    written = {name: value for name, value in vector.value.items() if name != "ttl"}
+    change = only(result(vector.id, Verdict.ACCEPTED, written))
+    assert (change.code, change.item) == ("loses-member", "Task.ttl")
+
+
+def test_a_null_beside_what_a_vector_shows_is_a_null_that_is_lost() -> None:
+    vector = named(REVISION, "Task/valid/ttl/null")
+    change = only(Result(vector, Verdict.ACCEPTED, "", (Loss(Harm.LOST, "/other", None, None),)))
+    assert change.code == "loses-null"
+
+
+def test_members_lost_everywhere_are_one_finding_by_name() -> None:
+    written = {"audience": ["assistant"], "priority": 0.5}
+    annotations = named(REVISION, "Annotations/valid/full")
+    block = named(REVISION, "TextContent/valid/full")
+    without = {**block.value, "annotations": written}
+    both = [
+        Result(annotations, Verdict.ACCEPTED, "", tuple(losses(annotations.value, written))),
+        Result(block, Verdict.ACCEPTED, "", tuple(losses(block.value, without))),
+    ]
+    assert "2 vectors, also TextContent.annotations.lastModified" in only(*both).after
+
+
+AS_JSON: list[tuple[Any, Any, list[Loss]]] = [
+    ({"a": 1, "b": [1, 2]}, {"b": [1.0, 2], "a": 1}, []),
+    (1, True, [Loss(Harm.CHANGED, "", 1, True)]),
+    (True, True, []),
+    ("1", 1, [Loss(Harm.CHANGED, "", "1", 1)]),
+    ("a", "b", [Loss(Harm.CHANGED, "", "a", "b")]),
+    ([1], [1, 2], [Loss(Harm.CHANGED, "", [1], [1, 2])]),
+    ({"a/b": None}, {}, [Loss(Harm.LOST, "/a~1b", None, None)]),
+    ({"a": [{"b": 1}]}, {"a": [{}]}, [Loss(Harm.LOST, "/a/0/b", 1, None)]),
+    ({}, {"x": 0}, [Loss(Harm.ADDED, "/x", None, 0)]),
+    (None, {}, [Loss(Harm.CHANGED, "", None, {})]),
+]
+
+
+@pytest.mark.parametrize(("before", "after", "expected"), AS_JSON)
+def test_values_are_compared_as_json(before: Any, after: Any, expected: list[Loss]) -> None:
+    assert list(losses(before, after)) == expected
+
+
+# -- Severities and pages -------------------------------------------------------------------------
+
+
+def severity_of(id: str, verdict: Verdict) -> Mapping[Reader, Severity]:
+    return only(result(id, verdict)).severity
+
+
+def test_a_message_that_is_refused_breaks_the_side_that_receives_it() -> None:
+    id = "tools/call:request:client/valid/params/arguments/present"
+    severity = severity_of(id, Verdict.REFUSED)
+    assert severity[Reader.SERVER] is severity[Reader.SDK] is Severity.BREAKING
+    assert severity[Reader.CLIENT] is Severity.INFO
+
+
+def test_a_type_may_be_received_by_either_side() -> None:
+    severity = severity_of("Tool/valid/title/present", Verdict.REFUSED)
+    assert severity[Reader.SERVER] is severity[Reader.CLIENT] is Severity.BREAKING
+
+
+def test_leniency_worries_who_passes_messages_on_more_than_who_reads_them() -> None:
+    severity = severity_of("Tool/invalid/title/null", Verdict.ACCEPTED)
+    assert severity[Reader.GATEWAY] is Severity.WARNING
+    assert severity[Reader.CLIENT] is Severity.INFO
+
+
+def test_unknown_types_are_counted_in_a_note() -> None:
+    outcome = Outcome(
+        REVISION,
+        "mylib 1.0",
+        (
+            result("Tool/valid/minimal", Verdict.ACCEPTED),
+            result("Prompt/valid/minimal", Verdict.UNKNOWN),
+            result("Prompt/valid/full", Verdict.UNKNOWN),
+            result("ping:request:client/valid/minimal", Verdict.UNKNOWN),
+        ),
+    )
+    made = comparison(outcome)
+    assert (made.before, made.after, made.changes) == (REVISION, "mylib 1.0", ())
+    (note,) = made.notes
+    assert note.message == "2 types and messages are unknown to it: Prompt, ping:request:client"
+
+
+def test_a_program_that_knows_nothing_is_no_success() -> None:
+    outcome = Outcome(REVISION, "mylib 1.0", (result("Tool/valid/minimal", Verdict.UNKNOWN),))
+    with pytest.raises(ProblemError) as caught:
+        comparison(outcome)
+    assert caught.value.problems[0].code == "nothing-known"
+
+
+@pytest.mark.parametrize("form", PageFormat)
+def test_findings_look_like_any_comparison(form: PageFormat) -> None:
+    outcome = Outcome(REVISION, "mylib 1.0", (result("Tool/invalid/null", Verdict.ACCEPTED),))
+    page = render(form, comparison(outcome))
+    assert "accepts-invalid" in page
+    assert "Tool" in page
+    if form is PageFormat.JSON:
+        (change,) = json.loads(page)["changes"]
+        assert change["pointer"] == "/$defs/Tool/type"
+
+
+def test_every_vector_has_an_item_to_be_called_by() -> None:
+    items = {item_of(vector) for vector in vectors(REVISION).vectors}
+    assert "" not in items
+    assert {"Tool.inputSchema", "Annotations.priority", "Role"} <= items

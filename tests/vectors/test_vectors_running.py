@@ -1,0 +1,212 @@
+"""Whatever a program does: a finding or one clear problem, and nothing is left running."""
+
+import os
+import re
+import signal
+import sys
+from dataclasses import replace
+from threading import Thread
+
+import pytest
+from made import NEWEST, RESPONDERS, named, vectors
+from mcp_protogen.problems import ProblemError
+from mcp_protogen.vectors import interruption
+from mcp_protogen.vectors.outcome import Result, Verdict
+from mcp_protogen.vectors.running import run_vectors
+from mcp_protogen.vectors.vector import VectorSet
+from processes import ends, is_running
+
+ID = "Tool/valid/full"
+
+
+def few(count: int = 4) -> VectorSet:
+    all_ = vectors(NEWEST)
+    tools = tuple(v for v in all_.vectors if v.subject.type == "Tool")
+    return replace(all_, vectors=tools[:count])
+
+
+def command(way: str, where: str) -> list[str]:
+    return [sys.executable, str(RESPONDERS / "odd_responder.py"), way, where]
+
+
+def problem(way: str, where: str = ID, *, timeout: float = 20.0) -> tuple[str, str, str]:
+    with pytest.raises(ProblemError) as caught:
+        run_vectors(command(way, where), few(), timeout=timeout)
+    (found,) = caught.value.problems
+    assert "odd_responder.py" in found.place
+    return found.code, found.message, found.hint
+
+
+@pytest.mark.parametrize(
+    ("way", "code", "message"),
+    [
+        ("no-json", "bad-answer", f"{ID} is answered by '{{]', which is no JSON object"),
+        ("no-object", "bad-answer", f"{ID} is answered by '[1]', which is no JSON object"),
+        ("not-utf-8", "bad-answer", f"{ID} is answered by '��', which is no JSON object"),
+        ("print", "bad-answer", f"{ID} is answered by 'loading the model ...', which is no"),
+        ("nan", "bad-answer", f"{ID} is answered by"),
+        ("wrong-id", "bad-answer", f"the answer to {ID} has the id 'Tool/valid/other'"),
+        ("wrong-verdict", "bad-answer", f"the answer to {ID} has the verdict 'maybe'"),
+        ("huge", "bad-answer", f"the answer to {ID} is longer than 16 MiB"),
+    ],
+)
+def test_a_wrong_answer_is_one_problem_that_names_the_vector(
+    way: str, code: str, message: str
+) -> None:
+    found = problem(way)
+    assert found[0] == code
+    assert found[1].startswith(message)
+
+
+# -- Programs that fail over a value --------------------------------------------------------------
+
+
+def tried(way: str, *, timeout: float = 20.0) -> Result:
+    """What is found out about the vector that the program fails over; it answers all others."""
+    results = run_vectors(command(way, ID), few(), timeout=timeout).results
+    assert [result.vector.id for result in results] == [vector.id for vector in few().vectors]
+    (failed,) = [result for result in results if result.verdict is not Verdict.UNKNOWN]
+    assert failed.vector.id == ID
+    return failed
+
+
+@pytest.mark.parametrize(
+    ("way", "how"),
+    [
+        ("exit", "ended with exit code 3: ValueError: out of luck"),
+        ("segfault", "was ended by signal 11"),
+        ("close-output", "closed its output"),
+    ],
+)
+def test_a_program_that_ends_over_a_value_is_asked_about_the_others(way: str, how: str) -> None:
+    failed = tried(way)
+    assert (failed.verdict, failed.error) == (Verdict.CRASHED, how)
+
+
+@pytest.mark.parametrize("way", ["hang", "stop-reading"])
+def test_a_program_that_hangs_over_a_value_is_asked_about_the_others(way: str) -> None:
+    failed = tried(way, timeout=2.0)
+    assert (failed.verdict, failed.error) == (Verdict.HUNG, "no answer within 2 seconds")
+
+
+def test_a_program_that_fails_over_everything_is_given_up() -> None:
+    with pytest.raises(ProblemError) as caught:
+        run_vectors(command("exit", "vectors"), few(12))
+    (found,) = caught.value.problems
+    tenth = few(12).vectors[9].id
+    assert (found.code, found.message) == (
+        "responder-ended",
+        f"it ended with exit code 3 before it answered {tenth}",
+    )
+    assert found.hint == "it last wrote to standard error: ValueError: out of luck"
+
+
+def test_a_program_that_fails_over_the_last_value_is_not_started_in_vain() -> None:
+    last = few(2).vectors[-1].id
+    results = run_vectors(command("exit", last), few(2)).results
+    assert [result.verdict for result in results] == [Verdict.UNKNOWN, Verdict.CRASHED]
+
+
+@pytest.mark.parametrize(("where", "about"), [("hello", "the hello"), ("vectors", few(1))])
+def test_a_program_that_never_answers_is_given_up_after_its_time(where: str, about: object) -> None:
+    name = about.vectors[0].id if isinstance(about, VectorSet) else about
+    code, message, _ = problem("hang", where, timeout=1.0)
+    assert (code, message) == ("responder-silent", f"no answer to {name} within 1 seconds")
+
+
+def test_a_program_that_ends_at_once_is_no_program_to_try() -> None:
+    code, message, _ = problem("exit", "hello")
+    assert code == "responder-ended"
+    assert message == "it ended with exit code 3 before it answered the hello"
+
+
+# -- What is left behind --------------------------------------------------------------------------
+
+
+def child_in(text: str) -> int:
+    found = re.search(r"child (\d+)", text)
+    assert found is not None
+    return int(found[1])
+
+
+def test_what_a_hanging_program_started_is_ended_with_it() -> None:
+    _, _, hint = problem("hang-with-child", "hello", timeout=2.0)
+    assert ends(child_in(hint))
+
+
+def test_a_daemon_that_keeps_the_pipes_open_is_not_waited_for() -> None:
+    """Build servers outlive who started them: waiting for the end of the output would take ages."""
+    _, _, hint = problem("hang-with-daemon", "hello", timeout=2.0)
+    assert is_running(child_in(hint))
+    os.kill(child_in(hint), signal.SIGKILL)
+
+
+def test_a_signal_that_is_ignored_stays_ignored() -> None:
+    async def handler() -> object:
+        return signal.getsignal(signal.SIGHUP)
+
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        assert interruption.run(handler()) is signal.SIG_IGN
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+def test_programs_can_be_tried_from_any_thread() -> None:
+    targets: list[str] = []
+
+    def work() -> None:
+        targets.append(run_vectors(command("noisy", ID), few()).target)
+
+    thread = Thread(target=work)
+    thread.start()
+    thread.join()
+    assert targets == ["odd"]
+
+
+# -- Greetings ------------------------------------------------------------------------------------
+
+
+def test_what_a_program_calls_itself_fits_on_a_line() -> None:
+    outcome = run_vectors(command("colourful-name", "hello"), few())
+    assert outcome.target.startswith("\\x1b[31mred and moreee")
+    assert len(outcome.target) == 200
+
+
+def test_what_is_printed_at_import_is_told_from_answers() -> None:
+    code, message, hint = problem("print", "hello")
+    assert code == "bad-answer"
+    assert message.startswith("the hello is answered by 'loading the model ...'")
+    assert "print everything else to standard error" in hint
+
+
+def test_a_program_may_say_that_it_does_not_speak_a_revision() -> None:
+    code, message, _ = problem("refuse-hello", "hello")
+    assert code == "responder-refuses"
+    assert message == "it cannot be asked: only 2024-11-05 is spoken here"
+
+
+def test_standard_error_may_be_as_long_as_it_likes() -> None:
+    outcome = run_vectors(command("noisy", ID), few())
+    assert outcome.target == "odd"
+    verdicts = {result.vector.id: result.verdict for result in outcome.results}
+    assert verdicts[ID] is Verdict.ACCEPTED
+
+
+@pytest.mark.parametrize("argv", [["no-such-program-here"], [os.fspath(RESPONDERS)], ["a\0b"]])
+def test_a_program_that_cannot_be_started_is_one_problem(argv: list[str]) -> None:
+    with pytest.raises(ProblemError) as caught:
+        run_vectors(argv, few())
+    (found,) = caught.value.problems
+    assert found.code == "responder-not-started"
+
+
+def test_a_value_larger_than_any_pipe_goes_both_ways() -> None:
+    vector = replace(named(NEWEST, "TextContent/valid/full"), valid=True)
+    big = {**vector.value, "text": "é" * 1_000_000}
+    one = VectorSet(NEWEST, "", (replace(vector, value=big),))
+    program = [sys.executable, str(RESPONDERS / "golden_responder.py")]
+    (result,) = run_vectors(program, one).results
+    assert result.verdict is Verdict.ACCEPTED
+    assert result.losses == ()
