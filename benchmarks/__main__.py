@@ -12,12 +12,13 @@ from argparse import ArgumentParser, Namespace
 from importlib.metadata import version
 from pathlib import Path
 
-from . import generating, http_topic, importing, serving, translating, wire
+from . import generating, http_topic, importing, keeping_up, serving, translating, wire
 from .places import pins
 from .rows import Row, as_table
 
 _TOPICS = {
-    topic.TOPIC: topic for topic in (generating, importing, wire, serving, http_topic, translating)
+    topic.TOPIC: topic
+    for topic in (generating, keeping_up, importing, wire, serving, http_topic, translating)
 }
 
 

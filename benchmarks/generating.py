@@ -44,7 +44,7 @@ def _actions(folder: Path) -> dict[str, Action]:
         _ONE_OF_OURS: _fresh(REVISION, folder),
         _ALL_OF_OURS: _fresh("all", folder),
         _CHECK: _run([*_mcp_gen("all", checked), "--check"], folder),
-        **{revision: _peer(revision, folder) for revision in revisions()},
+        **{revision: peer(revision, folder) for revision in revisions()},
     }
 
 
@@ -63,7 +63,8 @@ def _mcp_gen(revision: str, out: Path) -> list[str | Path]:
     return [tool("mcp-gen"), "--revision", revision, "--out", out]
 
 
-def _peer(revision: str, folder: Path) -> Action:
+def peer(revision: str, folder: Path) -> Action:
+    """One plain run of datamodel-codegen on a published schema."""
     out = folder / f"{revision}.py"
     model = "pydantic_v2.BaseModel"
     options: list[str | Path] = [

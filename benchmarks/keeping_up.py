@@ -1,0 +1,53 @@
+"""How long `diff` and `new` take, beside plain datamodel-codegen.
+
+Whole commands are timed, each from its own start, as in `generating`.
+"""
+
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+
+from .generating import peer
+from .places import REVISION, environment, tool
+from .rows import Row
+from .timing import Action, command, in_turns
+
+TOPIC = "keep-up"
+ROUNDS = 9
+
+_DIFF, _HTML, _NEW, _PEER = "diff", "html", "new", "peer"
+_OLDER, _NEWER = "2025-11-25", "2026-07-28"
+
+
+def rows(rounds: int) -> Iterator[Row]:
+    """Compare `diff` and `new` with one run of the peer."""
+    with TemporaryDirectory() as folder:
+        samples = in_turns(_actions(Path(folder)), rounds)
+    times = {name: median(taken) for name, taken in samples.items()}
+    one = "datamodel-codegen, one run"
+    yield Row(TOPIC, f"diff {_OLDER} {_NEWER}", times[_DIFF], one, times[_PEER], 0.30)
+    yield Row(TOPIC, "the same, as a page of all revisions", times[_HTML], one, times[_PEER], None)
+    yield Row(TOPIC, "new, a server", times[_NEW], one, times[_PEER], 1.50)
+
+
+def _actions(folder: Path) -> dict[str, Action]:
+    diff: list[str | Path] = [tool("mcp-gen"), "diff", _OLDER, _NEWER]
+    return {
+        _DIFF: command(diff, folder, environment()),
+        _HTML: command([*diff, "--format", "html"], folder, environment()),
+        _NEW: _new(folder),
+        _PEER: peer(REVISION, folder),
+    }
+
+
+def _new(folder: Path) -> Action:
+    """Starting a project in a folder that does not exist, another one each time."""
+    numbers = count()
+
+    def run() -> None:
+        name = f"project-{next(numbers)}"
+        command([tool("mcp-gen"), "new", name], folder, environment())()
+
+    return run
