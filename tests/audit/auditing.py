@@ -4,6 +4,7 @@ import sys
 from functools import cache
 from pathlib import Path
 from textwrap import dedent
+from typing import Any
 
 import pytest
 from mcp_protogen.audit.engine import Audit, Options, audit
@@ -36,9 +37,9 @@ def target(folder: Path, source: str, name: str = "sdk") -> Target:
     return find(str(folder))
 
 
-def audited(folder: Path, source: str, *, vectors: bool = False, **options: object) -> Audit:
+def audited(folder: Path, source: str, *, vectors: bool = False, **options: Any) -> Audit:
     """The audit of a module; without vectors unless they are wanted."""
-    chosen = Options(vectors=vectors, **options)  # type: ignore[arg-type]
+    chosen = Options(vectors=vectors, **options)
     return audit(target(folder, source), REVISION, chosen)
 
 

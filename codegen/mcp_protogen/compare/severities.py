@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from mcp_protogen.compare.change import Category, Change, Reader, Severity
-from mcp_protogen.compare.traffic import Senders
+from mcp_protogen.compare.traffic import OTHER, Senders
 from mcp_protogen.ir import Role
 
 _TABLE = Path(__file__).with_name("severities.md")
@@ -59,7 +59,6 @@ def _row(code: str, cells: list[str]) -> Row:
     return Row(code, Category(about), message, sender, receiver, sdk, gateway, why)
 
 
-_OTHER: Final[Mapping[Role, Role]] = {"client": "server", "server": "client"}
 _READERS: Final[Mapping[Role, Reader]] = {"client": Reader.CLIENT, "server": Reader.SERVER}
 
 
@@ -84,7 +83,7 @@ def _levels(row: Row, senders: Senders) -> Mapping[Reader, Severity]:
     for role in senders:
         ends: tuple[tuple[Role, Severity], ...] = (
             (role, row.sender),
-            (_OTHER[role], row.receiver),
+            (OTHER[role], row.receiver),
         )
         for end, level in ends:
             reader = _READERS[end]

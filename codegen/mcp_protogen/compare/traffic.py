@@ -24,7 +24,8 @@ EMITTERS: Mapping[str, Senders] = {
     "never": NOBODY,
 }
 """Who may answer with an error, by what facts say of it."""
-_OTHER: Mapping[Role, Role] = {"client": "server", "server": "client"}
+OTHER: Mapping[Role, Role] = {"client": "server", "server": "client"}
+"""Who is at the other end."""
 
 
 def senders(side: Side) -> Mapping[str, Senders]:
@@ -43,14 +44,14 @@ def senders(side: Side) -> Mapping[str, Senders]:
 
 def answerers(method: MethodIR) -> Senders:
     """Who sends the results of a method."""
-    return frozenset(_OTHER[role] for role in method.senders)
+    return frozenset(OTHER[role] for role in method.senders)
 
 
 def _starts(method: MethodIR) -> Iterator[tuple[str, Role]]:
     for role in method.senders:
         yield str(method.message), role
         for result in method.results:
-            yield str(result), _OTHER[role]
+            yield str(result), OTHER[role]
 
 
 def _errors(side: Side) -> Iterator[tuple[str, Senders]]:
