@@ -3,9 +3,8 @@
 import shutil
 import sys
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from running import Ran
@@ -36,9 +35,11 @@ def mcp_gen(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> Callable[..., Ran]:
     """Runs `mcp-gen` with arguments, in a folder of its own that is the working directory."""
+    import made_once
     from mcp_protogen.cli import main
 
     monkeypatch.chdir(tmp_path)
+    made_once.put_in_place(monkeypatch)
 
     def run(*arguments: str) -> Ran:
         monkeypatch.setattr(sys, "argv", ["mcp-gen", *arguments])
@@ -87,11 +88,6 @@ def spec(_unmoved: "Spec", tmp_path: Path) -> "Spec":
 @pytest.fixture
 def vectors_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Making the vectors of a revision takes longer than trying a small target with them."""
-    monkeypatch.setattr("mcp_protogen.audit.behaviour.make", _vectors)
+    import made_once
 
-
-@cache
-def _vectors(revision: str, options: Any = None) -> Any:
-    from mcp_protogen.vectors.making import make
-
-    return make(revision, options)
+    made_once.put_in_place(monkeypatch)

@@ -6,11 +6,9 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
-import pytest
 from mcp_protogen.audit.engine import Audit, Options, audit
 from mcp_protogen.audit.target import Target, find
 from mcp_protogen.compare.change import Change
-from mcp_protogen.vectors.making import make
 
 HERE = Path(__file__).resolve().parent
 # Environments are made here in the same way as for foreign peers.
@@ -19,9 +17,6 @@ sys.path.append(str(HERE.parent / "peers"))
 from places import made, run_command  # noqa: E402
 
 REVISION = "2025-11-25"
-
-# Making the vectors of a revision takes longer than trying a small target with them.
-pytest.MonkeyPatch().setattr("mcp_protogen.audit.behaviour.make", cache(make))
 
 PYDANTIC = """
     from typing import Any, Literal

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from copy import deepcopy
+from functools import cache
 from itertools import combinations
 from typing import Any
 
@@ -22,16 +23,29 @@ SETTINGS = settings(
 )
 
 
-def for_all_values(revision: str, name: str, holds: Callable[[Any], None]) -> None:
-    """Try values of a type, as its patched schema has it."""
-    values = Instances(oracle.patched(revision)).at(oracle.subjects(revision)[name].pointer)
+@cache
+def values_of(revision: str, name: str) -> list[Any]:
+    """Values of a type, as its patched schema has it; making them takes longer than using them."""
+    made: list[Any] = []
 
     @SETTINGS
-    @given(values)
-    def checked(value: Any) -> None:
-        holds(value)
+    @given(_instances(revision).at(oracle.subjects(revision)[name].pointer))
+    def keep(value: Any) -> None:
+        made.append(value)
 
-    checked()
+    keep()
+    return made
+
+
+@cache
+def _instances(revision: str) -> Instances:
+    return Instances(oracle.patched(revision))
+
+
+def for_all_values(revision: str, name: str, holds: Callable[[Any], None]) -> None:
+    """Try values of a type."""
+    for value in values_of(revision, name):
+        holds(value)
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)

@@ -17,9 +17,16 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+
+TESTS = Path(__file__).resolve().parents[1]
+if str(TESTS) not in sys.path:
+    sys.path.insert(0, str(TESTS))
+
+from running import Ran  # noqa: E402
 
 CASES = Path(__file__).parent / "cases"
 # A package marker in place of the line for every file of the vendored runtime.
@@ -36,26 +43,38 @@ class Happened:
     tree: str
 
 
-def play(case: Path, where: Path) -> Happened:
+ENVIRONMENT = {"NO_COLOR": "1", "COLUMNS": "100", "LC_ALL": "C.UTF-8"}
+"""What is the same wherever a case is played."""
+
+Command = Callable[[Sequence[str], Path], Ran]
+"""Runs `mcp-gen` with arguments in a folder."""
+
+
+def process(arguments: Sequence[str], where: Path) -> Ran:
+    """Run `mcp-gen` as a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-m", "mcp_protogen", *arguments],
+        cwd=where,
+        env={**os.environ, **ENVIRONMENT},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return Ran(done.returncode, done.stdout, done.stderr)
+
+
+def play(case: Path, where: Path, command: Command = process) -> Happened:
     """Run a case in the empty folder `where`."""
     if (case / "input").is_dir():
         shutil.copytree(case / "input", where, dirs_exist_ok=True)
-    done: subprocess.CompletedProcess[str] | None = None
-    environment = {**os.environ, "NO_COLOR": "1", "COLUMNS": "100", "LC_ALL": "C.UTF-8"}
+    done: Ran | None = None
     for line in (case / "args").read_text().splitlines():
         if line.startswith("$ "):
             subprocess.run(["sh", "-ec", line[2:]], cwd=where, check=True)
-            continue
-        done = subprocess.run(
-            [sys.executable, "-m", "mcp_protogen", *shlex.split(line)],
-            cwd=where,
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        else:
+            done = command(shlex.split(line), where)
     assert done is not None, f"{case} has no args"
-    return Happened(done.returncode, done.stdout, done.stderr, _tree(where))
+    return Happened(done.code, done.out, done.err, _tree(where))
 
 
 def _tree(where: Path) -> str:

@@ -1,15 +1,33 @@
 """Every case under `cases/` does today what it was recorded to do."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from running import Ran
 
-from .replay import CASES, play
+from .replay import CASES, ENVIRONMENT, Command, play, process
+
+ALL = sorted(CASES.iterdir())
 
 
-@pytest.mark.parametrize("case", sorted(CASES.iterdir()), ids=lambda case: case.name)
-def test_case(case: Path, tmp_path: Path) -> None:
-    happened = play(case, tmp_path)
+@pytest.mark.parametrize("case", ALL, ids=lambda case: case.name)
+def test_case(
+    case: Path, tmp_path: Path, mcp_gen: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in ENVIRONMENT.items():
+        monkeypatch.setenv(name, value)
+    assert_as_recorded(case, tmp_path, lambda arguments, _: mcp_gen(*arguments))
+
+
+@pytest.mark.parametrize("case", ALL, ids=lambda case: case.name)
+def test_case_as_a_process(case: Path, tmp_path: Path) -> None:
+    assert_as_recorded(case, tmp_path, process)
+
+
+def assert_as_recorded(case: Path, tmp_path: Path, command: Command) -> None:
+    """Whether a case does what it was recorded to do."""
+    happened = play(case, tmp_path, command)
     assert happened.stderr == (case / "stderr").read_text()
     assert happened.stdout == (case / "stdout").read_text()
     assert happened.exit == int((case / "exit").read_text())

@@ -4,6 +4,7 @@ import json
 from functools import cache
 from pathlib import Path
 
+from made_once import vectors_once
 from mcp_protogen.config import GivenFile, Options
 from mcp_protogen.store import patches, sources
 from mcp_protogen.store.pins import load_pins
@@ -16,10 +17,9 @@ NEWEST = REVISIONS[-1]
 RESPONDERS = Path(__file__).parent
 
 
-@cache
 def vectors(revision: str) -> VectorSet:
     """All vectors of a revision."""
-    return make(revision)
+    return vectors_once(revision)
 
 
 @cache
