@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+import tables
 from running import Ran
 
 if TYPE_CHECKING:
@@ -14,6 +15,27 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("sampling")
+    group.addoption("--all", action="store_true", help="every case of every table, no samples")
+    group.addoption("--seed", default="0", help="which samples of large tables to take")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    tables.configure(config)
+
+
+def pytest_report_header() -> str:
+    return tables.described()
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    left_out = tables.left_out(items)
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in set(left_out)]
 
 
 @pytest.fixture(scope="session")

@@ -20,6 +20,7 @@ if str(GENERATED) not in sys.path:
 import mcp_revisions as pkg
 
 REVISIONS: Final = tuple(one.id for one in pkg.REVISIONS)
+PAIRS: Final = tuple((server, client) for server in REVISIONS for client in REVISIONS)
 PAGE: Final = ROOT / "docs" / "translation.md"
 BEGIN, END = "<!-- matrix -->", "<!-- end of matrix -->"
 
@@ -80,15 +81,14 @@ def _command(kind: Kind, server: str) -> list[str | Path]:
     return [sys.executable, PROGRAMS / "our_bridge.py", *native]
 
 
-async def runs(kind: Kind) -> list[Run]:
-    """All servers and clients, a few at a time."""
+async def runs(kind: Kind, pairs: Iterable[tuple[str, str]]) -> list[Run]:
+    """Pairs of servers and clients, a few at a time."""
     turn = asyncio.Semaphore(_AT_ONCE)
 
     async def one(server: str, client: str) -> Run:
         async with turn:
             return await run(kind, server, client)
 
-    pairs = [(server, client) for server in REVISIONS for client in REVISIONS]
     done = await asyncio.gather(*(one(*pair) for pair in pairs), return_exceptions=True)
     return [_or_raised(one) for one in done]
 
@@ -122,27 +122,56 @@ def _verdict(seen: Any, native: Any) -> Verdict:
     return "works" if seen == native else "degraded"
 
 
+Cells: TypeAlias = Mapping[tuple[str, str, str], str]
+"""What the tables say, by server, feature and client."""
+
+
+def cells(found: Mapping[Kind, list[Run]]) -> Cells:
+    """What was found, in the words of the tables."""
+    by_kind: dict[Kind, Any] = {kind: verdicts(runs) for kind, runs in found.items()}
+    return {
+        (server, feature, client): _cell(
+            {kind: found[server, client, feature] for kind, found in by_kind.items()}
+        )
+        for server, client, feature in next(iter(by_kind.values()))
+    }
+
+
+def cells_of(page: str) -> Cells:
+    """What the tables of a page say."""
+    shown: dict[tuple[str, str, str], str] = {}
+    server = ""
+    for line in page.splitlines():
+        heading, _, named = line.partition("### A server class of ")
+        if not heading and named:
+            server = named
+        elif server in REVISIONS and line.startswith("| "):
+            feature, *row = (cell.strip() for cell in line.strip("|").split("|"))
+            shown |= {
+                (server, feature, client): cell
+                for client, cell in zip(REVISIONS, row, strict=False)
+            }
+    return shown
+
+
 def tables(found: Mapping[Kind, list[Run]]) -> str:
     """The tables, and what was lost, as Markdown."""
-    by_kind: dict[Kind, Any] = {kind: verdicts(runs) for kind, runs in found.items()}
+    shown = cells(found)
     lines: list[str] = []
     for server in REVISIONS:
         lines += ["", f"### A server class of {server}", ""]
-        lines += _table(server, by_kind)
+        lines += _table(server, shown)
     lines += ["", "### What was lost on the way", "", "| method | member | why |", "|---|---|---|"]
-    lines += sorted(_lost(run for runs in found.values() for run in runs))
+    lines += sorted(losses(found))
     return "\n".join(lines).strip() + "\n"
 
 
-def _table(server: str, by_kind: Mapping[Kind, Mapping[Any, Verdict]]) -> Iterator[str]:
+def _table(server: str, shown: Cells) -> Iterator[str]:
     yield f"| | {' | '.join(REVISIONS)} |"
     yield f"|---|{'---|' * len(REVISIONS)}"
     for feature in FEATURES:
-        cells = [
-            _cell({k: v[server, client, feature] for k, v in by_kind.items()})
-            for client in REVISIONS
-        ]
-        yield f"| {feature} | {' | '.join(cells)} |"
+        row = [shown[server, feature, client] for client in REVISIONS]
+        yield f"| {feature} | {' | '.join(row)} |"
 
 
 def _cell(found: Mapping[Kind, Verdict]) -> str:
@@ -155,8 +184,9 @@ def _cell(found: Mapping[Kind, Verdict]) -> str:
     return ", ".join(f"{mark} {'/'.join(kinds)}" for mark, kinds in sorted(by_mark.items()))
 
 
-def _lost(found: Iterable[Run]) -> set[str]:
-    lines = {line for one in found for line in one.lost}
+def losses(found: Mapping[Kind, list[Run]]) -> set[str]:
+    """What was lost on the way, as rows of a table."""
+    lines = {line for runs in found.values() for one in runs for line in one.lost}
     parts = [line.split(" ", 2) for line in lines]
     return {f"| `{method}` | `{place or '/'}` | {why} |" for method, place, why in parts}
 
@@ -168,9 +198,10 @@ def page_with(text: str) -> str:
     return f"{before}{BEGIN}\n{text}{END}{rest.split(END)[1]}"
 
 
-async def all_runs() -> dict[Kind, list[Run]]:
-    """Everything, one kind after the other."""
-    return {kind: await runs(kind) for kind in KINDS}
+async def all_runs(pairs: Iterable[tuple[str, str]] = PAIRS) -> dict[Kind, list[Run]]:
+    """Pairs of servers and clients, and what they are measured by, one kind after the other."""
+    wanted = {*pairs, *((server, server) for server, _ in pairs)}
+    return {kind: await runs(kind, sorted(wanted)) for kind in KINDS}
 
 
 if __name__ == "__main__":

@@ -25,6 +25,7 @@ def check(seen: dict[str, Any], errors: str, revision: str) -> None:
 
 
 @pytest.mark.shows("S4-07")
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("revision", [*HANDSHAKE, "2026-07-28"])
 def test_the_python_sdk_of_generation_2(revision: str) -> None:
     seen, errors = seen_by([python_with("mcp-2"), PROGRAMS / "mcp2_client.py", revision])
@@ -35,6 +36,7 @@ def test_the_python_sdk_of_generation_2(revision: str) -> None:
         assert seen["listened"] == ["ResourceUpdated", "ToolsListChanged"]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("revision", HANDSHAKE)
 def test_the_python_sdk_of_generation_1(revision: str) -> None:
     seen, errors = seen_by([python_with("mcp-1"), PROGRAMS / "mcp1_client.py", revision])
@@ -54,6 +56,7 @@ def test_the_typescript_sdk() -> None:
 CLASSES = ("2025-11-25", "2026-07-28")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("own", CLASSES)
 @pytest.mark.parametrize("revision", [*HANDSHAKE, "2026-07-28"])
 def test_one_server_class_serves_the_python_sdk_of_generation_2(own: str, revision: str) -> None:
@@ -64,6 +67,7 @@ def test_one_server_class_serves_the_python_sdk_of_generation_2(own: str, revisi
     assert set(seen["notifications"]) >= CHANGES
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("own", CLASSES)
 @pytest.mark.parametrize("revision", HANDSHAKE)
 def test_one_server_class_serves_the_python_sdk_of_generation_1(own: str, revision: str) -> None:

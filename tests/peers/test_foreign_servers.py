@@ -159,12 +159,14 @@ def check(seen: dict[str, Any], client: Any) -> None:
 
 
 @pytest.mark.shows("S2-06", "S4-05")
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("revision", [*HANDSHAKE, STATELESS])
 def test_the_python_sdk_of_generation_2(revision: str) -> None:
     client = client_of(revision)
     check(talk_to([python_with("mcp-2"), PROGRAMS / "mcp2_server.py"], client), client)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("revision", HANDSHAKE)
 def test_the_python_sdk_of_generation_1(revision: str) -> None:
     client = client_of(revision)
@@ -175,6 +177,7 @@ def test_the_python_sdk_of_generation_1(revision: str) -> None:
 CLASSES = ("2025-11-25", STATELESS)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("own", CLASSES)
 @pytest.mark.parametrize("revision", [*HANDSHAKE, STATELESS])
 def test_one_client_class_talks_to_the_python_sdk_of_generation_2(own: str, revision: str) -> None:
@@ -183,6 +186,7 @@ def test_one_client_class_talks_to_the_python_sdk_of_generation_2(own: str, revi
     check(talk_to(server, client, revision), client)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("own", CLASSES)
 @pytest.mark.parametrize("revision", HANDSHAKE)
 def test_one_client_class_talks_to_the_python_sdk_of_generation_1(own: str, revision: str) -> None:

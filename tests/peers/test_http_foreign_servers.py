@@ -121,6 +121,7 @@ PAIRS: Final = [(revision, own) for revision in HANDSHAKE for own in (revision, 
 PYTHON: Final = {"generation 1": generation_1, "generation 2": generation_2}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("server", PYTHON)
 @pytest.mark.parametrize(("revision", "own"), PAIRS)
 def test_the_python_sdk_serves_all_revisions_with_sessions(
@@ -132,6 +133,7 @@ def test_the_python_sdk_serves_all_revisions_with_sessions(
     check_session(found, revision)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("server", PYTHON)
 @pytest.mark.parametrize("revision", HANDSHAKE)
 def test_the_python_sdk_that_answers_in_json_alone(server: str, revision: str) -> None:
@@ -144,6 +146,7 @@ def test_the_python_sdk_that_answers_in_json_alone(server: str, revision: str) -
     check_session(found, revision)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("server", PYTHON)
 @pytest.mark.parametrize("revision", HANDSHAKE)
 def test_the_python_sdk_without_sessions(server: str, revision: str) -> None:
@@ -157,6 +160,7 @@ def test_the_python_sdk_without_sessions(server: str, revision: str) -> None:
     assert not found.wire.verbs("DELETE")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind", ["http", "json", "stateless"])
 @pytest.mark.parametrize("own", ["2025-11-25", STATELESS])
 def test_the_python_sdk_serves_the_stateless_revision(own: str, kind: str) -> None:
@@ -173,6 +177,7 @@ def test_the_python_sdk_serves_the_stateless_revision(own: str, kind: str) -> No
         assert one.asked["mcp-method"] == one.message["method"]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("revision", "own"), PAIRS)
 def test_the_old_transport_of_the_python_sdk(revision: str, own: str) -> None:
     features = features_of(revision, own)

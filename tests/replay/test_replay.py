@@ -20,6 +20,7 @@ def test_case(
     assert_as_recorded(case, tmp_path, lambda arguments, _: mcp_gen(*arguments))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("case", ALL, ids=lambda case: case.name)
 def test_case_as_a_process(case: Path, tmp_path: Path) -> None:
     assert_as_recorded(case, tmp_path, process)

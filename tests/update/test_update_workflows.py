@@ -7,7 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -223,24 +223,29 @@ def offered(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.mark.xdist_group("pre-commit")
-def test_the_hook_that_the_repository_offers_guards_commits(
-    runner: Runner, pre_commit: Path, offered: Path
-) -> None:
+def of_the_repository(runner: Runner, offered: Path) -> tuple[str | Path, ...]:
     commit = git(offered, "rev-parse", "HEAD")
-    assert_guards(
-        runner, pre_commit, "try-repo", offered, "mcp-gen-check", "--ref", commit, "--all-files"
-    )
+    return "try-repo", offered, "mcp-gen-check", "--ref", commit, "--all-files"
 
 
-@pytest.mark.xdist_group("pre-commit")
-def test_the_hook_of_the_page_that_installs_a_version_guards_commits(
-    runner: Runner, pre_commit: Path, offered: Path
-) -> None:
+def of_the_page(runner: Runner, offered: Path) -> tuple[str | Path, ...]:
     page = (ROOT / "docs" / "update.md").read_text()
     (example,) = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
     released = f"[mcp-protogen=={__version__}]"
     assert released in example
     here = example.replace(released, f"[{offered}]")
     (runner.folder / ".pre-commit-config.yaml").write_text(here)
-    assert_guards(runner, pre_commit, "run", "--all-files")
+    return "run", "--all-files"
+
+
+# Each installs the generator anew.
+@pytest.mark.sampled(1)
+@pytest.mark.parametrize("hook", [of_the_repository, of_the_page])
+@pytest.mark.xdist_group("pre-commit")
+def test_a_hook_that_installs_the_generator_guards_commits(
+    hook: Callable[[Runner, Path], tuple[str | Path, ...]],
+    runner: Runner,
+    pre_commit: Path,
+    offered: Path,
+) -> None:
+    assert_guards(runner, pre_commit, *hook(runner, offered))

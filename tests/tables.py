@@ -1,0 +1,64 @@
+"""Tables of cases: large ones are walked in part, and a case that fails is named.
+
+A part is a sample by a seed; `--all` takes everything.
+"""
+
+from collections import defaultdict
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import contextmanager
+from random import Random
+from typing import TypeVar
+
+import pytest
+
+T = TypeVar("T")
+
+_chosen: dict[str, str | None] = {"seed": "0"}
+
+
+def configure(config: pytest.Config) -> None:
+    """Take over what the command line says, before test modules are imported."""
+    _chosen["seed"] = None if config.getoption("--all") else config.getoption("--seed")
+
+
+def described() -> str:
+    """What a run walks, in words."""
+    seed = _chosen["seed"]
+    if seed is None:
+        return "sampling: none, every case of every table runs"
+    return f"sampling: large tables in part, seed {seed}; --seed N takes others, --all takes all"
+
+
+def some(cases: Sequence[T], few: int, of: str) -> list[T]:
+    """All cases with `--all`, or else a few of them in their order; `of` names the table."""
+    seed = _chosen["seed"]
+    if seed is None or len(cases) <= few:
+        return list(cases)
+    chosen = sorted(Random(f"{seed} {of}").sample(range(len(cases)), few))
+    return [cases[index] for index in chosen]
+
+
+def count(few: int, everything: int) -> int:
+    """How many examples to make: `everything` with `--all`."""
+    return everything if _chosen["seed"] is None else few
+
+
+@contextmanager
+def case(name: object) -> Generator[None, None, None]:
+    """Name the case of a table in what its failure says."""
+    try:
+        yield
+    except BaseException as failure:
+        failure.add_note(f"in the case {name}")
+        raise
+
+
+def left_out(items: Iterable[pytest.Item]) -> list[pytest.Item]:
+    """The cases of tests marked `sampled(few)` that are not in their sample."""
+    tables: dict[tuple[str, int], list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        mark = item.get_closest_marker("sampled")
+        if mark is not None:
+            tables[item.nodeid.partition("[")[0], mark.args[0]].append(item)
+    kept = {item.nodeid for (test, few), cases in tables.items() for item in some(cases, few, test)}
+    return [item for cases in tables.values() for item in cases if item.nodeid not in kept]
