@@ -1,6 +1,7 @@
 """The vectors of each revision, made once for all tests of a process."""
 
 import json
+import sys
 from functools import cache
 from pathlib import Path
 
@@ -11,6 +12,11 @@ from mcp_protogen.store.pins import load_pins
 from mcp_protogen.vectors.making import make
 from mcp_protogen.vectors.vector import Vector, VectorSet
 from tracing import Document, Json
+
+# The tiny protocol is kept there.
+sys.path.append(str(Path(__file__).resolve().parents[1] / "unit"))
+
+import schemas
 
 REVISIONS: tuple[str, ...] = tuple(load_pins())
 NEWEST = REVISIONS[-1]
@@ -36,9 +42,11 @@ def named(revision: str, id: str) -> Vector:
 
 
 def draft(**definitions: Json) -> VectorSet:
-    """The vectors of a draft: the newest schema with further definitions."""
+    """The vectors of a draft: the newest schema, or a tiny one with the definitions given."""
     schema = dict(document(NEWEST).schema)
-    schema["$defs"] = {**schema["$defs"], **definitions}
+    if definitions:
+        schema = schemas.schema()
+        schema["$defs"] |= definitions
     given = GivenFile("draft.json", json.dumps(schema).encode())
     return make("draft", Options(("draft",), {"draft": given}))
 
