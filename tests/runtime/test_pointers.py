@@ -138,3 +138,21 @@ def test_a_search_that_finds_nothing_ends_soon() -> None:
     with pytest.raises(ValidationError) as caught:
         Branch.from_wire(nested(5, "branch"))
     assert problems(caught.value, nested(6, "branch", "Branch", "Leaf"))
+
+
+def test_many_faults_below_a_long_name_take_no_more_than_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Many(WireModel):
+        lists: dict[str, list[int]]
+        objects: dict[str, dict[str, list[int] | bool]]
+
+    name = "n" * 1000
+    value: Any = {"lists": {name: ["x"] * 1000}, "objects": {name: {str(i): 1 for i in range(99)}}}
+    with pytest.raises(ValidationError) as caught:
+        validator_of(Many)(value)
+    assert caught.value.error_count() == 3
+    listed = [problem.pointer for problem in problems(caught.value, value)]
+    assert set(listed) == {f"/lists/{name}/0", f"/objects/{name}/0"}
+    monkeypatch.setattr("mcp_protogen.runtime.pointers._LONGEST", 1500)
+    assert [one.pointer for one in problems(caught.value, value)] == listed[:1]

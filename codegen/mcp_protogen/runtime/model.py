@@ -36,6 +36,8 @@ from pydantic.fields import FieldInfo
 from pydantic_core import CoreSchema, PydanticCustomError
 from pydantic_core import core_schema as cs
 
+from .faults import stop_at_first
+
 # Pydantic defers building to the first use, which any thread may be: all builds share this lock.
 BUILDING: Final = RLock()
 
@@ -186,7 +188,7 @@ class WireModel(BaseModel):
                     cls.model_rebuild(raise_errors=False)
                 schema = handler(source)
                 if not cls.__pydantic_complete__:
-                    _adjust(cls, handler.resolve_ref_schema(schema))
+                    _adjust(cls, handler.resolve_ref_schema(schema), handler)
             return schema
 
 
@@ -240,8 +242,7 @@ def _complete(cls: type[WireModel], members: dict[str, Any]) -> None:
 
 
 def _rules_of(cls: type[WireModel]) -> _Rules:
-    rules = cls.__dict__.get("__wire_rules__")
-    return rules if rules is not None else _derive_rules(cls)
+    return cls.__dict__.get("__wire_rules__") or _derive_rules(cls)
 
 
 def _derive_rules(cls: type[WireModel]) -> _Rules:
@@ -265,9 +266,8 @@ def _derive_rules(cls: type[WireModel]) -> _Rules:
 
 
 def _is_constant(field: FieldInfo) -> bool:
-    return get_origin(field.annotation) is Literal and get_args(field.annotation) == (
-        field.default,
-    )
+    kind = field.annotation
+    return get_origin(kind) is Literal and get_args(kind) == (field.default,)
 
 
 def _is_implied(field: FieldInfo) -> bool:
@@ -285,7 +285,7 @@ def _absent_if_none(field: FieldInfo) -> bool:
     )
 
 
-def _adjust(cls: type[WireModel], schema: CoreSchema) -> None:
+def _adjust(cls: type[WireModel], schema: CoreSchema, handler: GetCoreSchemaHandler) -> None:
     """Make the schema of one class say what the module's docstring promises, in place."""
     around = cast(cs.ModelSchema, schema)
     while around["schema"]["type"] != "model-fields":
@@ -294,6 +294,7 @@ def _adjust(cls: type[WireModel], schema: CoreSchema) -> None:
     fields = cast(cs.ModelFieldsSchema, around["schema"])
     for name, member in fields["fields"].items():
         field = cls.model_fields[name]
+        stop_at_first(member["schema"], handler.resolve_ref_schema)
         if member["schema"]["type"] != "default":
             continue
         default = cast(cs.WithDefaultSchema, member["schema"])
@@ -302,8 +303,7 @@ def _adjust(cls: type[WireModel], schema: CoreSchema) -> None:
         elif _absent_if_none(field) and default["schema"]["type"] == "nullable":
             default["schema"] = cast(cs.NullableSchema, default["schema"])["schema"]
             member["serialization_exclude_if"] = _IS_NONE
-    wire_names: tuple[str, ...] = getattr(cls, "ANY_OF_REQUIRED", ())
-    if wire_names:
+    if wire_names := getattr(cls, "ANY_OF_REQUIRED", ()):
         check = _any_of(cls, wire_names)
         around["schema"] = cs.no_info_after_validator_function(check, fields)
 

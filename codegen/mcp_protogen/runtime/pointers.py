@@ -23,6 +23,7 @@ _IN_JSON: Final = {
 # Whoever sends a long message with a mistake everywhere must not keep this side busy with it, nor
 # get an answer that is many times as long.
 _MOST: Final = 1000
+_LONGEST: Final = 64 * 1024
 
 
 class Problem(NamedTuple):
@@ -41,8 +42,13 @@ def problems(error: ValidationError, value: Any, prefix: str = "") -> list[Probl
     """
     lines = error.errors(include_url=False)
     found: dict[Problem, str] = {}
+    left = _LONGEST
     for line in lines[:_MOST]:
         problem = _problem(line, value, prefix)
+        left -= len(problem.pointer)
+        # Also what they have in common is repeated for each.
+        if left < 0 and found:
+            break
         found.setdefault(problem, line["type"])
     outer = _outer(problem.pointer for problem in found)
     return [
