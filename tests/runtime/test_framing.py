@@ -1,5 +1,6 @@
 """Messages as lines."""
 
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -39,11 +40,22 @@ def test_a_line_may_be_as_long_as_the_limit(ending: bytes) -> None:
     assert read([b"x" * 60, b"x" * 60, ending, b"y"]) == [None, b"y"]
 
 
+def test_a_line_in_small_pieces_takes_no_more_than_its_bytes() -> None:
+    reader = LineReader()
+    tracemalloc.start()
+    try:
+        for _ in range(20_000):
+            reader.feed(bytes([120, 121]))
+        assert tracemalloc.get_traced_memory()[0] < 100_000
+    finally:
+        tracemalloc.stop()
+
+
 def test_what_is_too_long_is_not_held() -> None:
     reader = LineReader(1000)
     for _ in range(100_000):
         assert reader.feed(b"x" * 100) == []
-    assert sum(map(len, reader._parts)) <= 1001  # pyright: ignore[reportPrivateUsage]
+    assert len(reader._line) <= 1001  # pyright: ignore[reportPrivateUsage]
     (error,) = reader.feed(b"\n")
     assert isinstance(error, ParseError)
     assert "1000 bytes" in error.message

@@ -1,6 +1,7 @@
 """Lists in pages."""
 
 import asyncio
+import tracemalloc
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -56,6 +57,25 @@ def test_made_up_cursors_never_do_harm(cursor: str) -> None:
 def test_a_page_has_items() -> None:
     with pytest.raises(ValueError, match="at least one"):
         page([1], None, 0)
+
+
+def test_the_cursors_of_many_pages_are_not_all_held() -> None:
+    numbers = iter(range(50))
+
+    async def fetch(cursor: str | None) -> Listed:
+        number = next(numbers, None)
+        return Listed([1], None if number is None else "x" * 10_000 + str(number))
+
+    async def walk() -> int:
+        tracemalloc.start()
+        try:
+            async for _ in items(fetch, lambda listed: listed.names):
+                pass
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    assert asyncio.run(walk()) < 200_000
 
 
 def test_a_cursor_that_comes_back_ends_the_walk(caplog: pytest.LogCaptureFixture) -> None:

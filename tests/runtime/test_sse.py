@@ -1,5 +1,6 @@
 """Streams of events: read as the HTML standard says, in whatever pieces they come."""
 
+import tracemalloc
 from collections.abc import Iterable
 
 import pytest
@@ -100,6 +101,23 @@ def test_a_waiting_time_of_any_length_is_a_number() -> None:
 def test_an_event_that_gets_too_large_is_refused(chunks: list[bytes]) -> None:
     with pytest.raises(ValueError, match="more than 100 bytes"):
         read(*chunks, limit=100)
+
+
+@pytest.mark.parametrize("piece", [b"xy", b"data:xy\n", b"data\n"])
+def test_an_event_in_small_pieces_takes_no_more_than_its_bytes(piece: bytes) -> None:
+    parser = Parser()
+    tracemalloc.start()
+    try:
+        for _ in range(20_000):
+            parser.feed(bytes(bytearray(piece)))
+        assert tracemalloc.get_traced_memory()[0] < 100_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_an_id_that_no_header_can_hold_is_none_to_come_back_with() -> None:
+    first, second = read(b"id: 1\n\n", b"id: %b\n\n" % (b"x" * 5000), limit=10_000)
+    assert (first.id, second.id) == ("1", "")
 
 
 def test_many_events_and_comments_are_not_too_large() -> None:

@@ -262,6 +262,21 @@ class TestArguments:
         fields = [[name for name in own(one) if "param" in name] for one in calls]
         assert fields == [["mcp-param-region"], ["mcp-param-other"], []]
 
+    def test_of_a_list_without_end_the_newest_are_remembered(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(runtime("http.client.conversation"), "_MOST_TOOLS", 2)
+        tools = [tool(name, a=marked()) for name in "xyz"]
+
+        async def use(ours: Any) -> None:
+            await ours.list_tools()
+            for name in "xyz":
+                await ours.call_tool(named(STATELESS, name, arguments={"a": "b"}))
+
+        calls = [one for one in using(listing(*tools), use) if one.method == "tools/call"]
+        fields = [[name for name in own(one) if "param" in name] for one in calls]
+        assert fields == [[], ["mcp-param-region"], ["mcp-param-region"]]
+
     def test_the_list_may_come_on_a_stream(self) -> None:
         async def call(request: Request, reply: Reply) -> None:
             if request.method != "tools/list":

@@ -357,6 +357,40 @@ class TestTransport:
 
         run(script())
 
+    def test_nobody_reads_more_bytes_than_can_be_taken_in(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(runtime("http.client.inbox"), "_LARGEST", 10)
+
+        async def script() -> None:
+            inbox = runtime("http.client.inbox").Inbox()
+            inbox.put(b"12345")
+            await inbox.room()
+            inbox.put(b"67890")
+            waiting = asyncio.create_task(inbox.room())
+            await asyncio.sleep(0)
+            assert not waiting.done()
+            assert await inbox.receive() == [b"12345", b"67890"]
+            await waiting
+
+        run(script())
+
+    def test_what_a_refusal_says_without_end_is_not_read_to_its_end(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(runtime("http.client.wire"), "_LARGEST_REFUSAL", 1000)
+
+        async def call(request: Request, reply: Reply) -> None:
+            await reply.send(500, b"too bad" * 200, "text/plain", content_length="1000000")
+            await reply.gone()
+
+        async def script() -> None:
+            async with odd_server(Handshaking(call)) as server, connecting(server.url) as ours:
+                with http_error(500):
+                    await ours.call_tool(named(OLD, "x"))
+
+        run(script())
+
 
 def _bytes(message: Any) -> bytes:
     return json.dumps(message).encode()

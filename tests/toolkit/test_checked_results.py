@@ -67,6 +67,24 @@ def test_a_result_that_does_not_fit_its_schema_is_an_error(revision: str) -> Non
     run(script())
 
 
+def test_of_a_list_without_end_the_newest_schemas_are_remembered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    module = sys.modules[CheckedResults.__module__]
+    monkeypatch.setattr(module, "_MOST", 2)
+
+    async def script() -> None:
+        m = pkg.load(NEWEST).models
+        results = {name: RESULTS[name] for name in ("good", "free", "failed", "bad")}
+        async with pkg.connect_in_memory(checking(), serving(NEWEST, results, SCHEMAS)) as ours:
+            await ours.list_tools()
+            assert [*ours.__dict__["_checked_tools"]] == ["failed", "bad"]
+            with pytest.raises(RemoteError):
+                await ours.call_tool(m.CallToolRequestParams(name="bad"))
+
+    run(script())
+
+
 def test_a_schema_that_has_changed_is_looked_up_again() -> None:
     async def script() -> None:
         m = mcp.models

@@ -17,12 +17,12 @@ LONGEST: Final = 16 * 1024 * 1024
 class LineReader:
     """Cuts what arrives, in pieces of any size, into lines of at most `limit` bytes."""
 
-    __slots__ = ("_limit", "_parts", "_size")
+    __slots__ = ("_limit", "_line", "_size")
 
     def __init__(self, limit: int = LONGEST) -> None:
         self._limit = limit
-        # The line that has not ended yet; its parts are dropped, but counted, once it is too long.
-        self._parts: list[bytes] = []
+        # The line that has not ended yet; it is dropped, but counted, once it is too long.
+        self._line = bytearray()
         self._size = 0
 
     def feed(self, chunk: bytes) -> list[Received]:
@@ -45,17 +45,17 @@ class LineReader:
     def _keep(self, part: bytes) -> None:
         self._size += len(part)
         if self._too_long(self._size):
-            self._parts.clear()
+            self._line.clear()
         else:
-            self._parts.append(part)
+            self._line += part
 
     def _too_long(self, size: int) -> bool:
         # One more than allowed may be the carriage return of a line that is not too long.
         return size > self._limit + 1
 
     def _finished(self) -> list[Received]:
-        line, size = b"".join(self._parts), self._size
-        self._parts, self._size = [], 0
+        line, size = bytes(self._line), self._size
+        self._line, self._size = bytearray(), 0
         return [self._error()] if self._too_long(size) else self._read([line])
 
     def _read(self, lines: list[bytes]) -> list[Received]:

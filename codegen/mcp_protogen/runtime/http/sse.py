@@ -14,6 +14,8 @@ LARGEST: Final = 64 * 1024 * 1024
 _MARK: Final = b"\xef\xbb\xbf"
 _ENDS: Final = re.compile(rb"\r\n|\n|\r")
 
+_LONGEST_ID: Final = 4096
+
 # More digits are no waiting time; int() would refuse thousands of them.
 _DIGITS: Final = 12
 
@@ -40,24 +42,20 @@ class Parser:
         "_event",
         "_id",
         "_limit",
-        "_open",
-        "_pieces",
+        "_line",
         "_retry",
         "_seen",
-        "_size",
     )
 
     def __init__(self, limit: int = LARGEST) -> None:
         self._limit = limit
         self._begun = False
-        # Of the line that has not ended yet, and how long it is.
-        self._pieces: list[bytes] = []
-        self._open = 0
+        # The line that has not ended yet; not in pieces, which may be of one byte each.
+        self._line = bytearray()
         # The last chunk ended with a return, which a newline may follow as part of the same end.
         self._after_return = False
-        # Of the event that has not ended yet; the size is that of its data.
-        self._size = 0
-        self._data: list[bytes] = []
+        # Of the event that has not ended yet; each line of its data ends with a newline.
+        self._data = bytearray()
         self._event = ""
         self._retry: int | None = None
         self._seen = False
@@ -76,30 +74,27 @@ class Parser:
         *lines, rest = _ENDS.split(chunk) if b"\r" in chunk else chunk.split(b"\n")
         events: list[Event] = []
         for line in lines:
-            if self._pieces:
-                line = b"".join((*self._pieces, line))
-                self._pieces.clear()
-                self._open = 0
+            if self._line:
+                line = bytes(self._line + line)
+                self._line.clear()
             self._check(len(line))
-            self._line(line, events)
+            self._take(line, events)
         if rest:
-            self._pieces.append(rest)
-            self._open += len(rest)
-            self._check(self._open)
+            self._line += rest
+            self._check(len(self._line))
         return events
 
     def _check(self, line: int) -> None:
-        if self._size + line > self._limit:
+        if len(self._data) + line > self._limit:
             raise ValueError(f"an event of more than {self._limit} bytes")
 
-    def _line(self, line: bytes, events: list[Event]) -> None:
+    def _take(self, line: bytes, events: list[Event]) -> None:
         if not self._begun:
             self._begun = True
             line = line.removeprefix(_MARK)
         if not line:
             if self._seen:
                 events.append(self._ended())
-            self._size = 0
             return
         name, _, value = line.partition(b":")
         if not name:
@@ -109,14 +104,14 @@ class Parser:
 
     def _field(self, name: bytes, value: bytes) -> None:
         if name == b"data":
-            self._size += len(value) + 1
-            self._data.append(value)
+            self._data += value + b"\n"
         elif name == b"event":
             self._event = value.decode("utf-8", "replace")
         elif name == b"id":
             if b"\0" in value:
                 return
-            self._id = value.decode("utf-8", "replace")
+            # One that no header field can hold is as good as none: nobody can come back with it.
+            self._id = value.decode("utf-8", "replace") if len(value) <= _LONGEST_ID else ""
         elif name == b"retry" and value.isdigit():
             self._retry = int(value[:_DIGITS])
         else:
@@ -124,7 +119,7 @@ class Parser:
         self._seen = True
 
     def _ended(self) -> Event:
-        data = b"\n".join(self._data).decode("utf-8", "replace")
+        data = self._data[:-1].decode("utf-8", "replace")
         event = Event(self._id, self._event or "message", data, self._retry)
         self._data.clear()
         self._event, self._retry, self._seen = "", None, False

@@ -22,6 +22,9 @@ _LIST: Final = "tools/list"
 _CALL: Final = "tools/call"
 _KNOWN: Final = "_checked_tools"
 
+# Far more than any server has; one whose list does not end is not remembered for ever.
+_MOST: Final = 10_000
+
 
 class CheckedResults:
     """Checks what tools return: `class Mine(CheckedResults, mcp.Client)`.
@@ -77,7 +80,11 @@ class CheckedResults:
     def _learn(self, listed: Any) -> None:
         for tool in listed.tools:
             schema: Mapping[str, Any] | None = getattr(tool, "output_schema", None)
+            # In the order in which they were listed last.
+            self._known.pop(tool.name, None)
             self._known[tool.name] = None if schema is None else _usable(tool.name, schema)
+            if len(self._known) > _MOST:
+                del self._known[next(iter(self._known))]
 
     def _check(self, name: str, result: Any) -> None:
         check = self._known.get(name)

@@ -7,17 +7,19 @@ from typing import Final
 from ...errors import Disconnected
 from ...transport import Received
 
-# As many may wait to be read before streams are read no further.
+# As many may wait to be read, with as many bytes, before streams are read no further.
 _CAPACITY: Final = 1000
+_LARGEST: Final = 64 * 1024 * 1024
 
 
 class Inbox:
     """What has come, in the order in which it came."""
 
-    __slots__ = ("_changed", "_ended", "_messages", "_take", "broken")
+    __slots__ = ("_changed", "_ended", "_messages", "_size", "_take", "broken")
 
     def __init__(self) -> None:
         self._messages: list[Received] = []
+        self._size = 0
         self._changed = Event()
         self._ended = False
         self._take: Callable[[Received], bool] | None = None
@@ -33,6 +35,7 @@ class Inbox:
                 self._take = None
             return
         self._messages.append(received)
+        self._size += len(received) if isinstance(received, bytes) else 0
         self._changed.set()
 
     def hand_over(self, take: Callable[[Received], bool] | None) -> None:
@@ -43,7 +46,7 @@ class Inbox:
         """See `Transport.receive`."""
         while not self._messages and not self._ended:
             await self._change()
-        messages, self._messages = self._messages, []
+        messages, self._messages, self._size = self._messages, [], 0
         self._changed.set()
         if not messages and self.broken is not None:
             raise self.broken
@@ -51,8 +54,12 @@ class Inbox:
 
     async def room(self) -> None:
         """Wait until it is right to read on."""
-        while len(self._messages) >= _CAPACITY and not self._ended:
+        while self._is_full and not self._ended:
             await self._change()
+
+    @property
+    def _is_full(self) -> bool:
+        return len(self._messages) >= _CAPACITY or self._size >= _LARGEST
 
     async def _change(self) -> None:
         self._changed.clear()

@@ -20,6 +20,9 @@ _log: Final = getLogger(__name__)
 # 2025-11-25, basic/transports, "Session Management"
 _SESSION_ID: Final = re.compile(r"[!-~]+")
 
+# Far more than any server has; one whose list does not end is not remembered for ever.
+_MOST_TOOLS: Final = 10_000
+
 POSTED: Final[Mapping[str, str]] = {
     "accept": f"{fields.JSON}, {fields.EVENTS}",
     "content-type": fields.JSON,
@@ -136,4 +139,7 @@ class Conversation:
             return False
         if mirrors:
             self._mirrors[name] = mirrors
+        if len(self._mirrors) > _MOST_TOOLS:
+            # Those that were listed longest ago; a call of one is refused, and it is looked for.
+            del self._mirrors[next(iter(self._mirrors))]
         return True

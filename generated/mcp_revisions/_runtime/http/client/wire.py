@@ -17,6 +17,9 @@ from .meaning import Reply
 _REDIRECTS: Final = frozenset({301, 302, 307, 308})
 _MOST_REDIRECTS: Final = 5
 
+# Bytes of the body of an answer that is no success; what follows is not read.
+_LARGEST_REFUSAL: Final = 1024 * 1024
+
 
 class Incoming:
     """An answer, whose body has not been read yet."""
@@ -62,19 +65,21 @@ class Incoming:
                     yield event
 
     async def reply(self) -> Reply:
-        """The whole of it; raises `Disconnected`, and `RemoteError` if it is too large."""
-        pieces: list[bytes] = []
-        left = self._limit
-        try:
-            async for chunk in self._response.aiter_bytes():
-                pieces.append(chunk)
-                left -= len(chunk)
-                if left < 0:
-                    message = f"{self._what}: a body of more than {self._limit} bytes"
-                    raise RemoteError(message)
-        except httpx2().RequestError as error:
-            raise _broken(self._what, error) from None
-        return Reply(self.status, self.media, b"".join(pieces))
+        """The whole of it, or the beginning if it says why there is no success.
+
+        Raises `Disconnected`, and `RemoteError` if it is too large.
+        """
+        success = self.status < 300
+        limit = self._limit if success else min(self._limit, _LARGEST_REFUSAL)
+        body = bytearray()
+        async with aclosing(self.chunks()) as chunks:
+            async for chunk in chunks:
+                body += chunk
+                if len(body) > limit and success:
+                    raise RemoteError(f"{self._what}: a body of more than {limit} bytes")
+                if len(body) > limit:
+                    break
+        return Reply(self.status, self.media, bytes(body))
 
 
 class Wire:
