@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from mcp_protogen.runtime.errors import McpError
+from mcp_protogen.runtime.options import Options
 from mcp_protogen.runtime.subscriptions import Filter, Listeners
 
 TOOLS = "notifications/tools/list_changed"
@@ -34,7 +35,7 @@ def test_only_what_the_server_declared_is_honoured() -> None:
 
 
 def test_streams_get_what_they_asked_for_and_nothing_else() -> None:
-    listeners = Listeners(10)
+    listeners = Listeners(Options(max_subscriptions=10))
     listeners.add(1, Filter.of({"toolsListChanged": True}))
     listeners.add("1", Filter.of({"resourceSubscriptions": ["file:///a"]}))
     assert listeners.matching(TOOLS, None) == [1]
@@ -46,7 +47,7 @@ def test_streams_get_what_they_asked_for_and_nothing_else() -> None:
 
 
 def test_there_are_not_too_many_streams_or_resources() -> None:
-    listeners = Listeners(1)
+    listeners = Listeners(Options(max_subscriptions=1))
     listeners.add(1, Filter())
     with pytest.raises(McpError, match="No more than 1"):
         listeners.add(2, Filter())

@@ -1,17 +1,21 @@
 """The beginning of a connection of the handshake era, on the server's side."""
 
+from collections.abc import Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 from . import jsonrpc
 from .connection import Connection
 from .dispatch import Request
 from .envelope import client_envelope
-from .errors import InvalidRequest
+from .errors import InvalidParams, InvalidRequest
 from .events import Refusal
 from .jsonvalue import JSONObject
+from .kept import Kept
 from .lifecycle import Event as Step
 from .lifecycle import State
 from .model import WireModel
+from .options import Options
 from .repertoire import Repertoire
 
 
@@ -22,7 +26,7 @@ class Admitted(NamedTuple):
     answer: bytes | None
 
 
-def admitted(repertoire: Repertoire, message: JSONObject) -> Admitted:
+def admitted(repertoire: Repertoire, message: JSONObject, options: Options) -> Admitted:
     """What an `initialize` request begins; raises the `RemoteError` to answer it with."""
     jsonrpc.kind_of(message)
     connection = repertoire.connection(State.NEW)
@@ -31,18 +35,16 @@ def admitted(repertoire: Repertoire, message: JSONObject) -> Admitted:
         raise event.error if isinstance(event, Refusal) else InvalidRequest("no handshake")
     connection.step(Step.INITIALIZE)
     params = message["params"]
-    acquaint(connection, repertoire, params["capabilities"], params["clientInfo"])
+    said = {name: params[name] for name in ("capabilities", "clientInfo")}
+    problems = options.of_client.problems("/params", said)
+    if problems:
+        raise InvalidParams(problems[0].message, problems, id=event.id)
+    table = repertoire.face.table
+    declared = table.declared_by("client", said["capabilities"])
+    remember(connection, repertoire, declared, table.called(said["clientInfo"]))
     answer = connection.answer(event, _welcome(event, repertoire))
     connection.step(Step.INITIALIZE_ACCEPTED)
     return Admitted(connection, answer)
-
-
-def acquaint(
-    connection: Connection, repertoire: Repertoire, capabilities: JSONObject, info: JSONObject
-) -> None:
-    """Remember what the client has said of itself, in the words of the wire."""
-    table = repertoire.face.table
-    remember(connection, repertoire, table.declared_by("client", capabilities), table.called(info))
 
 
 def remember(
@@ -51,12 +53,17 @@ def remember(
     """Remember what a client declares and is called, in the words of the server's own revision."""
     face = repertoire.face
     own = face.side.TABLE
-    connection.declared["client"] = declared
-    connection.identity = {"client": called, "server": face.identity}
+    connection.declared.keep("client", declared)
+    connection.identity.keep("client", called)
     if own.rules.era == "stateless":
         # Handlers of the stateless era find it in each request.
-        envelope = client_envelope(own.revision, declared, called)
-        connection.table = face.table.presuming(envelope)
+        connection.table = face.table.presuming(
+            partial(_envelope, own.revision, connection.declared, connection.identity)
+        )
+
+
+def _envelope(revision: str, declared: Kept, identity: Kept) -> Mapping[str, Any]:
+    return client_envelope(revision, declared["client"], identity["client"])
 
 
 def _welcome(request: Request[Any], repertoire: Repertoire) -> Any:

@@ -4,6 +4,7 @@ Pages: "basic" of each revision (ids, batches) and the JSON-RPC 2.0 specificatio
 no method: it looks at `jsonrpc`, `id` and the shape of errors, and leaves `params` and `result` be.
 """
 
+from collections.abc import Mapping
 from typing import Any, Final, Literal, TypeAlias
 
 from pydantic_core import from_json, to_json
@@ -14,7 +15,10 @@ from .jsonvalue import JSONObject, is_object, json_text
 Kind: TypeAlias = Literal["request", "notification", "result", "error"]
 
 VERSION: Final = "2.0"
-_NOT_AN_ID: Final = "id has to be a string or an integer"
+
+LONGEST: Final = 1000
+"""Characters of an id, or of a token for progress: both are kept while a request is open."""
+_NOT_AN_ID: Final = f"id has to be a string of {LONGEST} characters at most, or an integer"
 
 
 def parse(data: bytes | str) -> Any:
@@ -46,7 +50,7 @@ def kind_of(message: object) -> Kind:
     if "method" not in message:
         return _kind_of_answer(message)
     id = message.get("id")
-    if type(id) is not int and type(id) is not str:
+    if type(id) is not int and (type(id) is not str or len(id) > LONGEST):
         id = _unusual_id(message, InvalidRequest)
     if message.get("jsonrpc") != VERSION:
         raise InvalidRequest(f'jsonrpc has to be "{VERSION}"', id=id)
@@ -59,9 +63,10 @@ def kind_of(message: object) -> Kind:
 
 def _kind_of_answer(message: JSONObject) -> Kind:
     if "result" not in message and "error" not in message:
-        raise InvalidRequest("a message has a method, a result or an error", id=_any_id(message))
+        raise InvalidRequest("a message has a method, a result or an error", id=id_of(message))
     id = message.get("id")
-    if type(id) is not int and type(id) is not str and not ("error" in message and id is None):
+    usual = type(id) is int or (type(id) is str and len(id) <= LONGEST)
+    if not usual and not ("error" in message and id is None):
         # An error may lack its id, or have null there as JSON-RPC does for what it could not read.
         id = _unusual_id(message, InvalidAnswer)
     if message.get("jsonrpc") != VERSION:
@@ -94,17 +99,21 @@ def _unusual_id(
     """None if there is no id; an integer if it was written as one with a fraction of zero."""
     if "id" not in message:
         return None
-    id = message["id"] = _any_id(message)
+    id = message["id"] = id_of(message)
     if id is None:
         raise refusal(_NOT_AN_ID)
     return id
 
 
-def _any_id(message: JSONObject) -> RequestId | None:
+def id_of(message: Mapping[str, Any]) -> RequestId | None:
+    """The id of a decoded message, an integer also where it has a fraction of zero; None if none.
+
+    One that is no id, or too long, is none.
+    """
     id = message.get("id")
     if isinstance(id, float) and id.is_integer():
         return int(id)
-    return id if type(id) is int or type(id) is str else None
+    return id if type(id) is int or (type(id) is str and len(id) <= LONGEST) else None
 
 
 def write_id(id: RequestId) -> bytes:

@@ -23,7 +23,7 @@ from .errors import (
     RequestId,
     UnsupportedVersion,
 )
-from .jsonrpc import kind_of
+from .jsonrpc import id_of, kind_of
 from .jsonvalue import is_object
 from .pointers import escaped
 from .spec import Era
@@ -143,7 +143,7 @@ def _stateless(message: Mapping[str, Any], meta: Mapping[str, Any], offer: Offer
     if "id" not in message:
         # Whatever is wrong with a notification, it is not answered.
         return Stateless(version) if version in offer.stateless else BeforeHandshake()
-    id = _id_of(message)
+    id = id_of(message)
     version = named(meta, id)
     check_offered(version, offer, id)
     return Stateless(version)
@@ -198,11 +198,6 @@ def _requested(message: Mapping[str, Any]) -> str:
     params = message.get("params")
     version = params.get("protocolVersion") if is_object(params) else None
     return version if isinstance(version, str) else ""
-
-
-def _id_of(message: Mapping[str, Any]) -> RequestId | None:
-    id = message.get("id")
-    return id if type(id) is int or type(id) is str else None
 
 
 def _missing(keys: list[str], id: RequestId | None) -> InvalidParams:

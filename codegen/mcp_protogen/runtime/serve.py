@@ -15,7 +15,7 @@ from .reading import read
 from .reception import Reception
 from .revision import Revision
 from .server import ServerBase
-from .side import Shared
+from .shared import Shared
 from .tasks import Tasks
 from .transport import Transport
 

@@ -17,6 +17,7 @@ from .dispatch import Request
 from .envelope import CLIENT_INFO, LOG_LEVEL, PROGRESS_TOKEN, client_capabilities, meta_in
 from .errors import METHOD_NOT_FOUND, LocalError, RequestId
 from .inputs import Asking, Inputs, ask
+from .jsonrpc import LONGEST
 from .jsonvalue import is_object
 from .logs import Level, passes
 from .once import Once
@@ -116,7 +117,8 @@ class SessionBase(Peer):
         """
         token = self._meta.get(PROGRESS_TOKEN)
         endpoint = self._connected()
-        if token is None or not self._is_awaited():
+        # Who asks under a name too long is not told: it would come back with each report.
+        if token is None or not self._is_awaited() or len(str(token)) > LONGEST:
             return
         if self._done is not None and done <= self._done:
             return
@@ -174,7 +176,7 @@ class SessionBase(Peer):
     def _peer_info(self) -> Mapping[str, Any] | None:
         connection = self._side.endpoint.connection
         if self._era == "handshake":
-            return connection.identity.get("client")
+            return connection.identity.said_by("client")
         info = self._meta.get(CLIENT_INFO)
         return connection.table.called(info) if is_object(info) else None
 

@@ -9,28 +9,23 @@ from asyncio import Future, get_running_loop
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from logging import getLogger
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from .connection import INITIALIZED, Connection
 from .dispatch import Notification, Request
 from .endpoint import Endpoint
 from .envelope import SUBSCRIPTION_ID, client_capabilities, members, meta_in
-from .errors import Disconnected, McpError, MethodNotFound, RequestId
-from .faces import Face
+from .errors import Disconnected, InvalidParams, McpError, MethodNotFound, RequestId
 from .inputs import Asking
 from .jobs import Job
 from .lifecycle import Event as Step
 from .lifecycle import State
 from .model import WireModel
-from .options import Options
 from .outbox import Outgoing
 from .repertoire import Repertoire
-from .request_state import Bearer, StateSeal, digest_of
+from .request_state import Bearer, digest_of
+from .shared import Shared
 from .subscriptions import Filter, Listeners
-from .tasks import Tasks
-
-if TYPE_CHECKING:
-    from .server import ServerBase
 
 _log: Final = getLogger(__name__)
 
@@ -39,28 +34,6 @@ class Watch(NamedTuple):
     """Names a resource where the server's revision has no params that do."""
 
     uri: str
-
-
-class Shared:
-    """What the sides of one connection, or of all connections of a process, have in common."""
-
-    __slots__ = ("_repertoires", "options", "seal", "supported", "tasks")
-
-    def __init__(self, tasks: Tasks, options: Options, supported: tuple[str, ...]) -> None:
-        self.tasks = tasks
-        self.options = options
-        self.seal = StateSeal(options.state_key, lifetime=options.state_lifetime)
-        self.supported = supported
-        """What `server/discover` names, and a refusal of any other revision: all, newest first."""
-        self._repertoires: dict[str, Repertoire] = {}
-
-    def repertoire(self, face: "Face[ServerBase[Any]]") -> Repertoire:
-        """What the server of a face can do."""
-        revision = face.table.revision
-        known = self._repertoires.get(revision)
-        if known is None or known.face is not face:
-            known = self._repertoires[revision] = Repertoire(face)
-        return known
 
 
 class Side:
@@ -119,7 +92,7 @@ class Side:
     def listeners(self) -> Listeners:
         """Who wants to know of which changes."""
         if self._listeners is None:
-            self._listeners = Listeners(self._shared.options.max_subscriptions)
+            self._listeners = Listeners(self._shared.options)
         return self._listeners
 
     @property
@@ -131,6 +104,9 @@ class Side:
         """The result of a request."""
         request = job.request
         method = request.spec.method
+        check, note = _KEPT.get(method, _NOTHING)
+        if check is not None:
+            check(self, job)
         handler = self._handlers.get(method)
         if handler is None:
             built_in = _BUILT_IN.get(method)
@@ -143,9 +119,8 @@ class Side:
             result = await handler(session, request.params)
         else:
             result = await way(handler, session, request)
-        noted = _NOTED.get(method)
-        if noted is not None:
-            noted(self, request)
+        if note is not None:
+            note(self, request)
         return result
 
     def _heed(
@@ -281,6 +256,16 @@ class Side:
 
     # What is remembered, whoever answered.
 
+    def check_stream(self, job: Job) -> None:
+        """Raise `InvalidParams` for a listen stream that says more than can be kept."""
+        problems = self._shared.options.of_stream.problems("", {"params": job.raw})
+        if problems:
+            raise InvalidParams(problems[0].message, problems)
+
+    def check_subscription(self, job: Job) -> None:
+        """Raise what answers a subscription that is one too many, or too large."""
+        self.listeners.check(job.request.params.uri)
+
     def note_level(self, request: Request[Any]) -> None:
         """Remember the level that `logging/setLevel` asks for."""
         self.level = request.params.level
@@ -339,8 +324,16 @@ _BUILT_IN: Final[Mapping[str, Callable[[Side, Request[Any]], Awaitable[Any]]]] =
     "server/discover": Side.discover,
     "subscriptions/listen": Side.listen,
 }
-_NOTED: Final[Mapping[str, Callable[[Side, Request[Any]], None]]] = {
-    "logging/setLevel": Side.note_level,
-    "resources/subscribe": Side.note_subscription,
-    "resources/unsubscribe": Side.note_end_of_subscription,
+
+
+_Check: TypeAlias = Callable[[Side, Job], None]
+_Note: TypeAlias = Callable[[Side, Request[Any]], None]
+
+# Of what is kept of a request: whether it may be, asked before it is answered, and what, after.
+_NOTHING: Final[tuple[_Check | None, _Note | None]] = (None, None)
+_KEPT: Final[Mapping[str, tuple[_Check | None, _Note | None]]] = {
+    "logging/setLevel": (None, Side.note_level),
+    "resources/subscribe": (Side.check_subscription, Side.note_subscription),
+    "resources/unsubscribe": (None, Side.note_end_of_subscription),
+    "subscriptions/listen": (Side.check_stream, None),
 }

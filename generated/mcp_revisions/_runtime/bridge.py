@@ -15,9 +15,10 @@ from .client import ClientBase
 from .codec import MethodTable
 from .connect import connected
 from .dispatch import NotInRevision, Unfit
-from .errors import RemoteError
+from .errors import InvalidParams, RemoteError
 from .faces import Faces
 from .jsonvalue import JSONObject, is_object
+from .kept import Bound
 from .negotiate import Offer, Offered
 from .options import Options
 from .proxies import Caller, ProxyClient, ProxyServer
@@ -68,15 +69,15 @@ class BridgeBase:
             await self._client_side.close()
 
     async def _run(self) -> None:
-        arrival = Arrival(self._client_side, self._offer, self._clients)
+        arrival = Arrival(self._client_side, self._offer, self._clients, self._options.of_client)
         found = await arrival.first()
         if found is None:
             return
-        revision, params = found
+        revision, caller = found
         module = self._clients[revision].load()
         client = _proxy(ProxyClient, module.Client)
         server = _proxy(ProxyServer, module.Server)
-        client.caller, client.server, server.client = Caller.of(params), server, client
+        client.caller, client.server, server.client = caller, server, client
         faces: Faces[ClientBase] = Faces({revision: client}, self._servers, self._options.on_loss)
         async with connected(faces, self._server_side, self._options):
             await client.open()
@@ -106,15 +107,16 @@ class Arrival:
     """The transport of a client, whose first messages are looked at before they are served."""
 
     def __init__(
-        self, transport: Transport, offer: Offer, revisions: Mapping[str, Revision]
+        self, transport: Transport, offer: Offer, revisions: Mapping[str, Revision], bound: Bound
     ) -> None:
         self._transport = transport
+        self._bound = bound
         self._revisions = revisions
         self._offer = offer
         self._seen: deque[Received] = deque()
 
-    async def first(self) -> tuple[str, Mapping[str, Any]] | None:
-        """The revision the client speaks and the params that say so; None if it has gone.
+    async def first(self) -> tuple[str, Caller] | None:
+        """The revision the client speaks, and who it says it is; None if it has gone.
 
         What comes before is answered.
         """
@@ -130,7 +132,7 @@ class Arrival:
                     return found
                 waiting.popleft()
 
-    async def _look_at(self, received: Received) -> tuple[str, Mapping[str, Any]] | None:
+    async def _look_at(self, received: Received) -> tuple[str, Caller] | None:
         try:
             if isinstance(received, RemoteError):
                 raise received
@@ -146,28 +148,36 @@ class Arrival:
             await self._transport.send([data])
             return None
 
-    async def _routed(self, message: JSONObject) -> tuple[str, Mapping[str, Any]] | None:
+    async def _routed(self, message: JSONObject) -> tuple[str, Caller] | None:
         route = negotiate.route(message, self._offer, handshaken=False)
-        params: Mapping[str, Any] = message.get("params", {})
         match route:
             case negotiate.Initialize():
-                revision = negotiate.answer_initialize(params, self._offer, message["id"])
-                self._check(message, revision)
-                return revision, params
+                revision = negotiate.answer_initialize(
+                    message.get("params"), self._offer, message["id"]
+                )
+                return revision, self._caller(message, revision)
             case negotiate.Stateless(revision) if "id" in message:
-                self._check(message, revision)
-                return revision, params
+                return revision, self._caller(message, revision)
             case _:
                 if "id" in message:
                     await self._transport.send([jsonrpc.write_result(message["id"], b"{}")])
                 return None
 
-    def _check(self, message: JSONObject, revision: str) -> None:
-        """What a client says of itself goes on to the server, so it has to be what it should be."""
+    def _caller(self, message: JSONObject, revision: str) -> Caller:
+        """Who a client says it is; raises `RemoteError`.
+
+        It goes on to the server, so it has to be what it should be.
+        """
         table: MethodTable = self._revisions[revision].load().methods.TABLE
         outcome = table.interpret(message, "client", lambda _: None)
         if isinstance(outcome, (NotInRevision, Unfit)):
             raise outcome.error()
+        caller = Caller.of(message["params"])
+        begins = message["method"] == negotiate.INITIALIZE
+        problems = caller.problems(self._bound, begins=begins)
+        if problems:
+            raise InvalidParams(problems[0].message, problems, id=message["id"])
+        return caller
 
     async def receive(self) -> Sequence[Received]:
         """See `Transport.receive`."""

@@ -235,7 +235,7 @@ class MethodTable:
         """What the peer calls itself, as this side's own revision has it."""
         return info
 
-    def presuming(self, members: Mapping[str, Any]) -> "MethodTable":
+    def presuming(self, members: Callable[[], Mapping[str, Any]]) -> "MethodTable":
         """The same table, for a connection whose requests all have these members in `_meta`."""
         return self
 

@@ -13,7 +13,7 @@ from .connection import INITIALIZED, Connection
 from .dialogue import Dialogue
 from .endpoint import Endpoint
 from .envelope import SERVER_INFO, client_envelope, members
-from .errors import Disconnected, RemoteError
+from .errors import Disconnected, InvalidAnswer, RemoteError
 from .faces import Face, Faces
 from .jsonvalue import JSONObject, is_object
 from .lifecycle import Event as Step
@@ -210,6 +210,9 @@ def _agreement(
 ) -> Agreement:
     """The connection as it stands once a revision is agreed on; raises `RemoteError`."""
     table, client = face.table, face.side
+    problems = options.of_server.problems("", {"result": adopted.result})
+    if problems:
+        raise InvalidAnswer(problems[0].message, problems)
     stateless = table.rules.era == "stateless"
     answered = "server/discover" if stateless else "initialize"
     result: JSONObject = table.read_result(table.requests[answered], adopted.result).to_wire()

@@ -32,6 +32,7 @@ from .errors import (
 )
 from .events import Cancelled, Ended, Event, Failure, Ignored, Progressed, Refusal
 from .jsonvalue import JSONObject
+from .kept import Kept
 from .lifecycle import HANDSHAKE, State, advance, may_pass
 from .lifecycle import Event as Step
 from .options import FOREVER, Patience
@@ -82,8 +83,8 @@ class Connection:
         self.table = table
         self.role: Role = role
         self.peer: Role = "server" if role == "client" else "client"
-        self.declared = dict(declared)
-        self.identity: dict[Role, Mapping[str, Any]] = {}
+        self.declared = Kept(declared)
+        self.identity = Kept()
         self.envelope: bytes | None = None
         self.signature: bytes | None = None
         """Members, as JSON text, that belong into `_meta` of each result."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypedDict
 
+from .kept import Bound
 from .spec import RequestSpec
 from .translation.notice import Lost
 
@@ -76,6 +77,19 @@ class Options:
     """Messages that wait to be written; when they are as many, senders wait."""
     max_subscriptions: int = 100
     """Listen streams, or subscribed resources, of one connection."""
+    max_uri: int = 8 * 1024
+    """Bytes of the URI of a resource that is subscribed to."""
+    max_uris: int = 64 * 1024
+    """Bytes of all of them together, of one connection."""
+    max_client: int = 32 * 1024
+    """Bytes of JSON that a client may say of itself when it begins: `capabilities`, `clientInfo`.
+
+    The request of a listen stream may have as many beside its URIs.
+    """
+    max_server: int = 1024 * 1024
+    """Bytes of JSON that a server may say of itself when it is asked, `instructions` included."""
+    max_values: int = 2000
+    """Values in any of these, each object and each array being one, too."""
     max_rounds: int = 10
     """Rounds of questions that one request may take, on either side."""
     progress_interval: float = 0.05
@@ -91,6 +105,21 @@ class Options:
     """For a client to come back with the state."""
     on_loss: Callable[[Lost], object] | None = None
     """Is told what a translation between revisions could not carry, of each kind once."""
+
+    @property
+    def of_client(self) -> Bound:
+        """How much is kept of what a client says of itself."""
+        return Bound(self.max_client, self.max_values)
+
+    @property
+    def of_server(self) -> Bound:
+        """How much is kept of what a server says of itself."""
+        return Bound(self.max_server, self.max_values)
+
+    @property
+    def of_stream(self) -> Bound:
+        """How much is kept of what a client says for as long as a listen stream is open."""
+        return Bound(self.max_client + self.max_uris, self.max_values + self.max_subscriptions)
 
     def patience(self, spec: RequestSpec[Any, Any], call: CallOptions) -> Patience:
         """How long to wait for the answer to one request."""

@@ -10,13 +10,15 @@ from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from .client import Agreement, ClientBase
-from .envelope import CLIENT_INFO, PROGRESS_TOKEN, client_capabilities, meta_in
+from .envelope import CLIENT_CAPABILITIES, CLIENT_INFO, PROGRESS_TOKEN, client_capabilities, meta_in
 from .errors import INVALID_PARAMS, METHOD_NOT_FOUND, McpError
 from .jsonvalue import JSONObject, is_object
+from .kept import Bound
 from .listening import ACKNOWLEDGED, LISTEN, Listening
 from .options import CallOptions
 from .over_handshake import OverHandshake
 from .passage import Passage
+from .pointers import Problem
 from .server import ServerBase
 from .spec import NotificationSpec, RequestSpec
 from .subscriptions import RESOURCE_UPDATED, Filter
@@ -59,6 +61,13 @@ class Caller(NamedTuple):
             said if is_object(said) else dict(client_capabilities(meta)),
             info if is_object(info) else {"name": "unknown", "version": "0"},
         )
+
+    def problems(self, bound: Bound, *, begins: bool) -> list[Problem]:
+        """What is wrong with it if it may not be kept; `begins` if `initialize` has said it."""
+        at, names = ("/params", ("capabilities", "clientInfo"))
+        if not begins:
+            at, names = ("/params/_meta", (CLIENT_CAPABILITIES, CLIENT_INFO))
+        return bound.problems(at, dict(zip(names, self, strict=True)))
 
 
 def _new_key() -> str:
@@ -161,7 +170,7 @@ class ProxyServer(ServerBase[Any]):
 
     def identity(self) -> JSONObject:
         """What the server behind it is called."""
-        said = self.client.endpoint.connection.identity.get("server")
+        said = self.client.endpoint.connection.identity.said_by("server")
         return {"name": "unknown", "version": "0"} if said is None else dict(said)
 
     @classmethod

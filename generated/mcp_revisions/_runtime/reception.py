@@ -17,7 +17,8 @@ from .faces import Faces
 from .jsonvalue import JSONObject, is_array, is_object
 from .outbox import Outgoing
 from .repertoire import Repertoire
-from .side import Shared, Side
+from .shared import Shared
+from .side import Side
 from .transport import Received
 
 if TYPE_CHECKING:
@@ -125,7 +126,7 @@ class Reception:
         jsonrpc.kind_of(message)
         revision = negotiate.answer_initialize(message.get("params"), self._offer, message["id"])
         repertoire = self._shared.repertoire(self._faces[revision])
-        connection, answer = admitted(repertoire, message)
+        connection, answer = admitted(repertoire, message, self._shared.options)
         self._session = self._side(repertoire, connection)
         if answer is not None:
             self._outbox.put(answer)

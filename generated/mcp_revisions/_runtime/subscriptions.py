@@ -5,12 +5,13 @@ from 2026-07-28 on it opens streams, and each says what it wants
 (2026-07-28, basic/patterns/subscriptions, "Notification Filter").
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from typing import Any, Final
 
-from .errors import INTERNAL_ERROR, McpError, RequestId
+from .errors import INTERNAL_ERROR, InvalidParams, McpError, RequestId
 from .jsonvalue import JSONObject, is_array
+from .options import Options
 from .spec import Capability
 
 RESOURCE_UPDATED: Final = "notifications/resources/updated"
@@ -62,19 +63,20 @@ class Filter:
 
 
 class Listeners:
-    """The subscriptions of one connection, `limit` of them at most."""
+    """The subscriptions of one connection, as many and as large as `options` allow."""
 
-    __slots__ = ("_limit", "_streams", "_uris")
+    __slots__ = ("_options", "_streams", "_uris")
 
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
+    def __init__(self, options: Options) -> None:
+        self._options = options
         self._streams: dict[RequestId, Filter] = {}
         self._uris: set[str] = set()
 
     def add(self, id: RequestId, wanted: Filter) -> None:
-        """A listen stream begins; raises `McpError` if there are too many, or of resources."""
-        self._check(len(self._streams))
-        self._check(len(wanted.uris - self.uris) + len(self.uris) - 1)
+        """A listen stream begins; raises what answers one that is too many, or too large."""
+        self._check_number(len(self._streams) + 1)
+        self._check_number(len(self.uris | wanted.uris))
+        self._check_size(wanted.uris, f"/params/notifications/{_RESOURCES}")
         self._streams[id] = wanted
 
     def narrow(self, id: RequestId, wanted: Filter) -> None:
@@ -86,18 +88,36 @@ class Listeners:
         self._streams.pop(id, None)
 
     def subscribe(self, uri: str) -> None:
-        """The client wants to know of a resource; raises `McpError` if there are too many."""
+        """The client wants to know of a resource; raises as `check` does."""
+        self.check(uri)
+        self._uris.add(uri)
+
+    def check(self, uri: str) -> None:
+        """Raise what answers a client that wants to know of one resource more, if that is too much.
+
+        That is `InvalidParams` for its URI, and `McpError` for all that there are.
+        """
         if uri not in self._uris:
-            self._check(len(self._uris))
-            self._uris.add(uri)
+            self._check_number(len(self._uris) + 1)
+            self._check_size({uri}, "/params/uri")
 
     def unsubscribe(self, uri: str) -> None:
         """It does not any more."""
         self._uris.discard(uri)
 
-    def _check(self, size: int) -> None:
-        if size >= self._limit:
-            raise McpError(INTERNAL_ERROR, f"No more than {self._limit} subscriptions at once")
+    def _check_number(self, number: int) -> None:
+        most = self._options.max_subscriptions
+        if number > most:
+            raise McpError(INTERNAL_ERROR, f"No more than {most} subscriptions at once")
+
+    def _check_size(self, new: Set[str], at: str) -> None:
+        """Streams that want to know of the same resource each have its URI."""
+        longest, most = self._options.max_uri, self._options.max_uris
+        if max(map(_size, new), default=0) > longest:
+            raise InvalidParams("A URI is too long", [(at, f"A URI may have {longest} bytes")])
+        kept = (self._uris, new, *(wanted.uris for wanted in self._streams.values()))
+        if sum(_size(uri) for uris in kept for uri in uris) > most:
+            raise McpError(INTERNAL_ERROR, f"No more than {most} bytes of URIs at once")
 
     @property
     def uris(self) -> frozenset[str]:
@@ -111,3 +131,7 @@ class Listeners:
     def wants(self, uri: str | None) -> bool:
         """Whether a client of the handshake era is told: of lists always, of resources it named."""
         return uri is None or uri in self._uris
+
+
+def _size(uri: str) -> int:
+    return len(uri.encode())

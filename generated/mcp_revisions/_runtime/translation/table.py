@@ -5,7 +5,8 @@ the wire first, so that errors speak of what the peer wrote, and is then transla
 translated last. Where both revisions agree on a type, it is read and written as if there were one.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from copy import copy
 from dataclasses import replace
 from typing import Any, Literal, TypeAlias, TypeVar
 
@@ -41,8 +42,7 @@ _ROLES: tuple[Role, ...] = ("client", "server")
 class TranslatingTable(MethodTable):
     """What `own` has, over a wire that carries `wire`.
 
-    `inward` and `outward` translate from and to the wire. Losses go to `notice`. `presumed` are
-    members that the `_meta` of each request is to have once it is translated.
+    `inward` and `outward` translate from and to the wire. Losses go to `notice`.
     """
 
     __slots__ = ("_inward", "_notice", "_outward", "_presumed", "_readers", "_wire", "own")
@@ -54,7 +54,6 @@ class TranslatingTable(MethodTable):
         inward: Translator,
         outward: Translator,
         notice: Notice,
-        presumed: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(
             wire.revision,
@@ -75,15 +74,21 @@ class TranslatingTable(MethodTable):
         self._inward = inward
         self._outward = outward
         self._notice = notice
-        self._presumed = presumed
+        self._presumed: Callable[[], Mapping[str, Any]] | None = None
         self._readers: dict[str, Validate] = {}
+        self._find_readers()
+
+    def _find_readers(self) -> None:
         self._requests = {r: Calls(self.requests, r, self._params_reader) for r in _ROLES}
         self._notifications = {r: Calls(self.notifications, r, self._params_reader) for r in _ROLES}
 
-    def presuming(self, members: Mapping[str, Any]) -> "TranslatingTable":
+    def presuming(self, members: Callable[[], Mapping[str, Any]]) -> "TranslatingTable":
         """See `MethodTable.presuming`."""
-        tables = (self.own, self._wire, self._inward, self._outward, self._notice)
-        return TranslatingTable(*tables, presumed=members)
+        # There may be many such connections, and what else they need is the same.
+        table = copy(self)
+        table._presumed = members
+        table._find_readers()
+        return table
 
     @property
     def wire(self) -> MethodTable:
@@ -116,7 +121,7 @@ class TranslatingTable(MethodTable):
             check(value)
             out = self._run(translate, value, spec.method, "params")
             if presumed is not None and isinstance(spec, RequestSpec):
-                out = {**out, "_meta": {**out.get("_meta", {}), **presumed}}
+                out = {**out, "_meta": {**out.get("_meta", {}), **presumed()}}
             return read(out)
 
         return translated

@@ -36,8 +36,6 @@ _LAST_EVENT: Final = fields.LAST_EVENT_ID.encode()
 # Header").
 _ASSUMED: Final = "2025-03-26"
 
-_LARGEST_HELLO: Final = 64 * 1024
-
 
 class Handshake:
     """Serves the revisions with a handshake."""
@@ -110,13 +108,10 @@ class Handshake:
         self, request: HttpRequest, message: JSONObject, send: Outlet, principal: str | None
     ) -> None:
         service = self._service
-        if request.size > _LARGEST_HELLO:
-            # Much of it is kept for as long as the session.
-            raise Refused(413, f"initialize has more than {_LARGEST_HELLO} bytes", id=message["id"])
         offer, params = service.offer, message.get("params")
         revision = negotiate.answer_initialize(params, offer, message["id"])
         repertoire = service.repertoire(revision, own=True)
-        connection, answer = admitted(repertoire, message)
+        connection, answer = admitted(repertoire, message, service.options)
         service.sessions.make_room()
         session = HttpSession(new_id(), repertoire, connection, service.shared, service.events)
         session.side.endpoint.principal = principal
@@ -131,7 +126,8 @@ class Handshake:
             return
         record, now = session.to_record(), get_running_loop().time()
         # Also one in which nothing changes must not lapse while it is used.
-        if record != session.record or now - session.saved > lifetime / 4:
+        digest = record.digest()
+        if digest != session.record or now - session.saved > lifetime / 4:
             session.saving += 1
             try:
                 if session.record is not None and await store.load(session.id) is None:
@@ -139,7 +135,7 @@ class Handshake:
                     await self._service.sessions.end(session)
                     return
                 await store.save(session.id, record, lifetime)
-                session.record, session.saved = record, now
+                session.record, session.saved = digest, now
             except Exception:
                 # The store is the application's; what was answered is not taken back for it.
                 _log.exception("a session could not be saved")
@@ -180,7 +176,11 @@ class Handshake:
             return None
         if session is None:
             return self._revived(id, record)
-        if record != session.record and session.record is known and not saving + session.saving:
+        if (
+            record.digest() != session.record
+            and session.record is known
+            and not saving + session.saving
+        ):
             # And none has changed it here, which would be newer than what was loaded.
             session.renew(record)
         return session
@@ -251,7 +251,8 @@ class Handshake:
         if _begins(message):
             offer, params = service.offer, message.get("params")
             revision = negotiate.answer_initialize(params, offer, message["id"])
-            answer = admitted(service.repertoire(revision), message).answer
+            repertoire = service.repertoire(revision)
+            answer = admitted(repertoire, message, service.options).answer
             await respond(send, 200, answer or b"")
             return
         self._check_batch(message)

@@ -1,6 +1,8 @@
 """What has to be known of a session to go on with it in another process."""
 
 from dataclasses import dataclass, field
+from hashlib import sha256
+from json import dumps
 from typing import Protocol
 
 from ...jsonvalue import JSONObject
@@ -23,6 +25,13 @@ class SessionRecord:
     """The least severe log entries it wants."""
     subscriptions: list[str] = field(default_factory=list[str])
     """The resources it subscribed to."""
+
+    def digest(self) -> bytes:
+        """What tells it from any other record."""
+        # A store may give members back in another order.
+        said = self.revision, self.principal, self.capabilities, self.info
+        text = dumps([*said, self.level, self.subscriptions], sort_keys=True)
+        return sha256(text.encode()).digest()
 
 
 class SessionStore(Protocol):

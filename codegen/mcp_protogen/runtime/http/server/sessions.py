@@ -15,7 +15,8 @@ from ...admission import remember
 from ...connection import Connection
 from ...errors import Disconnected
 from ...repertoire import Repertoire
-from ...side import Shared, Side
+from ...shared import Shared
+from ...side import Side
 from .asgi import Refused
 from .channel import Channel
 from .events import EventStore
@@ -66,8 +67,8 @@ class HttpSession:
         """When it was used last."""
         self.under_way = 0
         """How many requests and streams are open."""
-        self.record: SessionRecord | None = None
-        """What another process has to know of it, as it was saved last."""
+        self.record: bytes | None = None
+        """Tells what another process knows of it, as it was saved last, from anything else."""
         self.ended = False
         """Whether it is over, here."""
         self.saving = 0
@@ -124,7 +125,7 @@ class HttpSession:
         for uri in record.subscriptions:
             listeners.subscribe(uri)
         self.side.level = record.level
-        self.record = record
+        self.record = record.digest()
 
     async def end(self, *, forget: bool) -> None:
         """End what is under way; `forget` what it has said, if nobody can go on with it."""

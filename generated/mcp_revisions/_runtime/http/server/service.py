@@ -11,7 +11,8 @@ from ...repertoire import Repertoire
 from ...revision import Revision
 from ...serve import Server, by_revision
 from ...server import ServerBase
-from ...side import Shared, Side
+from ...shared import Shared
+from ...side import Side
 from ...tasks import Bell, Tasks
 from ..options import HttpOptions
 from .asgi import Field, Refused

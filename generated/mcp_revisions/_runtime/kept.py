@@ -1,0 +1,85 @@
+"""What a peer says of itself, and is kept for as long as its connection.
+
+Text takes as many bytes as came; decoded, the same may take twenty times as many. So a server,
+which may have many clients, keeps text, and decodes it when somebody asks. How much it may be, in
+bytes and in values, is bounded for both sides.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from pydantic_core import from_json
+
+from .jsonvalue import is_array, is_object, json_text
+from .pointers import Problem, escaped
+from .spec import Role
+
+
+class Kept(dict[Role, Mapping[str, Any]]):
+    """JSON objects by the side that said them; one of them may be kept as text."""
+
+    __slots__ = ("_text",)
+
+    _text: tuple[Role, bytes] | None
+
+    def __init__(self, said: Mapping[Role, Mapping[str, Any]] | None = None) -> None:
+        super().__init__(said or {})
+        self._text = None
+
+    def keep(self, role: Role, said: Mapping[str, Any]) -> None:
+        """Keep an object as text, which is decoded whenever it is looked up."""
+        self.pop(role, None)
+        self._text = role, json_text(said)
+
+    def __missing__(self, role: Role) -> Mapping[str, Any]:
+        text = self._text
+        if text is None or text[0] != role:
+            raise KeyError(role)
+        decoded: Mapping[str, Any] = from_json(text[1])
+        return decoded
+
+    def said_by(self, role: Role) -> Mapping[str, Any] | None:
+        """What a side said; None if it said nothing."""
+        try:
+            return self[role]
+        except KeyError:
+            return None
+
+
+class Bound(NamedTuple):
+    """How much may be kept: bytes of JSON, and values, each object and array being one, too."""
+
+    size: int
+    values: int
+
+    def problems(self, at: str, said: Mapping[str, Any]) -> list[Problem]:
+        """What is wrong with members of the object at a pointer that are more than may be kept.
+
+        The bound is for all of them together, and the largest is named.
+        """
+        for measure, most, unit in (
+            (_size, self.size, "bytes of JSON"),
+            (self._values, self.values, "values"),
+        ):
+            measured = {name: measure(value) for name, value in said.items()}
+            if sum(measured.values()) > most:
+                largest = max(measured, key=measured.__getitem__)
+                may = f"{' and '.join(said)} may have {most} {unit}"
+                return [Problem(f"{at}/{escaped(largest)}", may)]
+        return []
+
+    def _values(self, value: object) -> int:
+        """How many values there are, counted no further than has to be known."""
+        left, seen = [value], 0
+        while left and seen <= self.values:
+            one = left.pop()
+            seen += 1
+            if is_object(one):
+                left += one.values()
+            elif is_array(one):
+                left += one
+        return seen
+
+
+def _size(value: object) -> int:
+    return len(json_text(value))
