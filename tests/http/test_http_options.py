@@ -31,6 +31,8 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"head_timeout": 0}, "head_timeout has to be more than 0"),
     ({"body_timeout": 0}, "body_timeout has to be more than 0"),
     ({"max_body": 0}, "max_body has to be more than 0"),
+    ({"max_bodies": 0}, "max_bodies has to be more than 0"),
+    ({"max_body": 1001, "max_bodies": 1000}, "max_bodies has to be max_body at least"),
     ({"max_headers": 0}, "max_headers has to be more than 0"),
     ({"max_requests": -5}, "max_requests has to be more than 0"),
     ({"max_streams": 0}, "max_streams has to be more than 0"),

@@ -10,7 +10,7 @@ from .server.records import SessionStore
 
 _POSITIVE: Final = (
     *("session_lifetime", "max_sessions", "keep_alive", "send_timeout", "head_timeout"),
-    *("body_timeout", "max_body", "max_headers", "max_requests", "max_streams"),
+    *("body_timeout", "max_body", "max_bodies", "max_headers", "max_requests", "max_streams"),
 )
 
 
@@ -62,6 +62,12 @@ class HttpOptions:
     """For the body of a request to arrive."""
     max_body: int = 4 * 1024 * 1024
     """Of a request."""
+    max_bodies: int = 64 * 1024 * 1024
+    """Of all requests that are being read or worked on, those of more than 16 KiB.
+
+    When there is no room for one more, whoever sends too slowly to be done in time is put off, and
+    otherwise the new one is: with 503, so that they come again.
+    """
     max_headers: int = 64 * 1024
     """Of all header fields of a request together."""
     max_requests: int = 1000
@@ -97,3 +103,5 @@ class HttpOptions:
         for name in _POSITIVE:
             if getattr(self, name) <= 0:
                 raise ValueError(f"{name} has to be more than 0")
+        if self.max_bodies < self.max_body:
+            raise ValueError("max_bodies has to be max_body at least")

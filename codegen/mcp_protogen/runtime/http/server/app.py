@@ -190,13 +190,16 @@ class _Running:
         return handlers
 
     async def _post(self, request: HttpRequest, send: Outlet, principal: str | None) -> None:
-        http = self.service.http
         if not accepts(request.fields.get(b"accept", b""), fields.JSON, fields.EVENTS):
             raise Refused(406, "Accept has to list application/json and text/event-stream")
         if not is_json(request.fields.get(b"content-type", b"")):
             raise Refused(415, "Content-Type has to be application/json")
-        message = jsonrpc.parse(await request.body(http.max_body, http.body_timeout))
-        if is_stateless(request.field(_VERSION), message, self.service.offer):
-            await self._stateless.post(request, message, send, principal)
-        else:
-            await self._handshake.post(request, message, send, principal)
+        bodies = self.service.bodies
+        try:
+            message = jsonrpc.parse(await bodies.read(request))
+            if is_stateless(request.field(_VERSION), message, self.service.offer):
+                await self._stateless.post(request, message, send, principal)
+            else:
+                await self._handshake.post(request, message, send, principal)
+        finally:
+            bodies.done(request)

@@ -69,8 +69,11 @@ class OldSse:
         connection = self._open.get(id)
         if connection is None or connection.principal != principal:
             raise Refused(404, "There is no such session; open a stream first")
-        http = self._service.http
-        connection.take(await request.body(http.max_body, http.body_timeout))
+        bodies = self._service.bodies
+        try:
+            connection.take(await bodies.read(request))
+        finally:
+            bodies.done(request)
         await respond(send, 202)
 
 

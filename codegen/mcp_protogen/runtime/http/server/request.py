@@ -1,13 +1,11 @@
-"""One HTTP request as it came: its fields, each known once, and its body, up to a limit."""
+"""One HTTP request as it came: its fields, each known once, and what receives its body."""
 
-from asyncio import timeout
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any, Final
+from typing import Final
 
 from ..fields import media_type
-from .asgi import Message, Receive, Refused, Scope
-from .steps import has_steps, resumed
+from .asgi import Receive, Refused, Scope
 
 # Where a second value could mean something else to whoever looks at the first.
 _SINGLE: Final = frozenset(
@@ -22,13 +20,12 @@ _SINGLE: Final = frozenset(
 )
 _OURS: Final = b"mcp-"
 _MOST: Final = 200
-_DIGITS: Final = 20
 
 
 class HttpRequest:
     """A request; raises `Refused` where its header is none that can be relied on."""
 
-    __slots__ = ("_receive", "fields", "method", "path", "query", "root", "size")
+    __slots__ = ("fields", "method", "path", "query", "receive", "root", "taken")
 
     def __init__(self, scope: Scope, receive: Receive, max_headers: int) -> None:
         self.method: str = scope["method"]
@@ -38,9 +35,10 @@ class HttpRequest:
         self.path = (path.removeprefix(self.root) if self.root else path) or "/"
         """The path below it."""
         self.query: str = scope.get("query_string", b"").decode("latin-1")
-        self._receive = receive
-        self.size = 0
-        """Of the body that was read, in bytes."""
+        self.receive = receive
+        """What gives the body, piece by piece, and then says when the client has gone."""
+        self.taken = 0
+        """How many bytes are taken for the body; see `Bodies`."""
         listed: list[tuple[bytes, bytes]] = scope["headers"]
         self.fields: Mapping[bytes, bytes] = dict(listed)
         """By name, in lower case."""
@@ -54,60 +52,10 @@ class HttpRequest:
         value = self.fields.get(name)
         return None if value is None else value.decode("latin-1").strip(" \t")
 
-    async def body(self, limit: int, seconds: float) -> bytes:
-        """The whole body; raises `Refused` if it is too large or too slow, or never ends."""
-        length = self.field(b"content-length")
-        if length is not None:
-            if not (length.isascii() and length.isdigit()):
-                raise Refused(400, "Content-Length has to be a number")
-            if len(length) > _DIGITS or int(length) > limit:
-                raise _too_large(limit)
-        work = self._receive()
-        if has_steps(work):
-            try:
-                waiting = work.send(None)
-            except StopIteration as done:
-                # Mostly all of it is there.
-                message: Message = done.value
-                if not message.get("more_body"):
-                    return self._checked(message, limit)
-                work = _given(message)
-            else:
-                work = resumed(work, waiting)
-        try:
-            async with timeout(seconds):
-                return await self._pieces(await work, limit)
-        except TimeoutError:
-            raise Refused(408, "The body of the request did not come in time") from None
-
-    async def _pieces(self, message: Mapping[str, Any], limit: int) -> bytes:
-        body = bytearray(self._checked(message, limit))
-        while message.get("more_body"):
-            message = await self._receive()
-            body += self._checked(message, limit - len(body))
-        return bytes(body)
-
-    def _checked(self, message: Mapping[str, Any], limit: int) -> bytes:
-        if message["type"] == "http.disconnect":
-            raise Refused(400, "The request was not sent to its end")
-        piece: bytes = message.get("body", b"")
-        if len(piece) > limit:
-            raise _too_large(limit)
-        self.size += len(piece)
-        return piece
-
     async def gone(self) -> None:
         """Wait until the client has closed the connection, once the body was read."""
-        while (await self._receive())["type"] != "http.disconnect":
+        while (await self.receive())["type"] != "http.disconnect":
             pass
-
-
-async def _given(message: Message) -> Message:
-    return message
-
-
-def _too_large(limit: int) -> Refused:
-    return Refused(413, f"The body of the request is larger than {limit} bytes")
 
 
 def _joined(listed: list[tuple[bytes, bytes]]) -> dict[bytes, bytes]:

@@ -16,6 +16,7 @@ from ...side import Side
 from ...tasks import Bell, Tasks
 from ..options import HttpOptions
 from .asgi import Field, Refused
+from .bodies import Bodies
 from .channel import Channel, Pulse
 from .events import EventStore, MemoryEventStore
 from .outlet import Outlet
@@ -47,6 +48,7 @@ class Service:
         self.tasks = Tasks()
         self.shared = Shared(self.tasks, options, self.offer.all)
         self.pulse = Pulse(http.keep_alive, self.tasks)
+        self.bodies = Bodies(http)
         self.sessions = Sessions(
             self.shared,
             http.max_sessions,

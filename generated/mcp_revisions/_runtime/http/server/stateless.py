@@ -157,6 +157,8 @@ class Stateless:
         """Serve a listen stream, which hears by itself of what the server publishes."""
         service = self._service
         service.check_streams()
+        # What such a request may say, which lasts long, has a limit of its own.
+        service.bodies.done(request)
         connection = side.repertoire.connection()
         exchange = Exchange(
             send, STATELESS, service.stream, service.tasks, connection.is_open, principal

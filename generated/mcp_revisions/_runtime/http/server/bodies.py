@@ -1,0 +1,173 @@
+"""The bodies of requests: how large one may be, how late, and how large all of them.
+
+What takes no more than a connection does anyway is not counted, so that nobody is kept from asking
+something small. Where there is no room for more, those make room who are behind the time that a
+body has: nobody keeps others out by being slow.
+"""
+
+from asyncio import Timeout, get_running_loop, timeout
+from collections.abc import Awaitable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from ..options import HttpOptions
+from .asgi import Message, Refused
+from .request import HttpRequest
+from .steps import has_steps, resumed
+
+_LENGTH: Final = b"content-length"
+_DIGITS: Final = 20
+
+# ASGI servers read about as much ahead.
+_SMALL: Final = 16 * 1024
+
+# For a body to begin to come, in seconds; before, nobody is behind.
+_START: Final = 1.0
+
+
+@dataclass(eq=False, slots=True)
+class _Coming:
+    """A body that is on its way: its request, how large it is at most, and its time."""
+
+    request: HttpRequest
+    expected: int
+    begun: float
+    limit: Timeout
+    came: int = 0
+    put_off: bool = False
+
+    def is_behind(self, now: float, seconds: float) -> bool:
+        """Whether less has come than would in time."""
+        passed = now - self.begun
+        return passed > _START and self.came * seconds < self.expected * passed
+
+
+class Bodies:
+    """Reads bodies within the limits of `http`, and knows how many bytes are taken for them."""
+
+    __slots__ = ("_coming", "_http", "taken")
+
+    def __init__(self, http: HttpOptions) -> None:
+        self._http = http
+        self._coming: dict[_Coming, None] = {}
+        self.taken = 0
+        """For all bodies that count, until their requests are `done`."""
+
+    async def read(self, request: HttpRequest) -> bytes:
+        """A whole body; raises `Refused` if it is too large or too slow, or never ends."""
+        largest = self._http.max_body
+        expected = _declared(request, largest)
+        if expected > _SMALL:
+            self._take(request, expected)
+        work = request.receive()
+        if has_steps(work):
+            try:
+                waiting = work.send(None)
+            except StopIteration as done:
+                # Mostly all of it is there.
+                message: Message = done.value
+                if not message.get("more_body"):
+                    piece = _piece(message, largest)
+                    if len(piece) > _SMALL:
+                        self._take(request, len(piece))
+                    return piece
+                work = _given(message)
+            else:
+                work = resumed(work, waiting)
+        return await self._rest(request, work, expected or largest)
+
+    async def _rest(
+        self, request: HttpRequest, work: Awaitable[Mapping[str, Any]], expected: int
+    ) -> bytes:
+        largest, seconds = self._http.max_body, self._http.body_timeout
+        limit = timeout(seconds)
+        coming = _Coming(request, expected, get_running_loop().time(), limit)
+        self._coming[coming] = None
+        try:
+            async with limit:
+                message = await work
+                # Pieces may be of one byte each, and an object for each would take far more.
+                body = bytearray(_piece(message, largest))
+                while message.get("more_body"):
+                    coming.came = len(body)
+                    self._take(request, len(body))
+                    message = await request.receive()
+                    body += _piece(message, largest - len(body))
+                self._take(request, len(body))
+                return bytes(body)
+        except TimeoutError:
+            if coming.put_off:
+                raise _full() from None
+            raise Refused(408, "The body of the request did not come in time") from None
+        finally:
+            del self._coming[coming]
+
+    def _take(self, request: HttpRequest, size: int) -> None:
+        """See to it that so many bytes are taken for a body; raises `Refused` if there are none."""
+        more = size - request.taken
+        if more <= 0 or size <= _SMALL:
+            return
+        lacking = self.taken + more - self._http.max_bodies
+        if lacking > 0 and not self._made_room(lacking, request):
+            raise _full()
+        request.taken += more
+        self.taken += more
+
+    def _made_room(self, lacking: int, request: HttpRequest) -> bool:
+        """Put off who is behind, if that is enough."""
+        now, seconds = get_running_loop().time(), self._http.body_timeout
+        behind = [
+            one
+            for one in self._coming
+            if one.request is not request and one.request.taken and one.is_behind(now, seconds)
+        ]
+        if sum(one.request.taken for one in behind) < lacking:
+            return False
+        for one in behind:
+            lacking -= one.request.taken
+            self.done(one.request)
+            if not one.limit.expired():
+                one.put_off = True
+                one.limit.reschedule(now)
+            if lacking <= 0:
+                break
+        return True
+
+    def done(self, request: HttpRequest) -> None:
+        """Nothing is kept of the body of a request any more, or nothing that is not bounded."""
+        self.taken -= request.taken
+        request.taken = 0
+
+
+def _declared(request: HttpRequest, largest: int) -> int:
+    """The length that a request says its body has, 0 if none; raises `Refused`."""
+    value = request.fields.get(_LENGTH)
+    if value is None:
+        return 0
+    length = value.strip(b" \t")
+    if not length.isdigit():
+        raise Refused(400, "Content-Length has to be a number")
+    if len(length) > _DIGITS or int(length) > largest:
+        raise _too_large(largest)
+    return int(length)
+
+
+def _piece(message: Mapping[str, Any], limit: int) -> bytes:
+    if message["type"] == "http.disconnect":
+        raise Refused(400, "The request was not sent to its end")
+    piece: bytes = message.get("body", b"")
+    if len(piece) > limit:
+        raise _too_large(limit)
+    return piece
+
+
+async def _given(message: Message) -> Message:
+    return message
+
+
+def _too_large(limit: int) -> Refused:
+    return Refused(413, f"The body of the request is larger than {limit} bytes")
+
+
+def _full() -> Refused:
+    return Refused(503, "Too many large requests at once", fields=[(b"retry-after", b"1")])

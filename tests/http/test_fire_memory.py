@@ -1,0 +1,220 @@
+"""Bodies that take memory: so much for all of them, and given back however they end."""
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+from fire import OLD, Target, app_of, call, modern, of_modern, quiet, run
+from talking import INITIALIZED, hello, runtime
+
+BODIES = runtime("http.server.bodies")
+KIB = 1024
+LIMITS = {"max_body": 100 * KIB, "max_bodies": 200 * KIB}
+FIELDS = {
+    "host": "localhost",
+    "accept": "application/json, text/event-stream",
+    "content-type": "application/json",
+}
+
+
+class Sender:
+    """A request without a socket, whose body is sent by hand, and what comes back for it."""
+
+    def __init__(self, app: Any, length: int | None = None, **fields: Any) -> None:
+        self.read = 0
+        self._said: list[dict[str, Any]] = []
+        self._pieces: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        given = {**FIELDS, **{name.replace("_", "-"): value for name, value in fields.items()}}
+        if length is not None:
+            given["content-length"] = str(length)
+        headers = [(name.encode(), str(value).encode()) for name, value in given.items() if value]
+        scope = {"type": "http", "method": "POST", "path": "/mcp", "headers": headers}
+        self.task = asyncio.create_task(app(scope, self._receive, self._send))
+
+    async def _receive(self) -> dict[str, Any]:
+        self.read += 1
+        return await self._pieces.get()
+
+    async def _send(self, message: dict[str, Any]) -> None:
+        self._said.append(message)
+
+    async def send(self, piece: bytes, more: bool = True) -> None:
+        """Send a piece, and let it be read."""
+        self._pieces.put_nowait({"type": "http.request", "body": piece, "more_body": more})
+        await rest()
+
+    def leave(self) -> None:
+        """Go away."""
+        self._pieces.put_nowait({"type": "http.disconnect"})
+
+    async def status(self) -> int:
+        """The status of the answer, when it is there."""
+        await self.task
+        return int(self._said[0]["status"])
+
+    def field(self, name: bytes) -> bytes | None:
+        """A header field of the answer."""
+        return dict(self._said[0]["headers"]).get(name)
+
+
+async def rest() -> None:
+    """Let others have some turns."""
+    for _ in range(5):
+        await asyncio.sleep(0)
+
+
+async def sent(app: Any, message: Any, **fields: Any) -> Sender:
+    """A request that was sent as a whole."""
+    body = json.dumps(message).encode()
+    one = Sender(app, len(body), **fields)
+    await one.send(body, more=False)
+    return one
+
+
+async def begun(app: Any) -> dict[str, Any]:
+    """The fields of a session that has begun."""
+    one = await sent(app, hello(OLD))
+    assert await one.status() == 200
+    id = one.field(b"mcp-session-id")
+    assert id is not None
+    mine = {"mcp_session_id": id.decode()}
+    assert await (await sent(app, INITIALIZED, **mine)).status() == 202
+    return mine
+
+
+def taken(app: Any) -> int:
+    """How many bytes are taken for bodies."""
+    return int(app._running.service.bodies.taken)
+
+
+async def end_sent(one: Sender) -> int | None:
+    await one.send(b" " * 50 * KIB, more=False)
+    return await one.status()
+
+
+async def end_left(one: Sender) -> int | None:
+    one.leave()
+    return await one.status()
+
+
+async def end_late(one: Sender) -> int | None:
+    return await one.status()
+
+
+async def end_cancelled(one: Sender) -> int | None:
+    one.task.cancel()
+    await asyncio.wait([one.task])
+    return None
+
+
+@pytest.mark.parametrize(
+    ("end", "status"),
+    [(end_sent, 400), (end_left, 400), (end_late, 408), (end_cancelled, None)],
+)
+def test_bodies_that_are_read_have_a_bound_and_give_back_what_they_took(
+    end: Any, status: int | None
+) -> None:
+    async def script() -> None:
+        seconds = 0.02 if end is end_late else 30
+        app = app_of(Target().server, **LIMITS, body_timeout=seconds)
+        mine = await begun(app)
+        # One says how long it is, the other does not.
+        slow = Sender(app, 100 * KIB, **mine), Sender(app, **mine)
+        for one in slow:
+            await one.send(b" " * 50 * KIB)
+        assert taken(app) == 150 * KIB
+        refused = Sender(app, 51 * KIB, **mine)
+        assert await refused.status() == 503
+        assert (refused.field(b"retry-after"), refused.read) == (b"1", 0)
+        # What is small has room at any time.
+        assert await (await sent(app, call("echo"), **mine)).status() == 200
+        assert [await end(one) for one in slow] == [status, status]
+        assert taken(app) == 0
+        large = await sent(app, call("echo", text="x" * 90 * KIB), **mine)
+        assert await large.status() == 200
+        await app.close()
+
+    with quiet():
+        run(script())
+
+
+def test_who_is_too_slow_makes_room_and_who_is_not_keeps_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(BODIES, "_START", 0.0)
+
+    async def script() -> None:
+        app = app_of(Target().server, **LIMITS, body_timeout=1000)
+        mine = await begun(app)
+        slow, quick = Sender(app, 100 * KIB, **mine), Sender(app, 100 * KIB, **mine)
+        await slow.send(b"")
+        await quick.send(b" " * 90 * KIB)
+        await asyncio.sleep(0.001)
+        large = await sent(app, call("echo", text="x" * 90 * KIB), **mine)
+        assert [await large.status(), await slow.status()] == [200, 503]
+        assert slow.field(b"retry-after") == b"1"
+        # Without any that is slow, whoever comes last has to come again.
+        again = Sender(app, 100 * KIB, **mine)
+        await again.send(b" " * 90 * KIB)
+        assert await Sender(app, 100 * KIB, **mine).status() == 503
+        for one in (quick, again):
+            assert await end_left(one) == 400
+        assert taken(app) == 0
+        await app.close()
+
+    with quiet():
+        run(script())
+
+
+@pytest.mark.parametrize("ends", ["answered", "cancelled", "left"])
+def test_what_is_worked_on_counts_until_it_ends(ends: str) -> None:
+    async def script() -> None:
+        target = Target()
+        app = app_of(target.server, **LIMITS)
+        mine = await begun(app)
+        text = "x" * 90 * KIB
+        if ends == "left":
+            message: Any = modern("tools/call", name="wait", arguments={"text": text})
+            fields: dict[str, Any] = {
+                name.replace("-", "_"): value
+                for name, value in of_modern("tools/call", "wait").items()
+            }
+        else:
+            message, fields = call("wait", text=text), mine
+        working = [await sent(app, {**message, "id": id}, **fields) for id in (1, 2)]
+        assert taken(app) > 180 * KIB
+        assert await Sender(app, 90 * KIB, **mine).status() == 503
+        for id, one in enumerate(working, 1):
+            if ends == "answered":
+                target.go.set()
+            elif ends == "left":
+                one.leave()
+            else:
+                gone = {"method": "notifications/cancelled", "params": {"requestId": id}}
+                await (await sent(app, {"jsonrpc": "2.0", **gone}, **mine)).status()
+            await one.task
+        assert (taken(app), target.finished) == (0, 2)
+        await app.close()
+
+    with quiet():
+        run(script())
+
+
+def test_a_listen_stream_keeps_nobody_from_asking() -> None:
+    async def script() -> None:
+        app = app_of(Target().server, **LIMITS)
+        wanted = modern("subscriptions/listen", notifications={"toolsListChanged": True})
+        wanted["params"]["_meta"]["com.example/x"] = "x" * 20 * KIB
+        fields = {
+            name.replace("-", "_"): value
+            for name, value in of_modern("subscriptions/listen").items()
+        }
+        stream = await sent(app, wanted, **fields)
+        assert (taken(app), stream.task.done()) == (0, False)
+        stream.leave()
+        assert await stream.status() == 200
+        await app.close()
+
+    with quiet():
+        run(script())
