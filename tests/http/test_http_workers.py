@@ -1,13 +1,14 @@
 """Several processes behind one address: what works at once, and what takes a little help."""
 
 import asyncio
-from contextlib import AsyncExitStack
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, asynccontextmanager
 from itertools import cycle
 from pathlib import Path
 from typing import Any
 
-from serving import Events, Site, app_of, booted, calling, outcome, started, text_in
-from talking import STATELESS, models, request, run, tools
+from serving import Events, Session, Site, app_of, booted, calling, outcome, started, text_in
+from talking import STATELESS, models, request, run, runtime, tools
 
 UPDATED = "notifications/resources/updated"
 
@@ -102,41 +103,73 @@ def test_sessions_work_behind_a_router_that_keeps_each_at_its_place() -> None:
     run(script())
 
 
-def test_an_answer_that_comes_to_another_process_does_not_reach_who_asked() -> None:
-    async def asks(session: Any, params: Any) -> str:
-        return str(len((await session.list_roots()).roots))
+class Records:
+    """Records of sessions that several applications share."""
 
-    class Records:
-        def __init__(self) -> None:
-            self.kept: dict[str, Any] = {}
+    def __init__(self) -> None:
+        self.kept: dict[str, Any] = {}
 
-        async def save(self, id: str, record: Any, lifetime: float) -> None:
-            self.kept[id] = record
+    async def save(self, id: str, record: Any, lifetime: float) -> None:
+        self.kept[id] = record
 
-        async def load(self, id: str) -> Any:
-            return self.kept.get(id)
+    async def load(self, id: str) -> Any:
+        return self.kept.get(id)
 
-        async def delete(self, id: str) -> None:
-            self.kept.pop(id, None)
+    async def delete(self, id: str) -> None:
+        self.kept.pop(id, None)
 
+
+def rooted(asked: Any, *uris: str) -> dict[str, Any]:
+    """The answer to a question for roots."""
+    roots = [{"uri": uri} for uri in uris]
+    return {"jsonrpc": "2.0", "id": asked["id"], "result": {"roots": roots}}
+
+
+@asynccontextmanager
+async def two_places(call: Any) -> AsyncGenerator[tuple[Site, Site], None]:
+    """Two applications that share their sessions, as two processes would."""
+    store = Records()
+    apps = [app_of(tools("2025-11-25", call), session_store=store) for _ in range(2)]
+    async with booted(apps[0]) as here, booted(apps[1]) as there:
+        async with calling(here) as site, calling(there) as elsewhere:
+            yield site, elsewhere
+        for app in apps:
+            await app.close()
+
+
+async def asks_for_roots(session: Any, params: Any) -> str:
+    return str(len((await session.list_roots(on_progress=print)).roots))
+
+
+def test_an_answer_that_comes_to_another_process_is_not_taken_for_another() -> None:
     async def script() -> None:
-        store = Records()
-        apps = [app_of(tools("2025-11-25", asks), session_store=store) for _ in range(2)]
-        async with booted(apps[0]) as here, booted(apps[1]) as there:
-            async with calling(here) as site, calling(there) as elsewhere:
-                session = await site.initialize(roots={})
-                async with session.calling("x") as events:
-                    asked = await events.take()
-                    one, two = {"uri": "file:///1"}, {"uri": "file:///2"}
-                    answer = {"jsonrpc": "2.0", "id": asked["id"], "result": {"roots": [one]}}
-                    stray = await elsewhere.post(answer, session.headers)
-                    assert stray.status_code == 202
-                    await session.post({**answer, "result": {"roots": [one, two]}})
-                    assert (await events.take())["result"]["content"][0]["text"] == "2"
-            for app in apps:
-                await app.close()
+        async with two_places(asks_for_roots) as (site, elsewhere):
+            session = await site.initialize(roots={})
+            other = Session(elsewhere, session.revision, session.id, {})
+            async with session.calling("x", 1) as events, other.calling("x", 2) as others:
+                asked, asked_there = await events.take(), await others.take()
+                tokens = {one["params"]["_meta"]["progressToken"] for one in (asked, asked_there)}
+                assert tokens == {asked["id"], asked_there["id"]}
+                assert len(tokens) == 2
+                stray = await other.post(rooted(asked, "file:///1"))
+                assert stray.status_code == 202
+                await other.post(rooted(asked_there))
+                assert (await others.take())["result"]["content"][0]["text"] == "0"
+                await session.post(rooted(asked, "file:///1", "file:///2"))
+                assert (await events.take())["result"]["content"][0]["text"] == "2"
 
     run(script())
+
+
+def test_ids_of_questions_are_no_numbers_to_any_client() -> None:
+    service = runtime("http.server.service")
+    for _ in range(200):
+        ids = service.own_ids()
+        one, two = next(ids), next(ids)
+        assert one != two
+        assert one[0].isalpha()
+        assert one.rpartition(".")[0] == two.rpartition(".")[0]
+        assert len(one) < 16
 
 
 def test_two_processes_with_stores_in_common_need_no_such_router(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import asyncio
 from asyncio import CancelledError
 from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from itertools import count
 from logging import getLogger
 from typing import Final, Protocol, TypedDict, TypeVar, Unpack, overload
 
@@ -222,8 +223,8 @@ def _agreement(
         "client",
         {"client": client.declaration(), "server": server},
         state=State.OPEN_PENDING,
-        first_id=first_id,
     )
+    connection.ids = count(first_id)
     info = result.get("_meta", {}).get(SERVER_INFO) if stateless else result["serverInfo"]
     connection.identity["client"] = face.identity
     if is_object(info):

@@ -58,11 +58,11 @@ class Connection:
     __slots__ = (
         "_asked",
         "_everything_passes",
-        "_ids",
         "_open",
         "declared",
         "envelope",
         "identity",
+        "ids",
         "latest_due",
         "peer",
         "role",
@@ -78,7 +78,6 @@ class Connection:
         declared: Mapping[Role, Mapping[str, Any]],
         *,
         state: State = State.OPEN,
-        first_id: int = 1,
     ) -> None:
         self.table = table
         self.role: Role = role
@@ -90,7 +89,8 @@ class Connection:
         """Members, as JSON text, that belong into `_meta` of each result."""
         self.state = State.NEW if table.rules.era == "stateless" else state
         self._everything_passes = self.state is State.OPEN or table.rules.era == "stateless"
-        self._ids: Iterator[int] = count(first_id)
+        self.ids: Iterator[RequestId] = count(1)
+        """Those of the requests that are still to be sent."""
         self._asked: dict[RequestId, Pending] = {}
         self._open: dict[RequestId, Request[Any]] = {}
         self.latest_due = float("inf")
@@ -118,16 +118,16 @@ class Connection:
         """
         self._check(spec, params)
         self.table.admit(spec.method, self.role)
-        id = next(self._ids)
+        id = next(self.ids)
         data = self.table.serialise_request(spec, id, params, meta=self._meta(id, progress))
         pending = self._asked[id] = Pending(spec, patience, progress, now)
         self.latest_due = pending.due
         return id, data
 
-    def _meta(self, id: int, progress: bool) -> bytes | None:
+    def _meta(self, id: RequestId, progress: bool) -> bytes | None:
         if not progress:
             return self.envelope
-        token = b'"%b":%d' % (PROGRESS_TOKEN.encode(), id)
+        token = b'"%b":%b' % (PROGRESS_TOKEN.encode(), jsonrpc.write_id(id))
         return token if self.envelope is None else b"%b,%b" % (self.envelope, token)
 
     def notify(

@@ -55,6 +55,7 @@ class Side:
         self, repertoire: Repertoire, connection: Connection, shared: Shared, outbox: Outgoing
     ) -> None:
         self.server = repertoire.server
+        connection.ids = shared.ids
         self.endpoint = Endpoint(
             connection, outbox, shared.tasks, shared.options, self.serve, self._heed
         )

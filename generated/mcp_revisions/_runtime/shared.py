@@ -1,7 +1,10 @@
 """What the sides of one connection, or of all connections of a process, have in common."""
 
+from collections.abc import Iterator
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
+from .errors import RequestId
 from .faces import Face
 from .options import Options
 from .repertoire import Repertoire
@@ -15,11 +18,13 @@ if TYPE_CHECKING:
 class Shared:
     """What each of them is made with."""
 
-    __slots__ = ("_repertoires", "options", "seal", "supported", "tasks")
+    __slots__ = ("_repertoires", "ids", "options", "seal", "supported", "tasks")
 
     def __init__(self, tasks: Tasks, options: Options, supported: tuple[str, ...]) -> None:
         self.tasks = tasks
         self.options = options
+        self.ids: Iterator[RequestId] = count(1)
+        """Those of the requests that the sides are still to send."""
         self.seal = StateSeal(options.state_key, lifetime=options.state_lifetime)
         self.supported = supported
         """What `server/discover` names, and a refusal of any other revision: all, newest first."""

@@ -1,7 +1,10 @@
 """What all parts of one application share while an event loop runs it."""
 
 from asyncio import get_running_loop, timeout
+from collections.abc import Iterator
 from contextlib import suppress
+from itertools import count
+from secrets import token_urlsafe
 from typing import Any, Final
 
 from ...errors import Disconnected
@@ -47,6 +50,7 @@ class Service:
         self.offer = self.faces.offer
         self.tasks = Tasks()
         self.shared = Shared(self.tasks, options, self.offer.all)
+        self.shared.ids = own_ids()
         self.pulse = Pulse(http.keep_alive, self.tasks)
         self.bodies = Bodies(http)
         self.sessions = Sessions(
@@ -140,3 +144,15 @@ class Service:
         await self.sessions.stop()
         await self.pulse.stop(self.options.drain)
         await self.tasks.cancel()
+
+
+def own_ids() -> Iterator[str]:
+    """Ids of requests that no other process, or earlier one, has used in any session.
+
+    Several processes may serve one session, whose ids are used once (2025-11-25, basic,
+    "Requests"): an answer that comes to the wrong one must not be taken for that to another
+    question. Before the dot stands who asked. Strings, because some clients read integers of 32
+    bits only; beginning with a letter, because some make integers of what looks like one.
+    """
+    name = f"s{token_urlsafe(6)}"
+    return (f"{name}.{number}" for number in count(1))
