@@ -186,8 +186,14 @@ class TestStateless:
         step = after(DUAL, Silent(), unsupported(NEW), Silent(), unsupported(NEW))
         assert isinstance(failure(step), NegotiationError)
 
+    def test_PS08_silence_means_nothing_to_who_has_no_other_way_to_ask(self) -> None:
+        for known in (None, Verdict(NEW, "stateless")):
+            error = failure(after(MODERN, Silent(30), known=known))
+            assert isinstance(error, RequestTimeout)
+            assert (error.method, error.seconds) == ("server/discover", 30)
+
     def test_PS11_a_modern_client_fails_clearly_at_an_old_server(self) -> None:
-        for outcome in (Refused(-32601, "no"), Silent(), Answered({})):
+        for outcome in (Refused(-32601, "no"), Answered({})):
             error = failure(after(MODERN, outcome))
             assert isinstance(error, NegotiationError)
             assert NEW in str(error)

@@ -220,7 +220,7 @@ class TestTimeouts:
         assert options.patience(table.PING, {}).timeout == 5
         assert options.patience(table.CREATE_MESSAGE, {}).timeout == 120
         assert options.patience(table.READ_RESOURCE, {}).timeout == 30
-        assert options.initialize_timeout == 10
+        assert options.initialize_timeout == 30
         assert options.patience(table.PING, {"timeout": 1}).timeout == 1
         listen = pkg.load(STATELESS).methods.SUBSCRIPTIONS_LISTEN
         assert options.patience(listen, {}).timeout == float("inf")

@@ -196,6 +196,26 @@ def modern(*answers: Any) -> tuple[Accepting, list[Any]]:
     return Accepting(play), heard
 
 
+def test_PS08_a_stateless_server_may_take_its_time_to_start() -> None:
+    async def play(hand: Hand) -> None:
+        first = await hand.take()
+        await asyncio.sleep(0.05)
+        await hand.send(discovered(first["id"]))
+        assert await to_the_end(hand) == []
+
+    async def silent(hand: Hand) -> None:
+        assert len(await to_the_end(hand)) == 1
+
+    async def script() -> None:
+        async with connect(Accepting(play), STATELESS, probe_timeout=0.01) as ours:
+            assert ours.revision == STATELESS
+        with pytest.raises(pkg.RequestTimeout, match=r"server/discover .* 0.02 s"):
+            async with connect(Accepting(silent), STATELESS, timeout=0.02):
+                pass
+
+    run(script())
+
+
 TEXT = {"content": [{"type": "text", "text": "done"}]}
 DONE = {"result": {**TEXT, "resultType": "complete"}}
 

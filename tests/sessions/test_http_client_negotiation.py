@@ -175,11 +175,26 @@ class TestEra:
         async def silent(request: Request, reply: Reply) -> None:
             await reply.gone()
 
-        raised, seen = failing(
-            silent, pytest.raises(pkg.RequestTimeout), options={"probe_timeout": 0.05}
-        )
+        raised, seen = failing(silent, pytest.raises(pkg.RequestTimeout), options={"timeout": 0.05})
         assert raised.method == "server/discover"
         assert seen == ["server/discover"]
+
+    @pytest.mark.parametrize(
+        ("server", "revisions"),
+        [(Modern(), ["2026-07-28"]), (Modern(), []), (Handshaking(), [])],
+        ids=["new", "new to both", "old to both"],
+    )
+    def test_PH11_a_server_may_take_its_time_to_start(
+        self, server: Play, revisions: list[str]
+    ) -> None:
+        async def slow(request: Request, reply: Reply) -> None:
+            if request.method == "server/discover":
+                await asyncio.sleep(0.05)
+            await server(request, reply)
+
+        revision = "2026-07-28" if isinstance(server, Modern) else "2025-11-25"
+        seen = agreeing(slow, revision, *revisions, options={"probe_timeout": 0.01})
+        assert seen.count("server/discover") == 1
 
     def test_PH11_a_server_that_cannot_be_reached_is_of_no_era(self) -> None:
         async def script() -> None:

@@ -28,6 +28,7 @@ from .jsonvalue import is_object
 from .pointers import escaped
 from .spec import Era
 
+DISCOVER: Final = "server/discover"
 INITIALIZE: Final = "initialize"
 PING: Final = "ping"
 

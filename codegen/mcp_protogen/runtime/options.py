@@ -65,10 +65,13 @@ class Options:
     """By method."""
     max_timeout: float = 600.0
     """For an answer, however much progress is reported."""
-    initialize_timeout: float = 10.0
-    """For the answer to `initialize`."""
+    initialize_timeout: float = 30.0
+    """For the answer to `initialize`, for which a server may have to start first."""
     probe_timeout: float = 5.0
-    """For the answer to the first `server/discover`; a peer silent for longer is taken as old."""
+    """For the answer to `server/discover`, where a server silent for longer is taken for an old one.
+
+    Where it is not, over HTTP and by clients without a handshake, the answer has its usual time.
+    """
     max_in_flight: int = 100
     """Requests of the peer that are handled at the same time."""
     max_waiting: int = 1000

@@ -19,6 +19,7 @@ from .faces import Face, Faces
 from .jsonvalue import JSONObject, is_object
 from .lifecycle import Event as Step
 from .lifecycle import State
+from .negotiate import DISCOVER, INITIALIZE
 from .options import Options
 from .outbox import Outbox
 from .probe import Verdict
@@ -168,7 +169,7 @@ class _Negotiating:
                     await self._reopen()
                     step = then
                 case probe.Discover(version):
-                    outcome = await self._discover(version)
+                    outcome = await self._discover(version, negotiation.hears_silence)
                     step = negotiation.next(outcome)
                 case probe.Initialize(version):
                     outcome = await self._initialize(version)
@@ -179,11 +180,14 @@ class _Negotiating:
         await self.close()
         self._dialogue = Dialogue(await self._open(), next_id)
 
-    async def _discover(self, version: str) -> probe.Outcome:
-        face = self._faces[version]
-        meta = client_envelope(version, face.declared, face.identity)
-        params = {"_meta": meta}
-        return await self.dialogue.ask("server/discover", params, self._options.probe_timeout)
+    async def _discover(self, version: str, hears_silence: bool) -> probe.Outcome:
+        face, options = self._faces[version], self._options
+        params = {"_meta": client_envelope(version, face.declared, face.identity)}
+        if hears_silence:
+            return await self.dialogue.ask(DISCOVER, params, options.probe_timeout)
+        # A server may take its time to start, and there is no other way to ask it.
+        patience = options.patience(face.table.requests[DISCOVER], {})
+        return await self.dialogue.ask(DISCOVER, params, patience.timeout)
 
     async def _initialize(self, version: str) -> probe.Outcome:
         face = self._faces[version]
@@ -192,7 +196,7 @@ class _Negotiating:
             "capabilities": face.declared,
             "clientInfo": face.identity,
         }
-        return await self.dialogue.ask("initialize", params, self._options.initialize_timeout)
+        return await self.dialogue.ask(INITIALIZE, params, self._options.initialize_timeout)
 
     async def close(self) -> None:
         """Let go of the transport that is open."""
@@ -215,7 +219,7 @@ def _agreement(
     if problems:
         raise InvalidAnswer(problems[0].message, problems)
     stateless = table.rules.era == "stateless"
-    answered = "server/discover" if stateless else "initialize"
+    answered = DISCOVER if stateless else INITIALIZE
     result: JSONObject = table.read_result(table.requests[answered], adopted.result).to_wire()
     server = table.declared_by("server", result["capabilities"])
     connection = Connection(

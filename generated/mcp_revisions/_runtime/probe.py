@@ -7,7 +7,8 @@ it, and says what to do then, until it adopts a revision or fails. Its rules:
   servers of the stateless era have, is of that era; whatever else it answers, it is not, and the
   handshake is tried (2026-07-28, basic/transports/stdio, "Backward Compatibility");
 * silence is taken for an old server, a broken connection for nothing: the first is asked again in
-  the old way, after the second a new connection is opened once;
+  the old way, after the second a new connection is opened once; a client that knows no old way
+  takes silence for nothing, too;
 * over HTTP an answer may be a status, of which 4xx is an old server's; but 401 and 403 say who asks
   and not what is asked, and they, other statuses, silence and a broken connection are reported
   (2026-07-28, basic/transports/streamable-http, "Backward Compatibility");
@@ -31,7 +32,7 @@ from .errors import (
     RequestTimeout,
 )
 from .jsonvalue import is_array, is_object
-from .negotiate import Offer
+from .negotiate import DISCOVER, INITIALIZE, Offer
 from .spec import Era
 
 
@@ -149,6 +150,11 @@ class Negotiation:
         self._restarted = False
         self._probed_again = False
 
+    @property
+    def hears_silence(self) -> bool:
+        """Whether a server that does not answer `server/discover` is asked something else."""
+        return bool(self._offer.handshake) and not self._over_http
+
     def start(self) -> Step:
         """The first thing to do."""
         if self._known is None:
@@ -188,8 +194,8 @@ class Negotiation:
     def _inconclusive(self, outcome: Outcome) -> Exception | None:
         """What says nothing about the server's era, neither for what is known nor against it."""
         match outcome:
-            case Silent(seconds) if self._over_http:
-                method = "server/discover" if isinstance(self._asked, Discover) else "initialize"
+            case Silent(seconds) if not self.hears_silence:
+                method = DISCOVER if isinstance(self._asked, Discover) else INITIALIZE
                 return RequestTimeout(method, seconds)
             case Gone(reason) if self._over_http:
                 return Disconnected(reason)
@@ -281,7 +287,7 @@ class Negotiation:
                 return self._refused(version, outcome)
             case Silent(seconds):
                 # Never cancelled (basic/utilities/cancellation); the connection is closed instead.
-                return Fail(RequestTimeout("initialize", seconds))
+                return Fail(RequestTimeout(INITIALIZE, seconds))
             case Gone(reason):
                 return Fail(Disconnected(reason))
             case Failed(error):
