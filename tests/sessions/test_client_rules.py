@@ -196,6 +196,51 @@ def modern(*answers: Any) -> tuple[Accepting, list[Any]]:
     return Accepting(play), heard
 
 
+@pytest.mark.parametrize("revision", ["2025-06-18", STATELESS])
+def test_an_array_fails_what_it_should_answer_where_there_are_no_batches(revision: str) -> None:
+    async def play(hand: Hand) -> None:
+        id = (await hand.take())["id"]
+        modern = revision == STATELESS
+        await hand.send(discovered(id, tools={}) if modern else welcome(id, revision, tools={}))
+        if not modern:
+            await hand.take()
+        first, second = await hand.take(), await hand.take()
+        answer = {"jsonrpc": "2.0", "id": second["id"], **DONE}
+        await hand.send([7, {**answer, "id": first["id"]}], answer)
+        await to_the_end(hand)
+
+    async def script() -> None:
+        params = named(revision, "x")
+        async with connect(Accepting(play), revision) as ours:
+            failed, answered = await asyncio.gather(
+                ours.call_tool(params), ours.call_tool(params), return_exceptions=True
+            )
+            assert isinstance(failed, pkg.RemoteError)
+            assert f"{revision} has no batches" in str(failed)
+            assert answered.content[0].text == "done"
+
+    run(script(), within=4)
+
+
+@pytest.mark.parametrize("how", ["array", "unmarked"])
+def test_what_is_no_answer_to_the_opening_is_not_waited_out(how: str) -> None:
+    async def play(hand: Hand) -> None:
+        asked = await hand.take()
+        while asked is not None:
+            answer = welcome(asked["id"])
+            await hand.send([answer] if how == "array" else {**answer, "jsonrpc": "1.0"})
+            asked = await hand.take()
+
+    async def script() -> None:
+        for revisions in ([OLD], [STATELESS], [OLD, STATELESS]):
+            with pytest.raises(pkg.ProtocolError) as raised:
+                async with connect(Accepting(play), *revisions):
+                    pass
+            assert not isinstance(raised.value, pkg.RequestTimeout)
+
+    run(script(), within=4)
+
+
 def test_PS08_a_stateless_server_may_take_its_time_to_start() -> None:
     async def play(hand: Hand) -> None:
         first = await hand.take()

@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 from odd_servers import (
     BOTH,
+    NEW,
     OLD,
     TEXT,
     Handshaking,
+    Modern,
     Reply,
     Request,
     answer,
@@ -138,6 +140,28 @@ class TestAnswers:
             await reply.send(200, value, media)
 
         failing(Handshaking(call), pytest.raises(pkg.RemoteError, match=message))
+
+    @pytest.mark.parametrize("streams", [False, True])
+    @pytest.mark.parametrize("revision", ["2025-06-18", NEW])
+    def test_an_array_fails_the_call_where_there_are_no_batches(
+        self, revision: str, streams: bool
+    ) -> None:
+        async def call(request: Request, reply: Reply) -> None:
+            value = [answer(request, complete(request, TEXT))]
+            if not streams:
+                await reply.send(200, value)
+                return
+            await reply.stream()
+            await reply.event(value)
+            await reply.gone()
+
+        async def script() -> None:
+            play = Modern(call) if revision == NEW else Handshaking(call, version=revision)
+            async with odd_server(play) as server, connecting(server.url, revision) as ours:
+                with pytest.raises(pkg.RemoteError, match=f"{revision} has no batches"):
+                    await ours.call_tool(named(revision, "x"))
+
+        run(script(), within=5)
 
     def test_what_the_server_says_is_repeated_in_part(self) -> None:
         async def call(request: Request, reply: Reply) -> None:

@@ -96,6 +96,19 @@ class TestEra:
         play = refusing_discover(200, error(0, code))
         assert agreeing(play, "2025-11-25")[:2] == ["server/discover", "initialize"]
 
+    @pytest.mark.parametrize(
+        "value",
+        [
+            [{"jsonrpc": "2.0", "id": 1, "result": {"supportedVersions": ["2026-07-28"]}}],
+            {"id": 1, "result": {"supportedVersions": ["2026-07-28"]}},
+            {"error": "what?"},
+        ],
+        ids=["array", "unmarked", "other"],
+    )
+    def test_PH03_what_is_no_answer_is_an_old_servers(self, value: Any) -> None:
+        play = refusing_discover(200, value)
+        assert agreeing(play, "2025-11-25")[:2] == ["server/discover", "initialize"]
+
     @pytest.mark.parametrize("code", [-32020, -32021])
     def test_PH04_SC08_an_error_that_only_new_servers_have_is_reported(self, code: int) -> None:
         play = refusing_discover(400, error(0, code, "what?"))

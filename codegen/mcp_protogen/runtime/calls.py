@@ -5,14 +5,22 @@ set; later ones are found when it fires.
 """
 
 from asyncio import CancelledError, Future, TimerHandle, get_running_loop
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from inspect import isawaitable
 from logging import getLogger
 from typing import Any, Final, TypeVar
 
+from . import jsonrpc
 from .connection import Connection
 from .dispatch import Error, Result
-from .errors import Disconnected, McpError, RequestId, RequestTimeout
+from .errors import (
+    Disconnected,
+    InvalidAnswer,
+    McpError,
+    RemoteError,
+    RequestId,
+    RequestTimeout,
+)
 from .events import Ended, Failure, Progressed
 from .options import CallOptions, Options, Progress
 from .outbox import Outgoing
@@ -130,9 +138,17 @@ class Calls:
 
     def fail(self, id: RequestId, error: Exception) -> None:
         """No answer will come to the request `id`, for the reason that `error` gives."""
+        self._connection.forget(id)
         call = self._calls.get(id)
         if call is not None and not call.answer.done():
             call.answer.set_exception(error)
+
+    def fail_all(self, batch: Sequence[Any], error: RemoteError) -> None:
+        """No other answers will come than those in a batch that is none."""
+        for member in batch:
+            id = jsonrpc.answered(member)
+            if id is not None:
+                self.fail(id, InvalidAnswer(f"an array is no answer: {error.message}", id=id))
 
     def progressed(self, event: Progressed) -> None:
         """Tell a call how far the peer has come."""

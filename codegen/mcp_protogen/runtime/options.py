@@ -68,7 +68,7 @@ class Options:
     initialize_timeout: float = 30.0
     """For the answer to `initialize`, for which a server may have to start first."""
     probe_timeout: float = 5.0
-    """For the answer to `server/discover`, where a server silent for longer is taken for an old one.
+    """For the answer to `server/discover`, where one silent for longer is taken as old.
 
     Where it is not, over HTTP and by clients without a handshake, the answer has its usual time.
     """

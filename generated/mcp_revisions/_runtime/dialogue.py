@@ -14,8 +14,8 @@ from typing import Any, Final
 from pydantic_core import to_json
 
 from . import jsonrpc
-from .errors import Disconnected, RemoteError
-from .jsonvalue import JSONObject
+from .errors import Disconnected, InvalidAnswer, RemoteError
+from .jsonvalue import JSONObject, is_array
 from .probe import Answered, Failed, Gone, Outcome, Refused, Silent
 from .transport import Received, Transport, Unanswered
 
@@ -62,10 +62,13 @@ class Dialogue:
             if isinstance(received, RemoteError):
                 raise received
             message = jsonrpc.parse(received)
+            if is_array(message) and any(jsonrpc.answered(one) == id for one in message):
+                raise InvalidAnswer("an array is no answer before a revision is agreed on", id=id)
             kind = jsonrpc.kind_of(message)
         except RemoteError as error:
             _log.warning("the server sent what is no message: %s", error)
-            return None
+            # It was meant as the answer, so there will be no other.
+            return Failed(error) if isinstance(error, InvalidAnswer) and error.id == id else None
         if kind in ("result", "error") and message.get("id") == id:
             return self._outcome(message)
         if kind == "request":

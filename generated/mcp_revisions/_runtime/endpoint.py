@@ -6,7 +6,7 @@ they came, and before the answers that came after them.
 """
 
 from asyncio import CancelledError, get_running_loop
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from logging import getLogger
 from typing import Any, Final, TypeVar
 
@@ -130,9 +130,9 @@ class Endpoint:
         else:
             self._react(self._take(message), message, self._alone)
 
-    def _receive_batch(self, value: object) -> None:
+    def _receive_batch(self, value: Sequence[Any]) -> None:
         try:
-            members = self.connection.table.members(value) or []
+            members = self._members(value)
         except RemoteError as error:
             self._refuse(Refusal(None, error), self._alone)
             return
@@ -141,6 +141,14 @@ class Endpoint:
         batch = Batch(self.connection, self.outbox, answered)
         for event, member in events:
             self._react(event, member, batch)
+
+    def _members(self, batch: Sequence[Any]) -> Sequence[Any]:
+        """The messages of a batch; raises `RemoteError`, and then what it was to answer fails."""
+        try:
+            return self.connection.table.members(batch) or []
+        except RemoteError as error:
+            self._calls.fail_all(batch, error)
+            raise
 
     def _take(self, message: object) -> Event:
         return self.connection.take(message, self._loop.time())
@@ -201,8 +209,7 @@ class Endpoint:
 
     async def attend_batch(self, batch: list[Any], reply: Reply) -> None:
         """The same for a batch, whose members are dealt with side by side; raises `RemoteError`."""
-        members = self.connection.table.members(batch) or []
-        events = [(self._take(member), member) for member in members]
+        events = [(self._take(member), member) for member in self._members(batch)]
         gathered = Gathered(self.connection, reply)
         await together([self._attend(event, member, gathered) for event, member in events])
         await gathered.pass_on(reply)
@@ -268,7 +275,6 @@ class Endpoint:
 
     def fail(self, id: RequestId, error: Exception) -> None:
         """No answer will come to our request `id`, for the reason that `error` gives."""
-        self.connection.forget(id)
         self._calls.fail(id, error)
 
     def _is_to_be_answered(self, refusal: Refusal) -> bool:

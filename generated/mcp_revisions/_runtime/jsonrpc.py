@@ -116,6 +116,13 @@ def id_of(message: Mapping[str, Any]) -> RequestId | None:
     return id if type(id) is int or (type(id) is str and len(id) <= LONGEST) else None
 
 
+def answered(value: object) -> RequestId | None:
+    """The id of the request that a decoded JSON value means to answer, soundly or not."""
+    if not is_object(value) or "method" in value or not ("result" in value or "error" in value):
+        return None
+    return id_of(value)
+
+
 def write_id(id: RequestId) -> bytes:
     """An id as JSON text."""
     return b"%d" % id if type(id) is int else to_json(id)

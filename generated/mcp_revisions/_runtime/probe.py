@@ -320,7 +320,9 @@ class Negotiation:
 
 
 def _is_refusal(error: Exception) -> bool:
-    """Whether the server has said by a status that it does not understand what it was asked."""
+    """Whether the server has answered, but not in a way that the stateless era knows."""
+    if isinstance(error, InvalidAnswer):
+        return True
     if not isinstance(error, HttpError) or error.status in _ABOUT_THE_CLIENT:
         return False
     # A success without a message is no answer of the stateless era either.

@@ -7,6 +7,7 @@ from pydantic_core import from_json
 
 from ...envelope import PROTOCOL_VERSION, meta_in, params_of
 from ...errors import RequestId
+from ...jsonrpc import answered
 from ...jsonvalue import JSONObject, is_array, is_object, json_text
 
 INITIALIZE: Final = "initialize"
@@ -63,12 +64,5 @@ def request_of(id: str, method: str, params: Mapping[str, Any]) -> Message:
 def answer_in(value: object, id: RequestId) -> JSONObject | None:
     """The answer to a request inside of what came: a message, or an array of them."""
     if is_array(value):
-        return next((one for one in value if _answers(one, id)), None)
-    return value if is_object(value) and _answers(value, id) else None
-
-
-def _answers(value: object, id: RequestId) -> bool:
-    if not is_object(value) or "method" in value:
-        return False
-    theirs = value.get("id")
-    return ("result" in value or "error" in value) and theirs == id and theirs is not True
+        return next((one for one in value if answered(one) == id), None)
+    return value if is_object(value) and answered(value) == id else None

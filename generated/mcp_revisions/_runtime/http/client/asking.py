@@ -8,11 +8,12 @@ from typing import Any, Final
 from pydantic_core import from_json
 
 from ...errors import Disconnected, McpError, RemoteError
+from ...jsonrpc import answered
 from ...jsonvalue import JSONObject, is_object
 from ...transport import Received, Unanswered
 from .exchange import Exchange
 from .link import Link
-from .message import INITIALIZE, LIST_TOOLS, Message, answer_in, message_of, request_of
+from .message import INITIALIZE, LIST_TOOLS, Message, message_of, request_of
 from .notes import post_note
 
 _log: Final = getLogger(__name__)
@@ -35,11 +36,11 @@ async def ask(link: Link, message: Message) -> Any:
         if isinstance(received, Unanswered):
             errors.append(received.error)
             return
-        answer = answer_in(from_json(received), message.id) if isinstance(received, bytes) else None
-        if answer is None:
-            link.inbox.put(received)
+        value = from_json(received) if isinstance(received, bytes) else None
+        if is_object(value) and answered(value) == message.id:
+            answers.append(value)
         else:
-            answers.append(answer)
+            link.inbox.put(received)
 
     exchange = Exchange(link, message, deliver)
     meaning = await exchange.attempt()

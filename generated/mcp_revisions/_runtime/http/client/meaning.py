@@ -13,6 +13,7 @@ from ...errors import (
     MISSING_CLIENT_CAPABILITY,
     UNSUPPORTED_VERSION,
     HttpError,
+    InvalidAnswer,
     ParseError,
     RemoteError,
     RequestId,
@@ -91,7 +92,7 @@ def _success(message: Message, reply: Reply) -> Meaning:
         value["id"] = message.id
         return Meaning((json_text(value),), value=value)
     if answer_in(value, message.id) is None:
-        missing = RemoteError(f"the answer of HTTP to {message.name} holds no answer to it")
+        missing = InvalidAnswer(f"the answer of HTTP to {message.name} holds no answer to it")
         return Meaning((reply.body, Unanswered(message.id, missing)))
     return Meaning((reply.body,), value=value)
 
