@@ -41,6 +41,9 @@ if TYPE_CHECKING:
         connect_http as connect_http,
         open_http as open_http,
     )
+    from ._runtime.http.client.streams import (
+        Reconnection as Reconnection,
+    )
     from ._runtime.http.options import (
         HttpOptions as HttpOptions,
     )
@@ -157,6 +160,7 @@ __all__ = [
     "ProtocolError",
     "REVISIONS",
     "Received",
+    "Reconnection",
     "RemoteError",
     "RequestTimeout",
     "ResourceNotFound",
@@ -233,6 +237,7 @@ _ELSEWHERE = {
     "handles": "handlers",
     "connect_http": "http.client.connect",
     "open_http": "http.client.connect",
+    "Reconnection": "http.client.streams",
     "HttpOptions": "http.options",
     "HttpApp": "http.server.app",
     "http_app": "http.server.app",

@@ -14,6 +14,8 @@ from talking import client, discovered, named, pkg, run, runtime, welcome
 OLD = "2025-11-25"
 NEW = "2026-07-28"
 
+AT_ONCE = pkg.Reconnection(min_wait=0.001)
+
 JSON = "application/json"
 EVENTS = "text/event-stream"
 
@@ -233,6 +235,7 @@ def connecting(
     """A connection of plain clients of these revisions, or else of both eras."""
     clients = [client(revision) for revision in revisions or ("2025-11-25", "2026-07-28")]
     connect_http: Any = runtime("http.client.connect").connect_http
+    more = {"reconnection": AT_ONCE, **more}
     return connect_http(url, *clients, options=pkg.Options(**(options or {})), **more)
 
 
@@ -291,7 +294,7 @@ def either(call: Play, revision: str) -> Play:
 
 def over(url: str, ours: Any) -> Any:
     """A connection of this client."""
-    return runtime("http.client.connect").connect_http(url, ours)
+    return runtime("http.client.connect").connect_http(url, ours, reconnection=AT_ONCE)
 
 
 def with_roots() -> Any:

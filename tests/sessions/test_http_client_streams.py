@@ -74,8 +74,11 @@ class TestResumption:
         assert seen[-2].headers["mcp-session-id"] == "s"
         assert seen[-2].headers["accept"] == "text/event-stream"
 
-    @pytest.mark.parametrize(("retry", "seconds"), [(500, 0.5), (70_000, 70.0), (None, 1.0)])
-    def test_it_waits_as_long_as_it_was_told(
+    @pytest.mark.parametrize(
+        ("retry", "seconds"),
+        [(500, 0.5), (70_000, 70.0), (None, 1.0), (0, 0.1), (10**15, 600.0)],
+    )
+    def test_it_waits_as_long_as_it_was_told_within_bounds(
         self, retry: int | None, seconds: float, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         waited = noted(monkeypatch, "exchange")
@@ -90,10 +93,10 @@ class TestResumption:
             await reply.stream()
             await reply.event(answer(calls[0], TEXT))
 
-        calling(self.play(primed, resumed))
+        calling(self.play(primed, resumed), reconnection=pkg.Reconnection())
         assert waited == [seconds]
 
-    def test_a_stream_may_be_resumed_as_often_as_it_brings_something_new(self) -> None:
+    def test_a_stream_may_be_resumed_as_often_as_it_brings_a_message(self) -> None:
         calls: list[Request] = []
 
         async def primed(request: Request, reply: Reply) -> None:
@@ -103,7 +106,8 @@ class TestResumption:
         async def resumed(request: Request, reply: Reply) -> None:
             at = int(request.headers["last-event-id"].removeprefix("p-"))
             await reply.stream()
-            value = answer(calls[0], TEXT) if at == 12 else None
+            value = notification("notifications/tools/list_changed")
+            value = answer(calls[0], TEXT) if at == 12 else value
             await reply.event(value, id=f"p-{at + 1}", retry=1)
 
         seen = calling(self.play(primed, resumed))
@@ -125,8 +129,12 @@ class TestResumption:
 
         calling(self.play(primed, resumed))
 
-    @pytest.mark.parametrize("how", ["nothing", "the same id", "503", "hang up"])
-    def test_a_stream_that_brings_nothing_new_is_given_up(self, how: str) -> None:
+    @pytest.mark.parametrize("how", ["nothing", "new ids", "no messages", "503", "hang up"])
+    def test_a_stream_that_brings_no_message_is_given_up(
+        self, how: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        waited = noted(monkeypatch, "exchange")
+
         async def resumed(request: Request, reply: Reply) -> None:
             if how == "503":
                 await reply.send(503)
@@ -134,12 +142,34 @@ class TestResumption:
                 reply.hang_up()
             else:
                 await reply.stream()
-                if how == "the same id":
-                    await reply.event(id="p-1")
+                if how == "new ids":
+                    await reply.event(id=f"p-{len(waited)}", retry=0)
+                elif how == "no messages":
+                    await reply.event({}, event="other")
 
-        raised, seen = failing(self.play(self.priming, resumed), pytest.raises(pkg.Disconnected))
-        assert "nothing new in 5 more connections" in str(raised)
-        assert gets(seen) == [None, *["p-1"] * 5]
+        raised, seen = failing(
+            self.play(self.priming, resumed),
+            pytest.raises(pkg.Disconnected),
+            reconnection=pkg.Reconnection(max_attempts=9),
+        )
+        assert "no message in 9 more connections" in str(raised)
+        assert len(gets(seen)) == 10
+        assert waited == [0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8, 25.6]
+
+    def test_a_stream_that_brings_no_message_but_lasts_may_be_resumed_as_often(self) -> None:
+        streams, times = runtime("http.client.streams"), iter(range(0, 1000, 10))
+        cursor = streams.Cursor(pkg.Reconnection(), lambda: next(times))
+        for _ in range(20):
+            cursor.opens()
+            cursor.broke()
+            assert (cursor.wait, cursor.is_given_up) == (1.0, False)
+
+    @pytest.mark.parametrize(
+        "bounds", [{"min_wait": 0}, {"min_wait": 2, "max_wait": 1}, {"max_attempts": -1}]
+    )
+    def test_bounds_that_make_no_sense_are_refused(self, bounds: dict[str, Any]) -> None:
+        with pytest.raises(ValueError, match=next(iter(bounds))):
+            pkg.Reconnection(**bounds)
 
     @pytest.mark.parametrize("status", [400, 401, 404, 405])
     def test_a_server_that_does_not_resume_says_so(self, status: int) -> None:
@@ -256,6 +286,32 @@ class TestListener:
                 while len(server.seen("GET")) < 9:
                     await asyncio.sleep(0)
                 assert waited == [1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0, 30.0]
+
+        run(script())
+
+    def test_it_waits_longer_and_longer_while_there_are_ids_and_no_messages(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        waited = noted(monkeypatch, "listener")
+        come: list[Request] = []
+
+        async def listen(request: Request, reply: Reply) -> None:
+            come.append(request)
+            if "last-event-id" in request.headers and len(come) % 2:
+                # What followed is not known: it is opened anew, which is no progress either.
+                await reply.send(400)
+                return
+            await reply.stream()
+            await reply.event(id=f"g-{len(come)}", retry=0)
+
+        async def script() -> None:
+            async with (
+                odd_server(Handshaking(listen=listen)) as server,
+                connecting(server.url, reconnection=pkg.Reconnection()),
+            ):
+                while len(waited) < 5:
+                    await asyncio.sleep(0)
+                assert waited[:5] == [0.1, 0.2, 0.4, 0.8, 1.6]
 
         run(script())
 

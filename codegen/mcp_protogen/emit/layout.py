@@ -42,6 +42,7 @@ RUNTIME_EXPORTS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ),
     ("handlers", ("handles",)),
     ("http.client.connect", ("connect_http", "open_http")),
+    ("http.client.streams", ("Reconnection",)),
     ("http.options", ("HttpOptions",)),
     ("http.server.app", ("HttpApp", "http_app")),
     (

@@ -20,9 +20,6 @@ Deliver: TypeAlias = Callable[[Received], object]
 
 _log: Final = getLogger(__name__)
 
-# Connections in a row that may bring nothing new of a broken stream.
-_MOST_FAILURES: Final = 5
-
 # For a stream to end after the answer, in seconds.
 _LAST_WORDS: Final = 1.0
 
@@ -53,7 +50,7 @@ class Exchange:
                     self.conclude(meaning, incoming.session)
                     return None
                 return meaning
-            cursor = Cursor()
+            cursor = Cursor(self._link.reconnection)
             if await self._read(incoming, cursor):
                 return None
         await self._resume(cursor)
@@ -105,18 +102,19 @@ class Exchange:
         if not resumable or cursor.last_id is None:
             raise Disconnected(f"the stream ended before {self.message.name} was answered")
         cursor.broke()
-        while cursor.failures <= _MOST_FAILURES:
+        while not cursor.is_given_up:
             await sleep(cursor.wait)
             if await self._continued(cursor):
                 return
             cursor.broke()
         raise Disconnected(
-            f"the stream ended before {self.message.name} was answered, and brought nothing new "
-            f"in {_MOST_FAILURES} more connections"
+            f"the stream ended before {self.message.name} was answered, and brought no message "
+            f"in {self._link.reconnection.max_attempts} more connections"
         )
 
     async def _continued(self, cursor: Cursor) -> bool:
         headers = self._conversation.stream_headers(cursor.last_id)
+        cursor.opens()
         try:
             async with self._link.wire.open("GET", headers) as incoming:
                 if incoming.streams:

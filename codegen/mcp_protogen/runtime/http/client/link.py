@@ -5,16 +5,18 @@ from typing import Final
 from ...tasks import Tasks
 from .conversation import Conversation
 from .inbox import Inbox
+from .streams import Reconnection
 from .wire import Wire
 
 
 class Link:
     """One connection: its way out, its way in, what was said, and what is being done."""
 
-    __slots__ = ("_own_ids", "conversation", "inbox", "tasks", "wire")
+    __slots__ = ("_own_ids", "conversation", "inbox", "reconnection", "tasks", "wire")
 
-    def __init__(self, wire: Wire) -> None:
+    def __init__(self, wire: Wire, reconnection: Reconnection) -> None:
         self.wire: Final = wire
+        self.reconnection: Final = reconnection
         self.inbox: Final = Inbox()
         self.tasks: Final = Tasks()
         self.conversation: Final = Conversation()

@@ -22,6 +22,7 @@ from .meaning import Meaning, Repair
 from .message import CANCELLED, INITIALIZED, Message, message_of
 from .notes import post_note
 from .old import OldTransport
+from .streams import Reconnection
 from .wire import Wire
 
 _log: Final = getLogger(__name__)
@@ -42,8 +43,8 @@ class HttpTransport:
 
     over_http: Final = True
 
-    def __init__(self, wire: Wire) -> None:
-        self._link = Link(wire)
+    def __init__(self, wire: Wire, reconnection: Reconnection) -> None:
+        self._link = Link(wire, reconnection)
         self._sessions = Sessions(self._link, self._listen)
         self._listener = Listener(self._link, self._sessions.renew)
         self._old: OldTransport | None = None

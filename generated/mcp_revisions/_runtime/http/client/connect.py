@@ -9,6 +9,7 @@ from ...connect import RevisionModule, Settings, connect
 from ...transport import Opener, Transport
 from ..sse import LARGEST
 from .backend import HttpClient, httpx2
+from .streams import Reconnection
 from .transport import HttpTransport
 from .wire import Wire
 
@@ -16,6 +17,8 @@ C = TypeVar("C", bound=ClientBase)
 C1 = TypeVar("C1", bound=ClientBase)
 C2 = TypeVar("C2", bound=ClientBase)
 C3 = TypeVar("C3", bound=ClientBase)
+
+_USUAL: Final = Reconnection()
 
 # For a connection to be made, in seconds. How long an answer takes, options say.
 _CONNECT: Final = 10.0
@@ -27,6 +30,7 @@ class HttpSettings(Settings, total=False):
 
     http: HttpClient | None
     headers: Mapping[str, str] | None
+    reconnection: Reconnection
 
 
 def open_http(
@@ -35,13 +39,14 @@ def open_http(
     http: HttpClient | None = None,
     headers: Mapping[str, str] | None = None,
     limit: int = LARGEST,
+    reconnection: Reconnection = _USUAL,
 ) -> Opener:
     """Opens connections to the server at a URL, for `connect`; of whatever revision it is.
 
     `http` is the client to use, with its authentication, proxies, pool and timeouts; it is left
     open. It should have no read timeout, for a stream may be silent for long. Without one, each
     connection has its own. `headers` go with every request, and nothing goes to another origin.
-    `limit` is the largest answer or event, in bytes.
+    `limit` is the largest answer or event, in bytes; `reconnection` is for streams that break.
 
     Raises `ImportError` if httpx2 is not installed, and `ValueError` if it is no URL of HTTP.
     """
@@ -63,7 +68,8 @@ def open_http(
             client = package.AsyncClient(
                 timeout=package.Timeout(None, connect=_CONNECT), limits=limits
             )
-        return HttpTransport(Wire(client, target, headers or {}, limit, owned=http is None))
+        wire = Wire(client, target, headers or {}, limit, owned=http is None)
+        return HttpTransport(wire, reconnection)
 
     return open
 
@@ -94,16 +100,17 @@ def connect_http(
     *clients: ClientBase,
     http: HttpClient | None = None,
     headers: Mapping[str, str] | None = None,
+    reconnection: Reconnection = _USUAL,
     as_: RevisionModule[Any] | None = None,
     **settings: Unpack[Settings],
 ) -> AbstractAsyncContextManager[ClientBase]:
     """Connect to the server at a URL; like `connect`, whose settings it takes too.
 
     Servers of all revisions are found out, also those that speak HTTP+SSE. See `open_http` for
-    `http` and `headers`. Raises what `connect` raises, and `HttpError` if there is nothing but an
-    HTTP status.
+    `http`, `headers` and `reconnection`. Raises what `connect` raises, and `HttpError` if there is
+    nothing but an HTTP status.
     """
-    opener = open_http(url, http=http, headers=headers)
+    opener = open_http(url, http=http, headers=headers, reconnection=reconnection)
     if as_ is None:
         return connect(opener, *clients, **settings)
     return connect(opener, *clients, as_=as_, **settings)

@@ -40,7 +40,7 @@ class Listener:
         self._task = self._link.tasks.start(self._run())
 
     async def _run(self) -> None:
-        cursor = Cursor()
+        cursor = Cursor(self._link.reconnection)
         session = self._link.conversation.sessions
         opened = False
         while True:
@@ -51,7 +51,7 @@ class Listener:
                 self._link.tasks.start(self._renewed(session))
             if status == 400 and cursor.last_id is not None:
                 # What followed is not known any more; what comes from now on can still be had.
-                cursor = Cursor()
+                cursor.last_id = None
                 continue
             if status is not None and status != 200 and status not in _PASSING:
                 _log.info("the server has no stream of its own: HTTP %d", status)
@@ -69,6 +69,7 @@ class Listener:
     async def _listen(self, cursor: Cursor) -> int | None:
         """Read one connection to its end; its status, or None if there was none."""
         headers = self._link.conversation.stream_headers(cursor.last_id)
+        cursor.opens()
         try:
             async with self._link.wire.open("GET", headers) as incoming:
                 self.settled.set()
