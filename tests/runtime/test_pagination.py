@@ -28,7 +28,7 @@ def test_all_pages_are_the_list(numbers: list[int], size: int) -> None:
         return Listed(one.items, one.next_cursor)
 
     async def walk() -> list[int]:
-        return [number async for number in items(fetch, lambda listed: listed.names)]
+        return [number async for number in items(fetch, lambda listed: listed.names, lambda: 30)]
 
     assert asyncio.run(walk()) == numbers
 
@@ -83,7 +83,7 @@ def test_a_cursor_that_comes_back_ends_the_walk(caplog: pytest.LogCaptureFixture
         return Listed([1], "again")
 
     async def walk() -> list[int]:
-        return [number async for number in items(fetch, lambda listed: listed.names)]
+        return [number async for number in items(fetch, lambda listed: listed.names, lambda: 9)]
 
     assert asyncio.run(walk()) == [1, 1]
     assert "cut short" in caplog.text

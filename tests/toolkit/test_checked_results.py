@@ -1,11 +1,15 @@
 """Clients that hold results to the schemas of the tools."""
 
+import asyncio
 import logging
 import sys
 from typing import Any
 
 import pytest
 from kits import NEWEST, STATELESS, CheckedResults, RemoteError, Toolkit, mcp, pkg, run, tool
+from talking import runtime
+
+in_memory: Any = runtime("memory").in_memory
 
 SCHEMA: Any = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
 
@@ -137,6 +141,83 @@ def test_nothing_goes_unchecked_in_silence_where_jsonschema_is_missing(
                 await ours.call_tool(m.CallToolRequestParams(name="good"))
 
     run(script())
+
+
+class Endless(mcp.Server):
+    """Lists the same tool on each of its pages, of which there is always another one."""
+
+    def __init__(self, waits: float = 0) -> None:
+        self.listed = 0
+        self.waits = waits
+
+    async def on_list_tools(self, session: Any, params: Any) -> Any:
+        self.listed += 1
+        await asyncio.sleep(self.waits)
+        m = mcp.models
+        one = m.Tool(name="other", input_schema={"type": "object"})
+        return m.ListToolsResult(tools=[one], next_cursor=str(self.listed))
+
+    async def on_call_tool(self, session: Any, params: Any) -> Any:
+        return mcp.models.CallToolResult(content=[])
+
+
+def test_a_list_without_end_is_an_error_of_the_server() -> None:
+    async def script() -> None:
+        for revision in (NEWEST, STATELESS):
+            options = pkg.Options(max_pages=7)
+            endless = Endless()
+            ours = pkg.load(revision).Client()
+            opener = in_memory(endless, revisions=pkg.REVISIONS)
+            async with pkg.connect(opener, ours, options=options) as client:
+                with pytest.raises(RemoteError, match=r"more than 7 pages: see Options\.max_pages"):
+                    async for tool in client.iter_tools():
+                        assert tool.name == "other"
+            assert endless.listed == 7
+        assert pkg.Options().max_pages == 1000
+
+    run(script())
+
+
+def test_a_list_without_end_takes_no_more_than_the_time_of_the_call() -> None:
+    async def script() -> None:
+        params = mcp.models.CallToolRequestParams(name="tool")
+        for limits in ({"timeout": 0.02}, {"max_timeout": 0.02}):
+            endless = Endless(waits=0.001)
+            async with pkg.connect_in_memory(checking(), endless) as ours:
+                with pytest.raises(pkg.RequestTimeout, match=r"tools/call .* 0\.02 s"):
+                    await ours.call_tool(params, **limits)
+            assert endless.listed < 30
+
+    run(script())
+
+
+def test_a_list_takes_from_the_time_of_the_call_and_a_bad_one_no_more(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    given: list[Any] = []
+
+    class Noting(mcp.Client):
+        async def request(self, spec: Any, params: Any, **options: Any) -> Any:
+            given.append(options)
+            return await super().request(spec, params, **options)
+
+    class Mine(CheckedResults, Noting):
+        pass
+
+    async def script() -> None:
+        params = mcp.models.CallToolRequestParams(name="tool")
+        options = pkg.Options(max_pages=3)
+        async with pkg.connect(in_memory(Endless(waits=0.01)), Mine(), options=options) as ours:
+            assert (await ours.call_tool(params, timeout=5)).content == []
+            assert (await ours.call_tool(params, timeout=5, reset_on_progress=True)).content == []
+
+    run(script())
+    assert "more than 3 pages" in caplog.text
+    *listed, first, second = given
+    assert listed == [{}] * 3
+    assert first["timeout"] <= 4.97
+    assert first["max_timeout"] <= 599.97
+    assert second == {"timeout": 5, "reset_on_progress": True}
 
 
 def test_what_a_toolkit_says_passes() -> None:

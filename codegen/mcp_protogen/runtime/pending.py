@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 
 from .errors import RequestId
-from .options import Patience
+from .options import CallOptions, Patience
 from .spec import RequestSpec
 
 
@@ -34,6 +34,11 @@ class Pending:
         """Progress was reported: wait on, if that is what was wanted, but not beyond the limit."""
         if self._patience.renewed_by_progress:
             self.due = min(now + self._patience.timeout, self._limit)
+
+    def left(self, now: float) -> CallOptions:
+        """The time that is left, as options of a call that takes the place of this one."""
+        due = self._patience.timeout if self._patience.renewed_by_progress else self.due - now
+        return {"timeout": due, "max_timeout": self._limit - now}
 
     @property
     def seconds(self) -> float:

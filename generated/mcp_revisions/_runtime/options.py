@@ -95,6 +95,8 @@ class Options:
     """Values in any of these, each object and each array being one, too."""
     max_rounds: int = 10
     """Rounds of questions that one request may take, on either side."""
+    max_pages: int = 1000
+    """Pages of one list that are asked for; a list that goes on is an error."""
     progress_interval: float = 0.05
     """At least this much time lies between two reports of progress on one request."""
     drain: float = 3.0

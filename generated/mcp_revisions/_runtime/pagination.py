@@ -10,7 +10,7 @@ from hashlib import sha256
 from logging import getLogger
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
-from .errors import InvalidParams
+from .errors import InvalidParams, RemoteError
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -63,16 +63,21 @@ def _invalid() -> InvalidParams:
 
 
 async def items(
-    fetch: Callable[[str | None], Awaitable[R]], of: Callable[[R], Sequence[T]]
+    fetch: Callable[[str | None], Awaitable[R]],
+    of: Callable[[R], Sequence[T]],
+    limit: Callable[[], int],
 ) -> AsyncGenerator[T, None]:
     """The items of all pages; `fetch` gets the page of a cursor, `of` says what is on it.
 
-    Ends, with a warning in the log, when a cursor comes back: the pages would never end.
+    Ends, with a warning in the log, when a cursor comes back: the pages would never end. Raises
+    `RemoteError` where there are more than `limit` pages.
     """
     # By digest, for a server may have long ones, and a list many pages.
     seen: set[bytes] = set()
     cursor: str | None = None
     while True:
+        if len(seen) >= limit():
+            raise RemoteError(f"a list has more than {limit()} pages: see Options.max_pages")
         result: Any = await fetch(cursor)
         for item in of(result):
             yield item

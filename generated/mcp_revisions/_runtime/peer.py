@@ -62,7 +62,7 @@ class Peer:
             next_page: P = first.model_copy(update={"cursor": cursor})
             return await self.request(spec, next_page, **options)
 
-        return items(page, of)
+        return items(page, of, lambda: self._connected().options.max_pages)
 
     @property
     def endpoint(self) -> Endpoint:

@@ -3,13 +3,15 @@
 2025-11-25, server/tools, "Output Schema": clients SHOULD.
 """
 
+from asyncio import get_running_loop, timeout_at
 from collections.abc import Mapping
 from logging import getLogger
 from typing import Any, Final, TypeVar, Unpack, cast
 
 from ..client import ClientBase
-from ..errors import InvalidAnswer, ProtocolError
+from ..errors import InvalidAnswer, ProtocolError, RequestTimeout
 from ..options import CallOptions
+from ..pending import Pending
 from ..spec import RequestSpec
 from .handwritten import Check, checker
 
@@ -32,7 +34,8 @@ class CheckedResults:
     Takes the package jsonschema. A result that does not fit raises `InvalidAnswer`, a
     `RemoteError`. The schemas are those of the tools as they were listed last; a tool that was not
     listed yet is looked for first, and one whose result does not fit once more, because it may have
-    changed. A schema that nobody can use is left out of account, which the log says.
+    changed; both in the time of the call. A schema that nobody can use is left out of account,
+    which the log says.
     """
 
     async def request(
@@ -40,21 +43,32 @@ class CheckedResults:
     ) -> R:
         """See `Peer.request`."""
         client = cast(ClientBase, super())
-        if spec.method == _CALL:
-            await self._look_up(cast(Any, params).name)
+        if spec.method != _CALL:
+            result = await client.request(spec, params, **options)
+            if spec.method == _LIST:
+                self._learn(result)
+            return result
+        name: str = cast(Any, params).name
+        patience = cast(ClientBase, self).endpoint.options.patience(spec, options)
+        call = Pending(spec, patience, progress=False, now=_now())
+        if name not in self._known:
+            await self._look_up(name, call)
+            options = {**options, **call.left(_now())}
         result = await client.request(spec, params, **options)
-        if spec.method == _LIST:
-            self._learn(result)
-        elif spec.method == _CALL and isinstance(result, spec.results[0]):
-            await self._hold(cast(Any, params).name, result)
+        if isinstance(result, spec.results[0]):
+            await self._hold(name, result, call)
         return result
 
-    async def _hold(self, name: str, result: Any) -> None:
+    async def _hold(self, name: str, result: Any, call: Pending) -> None:
         try:
             self._check(name, result)
-        except InvalidAnswer:
+        except InvalidAnswer as unfit:
             self._known.clear()
-            await self._look_up(name)
+            call.renew(_now())
+            try:
+                await self._look_up(name, call)
+            except RequestTimeout:
+                raise unfit from None
             self._check(name, result)
 
     @property
@@ -63,18 +77,19 @@ class CheckedResults:
         known: dict[str, Check | None] = self.__dict__.setdefault(_KNOWN, {})
         return known
 
-    async def _look_up(self, name: str) -> None:
-        """List the tools, if there is one that is not known."""
-        if name in self._known:
-            return
+    async def _look_up(self, name: str, call: Pending) -> None:
+        """List the tools until one is known, in the time of a call of it."""
         client = cast(Any, self)
         try:
-            async for tool in client.iter_tools():
-                if tool.name == name:
-                    return
+            async with timeout_at(call.due):
+                async for tool in client.iter_tools():
+                    if tool.name == name:
+                        return
         except ProtocolError as error:
             # The call itself need not suffer for it.
             _log.warning("results are not checked, because the tools cannot be listed: %s", error)
+        except TimeoutError:
+            raise RequestTimeout(call.spec.method, call.seconds) from None
         self._known.setdefault(name, None)
 
     def _learn(self, listed: Any) -> None:
@@ -97,6 +112,10 @@ class CheckedResults:
         if found:
             problems = [(at + pointer, message) for pointer, message in found]
             raise InvalidAnswer(f"the result of {name} does not fit its schema", problems)
+
+
+def _now() -> float:
+    return get_running_loop().time()
 
 
 def _usable(name: str, schema: Mapping[str, Any]) -> Check | None:

@@ -28,7 +28,6 @@ _LIST: Final = "tools/list"
 _CHANGED: Final = "notifications/tools/list_changed"
 _MOST: Final = 1000
 _SHORT: Final = 200
-_PAGES: Final = 1000
 
 
 class _Listed(NamedTuple):
@@ -113,7 +112,7 @@ def _digest(capabilities: Mapping[str, Any]) -> bytes:
 async def _tools(side: Side, call: Job) -> AsyncIterator[JSONObject]:
     """The tools as the server lists them to whoever makes a call."""
     cursor: str | None = None
-    for _ in range(_PAGES):
+    for _ in range(side.endpoint.options.max_pages):
         page = await side.listed(_LIST, cursor, call)
         tools = page.get("tools")
         for tool in tools if is_array(tools) else ():
