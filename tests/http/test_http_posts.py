@@ -1,5 +1,6 @@
 """One message in a POST of the handshake revisions, and what comes back."""
 
+import logging
 from typing import Any
 
 import pytest
@@ -101,6 +102,20 @@ def test_RJ02_what_needs_no_answer_and_belongs_nowhere_gets_an_error_without_id(
                 assert "id" not in unknown.json()
 
     run(script())
+
+
+def test_a_flood_of_rubbish_is_no_flood_of_log_entries(caplog: pytest.LogCaptureFixture) -> None:
+    async def script() -> None:
+        async with serving(tools(NEWEST, call)) as site:
+            session = await site.initialize()
+            for _ in range(100):
+                assert outcome(await session.post(b"{")) == (400, -32700)
+
+    with caplog.at_level(logging.INFO, "mcp_revisions"):
+        run(script())
+    refused = [one for one in caplog.messages if "refused a message" in one]
+    assert len(refused) == 7
+    assert "(100 of these within a minute" in refused[-1]
 
 
 @pytest.mark.parametrize(

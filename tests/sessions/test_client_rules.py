@@ -1,6 +1,7 @@
 """A client on the wire. Tests carry the ids of the rows of the decision tables they show."""
 
 import asyncio
+import logging
 from typing import Any
 
 import pytest
@@ -21,6 +22,8 @@ from talking import (
     request,
     run,
     runtime,
+    served,
+    server,
     welcome,
 )
 
@@ -239,6 +242,34 @@ def test_what_is_no_answer_to_the_opening_is_not_waited_out(how: str) -> None:
             assert not isinstance(raised.value, pkg.RequestTimeout)
 
     run(script(), within=4)
+
+
+@pytest.mark.parametrize("revision", [OLD, STATELESS])
+def test_a_flood_of_rubbish_is_no_flood_of_log_entries(
+    revision: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    rubbish = [b"{", b"7", b"[7]", {"jsonrpc": "2.0", "id": "none", "result": {}}] * 500
+
+    async def play(hand: Hand) -> None:
+        asked = await hand.take()
+        # Some comes before a revision is agreed on, some after.
+        await hand.send(*rubbish)
+        modern = revision == STATELESS
+        await hand.send(discovered(asked["id"]) if modern else welcome(asked["id"]), *rubbish)
+        await to_the_end(hand)
+
+    async def script() -> None:
+        async with connect(Accepting(play), revision):
+            await asyncio.sleep(0.05)
+        async with served(server(revision)) as hand:
+            await hand.send(*rubbish, request("server/discover", "last", _meta=META))
+            while (await hand.take()).get("id") != "last":
+                pass
+
+    with caplog.at_level(logging.INFO):
+        run(script())
+    assert "(1000 of these within a minute" in caplog.text
+    assert len(caplog.records) < 100
 
 
 def test_PS08_a_stateless_server_may_take_its_time_to_start() -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import logging
 from typing import Any
 
 import pytest
@@ -162,6 +163,19 @@ class TestAnswers:
                     await ours.call_tool(named(revision, "x"))
 
         run(script(), within=5)
+
+    def test_a_flood_of_rubbish_is_no_flood_of_log_entries(
+        self, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        async def call(request: Request, reply: Reply) -> None:
+            await reply.stream()
+            await reply.raw(b"data: {\n\n" * 2000)
+            await reply.event(answer(request, TEXT))
+
+        with caplog.at_level(logging.INFO, "mcp_revisions"):
+            calling(Handshaking(call))
+        assert "(1000 of these within a minute" in caplog.text
+        assert len(caplog.records) < 30
 
     def test_what_the_server_says_is_repeated_in_part(self) -> None:
         async def call(request: Request, reply: Reply) -> None:

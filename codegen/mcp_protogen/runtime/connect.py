@@ -26,6 +26,7 @@ from .probe import Verdict
 from .reading import read
 from .revision import Revision, siblings
 from .tasks import Tasks
+from .throttle import Throttle
 from .transport import ExchangingTransport, Opener, Received, Unanswered
 
 C = TypeVar("C", bound=ClientBase)
@@ -318,6 +319,7 @@ class _Intake:
 
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
+        self._log = Throttle(_log)
         self.room = endpoint.room
 
     @property
@@ -333,4 +335,4 @@ class _Intake:
                 raise received
             self._endpoint.receive(jsonrpc.parse(received))
         except RemoteError as error:
-            _log.warning("the server sent what is no message: %s", error)
+            self._log.warning("the server sent what is no message: %s", error)

@@ -17,6 +17,7 @@ from . import jsonrpc
 from .errors import Disconnected, InvalidAnswer, RemoteError
 from .jsonvalue import JSONObject, is_array
 from .probe import Answered, Failed, Gone, Outcome, Refused, Silent
+from .throttle import Throttle
 from .transport import Received, Transport, Unanswered
 
 _log: Final = getLogger(__name__)
@@ -29,6 +30,7 @@ class Dialogue:
         self.transport = transport
         self.next_id = next_id
         self.left: deque[Received] = deque()
+        self._log = Throttle(_log)
 
     async def ask(self, method: str, params: Mapping[str, Any], within: float) -> Outcome:
         """Ask, and wait `within` seconds for an answer. Raises nothing."""
@@ -66,7 +68,7 @@ class Dialogue:
                 raise InvalidAnswer("an array is no answer before a revision is agreed on", id=id)
             kind = jsonrpc.kind_of(message)
         except RemoteError as error:
-            _log.warning("the server sent what is no message: %s", error)
+            self._log.warning("the server sent what is no message: %s", error)
             # It was meant as the answer, so there will be no other.
             return Failed(error) if isinstance(error, InvalidAnswer) and error.id == id else None
         if kind in ("result", "error") and message.get("id") == id:
@@ -74,7 +76,7 @@ class Dialogue:
         if kind == "request":
             await self._respond(message)
         else:
-            _log.info("ignored a message before the connection was made")
+            self._log.info("ignored a message before the connection was made")
         return None
 
     @staticmethod

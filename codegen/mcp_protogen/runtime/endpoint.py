@@ -23,6 +23,7 @@ from .options import CallOptions, Options
 from .outbox import Outgoing
 from .spec import NotificationSpec, RequestSpec
 from .tasks import Bell, Tasks, together
+from .throttle import Throttle
 from .translation.losses import Untranslatable
 
 P = TypeVar("P")
@@ -52,6 +53,7 @@ class Endpoint:
         "_loop",
         "_serve",
         "connection",
+        "log",
         "options",
         "outbox",
         "principal",
@@ -71,6 +73,8 @@ class Endpoint:
         self.outbox = outbox
         self.tasks = tasks
         self.options = options
+        self.log = Throttle(_log)
+        """For what the peer may do without end."""
         self.principal: str | None = None
         """Whom the transport has authenticated, if it does."""
         self._serve = serve
@@ -172,14 +176,14 @@ class Endpoint:
             self._calls.progressed(event)
             self._notified(event.notification, message)
         elif isinstance(event, Cancelled):
-            _log.info("request %r was cancelled", event.id)
+            self.log.info("request %r was cancelled", event.id)
             self._jobs.stop(event.id)
             self._notified(event.notification, message)
         elif isinstance(event, Ended):
             self._calls.ended(event)
             self._notified(event.notification, message)
         else:
-            _log.info("ignored a message: %s", event.error)
+            self.log.info("ignored a message: %s", event.error)
 
     def _start(self, job: Job) -> None:
         if self._ended:
@@ -190,7 +194,7 @@ class Endpoint:
             self._jobs.start(job)
 
     def _refuse(self, refusal: Refusal, reply: Reply) -> None:
-        _log.info("refused a message: %r", str(refusal.error))
+        self.log.info("refused a message: %r", str(refusal.error))
         if self._is_to_be_answered(refusal):
             self._answer_now(self.connection.refuse(refusal.id, refusal.error), reply)
         else:
@@ -240,7 +244,7 @@ class Endpoint:
 
     async def _attend_to_others(self, event: Event, message: Any, reply: Reply) -> None:
         if isinstance(event, Refusal):
-            _log.info("refused a message: %r", str(event.error))
+            self.log.info("refused a message: %r", str(event.error))
             await self._deny(event.id, event.error, reply)
         else:
             self._react(event, message, reply)
@@ -300,12 +304,12 @@ class Endpoint:
         try:
             await job.reply.answer(answer.data, answer.code)
         except Disconnected:
-            _log.info("nobody is left to read the answer to %s", job.request.spec.method)
+            self.log.info("nobody is left to read the answer to %s", job.request.spec.method)
 
     def _notified(self, notification: Notification[Any], message: Any) -> None:
         work = self._heed(notification, meta_of(message))
         if work is not None:
-            self._jobs.beside(_heeded(work, notification.spec.method))
+            self._jobs.beside(work, notification.spec.method)
 
     # How it ends.
 
@@ -339,10 +343,3 @@ class Endpoint:
             data = self.connection.refuse(id, _STOPPED) if self.connection.is_open(id) else None
             if data is not None:
                 self.outbox.put(data)
-
-
-async def _heeded(work: Awaitable[None], method: str) -> None:
-    try:
-        await work
-    except Exception:
-        _log.exception("the handler of %s failed", method)

@@ -1,15 +1,18 @@
 """Requests of the peer: handled side by side, a bounded number of them, the others in turn."""
 
 from asyncio import FIRST_COMPLETED, Task, current_task, get_running_loop, wait
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from logging import getLogger
+from typing import Any, Final, NamedTuple, Protocol
 
 from .connection import Connection
 from .dispatch import Request
 from .errors import RequestId
 from .outbox import Outbox, Outgoing
 from .tasks import Bell, Tasks
+
+_log: Final = getLogger(__name__)
 
 
 class Reply(Protocol):
@@ -235,10 +238,10 @@ class Jobs:
             self._stopped.discard(request.id)
             task.uncancel()
 
-    def beside(self, work: Coroutine[Any, Any, None]) -> None:
-        """Do what belongs to no request, such as heeding a notification."""
+    def beside(self, work: Awaitable[None], method: str) -> None:
+        """Heed a notification, which belongs to no request."""
         self._beside += 1
-        self._tasks.start(work, self._one_less)
+        self._tasks.start(_heeded(work, method), self._one_less)
 
     def _one_less(self, _: Task[None]) -> None:
         self._beside -= 1
@@ -277,3 +280,10 @@ class Jobs:
         unfinished = [*self._running, *(job.request.id for job in self._waiting)]
         self._waiting.clear()
         return unfinished
+
+
+async def _heeded(work: Awaitable[None], method: str) -> None:
+    try:
+        await work
+    except Exception:
+        _log.exception("the handler of %s failed", method)

@@ -8,7 +8,6 @@ is its own decision to accept or refuse.
 from asyncio import Future, get_running_loop
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
-from logging import getLogger
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from .connection import INITIALIZED, Connection
@@ -26,8 +25,6 @@ from .repertoire import Repertoire
 from .request_state import Bearer, digest_of
 from .shared import Shared
 from .subscriptions import Filter, Listeners
-
-_log: Final = getLogger(__name__)
 
 
 class Watch(NamedTuple):
@@ -289,7 +286,7 @@ class Side:
             return
         if self.endpoint.outbox.full:
             # Whoever publishes tells many, and is not held up by one who does not read.
-            _log.warning("a client does not read: %s was not sent to it", method)
+            self.endpoint.log.warning("a client does not read: %s was not sent to it", method)
             return
         params = None if uri is None else spec.params(uri=uri)
         if connection.table.rules.era == "stateless":

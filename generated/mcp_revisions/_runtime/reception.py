@@ -19,6 +19,7 @@ from .outbox import Outgoing
 from .repertoire import Repertoire
 from .shared import Shared
 from .side import Side
+from .throttle import Throttle
 from .transport import Received
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ class Reception:
         self._shared = shared
         self._outbox = outbox
         self._principal = principal
+        self._log = Throttle(_log)
         self.sides: list[Side] = []
         """All sides that have been needed so far."""
         self._session: Side | None = None
@@ -80,7 +82,7 @@ class Reception:
             self._session.endpoint.receive(message)
         elif is_object(message) and ("result" in message or "error" in message):
             # A client never answers in the stateless era (2026-07-28, basic/transports/stdio).
-            _log.info("ignored an answer to nothing")
+            self._log.info("ignored an answer to nothing")
         else:
             raise InvalidRequest("a message has to be an object with a method, result or error")
 
@@ -113,7 +115,7 @@ class Reception:
             if isinstance(id, (int, str)) and side.endpoint.connection.is_open(id):
                 side.endpoint.receive(message)
                 return
-        _log.info("ignored the cancellation of a request that is not open")
+        self._log.info("ignored the cancellation of a request that is not open")
 
     def _batch(self, batch: Sequence[Any]) -> None:
         if self._session is None:
@@ -147,7 +149,7 @@ class Reception:
         return side
 
     def _refuse(self, error: RemoteError) -> None:
-        _log.info("refused a message: %r", str(error))
+        self._log.info("refused a message: %r", str(error))
         if error.id is None and not self._may_lack_id():
             return
         data = jsonrpc.write_error(error.id, error.code, error.message, error.data)

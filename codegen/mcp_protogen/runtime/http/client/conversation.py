@@ -11,6 +11,7 @@ from logging import getLogger
 from typing import Any, Final
 
 from ...jsonvalue import is_array, is_object, json_text
+from ...throttle import Throttle
 from .. import fields
 from ..mirrors import BadAnnotation, Mirror, headers_for, mirrors_of
 from .message import CALL_TOOL, INITIALIZE, LIST_TOOLS, Message, answer_in
@@ -32,7 +33,7 @@ POSTED: Final[Mapping[str, str]] = {
 class Conversation:
     """What was said so far, as far as later requests depend on it."""
 
-    __slots__ = ("_mirrors", "_stateless", "agreed", "opening", "session", "sessions")
+    __slots__ = ("_log", "_mirrors", "_stateless", "agreed", "opening", "session", "sessions")
 
     def __init__(self) -> None:
         self.opening: Message | None = None
@@ -42,6 +43,7 @@ class Conversation:
         self.session: str | None = None
         self.sessions = 0
         """How many sessions have begun."""
+        self._log = Throttle(_log)
         self._stateless: str | None = None
         self._mirrors: dict[str, tuple[Mirror, ...]] = {}
 
@@ -111,7 +113,7 @@ class Conversation:
         self.sessions += 1
         self.session = session
         if session is not None and not _SESSION_ID.fullmatch(session):
-            _log.warning("the server issued a session id that is no visible ASCII; not used")
+            self._log.warning("the server issued a session id that is no visible ASCII; not used")
             self.session = None
 
     def _learn(self, result: dict[str, Any]) -> bool:
@@ -135,7 +137,7 @@ class Conversation:
         try:
             mirrors = mirrors_of(tool.get("inputSchema"))
         except BadAnnotation as error:
-            _log.warning("the tool %s is left out: inputSchema%s", name, error)
+            self._log.warning("the tool %s is left out: inputSchema%s", name, error)
             return False
         if mirrors:
             self._mirrors[name] = mirrors

@@ -1,14 +1,9 @@
 """Messages that have no answer: posted, and accepted or not."""
 
-from logging import getLogger
-from typing import Final
-
 from ...errors import Disconnected, RemoteError
 from .link import Link
 from .meaning import Reply, http_error
 from .message import Message
-
-_log: Final = getLogger(__name__)
 
 
 async def post_note(link: Link, message: Message) -> int:
@@ -23,8 +18,9 @@ async def post_note(link: Link, message: Message) -> int:
             accepted = 200 <= incoming.status < 300
             reply = Reply(incoming.status, "", b"") if accepted else await incoming.reply()
     except (Disconnected, RemoteError) as error:
-        _log.warning("%s did not arrive: %s", message.name, error)
+        link.log.warning("%s did not arrive: %s", message.name, error)
         return 0
     if not accepted:
-        _log.warning("%s was refused: %s", message.name, http_error(f"POST {message.name}", reply))
+        refusal = http_error(f"POST {message.name}", reply)
+        link.log.warning("%s was refused: %s", message.name, refusal)
     return reply.status

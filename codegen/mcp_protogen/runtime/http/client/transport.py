@@ -166,13 +166,13 @@ class HttpTransport:
         try:
             await old.post(message)
         except (Disconnected, RemoteError) as error:
-            _log.warning("%s did not arrive: %s", message.name, error)
+            self._link.log.warning("%s did not arrive: %s", message.name, error)
 
     async def _repeated(self, message: Message, sessions: int) -> None:
         try:
             await self._sessions.renew(sessions)
         except Disconnected as error:
-            _log.warning("%s did not arrive: %s", message.name, error)
+            self._link.log.warning("%s did not arrive: %s", message.name, error)
             return
         # A response would answer a request of the session that is gone, and the new one has been
         # confirmed already.

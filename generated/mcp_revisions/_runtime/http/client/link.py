@@ -1,18 +1,22 @@
 """What the parts of one connection over HTTP share."""
 
+from logging import getLogger
 from typing import Final
 
 from ...tasks import Tasks
+from ...throttle import Throttle
 from .conversation import Conversation
 from .inbox import Inbox
 from .streams import Reconnection
 from .wire import Wire
 
+_log: Final = getLogger(__name__)
+
 
 class Link:
     """One connection: its way out, its way in, what was said, and what is being done."""
 
-    __slots__ = ("_own_ids", "conversation", "inbox", "reconnection", "tasks", "wire")
+    __slots__ = ("_own_ids", "conversation", "inbox", "log", "reconnection", "tasks", "wire")
 
     def __init__(self, wire: Wire, reconnection: Reconnection) -> None:
         self.wire: Final = wire
@@ -20,6 +24,7 @@ class Link:
         self.inbox: Final = Inbox()
         self.tasks: Final = Tasks()
         self.conversation: Final = Conversation()
+        self.log: Final = Throttle(_log)
         self._own_ids = 0
 
     def own_id(self) -> str:

@@ -14,6 +14,7 @@ from ...errors import RemoteError
 from ...options import Options
 from ...revision import Revision
 from ...serve import Server
+from ...throttle import Throttle
 from .. import fields
 from ..options import HttpOptions
 from .asgi import Receive, Refused, Scope, Send, respond
@@ -63,6 +64,7 @@ class HttpApp:
     ) -> None:
         self._of = servers, revisions, options, http
         self._http = http
+        self._log = Throttle(_log)
         self._guard = Guard(http.allowed_hosts, http.allowed_origins)
         self._authentication = http.authentication
         self._resource = None if http.authentication is None else http.authentication.resource
@@ -80,10 +82,10 @@ class HttpApp:
             principal = None if self._authentication is None else await self._principal(request)
             await handle(request, outlet, principal)
         except Refused as refused:
-            _log.info("refused a request with %d: %s", refused.status, refused)
+            self._log.info("refused a request with %d: %s", refused.status, refused)
             await respond(outlet, refused.status, refused.body, refused.fields)
         except RemoteError as error:
-            _log.info("refused a message: %s", error)
+            self._log.info("refused a message: %s", error)
             answer = Refused.because(error)
             await respond(outlet, answer.status, answer.body)
         while outlet.stuck and (await receive())["type"] != "http.disconnect":
