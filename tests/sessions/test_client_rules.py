@@ -215,9 +215,9 @@ def test_an_array_fails_what_it_should_answer_where_there_are_no_batches(revisio
     async def script() -> None:
         params = named(revision, "x")
         async with connect(Accepting(play), revision) as ours:
-            failed, answered = await asyncio.gather(
-                ours.call_tool(params), ours.call_tool(params), return_exceptions=True
-            )
+            calls = [ours.call_tool(params) for _ in range(2)]
+            outcomes: list[Any] = await asyncio.gather(*calls, return_exceptions=True)
+            failed, answered = outcomes
             assert isinstance(failed, pkg.RemoteError)
             assert f"{revision} has no batches" in str(failed)
             assert answered.content[0].text == "done"
@@ -248,7 +248,7 @@ def test_what_is_no_answer_to_the_opening_is_not_waited_out(how: str) -> None:
 def test_a_flood_of_rubbish_is_no_flood_of_log_entries(
     revision: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    rubbish = [b"{", b"7", b"[7]", {"jsonrpc": "2.0", "id": "none", "result": {}}] * 500
+    rubbish: list[Any] = [b"{", b"7", b"[7]", {"jsonrpc": "2.0", "id": "none", "result": {}}] * 500
 
     async def play(hand: Hand) -> None:
         asked = await hand.take()

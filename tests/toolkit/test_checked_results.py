@@ -196,18 +196,19 @@ def test_a_list_takes_from_the_time_of_the_call_and_a_bad_one_no_more(
 ) -> None:
     given: list[Any] = []
 
-    class Noting(mcp.Client):
+    base: Any = mcp.Client
+
+    class Noting(base):  # type: ignore[misc]
         async def request(self, spec: Any, params: Any, **options: Any) -> Any:
             given.append(options)
             return await super().request(spec, params, **options)
 
-    class Mine(CheckedResults, Noting):
-        pass
+    mine: Any = type("Mine", (CheckedResults, Noting), {})()
 
     async def script() -> None:
         params = mcp.models.CallToolRequestParams(name="tool")
         options = pkg.Options(max_pages=3)
-        async with pkg.connect(in_memory(Endless(waits=0.01)), Mine(), options=options) as ours:
+        async with pkg.connect(in_memory(Endless(waits=0.01)), mine, options=options) as ours:
             assert (await ours.call_tool(params, timeout=5)).content == []
             assert (await ours.call_tool(params, timeout=5, reset_on_progress=True)).content == []
 

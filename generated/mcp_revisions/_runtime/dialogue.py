@@ -14,7 +14,7 @@ from typing import Any, Final
 from pydantic_core import to_json
 
 from . import jsonrpc
-from .errors import Disconnected, InvalidAnswer, RemoteError
+from .errors import Disconnected, InvalidAnswer, RemoteError, RequestId
 from .jsonvalue import JSONObject, is_array
 from .probe import Answered, Failed, Gone, Outcome, Refused, Silent
 from .throttle import Throttle
@@ -64,8 +64,7 @@ class Dialogue:
             if isinstance(received, RemoteError):
                 raise received
             message = jsonrpc.parse(received)
-            if is_array(message) and any(jsonrpc.answered(one) == id for one in message):
-                raise InvalidAnswer("an array is no answer before a revision is agreed on", id=id)
+            _check_alone(message, id)
             kind = jsonrpc.kind_of(message)
         except RemoteError as error:
             self._log.warning("the server sent what is no message: %s", error)
@@ -93,3 +92,9 @@ class Dialogue:
         else:
             error = jsonrpc.write_error(id, -32600, f"{method} came before its time")
             await self.transport.send([error])
+
+
+def _check_alone(value: object, id: RequestId) -> None:
+    """Raise `InvalidAnswer` for an array that answers the request `id`."""
+    if is_array(value) and any(jsonrpc.answered(one) == id for one in value):
+        raise InvalidAnswer("an array is no answer before a revision is agreed on", id=id)
