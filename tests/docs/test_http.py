@@ -49,13 +49,12 @@ def test_the_example_works(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_options_that_the_page_names_exist(package: Any) -> None:
-    options = {
-        field.name for kind in (package.HttpOptions, package.Options) for field in fields(kind)
-    }
+    kinds = (package.HttpOptions, package.Options, package.Reconnection)
+    options = {field.name for kind in kinds for field in fields(kind)}
     named = set(re.findall(r"`([a-z_]+)=", PAGE)) | set(
         re.findall(r"`(max_\w+|\w+_lifetime)`", PAGE)
     )
-    named -= {"http", "port"}
+    named -= {"http", "port", "reconnection"}
     assert named
     assert named <= options, named - options
 

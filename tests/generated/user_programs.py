@@ -217,6 +217,7 @@ from mcp_revisions import (
     HttpOptions,
     MemoryEventStore,
     Principal,
+    Reconnection,
     connect_http,
     http_app,
     known_tokens,
@@ -248,7 +249,8 @@ assert_type(app, HttpApp)
 async def main(url: str) -> None:
     async with httpx2.AsyncClient() as http, connect_http(url, mcp.Client(), http=http) as client:
         assert_type(client, mcp.Client)
-    async with connect_http(url, as_=mcp, headers={"authorization": "Bearer x"}) as plain:
+    again = Reconnection(max_attempts=3)
+    async with connect_http(url, as_=mcp, headers={"x-key": "1"}, reconnection=again) as plain:
         assert_type(plain, mcp.Client)
     await Bridge(await open_stdio(), open_http(url)).run()
 

@@ -208,8 +208,11 @@ def test_a_session_has_a_limit_of_its_own_that_answers_and_cancellations_pass() 
             assert (refused.status, refused.field("retry-after")) == (503, "1")
             assert (await site.ask(http(call("echo", 9), **other))).status == 200
             result = {"role": "assistant", "model": "m", "content": {"type": "text", "text": "!"}}
-            for id in range(1, 5):
-                answer = {"jsonrpc": "2.0", "id": id, "result": result}
+            last = next(site.app._running.service.shared.ids)
+            name, _, number = last.rpartition(".")
+            assert number == "5"
+            for n in range(1, 5):
+                answer = {"jsonrpc": "2.0", "id": f"{name}.{n}", "result": result}
                 assert (await site.ask(http(answer, **mine))).status == 202
             cancel = {"requestId": 4}
             note = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancel}

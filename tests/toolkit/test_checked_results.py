@@ -201,7 +201,8 @@ def test_a_list_takes_from_the_time_of_the_call_and_a_bad_one_no_more(
     class Noting(base):  # type: ignore[misc]
         async def request(self, spec: Any, params: Any, **options: Any) -> Any:
             given.append(options)
-            return await super().request(spec, params, **options)
+            above: Any = super()
+            return await above.request(spec, params, **options)
 
     mine: Any = type("Mine", (CheckedResults, Noting), {})()
 

@@ -187,8 +187,8 @@ class _Negotiating:
         if hears_silence:
             return await self.dialogue.ask(DISCOVER, params, options.probe_timeout)
         # A server may take its time to start, and there is no other way to ask it.
-        patience = options.patience(face.table.requests[DISCOVER], {})
-        return await self.dialogue.ask(DISCOVER, params, patience.timeout)
+        usual = options.patience(face.table.requests[DISCOVER], {})
+        return await self.dialogue.ask(DISCOVER, params, min(usual.timeout, usual.max_timeout))
 
     async def _initialize(self, version: str) -> probe.Outcome:
         face = self._faces[version]
