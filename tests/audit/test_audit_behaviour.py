@@ -5,18 +5,21 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Annotated, Any
 
 import pytest
 from auditing import PYDANTIC, REVISION, audited, findings, target
 from mcp_protogen.audit.engine import Options, audit
 from mcp_protogen.audit.expected import expected
+from mcp_protogen.audit.probe.readers import Readers
 from mcp_protogen.audit.severities import Finding
 from mcp_protogen.audit.target import responder_command
 from mcp_protogen.audit.told import told
 from mcp_protogen.compare.change import Category
 from mcp_protogen.problems import ProblemError
 from mcp_protogen.vectors.vector import Subject
+from pydantic import AfterValidator
 
 pytestmark = pytest.mark.usefixtures("vectors_made_once")
 
@@ -245,6 +248,17 @@ def test_a_value_that_cannot_be_written_again_is_no_end_of_the_audit(tmp_path: P
             raise RuntimeError("no ink")
     """
     assert "no ink" in behaviour(tmp_path, source)["refuses-valid", "Root"]
+
+
+def test_what_a_validator_of_the_target_says_is_told_in_its_words_alone() -> None:
+    def refuse(value: int) -> int:
+        raise ValueError("not on Sundays")
+
+    catalogue: Any = SimpleNamespace(
+        objects={"Day": Annotated[int, AfterValidator(refuse)]}, types={"Day": {}}
+    )
+    read = Readers(catalogue, "none").read(("Day",), 5)
+    assert read is not None and read.error == ": not on Sundays"
 
 
 def test_a_responder_can_be_started_again_and_leaves_no_file_behind(

@@ -1,11 +1,11 @@
 """Validation errors as pointers into the JSON that was refused."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 from mcp_protogen.runtime.wire import WireModel, problems, validator_of
 from mini import models as m
-from pydantic import ValidationError
+from pydantic import AfterValidator, ValidationError
 
 
 def found(expression: Any, value: Any, prefix: str = "") -> list[tuple[str, str]]:
@@ -112,6 +112,21 @@ def test_a_rule_about_the_whole_object_points_at_the_object() -> None:
     assert found(m.InputRequiredResult, {"resultType": "input_required"}, "/result") == [
         ("/result", "At least one of inputRequests, requestState is required")
     ]
+
+
+def test_what_a_validator_says_is_told_in_its_words_alone() -> None:
+    def refuse(value: int) -> int:
+        assert value > 1, "too small"
+        raise ValueError("not on Sundays")
+
+    def say_nothing(value: int) -> int:
+        raise ValueError
+
+    type_: Any = Annotated[int, AfterValidator(refuse)]
+    assert found(type_, 5) == [("", "not on Sundays")]
+    assert found(type_, 0)[0][1].startswith("too small")
+    silent: Any = Annotated[int, AfterValidator(say_nothing)]
+    assert found(silent, 5) == [("", "Input is not valid")]
 
 
 def test_neither_values_nor_links_are_repeated() -> None:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 import pytest
 from kits import ALL, NEWEST, Refused, Toolkit, answers, kit, mcp, prompt, resource
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 m: Any = mcp.models
 
@@ -16,6 +16,12 @@ class Colour(Enum):
     RED = "red"
     REDDISH = "reddish"
     BLUE = "blue"
+
+
+def not_13(size: int) -> int:
+    if size == 13:
+        raise ValueError("nobody takes 13")
+    return size
 
 
 @prompt(title="Pack")
@@ -27,7 +33,7 @@ def pack(
     things: list[str] = [],  # noqa: B006
     sure: bool = True,
     start: Annotated[str, Field(alias="from")] = "here",
-    size: int = Field(10, gt=0),
+    size: Annotated[int, AfterValidator(not_13)] = Field(10, gt=0),
 ) -> str:
     """What to pack."""
     return f"{place} {days!r} {style} {things} {sure!r} {start} {size}"
@@ -86,9 +92,10 @@ def test_texts_are_read_as_the_types_of_the_parameters() -> None:
         ({"place": "a", "more": "b"}, "/more", "There is no such argument"),
         ({"place": "a", "days": "many"}, "/days", "Input should be a valid integer"),
         ({"place": "a", "style": "x"}, "/style", "Input should be 'short' or 'long'"),
-        ({"place": "a", "things": "[1"}, "/things", "Input should be a valid array"),
+        ({"place": "a", "things": "[1"}, "/things", "Input should be an array"),
         ({"place": "a", "things": "[1]"}, "/things", "Input should be a valid string"),
         ({"place": "a", "size": "0"}, "/size", "Input should be greater than 0"),
+        ({"place": "a", "size": "13"}, "/size", "nobody takes 13"),
     ],
 )
 def test_what_does_not_fit_is_refused(

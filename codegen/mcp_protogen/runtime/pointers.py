@@ -26,6 +26,10 @@ _MOST: Final = 1000
 _LONGEST: Final = 64 * 1024
 
 
+# Pydantic puts words of its own before what a validator says.
+_SAID_BY_VALIDATORS: Final = frozenset({"value_error", "assertion_error"})
+
+
 class Problem(NamedTuple):
     """One thing that is wrong with a message."""
 
@@ -58,6 +62,13 @@ def problems(error: ValidationError, value: Any, prefix: str = "") -> list[Probl
     ]
 
 
+def told(line: ErrorDetails) -> str:
+    """What is wrong, for somebody who knows neither Python nor Pydantic."""
+    if line["type"] in _SAID_BY_VALIDATORS:
+        return str(line.get("ctx", {}).get("error", "")) or "Input is not valid"
+    return _IN_JSON.get(line["type"], line["msg"])
+
+
 def _outer(pointers: Iterable[str]) -> set[str]:
     """The pointers of all values that the values at some pointers stand in."""
     found: set[str] = set()
@@ -71,7 +82,7 @@ def _outer(pointers: Iterable[str]) -> set[str]:
 
 
 def _problem(line: ErrorDetails, value: Any, prefix: str) -> Problem:
-    location, about, message = line["loc"], line["input"], line["msg"]
+    location, about, message = line["loc"], line["input"], told(line)
     if line["type"] == "missing":
         # Its input is the object that lacks the member.
         steps = [*_path(location[:-1], value, about), location[-1]]
@@ -82,7 +93,7 @@ def _problem(line: ErrorDetails, value: Any, prefix: str) -> Problem:
         message = f"Input should be one of {expected}" if expected else "Field required"
     else:
         steps = _path(location, value, about)
-    return Problem(prefix + _pointer(steps), _IN_JSON.get(line["type"], message))
+    return Problem(prefix + _pointer(steps), message)
 
 
 def _path(location: Sequence[int | str], value: Any, target: Any) -> list[int | str]:

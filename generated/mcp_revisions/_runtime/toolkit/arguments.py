@@ -15,7 +15,7 @@ from pydantic_core import InitErrorDetails, SchemaError, from_json
 
 from ..jsonvalue import JSONObject, is_array, is_object, json_text
 from ..model import BUILDING
-from ..pointers import Problem, escaped, problems
+from ..pointers import Problem, escaped, problems, told
 from .json_schemas import plain
 from .signatures import EMPTY, Parameter, Signature
 
@@ -157,7 +157,7 @@ class Texts:
                 read |= self._read(parameter, texts)
             except ValidationError as error:
                 lines = error.errors(include_url=False)
-                found += [Problem(f"/{escaped(name)}", line["msg"]) for line in lines]
+                found += [Problem(f"/{escaped(name)}", told(line)) for line in lines]
         if found:
             raise BadArguments(list(dict.fromkeys(found)), dict(texts))
         return read
