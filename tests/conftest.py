@@ -62,6 +62,7 @@ def mcp_gen(
 
     monkeypatch.chdir(tmp_path)
     made_once.put_in_place(monkeypatch)
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
 
     def run(*arguments: str) -> Ran:
         monkeypatch.setattr(sys, "argv", ["mcp-gen", *arguments])

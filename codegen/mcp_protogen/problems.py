@@ -31,10 +31,20 @@ class Problem:
     hint: str = ""
     level: Level = Level.ERROR
 
+    @property
+    def where(self) -> str:
+        """The place, with the pointer into it."""
+        return self.place + (f"#{self.pointer}" if self.pointer else "")
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """What is wrong, in a line, and in another what to do about it."""
+        where = f"{self.where}: " if self.where else ""
+        line = f"{self.level}[{self.code}]: {where}{self.message}"
+        return (line, f"  hint: {self.hint}") if self.hint else (line,)
+
     def __str__(self) -> str:
-        where = self.place + (f"#{self.pointer}" if self.pointer else "")
-        line = f"{self.level}[{self.code}]: {where + ': ' if where else ''}{self.message}"
-        return f"{line}\n  hint: {self.hint}" if self.hint else line
+        return "\n".join(self.lines)
 
 
 class ProblemError(Exception):

@@ -108,12 +108,12 @@ def test_an_answer_that_is_none_is_asked_for_again_with_the_reason(tmp_path: Pat
     with terminal(tmp_path, "clock", "--transport", "stdio") as shown:
         shown.wait_for("[server]: ")
         shown.type("robot\n")
-        shown.wait_for("'robot' is none of server, client, gateway")
+        shown.wait_for("error[wrong-usage]: kind: 'robot' is none of server, client, gateway")
         shown.wait_for("[server]: ", times=2)
         shown.type("\n")
         shown.wait_for("revisions, ")
         shown.type("2025-11-26\n")
-        shown.wait_for("no schema is pinned for '2025-11-26'; did you mean 2025-11-25")
+        shown.wait_for("no schema is pinned for '2025-11-26'\n  hint: did you mean 2025-11-25")
         shown.wait_for("revisions, ", times=2)
         shown.type("2025-11-25\n")
         assert shown.finish() == 0

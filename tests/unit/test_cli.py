@@ -188,13 +188,31 @@ def test_wrong_use_ends_with_2_and_a_problem_on_stderr(
     assert f"error[{code}]" in ran.err
 
 
-@pytest.mark.parametrize(
-    "arguments", [("--bogus",), ("bogus",), ("--check", "--out"), ("--format", "x")]
-)
-def test_an_option_that_does_not_exist_ends_with_2(
-    mcp_gen: Run, arguments: tuple[str, ...]
-) -> None:
-    assert mcp_gen(*arguments).code == 2
+WRONG_USE = {
+    ("--bogus",): "mcp-gen: no such option: --bogus",
+    ("bogus",): "mcp-gen: no such command 'bogus'",
+    ("--check", "--out"): "option '--out' requires an argument",
+    ("--format", "x"): "'--format': 'x' is not one of 'text', 'json', 'github'",
+    ("new",): "mcp-gen new: missing argument 'NAME'",
+    ("new", "a", "b"): "mcp-gen new: got unexpected extra argument",
+    ("new", "a", "--kind", "x"): "'--kind': 'x' is not one of 'server', 'client', 'gateway'",
+    ("audit", "a", "--timeout", "x"): "mcp-gen audit: invalid value for '--timeout': ",
+    ("schema", "add", "a"): "mcp-gen schema add: missing option '--from'",
+    ("schema", "bogus"): "mcp-gen schema: no such command 'bogus'",
+}
+
+
+def test_wrong_use_is_told_like_every_other_problem(mcp_gen: Run) -> None:
+    for arguments, told in WRONG_USE.items():
+        ran = mcp_gen(*arguments)
+        line, hint = ran.err.splitlines()
+        assert (ran.code, ran.out) == (2, "")
+        assert line.startswith("error[wrong-usage]: ") and told in line
+        assert "alue error" not in line
+        assert hint.startswith("  hint: ") and hint.endswith("--help says more")
+    assert (
+        "usage: mcp-gen schema add [options] REV --from FILE|URL;" in mcp_gen("schema", "add").err
+    )
 
 
 def test_a_fault_is_one_line_and_a_way_to_see_more(
@@ -206,7 +224,7 @@ def test_a_fault_is_one_line_and_a_way_to_see_more(
     monkeypatch.setattr(commands, "write", fail)
     ran = mcp_gen(*ONE)
     assert (ran.code, ran.out) == (3, "")
-    assert ran.err.splitlines()[0] == "internal fault: RuntimeError: two lines"
+    assert ran.err.splitlines()[0] == "error[internal-fault]: RuntimeError: two lines"
     assert "--debug" in ran.err
     ran = mcp_gen("--debug", *ONE)
     assert ran.code == 3
@@ -263,12 +281,42 @@ def test_the_version_is_shown(mcp_gen: Run) -> None:
     assert mcp_gen("--version").out == f"mcp-gen {__version__}\n"
 
 
-@pytest.mark.parametrize("arguments", [(), ("schema",), ("schema", "add"), ("explain",)])
-def test_help_is_plain_text_within_80_columns(mcp_gen: Run, arguments: tuple[str, ...]) -> None:
-    ran = mcp_gen(*arguments, "--help")
-    assert ran.code == 0
-    assert ran.out.startswith("Usage: mcp-gen")
-    assert max(map(len, ran.out.splitlines())) <= 80
+USAGE = {
+    "": "[options]",
+    "new": "new [options] NAME",
+    "sync": "sync [options] [DIR]",
+    "diff": "diff [options] A B",
+    "audit": "audit [options] TARGET",
+    "vectors": "vectors [options]",
+    "update": "update [options] [REVISION ...]",
+    "revisions": "revisions [options]",
+    "schema": "schema COMMAND ...",
+    "schema add": "schema add [options] REV --from FILE|URL",
+    "schema verify": "schema verify [options] [REV]",
+    "explain": "explain [options] [CODE]",
+}
+
+
+def test_help_is_plain_text_within_80_columns(mcp_gen: Run) -> None:
+    for command, usage in USAGE.items():
+        ran = mcp_gen(*command.split(), "--help")
+        assert ran.code == 0
+        assert ran.out.splitlines()[0] == f"Usage: mcp-gen {usage}"
+        assert max(map(len, ran.out.splitlines())) <= 80
+        assert not set("{}<") & set(ran.out.replace("schema/<revision>/", ""))
+
+
+def test_without_anything_to_do_the_help_is_shown_and_it_is_no_success(
+    mcp_gen: Run, tmp_path: Path
+) -> None:
+    for arguments in ((), ("schema",)):
+        ran = mcp_gen(*arguments)
+        assert (ran.code, ran.out) == (2, "")
+        assert ran.err == mcp_gen(*arguments, "--help").out
+    (tmp_path / "pyproject.toml").write_text('[tool.mcp-gen]\nrevision = "2025-11-25"')
+    assert "error[no-output]" in mcp_gen().err
+    (tmp_path / "pyproject.toml").write_text("[tool.mcp-gen]\nout = 1")
+    assert "error[bad-config]" in mcp_gen().err
 
 
 def test_revisions_are_listed(mcp_gen: Run) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import mcp_protogen
-from mcp_protogen.cli.explain import explain, explanations
+from mcp_protogen.cli.explain import explain, explanations, overview
 from mcp_protogen.output.drift import Kind
 
 CODE = Path(mcp_protogen.__file__).parent
@@ -42,6 +42,13 @@ def test_every_cause_of_drift_is_explained() -> None:
 def test_nothing_is_explained_that_cannot_happen() -> None:
     known = codes_of_the_source() | {kind.value for kind in Kind} | ANNOUNCED
     assert explanations().keys() - known == set()
+
+
+def test_without_a_code_each_is_listed_with_what_it_means() -> None:
+    lines = overview().splitlines()
+    assert [line.split()[0] for line in lines] == sorted(explanations())
+    assert "no-output              nothing says where the package goes" in lines
+    assert max(map(len, lines)) <= 100
 
 
 def test_an_explanation_is_text_for_a_terminal() -> None:

@@ -170,7 +170,7 @@ def test_programs_can_be_tried_from_any_thread() -> None:
 
 def test_what_a_program_calls_itself_fits_on_a_line() -> None:
     outcome = run_vectors(command("colourful-name", "hello"), few())
-    assert outcome.target.startswith("\\x1b[31mred and moreee")
+    assert outcome.target.startswith("\\u001b[31mred\\nand moreee")
     assert len(outcome.target) == 200
 
 

@@ -1,12 +1,13 @@
 """The command line: turns arguments into calls, and results into output and exit codes.
 
-This module and its `cli_*` neighbours are the only ones that print. Reports go to stdout, problems
-to stderr; with `--format json` or `github` both go to stdout, in one document. Exit codes: 0 fine,
-1 something differs, 2 wrong use or bad input, 3 a fault of the tool itself, 130 interrupted, 141
-the reader of stdout went away.
+Only `console` prints, and makes safe what it prints. Reports go to stdout, problems to stderr; with
+`--format json` or `github` both go to stdout, in one document. Exit codes: 0 fine, 1 something
+differs, 2 wrong use or bad input, 3 a fault of the tool itself, 130 interrupted, 141 the reader of
+stdout went away.
 """
 
 import sys
+import warnings
 
 from mcp_protogen.cli.console import crash, show_problems, tolerate_narrow_encodings
 from mcp_protogen.cli.run import plain_check, run
@@ -18,6 +19,9 @@ _INTERRUPTED = 130  # 128 + SIGINT
 def main() -> None:
     """Run the command line; ends the process."""
     tolerate_narrow_encodings()
+    if not sys.warnoptions:
+        # They are for authors of libraries, and would quote what they are about as it is.
+        warnings.simplefilter("ignore")
     try:
         _dispatch(sys.argv[1:])
     except ProblemError as error:
@@ -36,5 +40,6 @@ def _dispatch(arguments: list[str]) -> None:
     if (check := plain_check(arguments)) is not None:
         run("check", check)
     from mcp_protogen.cli.app import app
+    from mcp_protogen.cli.usage import run_app
 
-    app(prog_name="mcp-gen")
+    run_app(app, arguments)

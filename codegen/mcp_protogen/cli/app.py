@@ -6,6 +6,7 @@ Commands import what they need when they run: `--help` must not pay for generati
 # The parameters of a command function are its command line; there is no other way to declare one,
 # so the bound on the number of parameters does not hold here.
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -20,25 +21,27 @@ from mcp_protogen.cli.run import run
 from mcp_protogen.cli.schema import schema_app
 from mcp_protogen.cli.sync import sync
 from mcp_protogen.cli.update import update
+from mcp_protogen.cli.usage import Command, Group, HelpWanted
 from mcp_protogen.cli.vectors import vectors
-from mcp_protogen.config import Format, Settings
+from mcp_protogen.config import Format, Settings, load_settings
 from mcp_protogen.problems import Problem, ProblemError
 
 _MODES = ("check", "diff", "dry-run")
 
 app = typer.Typer(
     name="mcp-gen",
+    cls=Group,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(schema_app, name="schema")
-app.command()(audit)
-app.command("diff")(compare)
-app.command()(new)
-app.command()(sync)
-app.command()(update)
-app.command()(vectors)
+app.command(cls=Command)(audit)
+app.command("diff", cls=Command)(compare)
+app.command(cls=Command)(new)
+app.command(cls=Command)(sync)
+app.command(cls=Command)(update)
+app.command(cls=Command)(vectors)
 
 
 def _show_version(wanted: bool) -> None:
@@ -123,10 +126,12 @@ def generate(
     elif len(modes) > 1:
         raise _conflict(f"--{' and --'.join(modes)} exclude each other")
     else:
+        if len(sys.argv) == 1 and load_settings(Path.cwd()) == Settings():
+            raise HelpWanted(context.get_help())
         run(modes[0] if modes else "generate", flags, force=force, quiet=quiet)
 
 
-@app.command()
+@app.command(cls=Command)
 def revisions(
     format: Annotated[Format, typer.Option(help="Form of the report.")] = Format.TEXT,
 ) -> None:
@@ -136,12 +141,18 @@ def revisions(
     finish(catalogue, "revisions", format)
 
 
-@app.command()
-def explain(code: Annotated[str, typer.Argument(help="Problem code or cause of drift.")]) -> None:
+@app.command(cls=Command)
+def explain(
+    code: Annotated[
+        str | None,
+        typer.Argument(metavar="CODE", help="Problem code or cause of drift; all if left out."),
+    ] = None,
+) -> None:
     """Explain a problem: what it means, why it matters and what to do."""
     from mcp_protogen.cli.explain import explain as text_for
+    from mcp_protogen.cli.explain import overview
 
-    say(text_for(code) + "\n")
+    say(f"{text_for(code) if code else overview()}\n")
 
 
 def _conflict(message: str) -> ProblemError:

@@ -13,7 +13,9 @@ from mcp_protogen.cli.console import colourful, fail, say, show_problems
 from mcp_protogen.cli.page import columns, deliver
 from mcp_protogen.compare.change import Comparison, Reader, Severity
 from mcp_protogen.compare.pages import PageFormat, render
+from mcp_protogen.compare.pages.workflow_commands import log_line
 from mcp_protogen.compare.select import narrowed
+from mcp_protogen.printable import one_line
 from mcp_protogen.problems import Problem, ProblemError
 
 if TYPE_CHECKING:
@@ -54,11 +56,17 @@ class _Choice:
 
 def audit(
     target: Annotated[
-        str, typer.Argument(help="An importable module or package, or a folder of Python sources.")
+        str,
+        typer.Argument(
+            metavar="TARGET", help="An importable module or package, or a folder of Python sources."
+        ),
     ],
     revision: Annotated[
         str | None,
-        typer.Option(help="Revision to compare with; the one the target claims if left out."),
+        typer.Option(
+            metavar="REVISION",
+            help="Revision to compare with; the one the target claims if left out.",
+        ),
     ] = None,
     python: Annotated[
         str | None,
@@ -121,7 +129,8 @@ def _keep(found: "Audit", file: Path) -> None:
 
     changes = found.comparison.changes
     write_baseline(file, found.comparison.before, changes)
-    say(f"{found.summary}\n{file}: {_count(len(changes))} written\n")
+    written = f"{file}: {_count(len(changes))} written"
+    say(f"{one_line(found.summary)}\n{one_line(written)}\n")
 
 
 def _report(found: "Audit", baseline: Path | None, choice: _Choice) -> None:
@@ -135,7 +144,7 @@ def _report(found: "Audit", baseline: Path | None, choice: _Choice) -> None:
     shown = narrowed(new, choice.reader, least)
     if choice.form is PageFormat.TEXT:
         show_problems(shown.notes)
-    deliver(_rendered(found, shown, held, choice), choice.output)
+    deliver(_rendered(found, shown, held, choice), choice.form, choice.output)
     raise SystemExit(1 if shown.changes else 0)
 
 
@@ -150,9 +159,11 @@ def _rendered(found: "Audit", shown: Comparison, held: "Sorted", choice: _Choice
     if choice.form is PageFormat.JSON:
         return _document(found, json.loads(page), held)
     if choice.form in (PageFormat.TEXT, PageFormat.GITHUB):
-        return page + "".join(f"{line}\n" for line in _closing(found, held))
+        return page + "".join(f"{log_line(line)}\n" for line in _closing(found, held))
     if choice.form is PageFormat.MARKDOWN:
-        return page + "\n" + "".join(f"- {line}\n" for line in _closing(found, held))
+        from mcp_protogen.compare.pages.markdown import prose
+
+        return page + "\n" + "".join(f"- {prose(line)}\n" for line in _closing(found, held))
     return page
 
 
@@ -175,7 +186,7 @@ def _document(found: "Audit", comparison: Any, held: "Sorted") -> str:
         "fixed": [{"code": code, "item": item} for code, item in held.fixed],
         "comparison": comparison,
     }
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(document, indent=2) + "\n"
 
 
 def _count(number: int) -> str:

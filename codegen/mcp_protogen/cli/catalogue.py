@@ -12,9 +12,7 @@ def catalogue() -> Report:
     rows = tuple(_row(revision, pin) for revision, pin in pins.items())
     lines = [f"{r['revision']:<12} {r['sha256'][:12]}  {r['published'] or '':<10}" for r in rows]
     heading = f"{'revision':<12} {'sha256':<12}  published"
-    return Report(
-        "revisions", Status.FINE, "\n".join([heading, *map(str.rstrip, lines)]), revisions=rows
-    )
+    return Report("revisions", Status.FINE, (heading, *map(str.rstrip, lines)), revisions=rows)
 
 
 def _row(revision: str, pin: Pin) -> dict[str, Any]:

@@ -1,4 +1,8 @@
-"""How the command line speaks: which stream, colour or not, and what a closed pipe means."""
+"""How the command line speaks: which stream, colour or not, and what a closed pipe means.
+
+Everything that is shown goes through `_shown`: what schemas, files, servers and programs of others
+call themselves never reaches a terminal, or the log of a CI, as more than text.
+"""
 
 import io
 import os
@@ -9,9 +13,12 @@ from typing import NoReturn, TextIO
 
 from mcp_protogen.cli.report import Report, failure, render
 from mcp_protogen.config import Format
-from mcp_protogen.problems import Problem, ProblemError
+from mcp_protogen.printable import one_line, page
+from mcp_protogen.problems import Level, Problem, ProblemError
 
 _READER_GONE = 141  # 128 + SIGPIPE, what a shell reports for a program that minds it
+_COLOURS = {Level.ERROR: "\x1b[1;31m", Level.WARNING: "\x1b[1;33m"}
+_DIM, _PLAIN = "\x1b[2m", "\x1b[0m"
 
 
 def finish(work: Callable[[], Report], command: str, form: Format) -> NoReturn:
@@ -27,7 +34,7 @@ def finish(work: Callable[[], Report], command: str, form: Format) -> NoReturn:
 def fail(error: ProblemError, command: str, form: str) -> NoReturn:
     """End the process with 2; problems take the form that was asked for where programs read it."""
     if form in (Format.JSON, Format.GITHUB):
-        say(render(failure(command, error.problems), Format(form)))
+        say(render(failure(command, error.problems), Format(form)), form)
     else:
         show_problems(error.problems)
     raise SystemExit(2)
@@ -37,13 +44,13 @@ def emit(report: Report, form: Format, *, quiet: bool = False) -> None:
     """Show a report on stdout and, in text form, its problems on stderr."""
     if form is Format.TEXT:
         show_problems(report.problems)
-    say(render(report, form, colour=colourful(sys.stdout), quiet=quiet))
+    say(render(report, form, colour=colourful(sys.stdout), quiet=quiet), form)
 
 
-def say(text: str) -> None:
-    """Write to stdout; ends the process quietly when nobody reads it any more."""
+def say(text: str, form: str = Format.TEXT) -> None:
+    """Write a page to stdout; ends the process quietly when nobody reads it any more."""
     try:
-        sys.stdout.write(text)
+        sys.stdout.write(_shown(text, sys.stdout, form))
         sys.stdout.flush()
     except BrokenPipeError:
         # The interpreter flushes once more on its way out, which must not fail again.
@@ -51,25 +58,45 @@ def say(text: str) -> None:
         raise SystemExit(_READER_GONE) from None
 
 
+def tell(text: str, end: str = "\n") -> None:
+    """Write a page to stderr."""
+    print(_shown(text, sys.stderr), end=end, file=sys.stderr, flush=True)
+
+
+def _shown(text: str, stream: TextIO, form: str = Format.TEXT) -> str:
+    return page(text, colour=colourful(stream), commands=form == Format.GITHUB)
+
+
 def show_problems(problems: Iterable[Problem]) -> None:
     """Write problems to stderr, and how to learn more about them."""
     codes = sorted({problem.code for problem in problems})
     for problem in problems:
-        print(problem, file=sys.stderr)
+        tell(_coloured(problem) if colourful(sys.stderr) else "\n".join(_lines(problem)))
     if codes and _interactive(sys.stderr):
-        print(f"more: mcp-gen explain {codes[0]}", file=sys.stderr)
+        tell(f"more: mcp-gen explain {codes[0]}")
+
+
+def _lines(problem: Problem) -> Iterable[str]:
+    return map(one_line, problem.lines)
+
+
+def _coloured(problem: Problem) -> str:
+    line, *hints = _lines(problem)
+    head = f"{problem.level}[{problem.code}]"
+    line = f"{_COLOURS[problem.level]}{head}{_PLAIN}{line.removeprefix(head)}"
+    return "\n".join([line, *(f"{_DIM}{hint}{_PLAIN}" for hint in hints)])
 
 
 def crash(error: Exception, *, debug: bool) -> None:
-    """Report a fault of the tool itself: one line, or the traceback."""
+    """Report a fault of the tool itself: as a problem, or with the traceback."""
     if debug:
         import traceback
 
-        traceback.print_exception(error)
+        tell("".join(traceback.format_exception(error)), end="")
         return
-    text = " ".join(str(error).split())
-    print(f"internal fault: {type(error).__name__}: {text}", file=sys.stderr)
-    print("  hint: run it again with --debug before the command to see where", file=sys.stderr)
+    message = f"{type(error).__name__}: {' '.join(str(error).split())}"
+    hint = "run it again with --debug before the command to see where"
+    show_problems([Problem("internal-fault", message, hint=hint)])
 
 
 @contextmanager
@@ -93,8 +120,13 @@ def tolerate_narrow_encodings() -> None:
 
 
 def colourful(stream: TextIO) -> bool:
-    """Whether a stream shows colours, and whoever reads it wants to see them."""
-    return _interactive(stream) and not os.environ.get("NO_COLOR")
+    """Whether a stream shows colours, and whoever reads it wants to see them.
+
+    NO_COLOR goes before FORCE_COLOR, as in Python itself.
+    """
+    if os.environ.get("NO_COLOR"):
+        return False
+    return bool(os.environ.get("FORCE_COLOR")) or _interactive(stream)
 
 
 def _interactive(stream: TextIO) -> bool:

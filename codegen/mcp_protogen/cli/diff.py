@@ -126,7 +126,7 @@ def _show(asked: Asked, form: PageFormat, output: Path | None) -> bool:
     page = render(form, shown, matrix, reader=asked.reader, colour=colour, width=width)
     if form in (PageFormat.TEXT, PageFormat.HTML):
         show_problems(comparison.notes)
-    deliver(page, output)
+    deliver(page, form, output)
     return asked.fail_on is not None and reaches(comparison, asked.reader, asked.fail_on)
 
 

@@ -11,6 +11,7 @@ from mcp_protogen.cli.console import finish, progress
 from mcp_protogen.cli.questions import ask, can_ask
 from mcp_protogen.cli.report import Action, FileChange, Report, Status
 from mcp_protogen.config import Format
+from mcp_protogen.problems import Problem, ProblemError
 from mcp_protogen.scaffold.choices import REVISIONS, Choices, Kind, Transport
 from mcp_protogen.scaffold.project_name import ProjectName
 
@@ -103,7 +104,8 @@ def _one_of(question: str, usual: Choice, asking: bool) -> Choice:
         try:
             return type(usual)(answer.lower())
         except ValueError:
-            raise ValueError(f"{answer!r:.40} is none of {names}") from None
+            message = f"{answer!r:.40} is none of {names}"
+            raise ProblemError(Problem("wrong-usage", message, question)) from None
 
     return ask(f"{question} ({names})", usual, read) if asking else usual
 

@@ -7,6 +7,8 @@ from pathlib import Path
 from shutil import get_terminal_size
 
 from mcp_protogen.cli.console import say
+from mcp_protogen.config import Format
+from mcp_protogen.printable import page as safe_page
 
 _WIDTH = 100
 
@@ -17,10 +19,10 @@ def columns(output: Path | None) -> int:
     return min(get_terminal_size().columns, _WIDTH) if narrow else _WIDTH
 
 
-def deliver(page: str, output: Path | None) -> None:
+def deliver(page: str, form: str, output: Path | None) -> None:
     """Show a page on stdout, or put it into a file whole, or leave what is there."""
     if output is None:
-        say(page)
+        say(page, form)
         return
     from mcp_protogen.output.files import replace_files, writing
 
@@ -29,4 +31,4 @@ def deliver(page: str, output: Path | None) -> None:
         wrong = EISDIR if output.is_dir() else 0 if output.parent.is_dir() else ENOENT
         if wrong:
             raise OSError(wrong, strerror(wrong), str(output))
-        replace_files({output: page.encode()})
+        replace_files({output: safe_page(page, commands=form == Format.GITHUB).encode()})

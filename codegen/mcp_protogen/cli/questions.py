@@ -7,7 +7,8 @@ import sys
 from collections.abc import Callable
 from typing import TypeVar
 
-from mcp_protogen.problems import Problem, ProblemError
+from mcp_protogen.cli.console import show_problems, tell
+from mcp_protogen.problems import ProblemError
 
 T = TypeVar("T")
 
@@ -21,22 +22,16 @@ def can_ask() -> bool:
 def ask(question: str, default: str, read: Callable[[str], T]) -> T:
     """What `read` makes of the answer; asks again for as long as it raises.
 
-    `read` raises `ValueError` or `ProblemError`. Raises `KeyboardInterrupt` when input ends.
+    `read` raises `ProblemError`. Raises `KeyboardInterrupt` when input ends.
     """
     while True:
-        print(f"{question} [{default}]: ", end="", file=sys.stderr, flush=True)
+        tell(f"{question} [{default}]: ", end="")
         # As bytes: what was typed may be no text, and then has to be read before it is refused.
         line = sys.stdin.buffer.readline().decode(errors="replace")
         if not line:
-            print(file=sys.stderr)
+            tell("")
             raise KeyboardInterrupt
         try:
             return read(line.strip() or default)
         except ProblemError as error:
-            print("\n".join(map(_reason, error.problems)), file=sys.stderr)
-        except ValueError as error:
-            print(error, file=sys.stderr)
-
-
-def _reason(problem: Problem) -> str:
-    return f"{problem.message}; {problem.hint}" if problem.hint else problem.message
+            show_problems(error.problems)

@@ -10,9 +10,14 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
-from mcp_protogen.compare.pages.workflow_commands import annotation, problem_annotation
+from mcp_protogen.compare.pages.workflow_commands import (
+    annotation,
+    log_line,
+    problem_annotation,
+)
 from mcp_protogen.config import Format
 from mcp_protogen.output.drift import Cause, Kind
+from mcp_protogen.printable import one_line
 from mcp_protogen.problems import Problem
 
 FORMAT = 1
@@ -55,18 +60,24 @@ class FileChange:
 class Report:
     """The result of one command.
 
-    `summary` is one line; `folder` is the output folder as the user named it; `revisions` holds
-    one JSON object for each revision, in commands about revisions.
+    `summary` is a line, or several; `folder` is the output folder as the user named it; `revisions`
+    holds one JSON object for each revision, in commands about revisions.
     """
 
     command: str
     status: Status
-    summary: str = ""
+    summary: str | tuple[str, ...] = ""
     folder: str = ""
     drift: tuple[Cause, ...] = ()
     files: tuple[FileChange, ...] = ()
     revisions: tuple[Mapping[str, Any], ...] = ()
     problems: tuple[Problem, ...] = ()
+
+    @property
+    def summary_lines(self) -> tuple[str, ...]:
+        """The lines of the summary, of which there may be none."""
+        lines = (self.summary,) if isinstance(self.summary, str) else self.summary
+        return tuple(filter(None, lines))
 
 
 def failure(command: str, problems: tuple[Problem, ...], folder: str = "") -> Report:
@@ -83,14 +94,15 @@ def render(report: Report, form: Format, *, colour: bool = False, quiet: bool = 
     if form is Format.JSON:
         return json.dumps(as_json(report), indent=2) + "\n"
     lines = list(_github(report) if form is Format.GITHUB else _text(report, colour))
-    if report.summary and not quiet:
-        lines.append(report.summary)
+    if not quiet:
+        lines += map(log_line if form is Format.GITHUB else one_line, report.summary_lines)
     return "".join(f"{line}\n" for line in lines)
 
 
 def as_json(report: Report) -> dict[str, Any]:
     """The report as the JSON value that is published."""
     data = asdict(report)
+    data["summary"] = "\n".join(report.summary_lines)
     data["revisions"] = [dict(revision) for revision in report.revisions]
     return {"format": FORMAT, **data}
 
@@ -98,12 +110,13 @@ def as_json(report: Report) -> dict[str, Any]:
 def _text(report: Report, colour: bool) -> Iterator[str]:
     for cause in report.drift:
         digests = f" ({cause.was} -> {cause.now})" if cause.was and cause.now else ""
-        yield f"{cause.kind}: {cause.subject}: {cause.message}{digests}"
+        yield one_line(f"{cause.kind}: {cause.subject}: {cause.message}{digests}")
     for file in report.files:
         if file.diff:
-            yield from (_coloured(line) if colour else line for line in file.diff.splitlines())
+            shown = map(one_line, file.diff.split("\n"))
+            yield from (_coloured(line) if colour else line for line in shown)
         else:
-            yield f"{file.action}: {file.path}"
+            yield one_line(f"{file.action}: {file.path}")
 
 
 def _coloured(line: str) -> str:
@@ -117,5 +130,5 @@ def _github(report: Report) -> Iterator[str]:
         message = cause.message if file else f"{cause.subject}: {cause.message}"
         yield annotation("error", cause.kind, message, file)
     for change in report.files:
-        yield f"{change.action}: {change.path}"
+        yield log_line(f"{change.action}: {change.path}")
     yield from map(problem_annotation, report.problems)

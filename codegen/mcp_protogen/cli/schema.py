@@ -7,35 +7,46 @@ import typer
 
 from mcp_protogen.cli.console import finish
 from mcp_protogen.cli.report import Report, Status
+from mcp_protogen.cli.usage import Command, Group
 from mcp_protogen.config import Format
 
 schema_app = typer.Typer(
     help="Pin published schemas, and prove their snapshots.",
+    cls=Group,
     rich_markup_mode=None,
-    no_args_is_help=True,
 )
 
 _Folder = Annotated[
     Path | None,
-    typer.Option("--schema-folder", help="Folder of pins and snapshots, if not the installed one."),
+    typer.Option(
+        "--schema-folder",
+        metavar="DIR",
+        help="Folder of pins and snapshots, if not the installed one.",
+    ),
 ]
 _Form = Annotated[Format, typer.Option("--format", help="Form of the report.")]
 
 
-@schema_app.command()
+@schema_app.command(cls=Command)
 def add(
-    revision: Annotated[str, typer.Argument(help="Name of the revision, such as 2025-11-25.")],
+    revision: Annotated[
+        str, typer.Argument(metavar="REV", help="Name of the revision, such as 2025-11-25.")
+    ],
     source: Annotated[str, typer.Option("--from", metavar="FILE|URL", help="Published schema.")],
     commit: Annotated[
-        str | None, typer.Option(help="Commit of the specification it was published in.")
+        str | None,
+        typer.Option(metavar="SHA", help="Commit of the specification it was published in."),
     ] = None,
     spec_path: Annotated[
-        str | None, typer.Option(help="Where it is in the specification's repository.")
+        str | None,
+        typer.Option(metavar="PATH", help="Where it is in the specification's repository."),
     ] = None,
     date: Annotated[
         str | None, typer.Option(metavar="YYYY-MM-DD", help="Day of its publication.")
     ] = None,
-    note: Annotated[str, typer.Option(help="What this publication changed, in a sentence.")] = "",
+    note: Annotated[
+        str, typer.Option(metavar="TEXT", help="What this publication changed, in a sentence.")
+    ] = "",
     folder: _Folder = None,
     form: _Form = Format.TEXT,
 ) -> None:
@@ -58,10 +69,11 @@ def add(
     finish(work, "schema add", form)
 
 
-@schema_app.command()
+@schema_app.command(cls=Command)
 def verify(
     revision: Annotated[
-        str | None, typer.Argument(help="The revision to verify; all of them if left out.")
+        str | None,
+        typer.Argument(metavar="REV", help="The revision to verify; all of them if left out."),
     ] = None,
     against: Annotated[
         str | None,

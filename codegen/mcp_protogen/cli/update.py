@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 def update(
     revision: Annotated[
         list[str] | None,
-        typer.Argument(help="Revisions to look at; all that are pinned or published if left out."),
+        typer.Argument(
+            metavar="REVISION",
+            help="Revisions to look at; all that are pinned or published if left out.",
+        ),
     ] = None,
     source: Annotated[
         str | None,
@@ -29,7 +32,10 @@ def update(
     ] = None,
     ref: Annotated[
         str | None,
-        typer.Option(help="Branch, tag or commit of a clone or repository; HEAD if left out."),
+        typer.Option(
+            metavar="REF",
+            help="Branch, tag or commit of a clone or repository; HEAD if left out.",
+        ),
     ] = None,
     ignore: Annotated[
         list[str] | None,
@@ -43,7 +49,9 @@ def update(
             " without.",
         ),
     ] = None,
-    note: Annotated[str, typer.Option(help="What the accepted file changed, in a sentence.")] = "",
+    note: Annotated[
+        str, typer.Option(metavar="TEXT", help="What the accepted file changed, in a sentence.")
+    ] = "",
     package: Annotated[
         list[Path] | None,
         typer.Option(
@@ -99,7 +107,7 @@ def _finish(asked: "Asked", form: UpdateFormat) -> None:
         _stop(error, form)
     if form is not UpdateFormat.JSON and form is not UpdateFormat.GITHUB:
         show_problems(outcome.notices)
-    say(render_outcome(form, outcome, colour=colourful(sys.stdout)))
+    say(render_outcome(form, outcome, colour=colourful(sys.stdout)), form)
     raise SystemExit(1 if outcome.news and outcome.accepted is None else 0)
 
 

@@ -13,6 +13,7 @@ import typer
 from mcp_protogen.cli.console import colourful, fail, finish, progress, say, show_problems
 from mcp_protogen.cli.report import Action, FileChange, Report, Status
 from mcp_protogen.config import Format
+from mcp_protogen.printable import one_line
 from mcp_protogen.problems import Problem, ProblemError
 from mcp_protogen.vectors.choosing import Choice, Only
 
@@ -230,9 +231,9 @@ def _try(target: Target, options: "Options", choice: Choice, form: VectorsFormat
     page: PageFormat = PageFormat(form)
     if page is PageFormat.TEXT:
         show_problems(found.notes)
-    say(render(page, found, colour=colourful(sys.stdout)))
+    say(render(page, found, colour=colourful(sys.stdout)), page)
     if page is PageFormat.TEXT:
-        say(f"{_counts(outcome)}\n")
+        say(f"{one_line(_counts(outcome))}\n")
     return bool(found.changes)
 
 

@@ -6,18 +6,14 @@ from collections.abc import Iterable
 from typing import Any, TypeGuard
 
 from mcp_protogen.jsonvalue import is_array
+from mcp_protogen.printable import INVISIBLE
 
 WIDTH = 100
 
 # What would end a docstring early, or would join with the quotes that do end it.
 _CLOSING = re.compile(r'\\|"""|"\Z')
 
-# Controls, and what makes a line read otherwise than it runs: zero-width characters, line and
-# paragraph separators, marks of direction, surrogates, tags.
-_INVISIBLE = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f"
-    "\ud800-\udfff\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
-)
+_INVISIBLE = re.compile(f"[{INVISIBLE}]")
 
 
 def literal(value: Any) -> str:

@@ -110,7 +110,7 @@ def verification(
     return Report(
         "schema verify",
         Status.DIFFERS if problems else Status.FINE,
-        "\n".join(f"{verdict.revision}: {verdict.message}" for verdict in verdicts),
+        tuple(f"{verdict.revision}: {verdict.message}" for verdict in verdicts),
         revisions=tuple({"revision": v.revision, "genuine": not v.problems} for v in verdicts),
         problems=problems,
     )

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-from mcp_protogen.compare.pages.harmless import one_line
+from mcp_protogen.printable import one_line
 from mcp_protogen.problems import Problem, ProblemError
 
 _GRACE = 2.0  # seconds to leave in once there are no more questions, and for last words

@@ -8,8 +8,8 @@ import json
 from typing import Any, Never
 
 from mcp_protogen.canonical import parse_json
-from mcp_protogen.compare.pages.harmless import one_line
 from mcp_protogen.jsonvalue import is_object
+from mcp_protogen.printable import one_line
 from mcp_protogen.problems import Problem, ProblemError
 from mcp_protogen.vectors.outcome import Answer, Verdict
 from mcp_protogen.vectors.vector import Subject, Vector

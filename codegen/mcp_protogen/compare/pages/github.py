@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from mcp_protogen.compare.change import Comparison, Reader, Severity
 from mcp_protogen.compare.pages.harmless import made_safe
 from mcp_protogen.compare.pages.ranking import Ranked, concerning, summary
-from mcp_protogen.compare.pages.workflow_commands import annotation, problem_annotation
+from mcp_protogen.compare.pages.workflow_commands import annotation, log_line, problem_annotation
 
 _LEVELS: Mapping[Severity, str] = {
     Severity.BREAKING: "error",
@@ -25,7 +25,7 @@ def _lines(comparison: Comparison, reader: Reader | None) -> Iterator[str]:
         title = f"{entry.change.code}: {entry.change.item}"
         yield annotation(_LEVELS[entry.severity], title, _message(entry, reader))
     yield from map(problem_annotation, comparison.notes)
-    yield f"{comparison.before} -> {comparison.after}: {summary(comparison, reader)}"
+    yield log_line(f"{comparison.before} -> {comparison.after}: {summary(comparison, reader)}")
 
 
 def _message(entry: Ranked, reader: Reader | None) -> str:

@@ -1,28 +1,10 @@
-"""Text from schemas and packages of others, made safe to show on one line.
+"""Comparisons whose texts, which come from schemas and packages of others, are safe to show."""
 
-A name or a default may hold anything: escape sequences of a terminal, line breaks that would start
-a new command of a log, or marks that turn the reading direction round.
-"""
-
-import re
 from dataclasses import replace
 
 from mcp_protogen.compare.change import Change, Comparison
+from mcp_protogen.printable import one_line
 from mcp_protogen.problems import Problem
-
-_BREAKS = re.compile(r"[\t\n\v\f\r\x85\u2028\u2029]+")
-
-
-def one_line(text: str) -> str:
-    """The text on one line, with everything that cannot be printed written as an escape."""
-    flat = _BREAKS.sub(" ", text)
-    if flat.isprintable():
-        return flat
-    return "".join(char if char.isprintable() else _escape(char) for char in flat)
-
-
-def _escape(char: str) -> str:
-    return char.encode("unicode_escape").decode("ascii")
 
 
 def made_safe(comparison: Comparison) -> Comparison:

@@ -8,8 +8,8 @@ from itertools import groupby, pairwise
 
 from mcp_protogen.compare.change import Category, Change, Comparison, Reader, Severity
 from mcp_protogen.compare.matrix import Cell, Matrix, Row
-from mcp_protogen.compare.pages.harmless import one_line
 from mcp_protogen.compare.pages.ranking import CATEGORIES, HEADINGS, ranked, severity_for
+from mcp_protogen.printable import one_line
 
 _MEANINGS: Mapping[Severity, str] = {
     Severity.BREAKING: "What worked before fails, or is refused.",

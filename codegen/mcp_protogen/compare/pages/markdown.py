@@ -69,8 +69,7 @@ def _bullet(entry: Ranked, reader: Reader | None) -> str:
 
 
 def _note(note: Problem) -> str:
-    place = note.place + (f"#{note.pointer}" if note.pointer else "")
-    where = f"{code(place)}: " if place else ""
+    where = f"{code(note.where)}: " if note.where else ""
     hint = f" ({prose(note.hint)})" if note.hint else ""
     return f"- {where}{prose(note.message)}{hint}"
 

@@ -4,6 +4,7 @@ What they hold is escaped, so that text from elsewhere stays inside its annotati
 https://docs.github.com/actions/reference/workflows-and-actions/workflow-commands
 """
 
+from mcp_protogen.printable import no_command, one_line
 from mcp_protogen.problems import Problem
 
 
@@ -11,6 +12,11 @@ def annotation(level: str, title: str, message: str, file: str = "") -> str:
     """One annotation, `level` being error, warning or notice; `file` is the one it belongs to."""
     place = f"file={_property(file)}," if file else ""
     return f"::{level} {place}title={_property(title)}::{_data(message)}"
+
+
+def log_line(text: str) -> str:
+    """A line beside the annotations, which is none, whatever it begins with."""
+    return no_command(one_line(text))
 
 
 def problem_annotation(problem: Problem) -> str:
@@ -22,7 +28,8 @@ def problem_annotation(problem: Problem) -> str:
 
 
 def _data(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    shown = "\n".join(map(one_line, text.replace("%", "%25").split("\n")))
+    return shown.replace("\n", "%0A")
 
 
 def _property(text: str) -> str:

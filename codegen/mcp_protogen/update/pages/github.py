@@ -1,13 +1,10 @@
 """An outcome as annotations of GitHub Actions, and a summary for the log."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from mcp_protogen.compare.pages import PageFormat
 from mcp_protogen.compare.pages import render as render_comparison
-from mcp_protogen.compare.pages.harmless import one_line
-from mcp_protogen.compare.pages.workflow_commands import annotation, problem_annotation
-from mcp_protogen.problems import Problem
+from mcp_protogen.compare.pages.workflow_commands import annotation, log_line, problem_annotation
 from mcp_protogen.update.candidates import Standing
 from mcp_protogen.update.pages import words
 from mcp_protogen.update.updating import News, Outcome
@@ -28,10 +25,10 @@ def _lines(outcome: Outcome) -> Iterator[str]:
     # A page shows ten annotations of each level and step, so that what matters most goes first.
     if outcome.accepted is None:
         yield from (_headline(outcome, news) for news in outcome.news)
-    yield from map(_problem, outcome.notices)
+    yield from map(problem_annotation, outcome.notices)
     for news in outcome.news:
         yield from _details(news)
-    yield one_line(words.summary(outcome))
+    yield log_line(words.summary(outcome))
 
 
 def _headline(outcome: Outcome, news: News) -> str:
@@ -41,7 +38,7 @@ def _headline(outcome: Outcome, news: News) -> str:
         f" To accept: {words.command(outcome, finding)}"
     )
     title = _TITLES.get(finding.candidate.standing, "schema")
-    return annotation("warning", title, one_line(message))
+    return annotation("warning", title, message)
 
 
 def _details(news: News) -> Iterator[str]:
@@ -49,23 +46,11 @@ def _details(news: News) -> Iterator[str]:
     for patch, advice in words.advice(finding):
         message = f"{patch.pointer}: {advice}"
         file = patch.place.partition("#")[0]
-        yield annotation("warning", f"patch {patch.fit}", one_line(message), one_line(file))
-    yield from map(_problem, (*finding.undecided.wrong, *finding.undecided.open))
+        yield annotation("warning", f"patch {patch.fit}", message, file)
+    yield from map(problem_annotation, (*finding.undecided.wrong, *finding.undecided.open))
     for package in news.packages:
         if package.would_change:
             message = f"{package.folder}: {words.effect(package, finding)}"
-            yield annotation("notice", "package to generate again", one_line(message))
+            yield annotation("notice", "package to generate again", message)
     if finding.comparison is not None:
         yield from render_comparison(PageFormat.GITHUB, finding.comparison).splitlines()
-
-
-def _problem(problem: Problem) -> str:
-    return problem_annotation(
-        replace(
-            problem,
-            message=one_line(problem.message),
-            place=one_line(problem.place),
-            pointer=one_line(problem.pointer),
-            hint=one_line(problem.hint),
-        )
-    )

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from mcp_protogen.compare.pages import PageFormat
 from mcp_protogen.compare.pages import render as render_comparison
-from mcp_protogen.compare.pages.harmless import one_line
+from mcp_protogen.printable import one_line
 from mcp_protogen.update.findings import Finding
 from mcp_protogen.update.pages import words
 from mcp_protogen.update.updating import News, Outcome

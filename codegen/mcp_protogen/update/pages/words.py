@@ -129,9 +129,9 @@ def command(outcome: Outcome, finding: Finding) -> str:
 
 def problem(one: Problem) -> str:
     """A problem in one line."""
-    place = one.place + (f"#{one.pointer}" if one.pointer else "")
+    where = f"{one.where}: " if one.where else ""
     hint = f" ({one.hint})" if one.hint else ""
-    return f"{place + ': ' if place else ''}{one.message}{hint}"
+    return f"{where}{one.message}{hint}"
 
 
 def listed(texts: Sequence[str]) -> str:

@@ -1,0 +1,128 @@
+"""How the command line is used: plain lines of usage, and wrong use as a problem like any other."""
+
+import re
+from typing import Any, NoReturn
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from mcp_protogen.cli.console import tell
+from mcp_protogen.problems import Problem, ProblemError
+
+NAME = "mcp-gen"
+WRONG_USE = 2
+
+# Typer has its own Click since 0.26, and only this class of either is public.
+_UsageError: type[Exception] = typer.BadParameter.__mro__[1]
+# Around choices, of one kind or the other in different versions of Typer.
+_BRACKETS = re.compile(r" [<\[](.+)[>\]]$")
+
+
+class HelpWanted(Exception):
+    """Nothing was asked for, so that the help is shown, which is its text."""
+
+
+class Command(TyperCommand):
+    """A command whose usage is written as in the README."""
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """What follows the name of the command in its usage."""
+        return _pieces(self, ctx)
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the arguments and options."""
+        _write_parameters(self, ctx, formatter)
+
+
+class Group(TyperGroup):
+    """Several commands, or the command itself that has others below it."""
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """What follows the name of the command in its usage."""
+        return _pieces(self, ctx) if self.invoke_without_command else ["COMMAND ..."]
+
+    def format_usage(self, ctx: Any, formatter: Any) -> None:
+        """Write the usage, with and without a command."""
+        super().format_usage(ctx, formatter)
+        if self.invoke_without_command:
+            formatter.write_usage(ctx.command_path, "COMMAND ...", prefix=" " * len("Usage: "))
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the options, and the commands."""
+        _write_parameters(self, ctx, formatter)
+        self.format_commands(ctx, formatter)
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the arguments; without any, and nothing to do then, help is wanted."""
+        if not args and not self.invoke_without_command and not ctx.resilient_parsing:
+            raise HelpWanted(ctx.get_help())
+        return super().parse_args(ctx, args)
+
+
+def run_app(app: typer.Typer, arguments: list[str]) -> NoReturn:
+    """Do what arguments say, and end the process; raises `ProblemError` for what they do not."""
+    try:
+        code = app(arguments, prog_name=NAME, standalone_mode=False)
+    except HelpWanted as wanted:
+        # In a script it is a slip that must not pass for success; Click ends with 2 here as well.
+        tell(str(wanted))
+        raise SystemExit(WRONG_USE) from None
+    except _UsageError as error:
+        raise ProblemError(_problem(error)) from error
+    raise SystemExit(code if isinstance(code, int) else 0)
+
+
+def _pieces(command: TyperCommand | TyperGroup, context: Any) -> list[str]:
+    needed = (one for one in command.get_params(context) if _is_argument(one) or one.required)
+    return ["[options]", *map(_spelled, needed)]
+
+
+def _is_argument(parameter: Any) -> bool:
+    return bool(parameter.param_type_name == "argument")
+
+
+def _spelled(argument: Any) -> str:
+    name: str = argument.metavar or argument.name.upper()
+    name += "" if argument.nargs == 1 else " ..."
+    if not _is_argument(argument):
+        name = f"{argument.opts[0]} {name}"
+    return name if argument.required else f"[{name}]"
+
+
+def _write_parameters(command: TyperCommand | TyperGroup, context: Any, formatter: Any) -> None:
+    rows: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
+    for one in command.get_params(context):
+        record = one.get_help_record(context)
+        if record is not None and _is_argument(one):
+            rows["Arguments"].append((_spelled(one), record[1]))
+        elif record is not None:
+            rows["Options"].append((_BRACKETS.sub(r" \1", record[0]), record[1]))
+    for heading, listed in rows.items():
+        if listed:
+            with formatter.section(heading):
+                formatter.write_dl(listed)
+
+
+def _problem(error: Any) -> Problem:
+    text = " ".join(_message(error).split()).rstrip(".")
+    message = text[:1].lower() + text[1:]
+    if error.ctx is None:
+        return Problem("wrong-usage", message, hint=f"{NAME} --help says more")
+    command = error.ctx.command_path
+    hint = f"{command} --help says more"
+    if not isinstance(error.ctx.command, Group):
+        usage = " ".join(error.ctx.get_usage().split())
+        hint = f"{usage[:1].lower()}{usage[1:]}; {hint}"
+    return Problem("wrong-usage", message, command, hint=hint)
+
+
+def _message(error: Any) -> str:
+    # Newer versions of Typer read values with Pydantic.
+    if error.__cause__ is not None:
+        from pydantic import ValidationError
+
+        from mcp_protogen.runtime.pointers import told
+
+        if isinstance(error.__cause__, ValidationError):
+            error.message = told(error.__cause__.errors(include_url=False)[0])
+    return str(error.format_message())

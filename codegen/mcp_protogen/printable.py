@@ -1,0 +1,54 @@
+"""Text from elsewhere, made safe to show: it stays text on a terminal and in the log of a CI.
+
+A name, a path or a message may hold anything: escape sequences of a terminal, line breaks and
+marks that turn the reading direction round. What does more than stand there is written as JSON
+escapes it, so that a JSON document stays the document that it is.
+"""
+
+import re
+
+INVISIBLE = (
+    "\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f"
+    "\ud800-\udfff\ufeff\ufff9-\ufffb\U000e0000-\U000e007f"
+)
+"""Controls but for tab and line feed, and what makes a line read otherwise than it runs:
+zero-width characters, separators of lines, marks of direction, surrogates, tags. For a character
+class."""
+
+COLOURS = ("0", "1", "2", "31", "32", "33", "36", "1;31", "1;33", "1;34")
+"""What pages are coloured with, as the parameters of "select graphic rendition"."""
+
+_ACTING = re.compile(f"[\t\n{INVISIBLE}]")
+_OURS = rf"\x1b\[(?:{'|'.join(COLOURS)})m"
+_ACTING_IN_PAGE = re.compile(f"({_OURS})|[{INVISIBLE}]")
+# https://github.com/actions/runner, ActionCommand.cs: a command of the present form comes first on
+# its line, after white space; one of the older form may stand anywhere, as may those of Azure.
+_COMMAND = re.compile(r"^([^\S\n]*):(?=:)", re.MULTILINE)
+_OLD_COMMAND = re.compile(r"##(?=(?:vso)?\[)")
+_SHORT = {"\t": "\\t", "\n": "\\n", "\r": "\\r"}
+
+
+def one_line(text: str) -> str:
+    """Text from elsewhere on one line."""
+    return _ACTING.sub(lambda found: _escaped(found[0]), text)
+
+
+def no_command(text: str) -> str:
+    """Lines of which none is a workflow command of GitHub Actions."""
+    return _OLD_COMMAND.sub(r"#\\u0023", _COMMAND.sub(r"\1\\u003a", text))
+
+
+def page(text: str, *, colour: bool = False, commands: bool = False) -> str:
+    """A whole page, whose line breaks, and colours and commands if it has any, are its own."""
+    shown = _ACTING_IN_PAGE.sub(
+        lambda found: found[0] if colour and found[1] else one_line(found[0]), text
+    )
+    return _OLD_COMMAND.sub(r"#\\u0023", shown) if commands else no_command(shown)
+
+
+def _escaped(char: str) -> str:
+    code = ord(char)
+    if code > 0xFFFF:
+        high, low = divmod(code - 0x10000, 0x400)
+        return f"\\u{0xD800 + high:04x}\\u{0xDC00 + low:04x}"
+    return _SHORT.get(char, f"\\u{code:04x}")
