@@ -1,9 +1,11 @@
 """What a run is asked to do: flags merged over `[tool.mcp-gen]` of the nearest pyproject.toml.
 
 Nothing is generated, fetched or written here. Paths in pyproject.toml are relative to that file,
-paths on the command line to the working directory.
+paths on the command line to the working directory. Whoever runs mcp-gen need not be whoever wrote
+pyproject.toml: what it names lies below its folder, and only the command line names anything else.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -16,6 +18,12 @@ from mcp_protogen.problems import Problem, ProblemError
 from mcp_protogen.suggest import did_you_mean
 
 _TABLE = "[tool.mcp-gen]"
+_OF_REVISIONS = frozenset({"rules", "schema"})
+_URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:")
+
+
+class _OutsideError(ValueError):
+    """A setting leads out of the folder of its file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,16 +81,20 @@ class Settings:
         A schema belongs to the revision it was set with, as do rules: naming other revisions drops
         both.
         """
-        if self.revisions is not None:
-            other = replace(other, schema=None, rules=None)
-        said = {name: getattr(self, name) for name in Settings.__slots__}
-        return replace(other, **{name: value for name, value in said.items() if value is not None})
+        said = {name: getattr(self, name) for name in Settings.__slots__ if self.overrule(name)}
+        return replace(other, **said)
+
+    def overrule(self, name: str) -> bool:
+        """Whether these settings, over others, leave nothing of what those say of `name`."""
+        dropped = self.revisions is not None and name in _OF_REVISIONS
+        return dropped or getattr(self, name) is not None
 
 
-def load_settings(start: Path) -> Settings:
+def load_settings(start: Path, flags: Settings | None = None) -> Settings:
     """The `[tool.mcp-gen]` table of the pyproject.toml nearest to `start`, searching upwards.
 
-    Raises `ProblemError` (`bad-config`) with every entry that cannot be used.
+    What is overruled by `flags` may lead anywhere, for nobody goes there.
+    Raises `ProblemError` with every entry that cannot be used: `bad-config`, `outside-project`.
     """
     file = next((f for p in (start, *start.parents) if (f := p / "pyproject.toml").is_file()), None)
     if file is None:
@@ -96,10 +108,10 @@ def load_settings(start: Path) -> Settings:
         table = tomllib.loads(content.decode()).get("tool", {}).get("mcp-gen", {})
     except (OSError, ValueError, AttributeError) as error:
         raise ProblemError(Problem("bad-config", str(error), str(_seen(file)))) from error
-    return _settings(table, file)
+    return _settings(table, file, flags or Settings())
 
 
-def _settings(table: Any, file: Path) -> Settings:
+def _settings(table: Any, file: Path, flags: Settings) -> Settings:
     if not is_object(table):
         raise ProblemError(Problem("bad-config", f"{_TABLE} is not a table", str(_seen(file))))
     values: dict[str, Any] = {}
@@ -111,6 +123,11 @@ def _settings(table: Any, file: Path) -> Settings:
         except KeyError:
             hint = did_you_mean(key, _READERS)
             problems.append(_bad(f"{_TABLE} has no setting {key!r}", file, hint))
+        except _OutsideError as error:
+            if not flags.overrule(key):
+                hint = f"name it on the command line, where it is you who says it: --{key}"
+                message = f"{key} in {_TABLE} {error}"
+                problems.append(Problem("outside-project", message, str(_seen(file)), hint=hint))
         except ValueError as error:
             problems.append(_bad(f"{key} in {_TABLE} {error}", file))
     if problems:
@@ -135,7 +152,10 @@ def _texts(value: Any, base: Path) -> tuple[str, ...]:
 
 
 def _path(value: Any, base: Path) -> Path:
-    return _seen(base / _text(value, base))
+    path = base / _text(value, base)
+    if not path.resolve().is_relative_to(base.resolve()):
+        raise _OutsideError("leads out of the folder of this file")
+    return _seen(path)
 
 
 def _seen(path: Path) -> Path:
@@ -145,8 +165,11 @@ def _seen(path: Path) -> Path:
 
 
 def _source(value: Any, base: Path) -> str:
-    text = _text(value, base)
-    return text if "://" in text else str(_seen(base / text))
+    text = str(_path(value, base))
+    # A path may read like a URL once it is one from the working directory: ./file:/etc/hosts.
+    if _URL.match(_text(value, base)) or _URL.match(text):
+        raise _OutsideError("is a URL")
+    return text
 
 
 def _format(value: Any, base: Path) -> Format:

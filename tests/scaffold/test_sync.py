@@ -302,6 +302,14 @@ def test_a_draft_whose_file_is_another_by_now_has_to_be_named(
     assert state(drafted) == before
 
 
+def test_a_lock_leads_to_no_file_elsewhere(mcp_gen: MCP_GEN, drafted: Path, tmp_path: Path) -> None:
+    lock = drafted / "mcp-gen.lock"
+    lock.write_text(lock.read_text().replace("draft.json", str(tmp_path / "draft.json")))
+    done = mcp_gen("sync", "pkg")
+    assert done.code == 2
+    assert "error[needs-schema]" in done.err
+
+
 @pytest.fixture
 def templated(mcp_gen: MCP_GEN, tmp_path: Path) -> Path:
     """A package that was made with templates of the user's."""

@@ -41,9 +41,40 @@ def test_every_setting_is_read_and_paths_are_relative_to_the_file(tmp_path: Path
     )
 
 
-def test_a_url_stays_a_url(tmp_path: Path) -> None:
-    text = '[tool.mcp-gen]\nrevision = "draft"\nschema = "https://example.com/a.json"'
-    assert settings(tmp_path, text).schema == "https://example.com/a.json"
+OUTSIDE = (
+    *('out = "../pkg"', 'out = "/pkg"', 'out = "beyond/pkg"', 'out = "a/../../pkg"'),
+    *('templates = ".."', 'templates = "beyond"', 'rules = "../rules.json"'),
+    *('schema = "https://example.com/a.json"', 'rules = "http://example.com/a.json"'),
+    *('schema = "file:///etc/hosts"', 'schema = "./file:/etc/hosts"', 'schema = "https:/host/a"'),
+)
+
+
+def test_a_setting_leads_nowhere_outside_the_folder_of_its_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "beyond").symlink_to(tmp_path)
+    (project / "inside").symlink_to("src")
+    monkeypatch.chdir(project)
+    for line in OUTSIDE:
+        with pytest.raises(ProblemError) as caught:
+            settings(project, f"[tool.mcp-gen]\n{line}")
+        (problem,) = caught.value.problems
+        assert problem.code == "outside-project"
+        assert problem.message.startswith(line.split()[0])
+        assert f"--{line.split()[0]}" in problem.hint
+    assert settings(project, '[tool.mcp-gen]\nout = "inside/pkg"').out == Path("inside/pkg")
+    assert settings(project, '[tool.mcp-gen]\nout = "."').out == Path()
+
+
+def test_a_setting_that_is_overruled_may_lead_anywhere(tmp_path: Path) -> None:
+    lines = ["[tool.mcp-gen]", 'revision = "draft"', 'schema = "https://example.com/a.json"']
+    (tmp_path / "pyproject.toml").write_text("\n".join([*lines, 'out = "../x"']))
+    flags = Settings(revisions=("2025-11-25",), out=Path("x"))
+    assert flags.over(load_settings(tmp_path, flags)) == flags
+    with pytest.raises(ProblemError, match=r"outside-project.*schema"):
+        load_settings(tmp_path, Settings(out=Path("x")))
 
 
 def test_the_nearest_file_upwards_counts_and_hides_those_above(tmp_path: Path) -> None:

@@ -232,3 +232,20 @@ def with_mine(out: Path) -> None:
 def _forget(out: Path) -> None:
     for path in out.parent.iterdir():
         shutil.rmtree(path)
+
+
+def test_a_link_in_place_of_the_work_folder_is_not_followed(out: Path, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    (elsewhere / "old").mkdir(parents=True)
+    (elsewhere / "old" / "thesis").write_text("mine")
+    work = out.parent / ".pkg.mcp-gen"
+    work.symlink_to(elsewhere)
+    with pytest.raises(ProblemError, match="cannot-write"):
+        put(NEW, out)
+    assert (elsewhere / "old" / "thesis").read_text() == "mine"
+    work.unlink()
+    work.mkdir()
+    (work / "lock").symlink_to(tmp_path / "made")
+    with pytest.raises(ProblemError, match="cannot-write"):
+        put(NEW, out)
+    assert not (tmp_path / "made").exists()

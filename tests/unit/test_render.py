@@ -61,6 +61,48 @@ def test_a_template_that_is_not_utf8_is_named(tmp_path: Path) -> None:
     assert caught.value.problems[0].place.startswith("methods.py.jinja")
 
 
+FORBIDDEN = (
+    *("{{ ''.__class__ }}", "{{ ir.__class__.__mro__ }}", "{{ ir.methods.__class__ }}"),
+    *("{{ cycler.__init__.__globals__ }}", "{{ lipsum.__globals__ }}", "{{ self.__init__ }}"),
+    *("{{ '{0.__class__}'.format(ir) }}", "{{ head.__call__ }}", "{{ ''.join.__self__ }}"),
+    *("{{ ''['__class__'] }}", "{{ '' | attr('__class__') }}", "{{ texts.append(1) }}"),
+    *("{{ run() }}", "{{ path.read_text() }}", "{{ texts.clear() }}"),
+    *("{% include '../above.jinja' %}", "{% include '/etc/hosts' %}", "{% include 'a/../../x' %}"),
+    *("{% include 'link.jinja' %}", "{% include 'beyond/above.jinja' %}"),
+    *("{% import 'link.jinja' as x %}", "{% extends '../above.jinja' %}"),
+)
+
+
+def test_a_template_reaches_neither_python_nor_other_files(tmp_path: Path) -> None:
+    folder = tmp_path / "templates"
+    folder.mkdir()
+    (tmp_path / "above.jinja").write_text("secret")
+    (folder / "link.jinja").symlink_to(tmp_path / "above.jinja")
+    (folder / "beyond").symlink_to(tmp_path)
+    ran: list[str] = []
+    context = {"ir": Options(()), "texts": ["x"], "path": tmp_path / "above.jinja"}
+    for text in FORBIDDEN:
+        (folder / "own.jinja").write_text(f"\n{{%- macro head() %}}{{% endmacro -%}}\n{text}")
+        with pytest.raises(ProblemError) as caught:
+            renderer = Renderer(templates_folder(), folder)
+            renderer.render("own.jinja", {**context, "run": lambda: ran.append("")})
+        (problem,) = caught.value.problems
+        assert (problem.code, problem.place) == ("template-forbidden", "own.jinja:3"), text
+        assert problem.hint and " at 0x" not in problem.message
+    assert ran == [] and context["texts"] == ["x"]
+
+
+def test_a_template_may_use_what_prints(tmp_path: Path) -> None:
+    text = """{% macro twice(x) %}{{ caller() }}{{ x.upper() * 2 }}{% endmacro -%}
+{% set ns = namespace(n=0) %}{% for k, v in {"a": 1}.items() %}{% set ns.n = ns.n + v %}
+{{- loop.cycle("b", "c") }}{% endfor %}{{ ns.n }}{% call twice("d") %}e{% endcall %}
+{{- "{}".format("f") }}{{ range(3) | join }}{% include "sub/part.jinja" %}"""
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "part.jinja").write_text("g")
+    (tmp_path / "own.jinja").write_text(text)
+    assert Renderer(templates_folder(), tmp_path).render("own.jinja", {}) == "b1eDDf012g"
+
+
 @pytest.mark.parametrize("text", ["def f(:\n", "x = '\n", "  x = 1\ny = 2\n", "x = 1 +\n"])
 def test_a_template_whose_text_is_no_python_is_named(text: str, tmp_path: Path) -> None:
     problem = broken(tmp_path, text)

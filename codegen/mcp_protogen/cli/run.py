@@ -14,7 +14,7 @@ def run(mode: str, flags: Settings, *, force: bool = False, quiet: bool = False)
     """Do what `mode` says with flags over settings, show the report, and end the process."""
     settings = flags
     try:
-        settings = flags.over(load_settings(Path.cwd()))
+        settings = flags.over(load_settings(Path.cwd(), flags))
         with progress(mode, shown=not quiet):
             report = _perform(mode, settings, force=force)
     except ProblemError as error:

@@ -43,8 +43,9 @@ def sync(
     out, form = "", format
     try:
         package = locate(folder)
-        out, form = str(package), format or load_settings(package.resolve()).format
-        flags = Settings(templates=templates, format=format)
+        flags = Settings(templates=templates, format=format, out=package)
+        form = format or load_settings(package.resolve(), flags).format
+        out = str(package)
         with progress("check" if check else "sync", shown=not quiet):
             report = look(package, flags) if check else bring_in_step(package, flags, force=force)
     except ProblemError as error:

@@ -1,5 +1,10 @@
-"""Templates to text. A template prints what it is given and decides nothing."""
+"""Templates to text. A template prints what it is given and decides nothing.
 
+A folder of templates may be part of somebody else's project, so that templates run in a sandbox:
+they reach neither Python nor any file but those of their folder.
+"""
+
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -7,20 +12,17 @@ from typing import Any
 from mcp_protogen.emit import text, views
 from mcp_protogen.problems import Problem, ProblemError
 
+_ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+")
+
 
 class Renderer:
     """Renders package templates; those of the user's folder go before ours."""
 
     def __init__(self, templates: Path, override: Path | None = None) -> None:
-        from jinja2 import Environment, FileSystemLoader, StrictUndefined
+        # Slow to import, and no other module needs it.
+        from mcp_protogen.emit.sandbox import sandbox
 
-        folders = [str(templates / "package")]
-        self._environment = Environment(
-            loader=FileSystemLoader(folders if override is None else [str(override), *folders]),
-            undefined=StrictUndefined,
-            autoescape=False,  # the output is Python, and every schema text goes through a filter
-            keep_trailing_newline=True,
-        )
+        self._environment = sandbox(templates / "package", override)
         filters: dict[str, Any] = self._environment.filters
         filters |= views.FILTERS
         filters |= {
@@ -40,10 +42,15 @@ class Renderer:
 
 
 def _problem(template: str, error: Exception) -> Problem:
+    from jinja2.exceptions import SecurityError
+
     name, line = _place(error)
+    place = f"{name or template}:{line}"
     hint = "templates may use what the built-in one of the same name uses"
-    message = f"{type(error).__name__}: {error}"
-    return Problem("template-error", message, f"{name or template}:{line}", hint=hint)
+    if isinstance(error, SecurityError):
+        message = _ADDRESS.sub("", str(error)).rstrip(".")
+        return Problem("template-forbidden", message, place, hint=hint)
+    return Problem("template-error", f"{type(error).__name__}: {error}", place, hint=hint)
 
 
 def _place(error: Exception) -> tuple[str, int]:

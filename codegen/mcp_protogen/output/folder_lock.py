@@ -11,12 +11,14 @@ import threading
 import time
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
+from errno import ELOOP
 from pathlib import Path
 
 from mcp_protogen.problems import Problem, ProblemError
 
 WAIT_SECONDS = 60.0
 _POLL_SECONDS = 0.05
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 
 _threads: dict[Path, threading.Lock] = {}
 
@@ -46,8 +48,10 @@ def _acquire(folder: Path, deadline: float) -> int:
     while time.monotonic() < deadline:
         with suppress(FileExistsError):
             folder.mkdir()
+        if folder.is_symlink():  # what is beyond is not for this program to clear
+            raise OSError(ELOOP, os.strerror(ELOOP), str(folder))
         try:
-            handle = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o666)
+            handle = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | _NO_LINK, 0o666)
         except FileNotFoundError:  # its holder has just removed the folder
             continue
         if _try_lock(handle) and _still_there(folder / "lock", handle):

@@ -60,10 +60,10 @@ def sync(out: Path, flags: Settings, *, force: bool = False) -> Report:
 
 def _settings(out: Path, flags: Settings) -> Settings:
     """What is set for the package in `out`: flags, settings of its project, and its lock."""
-    project = load_settings(out.resolve())
+    project = load_settings(out.resolve(), flags)
     if project.out is None or project.out.resolve() != out.resolve():
         project = Settings(format=project.format)
-    settings = replace(flags.over(project), out=out)
+    settings = flags.over(project)
     if settings.schema is not None:
         return settings
     lock = read_lock(out)
@@ -77,7 +77,7 @@ def _drafts(lock: Lock, settings: Settings) -> Iterator[Settings]:
     for revision, inputs in lock.inputs.revisions.items():
         if (
             inputs.source == PINNED
-            or "://" in inputs.source
+            or Path(inputs.source).name != inputs.source  # a URL, or nothing that we wrote
             or (inputs.rules and not settings.rules)
         ):
             continue

@@ -117,7 +117,11 @@ def _templates_digest(override: Path | None) -> str:
     files = (file for part in _TEMPLATES for file in _below(built_in / part, "*"))
     digests = [digest_files(built_in, files)]
     if override is not None:
-        digests.append(digest_files(override, _below(override, "*")))
+        # A link that leads elsewhere is no template either.
+        inside = (
+            p for p in _below(override, "*") if p.resolve().is_relative_to(override.resolve())
+        )
+        digests.append(digest_files(override, inside))
     return digests[0] if len(digests) == 1 else digest(digests)
 
 

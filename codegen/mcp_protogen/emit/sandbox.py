@@ -1,0 +1,49 @@
+"""Where templates run: what they may call, change and include."""
+
+from collections.abc import Callable
+from pathlib import Path
+from types import BuiltinMethodType
+from typing import Any
+
+from jinja2 import ChoiceLoader, Environment, FileSystemLoader, StrictUndefined
+from jinja2.exceptions import SecurityError
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+_DATA = (str, int, float, list, tuple, dict, set, frozenset)
+
+
+def sandbox(built_in: Path, override: Path | None) -> Environment:
+    """An environment in which templates of `override` go before those of `built_in`."""
+    ours = FileSystemLoader(built_in)
+    return _Sandbox(
+        loader=ours if override is None else ChoiceLoader([_OwnFolder(override), ours]),
+        undefined=StrictUndefined,
+        autoescape=False,  # the output is Python, and every schema text goes through a filter
+        keep_trailing_newline=True,
+    )
+
+
+class _Sandbox(ImmutableSandboxedEnvironment):
+    """Templates may call macros, what Jinja brings, and methods of plain data."""
+
+    def is_safe_callable(self, obj: Any) -> bool:
+        """Whether a template may call something."""
+        obj = getattr(obj, "__wrapped__", obj)  # Jinja's own guard around str.format
+        owner = getattr(obj, "__self__", None)
+        of_jinja = any(type(one).__module__ == "jinja2.runtime" for one in (obj, owner))
+        of_data = isinstance(obj, BuiltinMethodType) and isinstance(owner, _DATA)
+        known = of_data or of_jinja or any(obj is one for one in self.globals.values())
+        return known and super().is_safe_callable(obj)
+
+
+class _OwnFolder(FileSystemLoader):
+    """A folder of templates that are read from nowhere else."""
+
+    def get_source(
+        self, environment: Environment, template: str
+    ) -> tuple[str, str, Callable[[], bool]]:
+        """The text of a template; raises `SecurityError` for one behind a link, or above."""
+        for folder in map(Path, self.searchpath):
+            if not (folder / template).resolve().is_relative_to(folder.resolve()):
+                raise SecurityError(f"{template!r} leads out of the folder of templates")
+        return super().get_source(environment, template)
