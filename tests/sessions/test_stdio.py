@@ -7,6 +7,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -171,6 +172,15 @@ def test_input_may_be_nothing() -> None:
     process = start(stdin=subprocess.DEVNULL)
     out, err = process.communicate(timeout=20)
     assert (process.returncode, out) == (0, b"after\n"), err
+
+
+def test_what_was_closed_before_it_began_is_nothing_and_not_a_file_of_its_own() -> None:
+    started = [
+        start(preexec_fn=partial(os.closerange, *closed)) for closed in ((0, 1), (1, 2), (0, 3))
+    ]
+    for process in started:
+        _, err = process.communicate(lines(*OPENING), timeout=20)
+        assert process.returncode == 0, err
 
 
 def test_a_shared_descriptor_blocks_again_afterwards() -> None:

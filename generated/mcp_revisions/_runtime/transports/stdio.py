@@ -122,18 +122,25 @@ class _Descriptors:
     """Descriptors 0 and 1, taken from the rest of the process and given back."""
 
     def __init__(self) -> None:
+        # The number of one that was closed when Python began is now of another file: of the loop's.
+        ours = [
+            fd
+            for fd, stream in ((_STDIN, sys.__stdin__), (_STDOUT, sys.__stdout__))
+            if stream is not None
+        ]
         # Whether a descriptor blocks is shared with whoever else holds it, such as a shell.
-        self._blocking = {fd: os.get_blocking(fd) for fd in (_STDIN, _STDOUT) if _HAS_MODES}
-        self._kept = {fd: os.dup(fd) for fd in (_STDIN, _STDOUT)}
-        self.incoming = os.dup(_STDIN)
-        self.outgoing = os.dup(_STDOUT)
+        self._blocking = {fd: os.get_blocking(fd) for fd in ours if _HAS_MODES}
+        self._kept = {fd: os.dup(fd) for fd in ours}
         nothing = os.open(os.devnull, os.O_RDWR)
-        os.dup2(nothing, _STDIN)
-        try:
-            os.dup2(_STDERR, _STDOUT)
-        except OSError:
-            # Standard error may be closed.
-            os.dup2(nothing, _STDOUT)
+        self.incoming, self.outgoing = (
+            os.dup(self._kept.get(fd, nothing)) for fd in (_STDIN, _STDOUT)
+        )
+        for fd in ours:
+            os.dup2(nothing, fd)
+        if _STDOUT in ours and sys.__stderr__ is not None:
+            # Standard error may have been closed since.
+            with suppress(OSError):
+                os.dup2(_STDERR, _STDOUT)
         os.close(nothing)
         # What was printed before is no message either.
         _flush()
