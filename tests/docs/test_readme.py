@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -38,6 +39,18 @@ def test_the_configuration_of_a_host_is_json() -> None:
     (configuration,) = re.findall(r"```json\n(.*?)```", README, re.DOTALL)
     (server,) = json.loads(configuration)["mcpServers"].values()
     assert server.keys() == {"command", "args", "env"}
+
+
+def test_newcomers_are_told_how_to_install_it_and_what_it_needs() -> None:
+    told = README.split("## Try it")[1].split("\n## ")[0]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert f"Python {project['requires-python'].removeprefix('>=')}+" in told
+    for command in ("pip install .", "pipx install .", "uv tool install ."):
+        assert f"\n    {command} " in told
+    # By its name it cannot be installed: no registry has it.
+    assert project["name"] not in told
+    for command in re.findall(r"\n    (?:uvx|pipx run) .*", told):
+        assert [*project["scripts"]] == [command.split()[-2]]
 
 
 def test_links_lead_somewhere() -> None:
