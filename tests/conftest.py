@@ -109,6 +109,14 @@ def spec(_unmoved: "Spec", tmp_path: Path) -> "Spec":
 
 
 @pytest.fixture
+def little(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Has commands generate packages of few files, in no time."""
+    from generating import generate_little
+
+    monkeypatch.setattr("mcp_protogen.generate.generate", generate_little)
+
+
+@pytest.fixture
 def vectors_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Making the vectors of a revision takes longer than trying a small target with them."""
     import made_once

@@ -1,40 +1,43 @@
 """New projects, and environments to run them in.
 
-What projects need from others is installed once, under `build/scaffold`. Each project gets an
-environment of its own that refers to that one, and to the project as an editable installation does.
+What projects need is installed once, by `make setup` of one of them in an empty folder: a server
+with both transports needs all that any project does. Each project gets an environment of its own
+that refers to that one, and to the project as an editable installation does.
 """
 
-import fcntl
+import json
 import os
 import re
 import subprocess
 import sys
 import venv
 from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import cache
-from hashlib import sha256
+from http.client import HTTPConnection
 from importlib import import_module
-from itertools import product
 from pathlib import Path
 from typing import Any, Final
-from unittest.mock import patch
+from urllib.parse import urlsplit
 
-import pytest
-from mcp_protogen.config import Options
-from mcp_protogen.generate import generate
-from mcp_protogen.output.package import Package
 from mcp_protogen.scaffold.choices import Choices, Kind, Transport
-from mcp_protogen.scaffold.create import create
+from mcp_protogen.scaffold.files import project_files, protocol_folder
 from mcp_protogen.scaffold.project_name import project_name
 
 HERE: Final = Path(__file__).resolve().parent
+# Environments are made here in the same way as for foreign peers.
+sys.path.append(str(HERE.parent / "peers"))
+
+from places import made, run_command  # noqa: E402
+
 ROOT: Final = HERE.parents[1]
-BUILD: Final = ROOT / "build" / "scaffold"
-REQUIREMENTS: Final = HERE / "requirements.txt"
+GOLDEN: Final = ROOT / "generated" / "mcp_revisions"
+CONSTRAINTS: Final = HERE / "constraints.txt"
 OTHER_REVISIONS: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2026-07-28")
 ALL_REVISIONS: Final = ("2025-11-25", *OTHER_REVISIONS)
+# A make that runs these tests tells those below it that they are not the first.
+FIRST: Final = {"MAKEFLAGS": "", "MAKELEVEL": ""}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +73,19 @@ def choices(
 
 
 VARIETY: Final = (
-    *(choices(kind, transport) for kind, transport in product(Kind, Transport)),
-    *(choices(Kind.SERVER, Transport.STDIO, [revision]) for revision in OTHER_REVISIONS),
+    choices(Kind.SERVER, Transport.STDIO, ["2024-11-05"]),
+    choices(Kind.SERVER, Transport.STDIO, ["2025-06-18"]),
+    choices(Kind.SERVER, Transport.HTTP, ["2025-03-26"]),
+    choices(Kind.SERVER, Transport.HTTP, ["2026-07-28"]),
+    choices(Kind.SERVER, Transport.BOTH, ["2025-11-25"]),
     choices(Kind.CLIENT, Transport.STDIO, ["2024-11-05"]),
-    choices(Kind.CLIENT, Transport.STDIO, ["2026-07-28"]),
+    choices(Kind.CLIENT, Transport.HTTP, ["2026-07-28"]),
+    choices(Kind.CLIENT, Transport.BOTH, ["2025-11-25"]),
     choices(Kind.GATEWAY, Transport.STDIO, ["2026-07-28"]),
+    choices(Kind.GATEWAY, Transport.HTTP, ["2024-11-05"]),
+    choices(Kind.GATEWAY, Transport.BOTH, ["2025-11-25"]),
 )
-"""Every kind and transport, and every revision to write in."""
+"""Every kind over every transport, and every revision that a server can be written in."""
 
 
 def described(choices: Choices) -> str:
@@ -84,10 +93,35 @@ def described(choices: Choices) -> str:
     return f"{choices.kind}-{choices.transport}-{choices.revision}"
 
 
-def made(folder: Path, wanted: Choices) -> None:
-    """Start a project in a folder, and nothing else."""
-    with patch("mcp_protogen.generate.generate", _generated_once):
-        create(wanted, folder)
+def started(folder: Path, wanted: Choices) -> Project:
+    """A new project in a new folder, that can be run."""
+    project = Project(folder / wanted.name.distribution, wanted)
+    written(project.folder, wanted)
+    set_up(project)
+    return project
+
+
+def written(folder: Path, wanted: Choices) -> None:
+    """Write a project into a folder; its package, of all revisions, is the committed one."""
+    for path, content in project_files(wanted).items():
+        file = folder / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content)
+    (folder / protocol_folder(wanted)).symlink_to(GOLDEN)
+
+
+def set_up(project: Project) -> None:
+    """Give a project what `make setup` would, without installing anything."""
+    folder = project.folder / ".venv"
+    environment(folder, project.folder / "src")
+    for name in ("pyright", "ruff"):
+        (folder / "bin" / name).symlink_to(tool(name))
+    program = folder / "bin" / project.choices.name.distribution
+    program.write_text(
+        f"#!{project.python}\nfrom {project.package}.__main__ import main\n\nmain()\n"
+    )
+    program.chmod(0o755)
+    (folder / ".ready").touch()
 
 
 def environment(folder: Path, *sources: Path) -> None:
@@ -95,14 +129,6 @@ def environment(folder: Path, *sources: Path) -> None:
     venv.create(folder, with_pip=False)
     (site,) = folder.glob("lib/python3*/site-packages")
     (site / "project.pth").write_text("".join(f"{path}\n" for path in (*sources, others())))
-
-
-def started(folder: Path, wanted: Choices) -> Project:
-    """A new project in a new folder, with an environment."""
-    project = Project(folder / wanted.name.distribution, wanted)
-    made(project.folder, wanted)
-    environment(project.folder / ".venv", project.folder / "src")
-    return project
 
 
 def run(
@@ -116,8 +142,7 @@ def run(
     done = subprocess.run(
         list(map(str, command)),
         cwd=cwd,
-        # A make that runs these tests tells those below it that they are not the first.
-        env={**os.environ, "MAKEFLAGS": "", "MAKELEVEL": "", **(env or {})},
+        env={**os.environ, **FIRST, **(env or {})},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         stdin=subprocess.DEVNULL,
@@ -130,15 +155,44 @@ def run(
 
 
 @contextmanager
-def logged_url(program: Sequence[str | Path]) -> Generator[tuple["subprocess.Popen[str]", str]]:
-    """A server over HTTP, as a process, with the URL that is in its log."""
-    with subprocess.Popen(program, stderr=subprocess.PIPE, text=True) as server:
+def logged_url(
+    program: Sequence[str | Path], cwd: Path | None = None
+) -> Generator[tuple["subprocess.Popen[str]", str]]:
+    """A server over HTTP, as the first process of a group, with the URL that is in its log."""
+    with subprocess.Popen(
+        program,
+        cwd=cwd,
+        env={**os.environ, **FIRST},
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as server:
         assert server.stderr is not None
         places = (re.search(r"http://[\d.:]+", line) for line in server.stderr)
         try:
             yield server, f"{next(found[0] for found in places if found)}/mcp"
         finally:
             server.terminate()
+
+
+def answers(url: str, host: str = "") -> int:
+    """The status of a server's answer to its first message, as the host it is called by."""
+    place = urlsplit(url)
+    hello: dict[str, Any] = {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    }
+    message = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}
+    fields = {
+        "Content-Type": "application/json",
+        "Accept": "application/json, text/event-stream",
+        "Host": f"{host or place.hostname}:{place.port}",
+    }
+    connection = HTTPConnection("127.0.0.1", place.port, timeout=30)
+    with closing(connection):
+        connection.request("POST", place.path, json.dumps(message), fields)
+        return connection.getresponse().status
 
 
 def workflow_steps(text: str) -> list[str]:
@@ -154,44 +208,25 @@ def tool(name: str) -> Path:
     return others().parents[2] / "bin" / name
 
 
-def _generated_once(options: Options) -> Package:
-    """The generated package, which is the same in all projects that speak the same."""
-    return _generated(options.revisions)
-
-
-@cache
-def _generated(revisions: tuple[str, ...]) -> Package:
-    return generate(Options(revisions))
-
-
 @cache
 def others() -> Path:
     """The `site-packages` of what projects need from others; skips if it cannot be installed."""
-    state = sha256(f"{sys.version}{REQUIREMENTS.read_text()}".encode()).hexdigest()[:12]
-    folder, ready = BUILD / state, BUILD / f"{state}.ready"
-    BUILD.mkdir(parents=True, exist_ok=True)
-    with (BUILD / "lock").open("w") as lock:
-        # Workers of one test run wait for each other.
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not ready.exists():
-            _install(folder)
-            ready.touch()
-    (site,) = folder.glob("lib/python3*/site-packages")
+    wanted = choices(Kind.SERVER, Transport.BOTH, name="needs-everything")
+    files = {
+        **project_files(wanted),
+        f"{protocol_folder(wanted)}/__init__.py": b"",
+        "constraints.txt": CONSTRAINTS.read_bytes(),
+    }
+
+    def make(folder: Path) -> None:
+        for path, content in files.items():
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / path).write_bytes(content)
+        usual = [f"{name}={value}" for name, value in FIRST.items()]
+        setup = ["make", "-C", str(folder), "setup", f"PYTHON={sys.executable}"]
+        run_command(["env", *usual, "PIP_CONSTRAINT=constraints.txt", *setup])
+
+    asked = {path: files[path] for path in ("pyproject.toml", "Makefile", "constraints.txt")}
+    folder = made("projects", f"{sys.version}{asked}", make)
+    (site,) = folder.glob(".venv/lib/python3*/site-packages")
     return site
-
-
-def _install(folder: Path) -> None:
-    venv.create(folder, with_pip=True, clear=True)
-    pip: list[str | Path] = [
-        folder / "bin" / "python",
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "-r",
-        REQUIREMENTS,
-    ]
-    done = subprocess.run(pip, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        reason = done.stderr.strip().splitlines()[-1]
-        pytest.skip(f"NOT TESTED: what new projects need could not be installed: {reason}")

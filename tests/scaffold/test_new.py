@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from mcp_protogen.config import Options
 from mcp_protogen.output.lock import read_lock
-from mcp_protogen.output.package import GeneratedFile, Inputs, Package
+from mcp_protogen.output.package import Package
 from mcp_protogen.problems import Problem, ProblemError
 from mcp_protogen.scaffold.choices import REVISIONS, WRITTEN_IN, Kind
 from mcp_protogen.scaffold.spoken import spoken
@@ -18,18 +18,7 @@ from running import Ran
 MCP_GEN = Callable[..., Ran]
 
 
-@pytest.fixture
-def quick(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
-    """Has a generated package be one empty file; notes which revisions were asked for."""
-    asked: list[tuple[str, ...]] = []
-
-    def generate(options: Options) -> Package:
-        asked.append(options.revisions)
-        file = GeneratedFile("__init__.py", b"", "template package.py.jinja")
-        return Package((file,), Inputs("mcp-gen 0", "", "", "", {}, {}))
-
-    monkeypatch.setattr("mcp_protogen.generate.generate", generate)
-    return asked
+pytestmark = pytest.mark.usefixtures("little")
 
 
 def below(folder: Path) -> list[str]:
@@ -45,7 +34,6 @@ def test_settings_and_lock_of_a_new_project_agree(mcp_gen: MCP_GEN, tmp_path: Pa
     assert (done.code, done.err) == (0, "")
 
 
-@pytest.mark.usefixtures("quick")
 def test_without_a_terminal_nothing_is_asked(mcp_gen: MCP_GEN, tmp_path: Path) -> None:
     done = mcp_gen("new", "word-clock")
     assert (done.code, done.err) == (0, "")
@@ -55,12 +43,14 @@ def test_without_a_terminal_nothing_is_asked(mcp_gen: MCP_GEN, tmp_path: Path) -
 
 @pytest.mark.parametrize("kind", Kind)
 def test_what_is_usual_is_written_in_the_newest_revision_of_the_handshake(
-    kind: Kind, quick: list[tuple[str, ...]], mcp_gen: MCP_GEN
+    kind: Kind, mcp_gen: MCP_GEN, tmp_path: Path
 ) -> None:
     assert mcp_gen("new", "x", "--kind", kind).code == 0
-    assert spoken((REVISIONS,)) == (WRITTEN_IN, quick[0])
+    lock = read_lock(tmp_path / "x" / "src" / "x" / "protocol")
+    assert lock is not None
+    assert spoken((REVISIONS,)) == (WRITTEN_IN, (*lock.inputs.revisions,))
     # Both eras of the protocol.
-    assert {"2025-11-25", "2026-07-28"} <= {*quick[0]}
+    assert {"2025-11-25", "2026-07-28"} <= {*lock.inputs.revisions}
 
 
 def test_the_first_revision_is_the_one_to_write_in() -> None:
@@ -71,13 +61,11 @@ def test_the_first_revision_is_the_one_to_write_in() -> None:
     assert spoken(["all"])[0] == WRITTEN_IN
 
 
-@pytest.mark.usefixtures("quick")
 def test_a_name_in_capitals_is_a_package_in_small_letters(mcp_gen: MCP_GEN, tmp_path: Path) -> None:
     assert mcp_gen("new", "Weather").code == 0
     assert (tmp_path / "Weather" / "src" / "weather" / "__main__.py").is_file()
 
 
-@pytest.mark.usefixtures("quick")
 def test_the_folder_may_be_elsewhere_and_may_be_there_if_it_is_empty(
     mcp_gen: MCP_GEN, tmp_path: Path
 ) -> None:
@@ -89,7 +77,6 @@ def test_the_folder_may_be_elsewhere_and_may_be_there_if_it_is_empty(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "empty"]
 
 
-@pytest.mark.usefixtures("quick")
 def test_the_report_names_every_file_of_ones_own(mcp_gen: MCP_GEN, tmp_path: Path) -> None:
     done = mcp_gen("new", "clock", "--format", "json")
     report = json.loads(done.out)
@@ -111,7 +98,6 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("code", REFUSED)
-@pytest.mark.usefixtures("quick")
 def test_what_cannot_be_done_is_one_error_and_writes_nothing(
     code: str, mcp_gen: MCP_GEN, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -140,7 +126,6 @@ def test_wrong_use_ends_with_2(
     assert done.err
 
 
-@pytest.mark.usefixtures("quick")
 def test_a_disk_that_fills_up_leaves_nothing(
     mcp_gen: MCP_GEN, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -174,7 +159,6 @@ def test_a_fault_while_generating_leaves_nothing(
     assert below(tmp_path) == []
 
 
-@pytest.mark.usefixtures("quick")
 def test_what_somebody_puts_there_meanwhile_is_not_replaced(
     mcp_gen: MCP_GEN, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from itertools import product
 
 import pytest
 from mcp_protogen.scaffold.choices import REVISIONS, Choices, Kind, Transport
@@ -24,6 +25,14 @@ def test_every_option_is_explained(command: str, mcp_gen: Callable[..., Ran]) ->
         for option in options - COMMON
         if f"`{option}" not in PAGE and f" {option} " not in PAGE
     } == set()
+
+
+def test_what_make_offers_is_listed() -> None:
+    for kind, transport in product(Kind, Transport):
+        project = Choices(project_name("x"), kind, transport, "2025-11-25", ("2025-11-25",))
+        makefile = project_files(project)["Makefile"].decode()
+        _, *offered = re.findall(r"^([a-z]+):.*##", makefile, re.MULTILINE)
+        assert f"  {', '.join(offered)}\n" in PAGE
 
 
 def test_what_is_usual_is_what_is_said() -> None:

@@ -1,15 +1,20 @@
 """The code of new projects has strict types: for pyright, as their settings say, and for mypy.
 
-One environment and one run of pyright are shared, and one cache of mypy: most of the time would
-otherwise go into looking at Pydantic, at the standard library and at the same generated package.
+One environment and one run of pyright are shared, and one cache of mypy, for which all of them have
+the same name: most of the time would otherwise go into looking at Pydantic, at the standard library
+and at the same generated package.
 """
 
 import json
+import sys
+import tomllib
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
 import projects
 import pytest
+from mcp_protogen.scaffold.project_name import project_name
 from projects import run
 
 pytestmark = pytest.mark.xdist_group("types")
@@ -20,7 +25,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with one project of each variety, and an environment for all of them."""
     folder = tmp_path_factory.mktemp("types")
     for wanted in projects.VARIETY:
-        projects.made(folder / projects.described(wanted), wanted)
+        named = replace(wanted, name=project_name("test-server"))
+        projects.written(folder / projects.described(wanted), named)
     projects.environment(folder / ".venv")
     return folder
 
@@ -31,28 +37,31 @@ def own_modules(project: Path) -> list[Path]:
     return sorted(path.relative_to(project) for path in found)
 
 
-def test_pyright_finds_nothing(place: Path) -> None:
+WRONG = 'x: int = "text"\n'
+
+
+def test_pyright_finds_nothing_but_what_is_wrong(place: Path) -> None:
     found = [path.parent for path in place.glob("*/pyproject.toml")]
-    settings = {
-        "typeCheckingMode": "strict",
-        "pythonVersion": "3.11",
-        "include": ["."],
-        # The generated package is checked as a whole elsewhere; it takes longest.
+    settings = tomllib.loads((found[0] / "pyproject.toml").read_text())["tool"]["pyright"]
+    assert settings.pop("include") == ["src", "tests"]
+    settings |= {
+        # The generated package is checked as a whole elsewhere.
         "exclude": ["**/protocol", ".venv"],
-        "venvPath": ".",
-        "venv": ".venv",
         "executionEnvironments": [
             {"root": project.name, "extraPaths": [f"{project.name}/src"]} for project in found
         ],
     }
     (place / "pyrightconfig.json").write_text(json.dumps(settings))
-    summary = json.loads(run(projects.tool("pyright"), "--outputjson", cwd=place))["summary"]
-    assert summary["filesAnalyzed"] == sum(len(own_modules(project)) for project in found)
+    (place / "wrong.py").write_text(WRONG)
+    report = json.loads(run(projects.tool("pyright"), "--outputjson", cwd=place, wanted=1))
+    assert [Path(each["file"]).name for each in report["generalDiagnostics"]] == ["wrong.py"]
+    files = sum(len(own_modules(project)) for project in found)
+    assert report["summary"]["filesAnalyzed"] == files + 1
 
 
 def test_mypy_finds_nothing(place: Path) -> None:
     mypy = (
-        projects.tool("mypy"),
+        *(sys.executable, "-m", "mypy"),
         "--strict",
         "--config-file=",
         "--python-version=3.11",

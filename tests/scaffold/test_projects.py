@@ -9,19 +9,17 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
+from importlib.metadata import distributions
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import projects
 import pytest
 from mcp_protogen.scaffold.choices import Choices, Kind, Transport
-from projects import Project, logged_url, run, started
-
-PEERS = Path(__file__).resolve().parents[1] / "peers"
-if str(PEERS) not in sys.path:
-    sys.path.insert(0, str(PEERS))
-
-import places  # noqa: E402
+from mcp_protogen.scaffold.requirements import dependencies, development
+from places import python_with
+from projects import Project, answers, logged_url, run, started
 
 PROGRAMS = Path(__file__).parent / "programs"
 OFFICIAL_CLIENT = PROGRAMS / "official_client.py"
@@ -38,11 +36,50 @@ SEEN = {
 }
 
 
+# What a newcomer sees of a project that runs.
+SHOWN = {
+    Kind.SERVER: "INFO test_server: waiting for a client on standard input",
+    Kind.CLIENT: "shout: Say something louder.",
+    Kind.GATEWAY: "INFO test_gateway: waiting for a client on standard input",
+}
+# Which tests of a project: what it tries with every revision, or in both ways, is tried once.
+WHOLE = "not (2024-11-05 or 2025-03-26 or 2025-06-18 or 2025-11-25 or (HTTP and (calls or fails)))"
+# What does not depend on the way is tried with those projects that have both.
+ONE_WAY = "test_client.py or test_gateway.py or test_server.py or lists or 2026-07-28"
+
+
 @pytest.mark.parametrize("wanted", projects.VARIETY, ids=projects.described)
-def test_the_tests_of_a_new_project_pass(wanted: Choices, tmp_path: Path) -> None:
+def test_a_new_project_can_be_tested_and_run_at_once(wanted: Choices, tmp_path: Path) -> None:
     project = started(tmp_path, wanted)
-    output = run(project.python, "-m", "pytest", "-W", "error", cwd=project.folder)
-    assert re.search(r"^\d+ passed", output, re.MULTILINE), output
+    some = WHOLE if wanted.transport is Transport.BOTH else ONE_WAY
+    options = {"PYTEST_ADDOPTS": f"-W error -k '{some}'"}
+    tested = run("make", "setup", "test", cwd=project.folder, env=options)
+    assert re.search(r"^\d+ passed", tested, re.MULTILINE), tested
+    if (wanted.kind, wanted.transport) == (Kind.SERVER, Transport.HTTP):
+        serves_until_interrupted(project)
+    else:
+        # With nothing to read, each of them ends, and is content.
+        assert SHOWN[wanted.kind] in run("make", "run", cwd=project.folder)
+
+
+def serves_until_interrupted(project: Project) -> None:
+    """`make run` is talked to once, and then ended as a terminal does it."""
+    with logged_url(["make", "run", "ARGS=--port 0"], project.folder) as (make, url):
+        assert answers(url) == 200
+        os.killpg(make.pid, signal.SIGINT)
+        _, said = make.communicate(timeout=30)
+    assert "Finished server process" in said
+    assert "Traceback" not in said
+
+
+def test_setup_asks_for_nothing_that_is_not_there() -> None:
+    """In the environment that `make setup` made is what projects of all kinds ask for."""
+    installed = {each.name.lower() for each in distributions(path=[str(projects.others())])}
+    for kind, transport in product(Kind, Transport):
+        wanted = projects.choices(kind, transport)
+        asked = {*dependencies(wanted), *development(wanted)}
+        assert {re.split(r"[<>=]", each)[0] for each in asked} <= installed, (kind, transport)
+    assert not [name for name in installed if name.startswith("mcp")]
 
 
 @pytest.fixture(scope="module")
@@ -65,12 +102,15 @@ def url(clock: Project) -> Iterator[str]:
 
 
 @pytest.mark.xdist_group("clock")
-@pytest.mark.parametrize(("mode", "revision"), [("auto", "2026-07-28"), ("legacy", "2025-11-25")])
-@pytest.mark.parametrize("over_http", [False, True], ids=["stdio", "http"])
+@pytest.mark.parametrize(
+    ("mode", "revision", "over_http"),
+    [("auto", "2026-07-28", False), ("legacy", "2025-11-25", True)],
+    ids=["stdio", "http"],
+)
 def test_the_official_client_uses_a_new_server(
     mode: str, revision: str, over_http: bool, clock: Project, request: pytest.FixtureRequest
 ) -> None:
-    python = places.python_with("mcp-2")
+    python = python_with("mcp-2")
     where = [clock.python, "-m", clock.package]
     server = [request.getfixturevalue("url")] if over_http else where
     done = subprocess.run(
@@ -93,7 +133,7 @@ def test_the_official_client_uses_a_new_server(
 @pytest.mark.xdist_group("clock")
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
 def test_a_server_on_stdio_ends_without_a_word(ending: signal.Signals, clock: Project) -> None:
-    program: list[str | Path] = [clock.python, "-m", clock.package]
+    program: list[str | Path] = [clock.python, "-m", clock.package, "--log-level", "warning"]
     pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with subprocess.Popen(program, text=True, **pipes) as server:
         assert server.stdin is not None and server.stdout is not None
@@ -106,22 +146,13 @@ def test_a_server_on_stdio_ends_without_a_word(ending: signal.Signals, clock: Pr
 
 
 @pytest.mark.xdist_group("clock")
-def test_a_server_over_http_ends_cleanly_on_ctrl_c(clock: Project) -> None:
-    with listening(clock) as (server, _):
-        server.send_signal(signal.SIGINT)
-        _, said = server.communicate(timeout=30)
-        assert server.returncode == 0
-        assert "Traceback" not in said
-
-
-@pytest.mark.xdist_group("clock")
 def test_the_log_level_is_heeded(clock: Project) -> None:
     program: list[str | Path] = [clock.python, "-m", clock.package, "--log-level", "debug"]
     done = subprocess.run(program, input="", capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout) == (0, "")
     assert " DEBUG " in done.stderr
-    quiet = subprocess.run(program[:3], input="", capture_output=True, text=True, timeout=60)
-    assert quiet.stderr == ""
+    usual = subprocess.run(program[:3], input="", capture_output=True, text=True, timeout=60)
+    assert [" INFO " in line for line in usual.stderr.splitlines()] == [True]
 
 
 @pytest.fixture(scope="module")

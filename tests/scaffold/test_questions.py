@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-NEW = [sys.executable, "-m", "mcp_protogen", "new"]
+NEW = [sys.executable, str(Path(__file__).parent / "programs" / "mcp_gen_little.py"), "new"]
 QUESTIONS = ("kind", "transport", "revisions")
 
 

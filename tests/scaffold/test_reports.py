@@ -26,6 +26,7 @@ def document(ran: Ran) -> dict[str, Any]:
     return data
 
 
+@pytest.mark.usefixtures("little")
 def test_reports_of_both_commands_are_valid(mcp_gen: MCP_GEN, tmp_path: Path) -> None:
     made = document(mcp_gen("new", "clock", "--revision", "2025-11-25", *JSON))
     assert (made["command"], made["status"], made["folder"]) == ("new", "fine", "clock")

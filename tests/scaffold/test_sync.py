@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from generating import generate_little
 from mcp_protogen import __version__
 from mcp_protogen.canonical import sha256
 from mcp_protogen.config import Options
-from mcp_protogen.generate import generate
 from mcp_protogen.output.lock import read_lock
 from mcp_protogen.output.publish import publish
 from mcp_protogen.output.workspace import exclusive
@@ -23,13 +23,15 @@ REVISIONS = ("2025-06-18", "2025-11-25")
 PROTOCOL = "src/app/protocol"
 DRAFT = (schema_folder() / "2025-11-25" / "schema.json").read_bytes()
 
+pytestmark = pytest.mark.usefixtures("little")
+
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A package of two revisions, to be copied."""
     folder = tmp_path_factory.mktemp("made") / "protocol"
     with exclusive(folder) as space:
-        publish(generate(Options(REVISIONS)), space)
+        publish(generate_little(Options(REVISIONS)), space)
     return folder
 
 

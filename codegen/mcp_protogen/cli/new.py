@@ -114,4 +114,4 @@ def _summary(choices: Choices, folder: Path) -> str:
     others = ", ".join(name for name in choices.revisions if name != choices.revision)
     speaks = f" that also speaks {others}" if others else ""
     made = f"{folder}: a {choices.kind} written in {choices.revision}{speaks}"
-    return f"{made}; next: cd {quote(str(folder))} && make setup test"
+    return f"{made}; next: cd {quote(str(folder))} && make setup test run"

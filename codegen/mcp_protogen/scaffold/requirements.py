@@ -5,7 +5,6 @@ Ranges begin with what the runtime was tested with and end before the next major
 
 from collections.abc import Iterator
 
-from mcp_protogen import __version__
 from mcp_protogen.scaffold.choices import Choices, Kind
 
 PYDANTIC = "pydantic>=2.12,<3"
@@ -13,8 +12,6 @@ HTTPX = "httpx2>=2.16,<3"
 UVICORN = "uvicorn>=0.54,<1"
 # The example of a server tells the time; not every system has the tables of time zones.
 _TZDATA = "tzdata"
-# Exactly this one: generated files of another version may differ, and a check would say so.
-_TOOL = f"mcp-protogen=={__version__}"
 
 
 def dependencies(choices: Choices) -> tuple[str, ...]:
@@ -23,7 +20,11 @@ def dependencies(choices: Choices) -> tuple[str, ...]:
 
 
 def development(choices: Choices) -> tuple[str, ...]:
-    """What it needs besides to be tested, checked and generated anew."""
+    """What it needs besides to be tested and checked.
+
+    Not what generates its package: installers look for all that a project names, also where no
+    index has it.
+    """
     return tuple(sorted(_development(choices)))
 
 
@@ -36,7 +37,7 @@ def _dependencies(choices: Choices) -> Iterator[str]:
 
 
 def _development(choices: Choices) -> Iterator[str]:
-    yield from (_TOOL, "pyright>=1.1.400", "pytest>=8.4", "pytest-asyncio>=1.2", "ruff>=0.14")
+    yield from ("pyright>=1.1.400", "pytest>=8.4", "pytest-asyncio>=1.2", "ruff>=0.14")
     if choices.transport.http:
         # Its tests talk to it over HTTP, or are talked to: the other side of what it needs itself.
         yield HTTPX if choices.kind is Kind.SERVER else UVICORN

@@ -1,0 +1,19 @@
+"""Generation in no time, for tests that are about what is done with the files."""
+
+from mcp_protogen.config import Options
+from mcp_protogen.names import module_name
+from mcp_protogen.output.package import GeneratedFile, Package
+from mcp_protogen.store.inputs import read_inputs
+
+
+def generate_little(options: Options) -> Package:
+    """A package with few files, which are made from the same inputs as those of a real one."""
+    mine = options.templates and options.templates / "bridge.py.jinja"
+    bridge = mine.read_bytes() if mine and mine.is_file() else b'"""Usual."""\n'
+    files = [GeneratedFile("bridge.py", bridge, "template bridge.py.jinja")]
+    for path in ("__init__.py", "py.typed"):
+        files.append(GeneratedFile(path, b"", f"template {path}.jinja"))
+    for revision in options.revisions:
+        path, content = f"{module_name(revision)}/models.py", f'"""Of {revision}."""\n'.encode()
+        files.append(GeneratedFile(path, content, f"schema of {revision}"))
+    return Package(tuple(sorted(files, key=lambda file: file.path)), read_inputs(options))

@@ -1,0 +1,17 @@
+"""The command line as it is, but for what it generates: packages of few files, in no time."""
+
+import sys
+from pathlib import Path
+from types import ModuleType
+
+from mcp_protogen.cli import main
+
+sys.path.append(str(Path(__file__).resolve().parents[2]))
+
+from generating import generate_little
+
+generator = ModuleType("mcp_protogen.generate")
+generator.generate = generate_little
+sys.modules[generator.__name__] = generator
+
+main()
