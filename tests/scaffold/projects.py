@@ -224,7 +224,12 @@ def others() -> Path:
             (folder / path).write_bytes(content)
         usual = [f"{name}={value}" for name, value in FIRST.items()]
         setup = ["make", "-C", str(folder), "setup", f"PYTHON={sys.executable}"]
-        run_command(["env", *usual, "PIP_CONSTRAINT=constraints.txt", *setup])
+        try:
+            run_command(["env", *usual, "PIP_CONSTRAINT=constraints.txt", *setup])
+        except RuntimeError as error:
+            # Where pip reaches no index, nothing can be tried; else it is a fault of the project.
+            assert "connection broken" in str(error), error
+            raise
 
     asked = {path: files[path] for path in ("pyproject.toml", "Makefile", "constraints.txt")}
     folder = made("projects", f"{sys.version}{asked}", make)
