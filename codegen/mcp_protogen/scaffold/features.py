@@ -3,15 +3,15 @@
 Read off the pinned schema, so that a further revision needs nothing here.
 """
 
-import json
 from typing import Any
 
+from mcp_protogen.canonical import parse_json
 from mcp_protogen.store.pins import read_snapshot
 
 
 def features(revision: str) -> dict[str, bool]:
     """By name, whether tools have structured results and may begin tasks, and servers can ask."""
-    schema: dict[str, Any] = json.loads(read_snapshot(revision))
+    schema: dict[str, Any] = parse_json(read_snapshot(revision), revision)
     types: dict[str, Any] = schema.get("$defs") or schema["definitions"]
     return {
         "structured": "structuredContent" in types["CallToolResult"]["properties"],

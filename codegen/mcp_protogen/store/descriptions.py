@@ -4,13 +4,13 @@ Ours come from `schema/descriptions.json`. A schema that the user passes brings 
 and members, which then go first.
 """
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from mcp_protogen.canonical import parse_json
 from mcp_protogen.jsonvalue import is_object
 from mcp_protogen.names import pascal
 
@@ -52,7 +52,7 @@ class Descriptions:
 
 def load(path: Path, revision: str, own: Mapping[str, str] | None = None) -> Descriptions:
     """The texts for one revision: those of every revision with its overrides on top."""
-    document: Json = json.loads(path.read_bytes())
+    document: Json = parse_json(path.read_bytes(), str(path))
     overrides: Json = document.pop("overrides", {}).get(revision, {})
     texts = {kind: {**entries, **overrides.get(kind, {})} for kind, entries in document.items()}
     return Descriptions(texts, own or {})

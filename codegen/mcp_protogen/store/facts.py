@@ -4,13 +4,13 @@ A revision's `facts.json` is a JSON Merge Patch (RFC 7396) over that of the revi
 so that what holds in several revisions is written once.
 """
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from mcp_protogen.canonical import parse_json
 from mcp_protogen.jsonvalue import is_object
 from mcp_protogen.problems import Problem, ProblemError
 from mcp_protogen.store.pins import load_pins, nearest_revision
@@ -148,8 +148,5 @@ def _file(folder: Path, revision: str) -> Path:
 
 
 def _read(path: Path) -> Json:
-    try:
-        document = json.loads(path.read_bytes())
-    except ValueError as error:
-        raise ProblemError(Problem("not-json", str(error), str(path))) from None
+    document = parse_json(path.read_bytes(), str(path))
     return document if is_object(document) else {}
