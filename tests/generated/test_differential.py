@@ -51,6 +51,27 @@ def test_type_and_schema_accept_the_same_values(revision: str) -> None:
         SETTINGS(given(st.just(subject), values, st.integers(0, 2**32))(agree))()
 
 
+def test_an_undeclared_member_is_no_declared_one_though_it_is_called_like_its_attribute() -> None:
+    tried = 0
+    for revision, name in CASES:
+        model = getattr(load(revision).models, name)
+        for attribute, field in getattr(model, "model_fields", {}).items():
+            wire_name = field.alias or attribute
+            if wire_name == attribute:
+                continue
+            tried += 1
+            subject = oracle.subjects(revision)[name]
+            least = oracle.required(revision, subject)
+            without = {member: one for member, one in least.items() if member != wire_name}
+            for value in ({**least, attribute: 5}, {**without, attribute: None}):
+                assert disagreement(revision, subject, value, exact=True) is None
+            read = model.from_wire({**least, attribute: 5})
+            assert (attribute in read.model_fields_set) == (wire_name in least)
+            assert getattr(read, attribute) == getattr(model.from_wire(least), attribute)
+            assert read.model_extra[attribute] == 5
+    assert tried > 500
+
+
 @pytest.mark.shows(
     "S1-04",
     "S2-01",

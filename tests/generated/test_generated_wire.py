@@ -1,8 +1,11 @@
 """What generated classes do with members: names, nulls, constants, unknowns, numbers and errors."""
 
 import ast
+import copy
 import json
+import pickle
 import re
+from importlib import import_module
 from typing import Any
 
 import oracle
@@ -66,6 +69,58 @@ def test_undeclared_members_survive_with_their_nulls(revision: str) -> None:
     ):
         assert result.to_wire() == wire
         assert json.loads(result.to_json()) == wire
+
+
+# What a member may be called that no class declares: attributes, methods and slots of the class.
+NAMES = (
+    ("structured_content", "is_error", "result_type", "meta", "_private", "self", "copy")
+    + ("model_fields", "model_extra", "model_fields_set", "from_json", "to_wire", "ANY_OF_REQUIRED")
+    + ("__class__", "__dict__", "__wire_rules__", "__pydantic_extra__", "__pydantic_private__")
+    + ("__pydantic_fields_set__", "__pydantic_validator__")
+)
+
+
+@pytest.mark.parametrize("value", [5, None])
+def test_an_undeclared_member_is_kept_apart_whatever_it_is_called(value: Any) -> None:
+    translate = import_module(PACKAGE.name).translate
+    result = _models("2026-07-28").CallToolResult
+    for name in NAMES:
+        wire = {"resultType": "complete", "content": [], name: value}
+        read = result.from_wire(wire)
+        copies = [read.model_copy(), read.model_copy(deep=True), copy.copy(read)]
+        copies += [copy.deepcopy(read), pickle.loads(pickle.dumps(read))]
+        for one in (read, result.from_json(json.dumps(wire)), *copies):
+            assert (one, one.to_wire(), json.loads(one.to_json())) == (read, wire, wire), name
+            assert one.model_extra == {name: value}
+            assert (one.content, one.structured_content, one.is_error) == ([], None, None)
+            assert one.model_fields_set.isdisjoint({"structured_content", "is_error", "meta"})
+        assert translate(read, "2026-07-28", "2025-11-25").value.to_wire()[name] == value
+        read.is_error = True
+        assert read.to_wire() == {**wire, "isError": True}, name
+        read.is_error, read.structured_content = None, None
+        assert read.to_wire() == {**wire, "structuredContent": None}, name
+        del read.structured_content
+        assert (read.structured_content, read.to_wire()) == (None, wire), name
+        assert read.model_extra == {name: value}
+
+
+def test_a_null_and_an_undeclared_member_called_like_its_attribute_stay_apart() -> None:
+    wire = _result("2026-07-28", content=[], structuredContent=None, structured_content=5)
+    read = _models("2026-07-28").CallToolResult.from_wire(wire)
+    assert read.to_wire() == wire
+    assert "structured_content" in read.model_fields_set
+
+
+def test_an_undeclared_member_meets_no_requirement() -> None:
+    model = _models("2026-07-28").InputRequiredResult
+    for name in ("input_requests", "request_state"):
+        wire = {"resultType": "input_required", name: {}}
+        for read in (model.from_wire, lambda value: model.from_json(json.dumps(value))):
+            with pytest.raises(ValidationError, match="At least one of inputRequests"):
+                read(wire)
+    result = model.from_wire({"resultType": "input_required", "requestState": "s"})
+    result.meta = {"a": 1}
+    assert result.to_wire()["requestState"] == "s"
 
 
 @pytest.mark.shows("S2-26")

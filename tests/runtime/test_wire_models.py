@@ -360,8 +360,17 @@ class TestInstances:
 
     def test_a_wire_name_is_no_attribute(self) -> None:
         result = m.CallToolResult(content=[], is_error=True)
-        result.isError = None  # type: ignore[attr-defined] # pyright: ignore[reportAttributeAccessIssue]
-        assert result.is_error is True
+        with pytest.raises(AttributeError, match="isError is called is_error in Python"):
+            result.isError = None  # type: ignore[attr-defined] # pyright: ignore[reportAttributeAccessIssue]
+        assert written(result) == {"content": [], "isError": True}
+
+    def test_a_copy_takes_both_names(self) -> None:
+        result = m.CallToolResult(content=[], is_error=True)
+        for name in ("is_error", "isError"):
+            assert written(result.model_copy(update={name: False})) == {
+                "content": [],
+                "isError": False,
+            }
 
 
 class Tree(WireModel):

@@ -238,6 +238,26 @@ class TestTimeouts:
             await asyncio.sleep(0.02)
         return "done"
 
+    def test_words_of_progress_are_none_where_the_revision_declares_none(self) -> None:
+        told: list[Any] = []
+
+        async def play(hand: Hand) -> None:
+            await hand.send(welcome((await hand.take())["id"], "2024-11-05", tools={}))
+            await hand.take()
+            call = await hand.take()
+            token = call["params"]["_meta"]["progressToken"]
+            step = {"progressToken": token, "progress": 1, "message": 5}
+            await hand.send(notification("notifications/progress", **step))
+            await hand.send({"jsonrpc": "2.0", "id": call["id"], "result": {"content": []}})
+            await hand.take()
+
+        async def script() -> None:
+            async with pkg.connect(Accepting(play), client("2024-11-05")) as ours:
+                await ours.call_tool(named("2024-11-05", "x"), on_progress=told.append)
+
+        run(script())
+        assert [(one.done, one.message) for one in told] == [(1, None)]
+
     @pytest.mark.shows("S1-37")
     def test_S1_37_progress_may_start_the_time_anew(self) -> None:
         async def script() -> None:

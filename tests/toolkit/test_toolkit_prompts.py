@@ -236,6 +236,14 @@ def test_a_function_may_know_what_is_filled_in_already(revision: str) -> None:
     assert completed("street", "K", revision) == proposed("K in nowhere")
 
 
+def test_members_that_the_revision_does_not_declare_say_nothing_of_a_completion() -> None:
+    for context in (5, {"arguments": {"town": "Oslo"}}):
+        found = completed("street", "K", "2025-03-26", context=context)
+        assert found == proposed("K in nowhere")
+    reference = {"type": "ref/prompt", "name": "visit", "uri": "a:{colour}"}
+    assert completed("style", "S", ref=reference) == proposed("Short")
+
+
 def test_at_most_100_values_are_sent() -> None:
     many = completed("number", "")
     assert (len(many["values"]), many["total"], many["hasMore"]) == (100, 250, True)

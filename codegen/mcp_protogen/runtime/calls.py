@@ -22,6 +22,7 @@ from .errors import (
     RequestTimeout,
 )
 from .events import Ended, Failure, Progressed
+from .model import declared
 from .options import CallOptions, Options, Progress
 from .outbox import Outgoing
 from .spec import RequestSpec
@@ -157,7 +158,7 @@ class Calls:
             return
         params = event.notification.params
         # The first revision has progress without words.
-        progress = Progress(params.progress, params.total, getattr(params, "message", None))
+        progress = Progress(params.progress, params.total, declared(params, "message"))
         try:
             told = call.on_progress(progress)
         except Exception:

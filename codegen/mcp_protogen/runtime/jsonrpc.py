@@ -7,10 +7,10 @@ no method: it looks at `jsonrpc`, `id` and the shape of errors, and leaves `para
 from collections.abc import Mapping
 from typing import Any, Final, Literal, TypeAlias
 
-from pydantic_core import from_json, to_json
+from pydantic_core import to_json
 
 from .errors import InvalidAnswer, InvalidRequest, ParseError, RequestId
-from .jsonvalue import JSONObject, is_object, json_text
+from .jsonvalue import JSONObject, is_object, json_text, read_json
 
 Kind: TypeAlias = Literal["request", "notification", "result", "error"]
 
@@ -22,21 +22,14 @@ _NOT_AN_ID: Final = f"id has to be a string of {LONGEST} characters at most, or 
 
 
 def parse(data: bytes | str) -> Any:
-    """Read one JSON text.
+    """Read one JSON text, as `read_json` does.
 
-    NaN, infinities, invalid UTF-8, lone surrogates and nesting deeper than 200 are refused. Of a
-    member that occurs twice the last one counts, as in most readers (RFC 8259, section 4).
     Raises `ParseError`, which names the position and repeats none of the text.
     """
     try:
-        return from_json(data, allow_inf_nan=False, cache_strings="keys")
+        return read_json(data)
     except ValueError as error:
         raise ParseError(f"Parse error: {error}") from None
-    except TypeError:
-        # Said of text with a lone surrogate, which has no UTF-8 form to read.
-        if isinstance(data, str):
-            raise ParseError("Parse error: not Unicode text") from None
-        raise
 
 
 def kind_of(message: object) -> Kind:

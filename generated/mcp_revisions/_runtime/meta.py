@@ -7,10 +7,8 @@ into text that is already written. What the user has said stays, except where bo
 
 from typing import Any, Final
 
-from pydantic_core import from_json
-
-from .jsonvalue import is_object, json_text
-from .model import WireModel, supplied
+from .jsonvalue import is_object, json_text, read_json
+from .model import WireModel, declared, supplied
 
 _EMPTY: Final = b"{}"
 _META: Final = {"meta"}
@@ -30,10 +28,10 @@ def written(model: WireModel | None, members: bytes) -> bytes:
     extra = model.__pydantic_extra__
     if extra and not extra.keys().isdisjoint(_CLASHING):
         return _merged(model.to_wire(), members)
-    given = getattr(model, "meta", None)
+    given = declared(model, "meta")
     if given is not None and not supplied(given):
         meta = given.to_wire() if isinstance(given, WireModel) else given
-        members = json_text({**meta, **from_json(b"{%b}" % members)})[1:-1]
+        members = json_text({**meta, **read_json(b"{%b}" % members)})[1:-1]
     body = model.__pydantic_serializer__.to_json(
         model, by_alias=True, exclude_unset=True, exclude=_META
     )
@@ -58,4 +56,4 @@ def spliced(wire: dict[str, Any], members: bytes | None) -> bytes:
 def _merged(wire: dict[str, Any], members: bytes) -> bytes:
     given = wire.get("_meta")
     own = given if is_object(given) else {}
-    return json_text({**wire, "_meta": {**own, **from_json(b"{%b}" % members)}})
+    return json_text({**wire, "_meta": {**own, **read_json(b"{%b}" % members)}})

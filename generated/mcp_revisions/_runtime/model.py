@@ -12,31 +12,16 @@ or may be both, and a constant is written by every sender although no caller wan
 This module knows no method, no revision and no JSON-RPC.
 """
 
-from collections.abc import Callable
-from functools import partial
-from operator import is_
+from collections.abc import Callable, Mapping
 from threading import RLock
-from types import NoneType
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    ClassVar,
-    Final,
-    Literal,
-    NamedTuple,
-    Self,
-    TypeAlias,
-    cast,
-    get_args,
-    get_origin,
-)
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Self, TypeAlias, TypeVar, cast
 
-from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, TypeAdapter
-from pydantic.fields import FieldInfo
-from pydantic_core import CoreSchema, PydanticCustomError
+from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, TypeAdapter, ValidationError
+from pydantic_core import CoreSchema, InitErrorDetails, SchemaValidator, to_json
 from pydantic_core import core_schema as cs
 
-from .faults import stop_at_first
+from .adjusting import absent_if_none, adjust, is_constant, is_implied
+from .jsonvalue import read_json
 
 # Pydantic defers building to the first use, which any thread may be: all builds share this lock.
 BUILDING: Final = RLock()
@@ -46,14 +31,15 @@ BUILDING: Final = RLock()
 _under_way: set[type["WireModel"]] = set()
 
 _STRICT: Final = ConfigDict(strict=True, allow_inf_nan=False)
-_IS_NONE: Final = partial(is_, None)
+
+# Pydantic reads NaN and infinities where any value may stand, and cannot be told not to. A text
+# without these words has none.
+_NO_NUMBERS: Final = SchemaValidator(cs.str_schema(pattern="NaN|Infinity"))
+
+T = TypeVar("T", bound="WireModel")
 
 Validate: TypeAlias = Callable[[Any], Any]
 """Reads a decoded JSON value."""
-
-
-class Implied:
-    """Marks a member that has a usual value: required on the wire, filled in for callers."""
 
 
 SUPPLIED: Final[Any] = object()
@@ -64,20 +50,13 @@ another gives one. `supplied` tells which it is.
 """
 
 
-class Nullable:
-    """Marks an optional member that may also be null: `Annotated[int | None, Nullable]`."""
-
-
-# What a model's fields validate to: the declared members, the others, the names that were given.
-_Members: TypeAlias = tuple[dict[str, Any], dict[str, Any] | None, set[str]]
-
-
 class _Rules(NamedTuple):
     """What construction from Python has to know about a class."""
 
     implied: tuple[tuple[str, str, Any], ...]  # name, wire name, value
     absent_if_none: frozenset[str]  # wire names, and names in Python
     optional: frozenset[str]  # of these, the names in Python
+    names: Mapping[str, str]  # in Python, by the wire name, where they differ
 
 
 class WireModel(BaseModel):
@@ -112,8 +91,18 @@ class WireModel(BaseModel):
 
     @classmethod
     def from_json(cls, data: bytes | str) -> Self:
-        """Read JSON text; raises `pydantic.ValidationError`."""
-        return cls.model_validate_json(data)
+        """Read JSON text; raises `pydantic.ValidationError`.
+
+        NaN and infinities are refused. Of a member that occurs twice the last one counts.
+        """
+        if not _NO_NUMBERS.isinstance_python(data):
+            try:
+                model: Self = cls.__pydantic_validator__.validate_json(data)
+                return model
+            except ValidationError:
+                # What is wrong may be a value that does not count.
+                pass
+        return _read_strictly(cls, data)
 
     def to_wire(self) -> dict[str, Any]:
         """The JSON object to send, as a dictionary of JSON values."""
@@ -143,17 +132,45 @@ class WireModel(BaseModel):
         # a Python call each, and constants would be filled in on the wire too.
         __init__.__pydantic_base_init__ = True
 
+        @property
+        def model_fields_set(self) -> set[str]:
+            given = self.__pydantic_fields_set__
+            namesakes = _namesakes(self) & _rules_of(type(self)).optional
+            absent = {name for name in namesakes if self.__dict__.get(name) is None}
+            return given - absent if absent else given
+
         def __setattr__(self, name: str, value: Any) -> None:
             _refuse_if_shared(self)
-            if value is None and name in _rules_of(type(self)).optional:
-                self.__dict__[name] = None
-                self.__pydantic_fields_set__.discard(name)
-            else:
+            rules = _rules_of(type(self))
+            if name in rules.names:
+                raise AttributeError(f"{name} is called {rules.names[name]} in Python")
+            if value is None and name in rules.optional:
+                _leave_out(self, name)
+                return
+            # Pydantic checks an assignment with the members of both kinds in one dictionary.
+            extra = self.__pydantic_extra__
+            aside = {namesake: extra.pop(namesake) for namesake in _namesakes(self)}
+            try:
                 super().__setattr__(name, value)
+            finally:
+                if aside:
+                    self.__pydantic_extra__.update(aside)
 
         def __delattr__(self, name: str) -> None:
             _refuse_if_shared(self)
-            super().__delattr__(name)
+            field = type(self).model_fields.get(name)
+            if field is not None and field.default is None:
+                _leave_out(self, name)
+            else:
+                super().__delattr__(name)
+
+        def model_copy(
+            self, *, update: Mapping[str, Any] | None = None, deep: bool = False
+        ) -> Self:
+            if update is not None:
+                names = _rules_of(type(self)).names
+                update = {names.get(name, name): value for name, value in update.items()}
+            return super().model_copy(update=update, deep=deep)
 
         @classmethod
         def model_construct(cls, _fields_set: set[str] | None = None, **members: Any) -> Self:
@@ -188,7 +205,8 @@ class WireModel(BaseModel):
                     cls.model_rebuild(raise_errors=False)
                 schema = handler(source)
                 if not cls.__pydantic_complete__:
-                    _adjust(cls, handler.resolve_ref_schema(schema), handler)
+                    resolve = handler.resolve_ref_schema
+                    adjust(cls, resolve(schema), resolve)
             return schema
 
 
@@ -205,6 +223,40 @@ def _refuse_if_shared(model: WireModel) -> None:
         raise AttributeError(f"nobody gave this {type(model).__name__}: give one of your own")
 
 
+def _leave_out(model: WireModel, name: str) -> None:
+    model.__dict__[name] = None
+    model.__pydantic_fields_set__.discard(name)
+
+
+def _namesakes(model: WireModel) -> set[str]:
+    """Undeclared members that are called on the wire what declared ones are called in Python."""
+    extra = model.__pydantic_extra__
+    return extra.keys() & type(model).model_fields.keys() if extra else set()
+
+
+def declared(model: object, name: str) -> Any:
+    """The declared member called `name` in Python; None if it is absent, or there is none.
+
+    For classes of which only some declare it: an attribute may be an undeclared member as well.
+    """
+    return model.__dict__.get(name) if isinstance(model, WireModel) else None
+
+
+def _read_strictly(cls: type[T], data: bytes | str) -> T:
+    try:
+        value = read_json(data)
+    except ValueError as error:
+        line: InitErrorDetails = {
+            "type": "json_invalid",
+            "input": data,
+            "ctx": {"error": str(error)},
+        }
+        raise ValidationError.from_exception_data(cls.__name__, [line], input_type="json") from None
+    # As text again, for a class may have members that it reads in another way from JSON.
+    model: T = cls.__pydantic_validator__.validate_json(to_json(value))
+    return model
+
+
 def _share(cls: type[WireModel]) -> WireModel:
     with BUILDING:
         if cls not in _shared:
@@ -217,7 +269,7 @@ def required_constants(cls: type[WireModel]) -> dict[str, Any]:
     return {
         field.alias or name: field.default
         for name, field in cls.model_fields.items()
-        if _is_constant(field)
+        if is_constant(field)
     }
 
 
@@ -226,7 +278,7 @@ def required_members(cls: type[WireModel]) -> list[str]:
     return [
         field.alias or name
         for name, field in cls.model_fields.items()
-        if field.is_required() or _is_implied(field)
+        if field.is_required() or is_implied(field)
     ]
 
 
@@ -250,78 +302,22 @@ def _derive_rules(cls: type[WireModel]) -> _Rules:
     cls.model_rebuild()
     implied: list[tuple[str, str, Any]] = []
     optional: dict[str, str] = {}
+    renamed: dict[str, str] = {}
     for name, field in cls.model_fields.items():
         wire_name = field.alias or name
-        if _is_implied(field):
+        if wire_name != name:
+            renamed[wire_name] = name
+        if is_implied(field):
             default = field.default
             if default is SUPPLIED:
                 default = _share(cast(type[WireModel], field.annotation))
             implied.append((name, wire_name, default))
-        elif _absent_if_none(field):
+        elif absent_if_none(field):
             optional[name] = wire_name
     names = frozenset(optional)
-    rules = _Rules(tuple(implied), names.union(optional.values()), names)
+    rules = _Rules(tuple(implied), names.union(optional.values()), names, renamed)
     cls.__wire_rules__ = rules
     return rules
-
-
-def _is_constant(field: FieldInfo) -> bool:
-    kind = field.annotation
-    return get_origin(kind) is Literal and get_args(kind) == (field.default,)
-
-
-def _is_implied(field: FieldInfo) -> bool:
-    return _is_constant(field) or Implied in field.metadata
-
-
-def _absent_if_none(field: FieldInfo) -> bool:
-    arms = get_args(field.annotation)
-    return (
-        not field.is_required()
-        and field.default is None
-        and NoneType in arms
-        and Any not in arms
-        and Nullable not in field.metadata
-    )
-
-
-def _adjust(cls: type[WireModel], schema: CoreSchema, handler: GetCoreSchemaHandler) -> None:
-    """Make the schema of one class say what the module's docstring promises, in place."""
-    around = cast(cs.ModelSchema, schema)
-    while around["schema"]["type"] != "model-fields":
-        # Validators that a subclass may define stand around the model or around its fields.
-        around = cast(cs.ModelSchema, around["schema"])
-    fields = cast(cs.ModelFieldsSchema, around["schema"])
-    for name, member in fields["fields"].items():
-        field = cls.model_fields[name]
-        stop_at_first(member["schema"], handler.resolve_ref_schema)
-        if member["schema"]["type"] != "default":
-            continue
-        default = cast(cs.WithDefaultSchema, member["schema"])
-        if _is_implied(field):
-            member["schema"] = default["schema"]
-        elif _absent_if_none(field) and default["schema"]["type"] == "nullable":
-            default["schema"] = cast(cs.NullableSchema, default["schema"])["schema"]
-            member["serialization_exclude_if"] = _IS_NONE
-    if wire_names := getattr(cls, "ANY_OF_REQUIRED", ()):
-        check = _any_of(cls, wire_names)
-        around["schema"] = cs.no_info_after_validator_function(check, fields)
-
-
-def _any_of(cls: type[WireModel], wire_names: tuple[str, ...]) -> Callable[[_Members], _Members]:
-    names = frozenset(
-        name for name, field in cls.model_fields.items() if (field.alias or name) in wire_names
-    )
-    context = {"members": ", ".join(wire_names)}
-
-    def check(members: _Members) -> _Members:
-        if names.isdisjoint(members[2]):
-            raise PydanticCustomError(
-                "any_of_required", "At least one of {members} is required", context
-            )
-        return members
-
-    return check
 
 
 _validators: dict[Any, Validate] = {}

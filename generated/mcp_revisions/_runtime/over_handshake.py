@@ -18,7 +18,7 @@ from .envelope import SERVER_INFO, SUBSCRIPTION_ID
 from .errors import Disconnected, ProtocolError
 from .jsonvalue import JSONObject
 from .logs import LEVELS, passes
-from .model import WireModel
+from .model import WireModel, declared
 from .options import CallOptions
 from .spec import RequestSpec
 from .subscriptions import RESOURCE_UPDATED, Filter
@@ -67,7 +67,7 @@ class OverHandshake:
         stand_in = _STAND_INS.get(spec.method)
         if stand_in is not None:
             return await stand_in(self, spec, params)
-        level: str | None = getattr(getattr(params, "meta", None), "log_level", None)
+        level: str | None = declared(declared(params, "meta"), "log_level")
         if level is None or "logging" not in self._declared():
             return await self._endpoint.request(spec, params, options)
         self._levels[level] += 1
@@ -167,7 +167,7 @@ class OverHandshake:
             return handler(params) if wanted else None
         if self.hears_all or (method != RESOURCE_UPDATED and not method.endswith("/list_changed")):
             return handler(params)
-        return self._tell(handler, params, self._wanting(method, getattr(params, "uri", None)))
+        return self._tell(handler, params, self._wanting(method, declared(params, "uri")))
 
     def _wanting(self, method: str, uri: str | None) -> list[int]:
         return [id for id, wanted in self._streams.items() if wanted.wants(method, uri)]

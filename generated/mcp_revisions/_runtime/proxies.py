@@ -15,6 +15,7 @@ from .errors import INVALID_PARAMS, METHOD_NOT_FOUND, McpError
 from .jsonvalue import JSONObject, is_object
 from .kept import Bound
 from .listening import ACKNOWLEDGED, LISTEN, Listening
+from .model import declared
 from .options import CallOptions
 from .over_handshake import OverHandshake
 from .passage import Passage
@@ -263,7 +264,7 @@ class ProxyServer(ServerBase[Any]):
     async def tell(self, spec: NotificationSpec[Any], params: Any) -> None:
         """Pass on what the server tells."""
         if spec.method == RESOURCE_UPDATED or spec.method.endswith("/list_changed"):
-            await self.publish(spec.method, getattr(params, "uri", None))
+            await self.publish(spec.method, declared(params, "uri"))
         elif spec.method == _LOG:
             for session in self._listeners():
                 await session.log(params.level, params.data, params.logger)

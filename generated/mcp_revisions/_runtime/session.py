@@ -20,6 +20,7 @@ from .inputs import Asking, Inputs, ask
 from .jsonrpc import LONGEST
 from .jsonvalue import is_object
 from .logs import Level, passes
+from .model import declared
 from .once import Once
 from .options import CallOptions
 from .outbox import Outgoing
@@ -212,10 +213,10 @@ class SessionBase(Peer):
         if not endpoint.connection.table.rules.server_requests:
             return await self._question(spec, params)
         answer = await endpoint.request(spec, params, options, self._way())
-        form = getattr(params, "requested_schema", None)
+        form = declared(params, "requested_schema")
         if form is None or self.revision == self.TABLE.revision:
             return answer
-        content = elicitation.restored(getattr(answer, "content", None), form.to_wire())
+        content = elicitation.restored(declared(answer, "content"), form.to_wire())
         if content is None:
             return answer
         restored: R = cast(Any, answer).model_copy(update={"content": content})

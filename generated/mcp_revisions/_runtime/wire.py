@@ -1,6 +1,7 @@
 """Everything the generated models are made of, in one place to import from."""
 
-from .model import SUPPLIED, Implied, Nullable, WireModel, validator_of
+from .adjusting import Implied, Nullable
+from .model import SUPPLIED, WireModel, validator_of
 from .pointers import Problem, problems
 from .scalars import Integer, Number
 from .unions import OpenUnion, UnknownContent

@@ -11,9 +11,9 @@ from typing import Annotated, Any, Final
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, create_model
 from pydantic.errors import PydanticUserError
 from pydantic.fields import FieldInfo
-from pydantic_core import InitErrorDetails, SchemaError, from_json
+from pydantic_core import InitErrorDetails, SchemaError, to_json
 
-from ..jsonvalue import JSONObject, is_array, is_object, json_text
+from ..jsonvalue import JSONObject, is_array, is_object, json_text, read_json
 from ..model import BUILDING
 from ..pointers import Problem, escaped, problems, told
 from .json_schemas import plain
@@ -207,7 +207,7 @@ def _from_text(adapter: TypeAdapter[Any], text: str) -> Any:
         return adapter.validate_strings(text)
     except ValidationError:
         try:
-            decoded = from_json(text)
+            decoded = read_json(text)
         except ValueError:
             decoded = text
         if isinstance(decoded, str):
@@ -215,5 +215,5 @@ def _from_text(adapter: TypeAdapter[Any], text: str) -> Any:
             raise
         # The number of an enumeration, or null: no allowance, or `true` would be a 1.
         return adapter.validate_json(
-            text, strict=None if isinstance(decoded, dict | list) else True
+            to_json(decoded), strict=None if isinstance(decoded, dict | list) else True
         )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Unpack, cast
 
 from ..errors import InvalidParams, LocalError
 from ..handlers import Handlers
+from ..model import declared
 from ..pagination import page
 from ..server import ServerBase
 from .catalogue import KINDS, Catalogue, Entry, Marked, Shelf, catalogue_of, check, marked_in
@@ -242,7 +243,7 @@ class Toolkit:
 
     def _referred(self, reference: Any) -> Entry[Any]:
         """What a reference names; raises `InvalidParams` if there is no such thing."""
-        catalogue, uri = self._catalogue, getattr(reference, "uri", None)
+        catalogue, uri = self._catalogue, declared(reference, "uri")
         if uri is None:
             entry: Entry[Any] | None = catalogue.prompts.entries.get(reference.name)
         else:
@@ -272,7 +273,7 @@ def _changed(kind: str) -> str:
 
 def _context(params: Any) -> Mapping[str, str]:
     """The arguments that are filled in already, as far as the revision tells (from 2025-06-18)."""
-    context = getattr(params, "context", None)
+    context = declared(params, "context")
     return (None if context is None else context.arguments) or {}
 
 

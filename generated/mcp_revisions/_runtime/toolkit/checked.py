@@ -10,6 +10,7 @@ from typing import Any, Final, TypeVar, Unpack, cast
 
 from ..client import ClientBase
 from ..errors import InvalidAnswer, ProtocolError, RequestTimeout
+from ..model import declared
 from ..options import CallOptions
 from ..pending import Pending
 from ..spec import RequestSpec
@@ -94,7 +95,7 @@ class CheckedResults:
 
     def _learn(self, listed: Any) -> None:
         for tool in listed.tools:
-            schema: Mapping[str, Any] | None = getattr(tool, "output_schema", None)
+            schema: Mapping[str, Any] | None = declared(tool, "output_schema")
             # In the order in which they were listed last.
             self._known.pop(tool.name, None)
             self._known[tool.name] = None if schema is None else _usable(tool.name, schema)

@@ -9,9 +9,9 @@ import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
-from pydantic_core import from_json, to_json
+from pydantic_core import to_json
 
-from ..jsonvalue import JSONObject, is_array, is_object
+from ..jsonvalue import JSONObject, is_array, is_object, read_json
 from .losses import Place, Report, refuse
 
 Judgement: TypeAlias = Callable[[Any, Place, Report, str], Any]
@@ -74,7 +74,7 @@ def _says(block: JSONObject, structured: Any) -> bool:
     if block["type"] != "text":
         return False
     try:
-        said: Any = from_json(block["text"])
+        said: Any = read_json(block["text"])
     except ValueError:
         return False
     # Equality of Python would take 1 and true for the same.

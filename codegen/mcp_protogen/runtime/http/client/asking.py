@@ -5,11 +5,9 @@ from collections.abc import Callable
 from logging import getLogger
 from typing import Any, Final
 
-from pydantic_core import from_json
-
 from ...errors import Disconnected, McpError, RemoteError
 from ...jsonrpc import answered
-from ...jsonvalue import JSONObject, is_object
+from ...jsonvalue import JSONObject, is_object, read_json
 from ...transport import Received, Unanswered
 from .exchange import Exchange
 from .link import Link
@@ -36,7 +34,7 @@ async def ask(link: Link, message: Message) -> Any:
         if isinstance(received, Unanswered):
             errors.append(received.error)
             return
-        value = from_json(received) if isinstance(received, bytes) else None
+        value = read_json(received) if isinstance(received, bytes) else None
         if is_object(value) and answered(value) == message.id:
             answers.append(value)
         else:

@@ -3,12 +3,10 @@
 from collections.abc import Mapping
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
-from pydantic_core import from_json
-
 from ...envelope import PROTOCOL_VERSION, meta_in, params_of
 from ...errors import RequestId
 from ...jsonrpc import answered
-from ...jsonvalue import JSONObject, is_array, is_object, json_text
+from ...jsonvalue import JSONObject, is_array, is_object, json_text, read_json
 
 INITIALIZE: Final = "initialize"
 INITIALIZED: Final = "notifications/initialized"
@@ -44,7 +42,7 @@ def message_of(body: bytes) -> Message:
 
     An array can only be one of responses, for requests are not sent together.
     """
-    value: Any = from_json(body, cache_strings="keys")
+    value: Any = read_json(body)
     if not is_object(value) or "method" not in value:
         return Message(body, "response", "", {})
     params = params_of(value)
