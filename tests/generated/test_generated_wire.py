@@ -85,7 +85,7 @@ def test_an_undeclared_member_is_kept_apart_whatever_it_is_called(value: Any) ->
     translate = import_module(PACKAGE.name).translate
     result = _models("2026-07-28").CallToolResult
     for name in NAMES:
-        wire = {"resultType": "complete", "content": [], name: value}
+        wire: Json = {"resultType": "complete", "content": [], name: value}
         read = result.from_wire(wire)
         copies = [read.model_copy(), read.model_copy(deep=True), copy.copy(read)]
         copies += [copy.deepcopy(read), pickle.loads(pickle.dumps(read))]
@@ -114,10 +114,10 @@ def test_a_null_and_an_undeclared_member_called_like_its_attribute_stay_apart() 
 def test_an_undeclared_member_meets_no_requirement() -> None:
     model = _models("2026-07-28").InputRequiredResult
     for name in ("input_requests", "request_state"):
-        wire = {"resultType": "input_required", name: {}}
-        for read in (model.from_wire, lambda value: model.from_json(json.dumps(value))):
+        wire: Json = {"resultType": "input_required", name: {}}
+        for read, value in ((model.from_wire, wire), (model.from_json, json.dumps(wire))):
             with pytest.raises(ValidationError, match="At least one of inputRequests"):
-                read(wire)
+                read(value)
     result = model.from_wire({"resultType": "input_required", "requestState": "s"})
     result.meta = {"a": 1}
     assert result.to_wire()["requestState"] == "s"

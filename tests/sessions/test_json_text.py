@@ -80,7 +80,7 @@ def answer_of_http(value: bytes, streamed: bool) -> object:
     """What the HTTP client makes of an answer."""
 
     async def call(asked: Request, reply: Reply) -> None:
-        result = {"content": [], "_meta": {"a": "?"}}
+        result: dict[str, Any] = {"content": [], "_meta": {"a": "?"}}
         text = with_value({"jsonrpc": "2.0", "id": asked.id, "result": result}, value)
         if streamed:
             await reply.stream()

@@ -68,14 +68,14 @@ def forgiver(spec: RequestSpec[Any, Any], rules: Rules) -> Callable[[Any], Any] 
 
 
 def _forgiven(value: dict[str, Any], lenient: Sequence[Lenient]) -> dict[str, Any]:
-    for member, rule, instead in ((one.member, one.rule, one.value) for one in lenient):
-        if rule == "absent":
-            wrong = member not in value
+    for one in lenient:
+        if one.rule == "absent":
+            wrong = one.member not in value
         else:
-            given = value.get(member)
+            given = value.get(one.member)
             wrong = isinstance(given, (int, float)) and given < 0
         if wrong:
-            value = {**value, member: instead}
+            value = {**value, one.member: one.value}
     return value
 
 

@@ -224,7 +224,7 @@ def _refuse_if_shared(model: WireModel) -> None:
 
 
 def _leave_out(model: WireModel, name: str) -> None:
-    model.__dict__[name] = None
+    vars(model)[name] = None
     model.__pydantic_fields_set__.discard(name)
 
 
