@@ -41,7 +41,7 @@ class Everything(mcp.Client):
 
 
 def filled_in(field: Mapping[str, Any]) -> Any:
-    """What to put into a field of a form: what it begins with, or else anything that fits."""
+    """What to put into a field of a form: what it begins with, or else as little as fits."""
     if "default" in field:
         return field["default"]
     if "enum" in field:
@@ -49,7 +49,7 @@ def filled_in(field: Mapping[str, Any]) -> Any:
     if "oneOf" in field:
         return field["oneOf"][0]["const"]
     fitting: Mapping[str, Any] = {"boolean": True, "integer": 1, "number": 1.5, "array": []}
-    return fitting.get(field["type"], "anything")
+    return fitting.get(field["type"], "")
 
 
 async def say_hello(client: Everything, context: Mapping[str, Any]) -> None:

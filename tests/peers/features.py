@@ -38,10 +38,19 @@ def client_of(mcp: Any) -> Any:
     if hasattr(mcp.Client, "on_elicit"):
 
         async def on_elicit(self: Any, params: Any) -> Any:
-            return m.ElicitResult(action="accept", content={"name": "ada"})
+            fields = params.requested_schema.to_wire()["properties"]
+            content = {name: _entered(name, field) for name, field in fields.items()}
+            return m.ElicitResult(action="accept", content=content)
 
         setattr(Everything, "on_elicit", on_elicit)  # noqa: B010 (not in every revision)
     return Everything()
+
+
+def _entered(name: str, field: Any) -> Any:
+    """What is put into a field of a form; choices of several in whatever way the form has them."""
+    if name == "sizes":
+        return ["s", "m"] if field["type"] == "array" else "s, m"
+    return {"name": "ada", "color": "red", "taste": "none of them"}[name]
 
 
 class Use:
@@ -51,9 +60,10 @@ class Use:
         self.client = client
         self.m = models
 
-    async def text(self, tool: str, /, meta: Any = None, **options: Any) -> str:
+    async def text(self, tool: str, /, meta: Any = None, form: str = "name", **options: Any) -> str:
         given = {} if meta is None else {"meta": meta}
-        params = self.m.CallToolRequestParams(name=tool, arguments={"text": "hi", "to": 2}, **given)
+        arguments = {"text": "hi", "to": 2, "form": form}
+        params = self.m.CallToolRequestParams(name=tool, arguments=arguments, **given)
         result = await self.client.call_tool(params, **options)
         return " ".join(getattr(block, "text", block.type) for block in result.content)
 
@@ -117,6 +127,21 @@ class Use:
     async def elicitation(self) -> Any:
         return await self.text("ask")
 
+    async def single_select(self) -> Any:
+        return await self.text("ask", form="color")
+
+    async def multi_select(self) -> Any:
+        return await self.text("ask", form="sizes")
+
+    async def wrong_choice(self) -> Any:
+        """Whether an answer outside the choices is refused as such."""
+        try:
+            return await self.text("ask", form="taste")
+        except Exception as error:
+            if getattr(error, "code", 0) != -32602:
+                raise
+            return "refused"
+
     async def logging(self) -> Any:
         meta = None
         if hasattr(self.client, "set_level"):
@@ -179,6 +204,9 @@ FEATURES: Final = (
     "sampling",
     "roots",
     "elicitation",
+    "single_select",
+    "multi_select",
+    "wrong_choice",
     "logging",
     "changes",
     "cancellation",

@@ -130,7 +130,7 @@ def cells(found: Mapping[Kind, list[Run]]) -> Cells:
     """What was found, in the words of the tables."""
     by_kind: dict[Kind, Any] = {kind: verdicts(runs) for kind, runs in found.items()}
     return {
-        (server, feature, client): _cell(
+        (server, _in_words(feature), client): _cell(
             {kind: found[server, client, feature] for kind, found in by_kind.items()}
         )
         for server, client, feature in next(iter(by_kind.values()))
@@ -170,8 +170,12 @@ def _table(server: str, shown: Cells) -> Iterator[str]:
     yield f"| | {' | '.join(REVISIONS)} |"
     yield f"|---|{'---|' * len(REVISIONS)}"
     for feature in FEATURES:
-        row = [shown[server, feature, client] for client in REVISIONS]
-        yield f"| {feature} | {' | '.join(row)} |"
+        row = [shown[server, _in_words(feature), client] for client in REVISIONS]
+        yield f"| {_in_words(feature)} | {' | '.join(row)} |"
+
+
+def _in_words(feature: str) -> str:
+    return feature.replace("_", " ")
 
 
 def _cell(found: Mapping[Kind, Verdict]) -> str:

@@ -6,7 +6,7 @@ import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from mcp_protogen.runtime.elicitation import problems_of
+from mcp_protogen.runtime.elicitation import as_asked, problems_of
 
 TITLED = [{"const": "a", "title": "A"}, {"const": "b", "title": "B"}]
 MEMBERS: list[dict[str, Any]] = [
@@ -32,14 +32,16 @@ VALUES = st.one_of(
 )
 
 
-def form(properties: dict[str, Any], required: set[str]) -> dict[str, Any]:
-    return {"type": "object", "properties": properties, "required": sorted(required)}
+def form(properties: dict[str, Any], required: set[str], others: Any) -> dict[str, Any]:
+    schema = {"type": "object", "properties": properties, "required": sorted(required)}
+    return schema if others is None else {**schema, "additionalProperties": others}
 
 
 SCHEMAS = st.builds(
     form,
     st.dictionaries(st.sampled_from("pqr"), st.sampled_from(MEMBERS), max_size=3),
     st.sets(st.sampled_from("pqrs")),
+    st.sampled_from([None, True, False]),
 )
 
 
@@ -65,3 +67,9 @@ def test_it_says_where_and_what(content: Any, expected: Any) -> None:
     member = {"type": "integer", "maximum": 5}
     schema = {"type": "object", "properties": {"age/x": member}, "required": ["age/x"]}
     assert [tuple(one) for one in problems_of(content, schema, "/at")] == expected
+
+
+def test_nothing_comes_back_from_a_url() -> None:
+    answer = {"action": "accept", "content": {"password": "x"}, "_meta": {}}
+    asked = {"mode": "url", "message": "?", "url": "https://a"}
+    assert as_asked(answer, asked, asked) == {"action": "accept", "_meta": {}}

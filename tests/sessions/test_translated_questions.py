@@ -3,8 +3,9 @@
 from typing import Any
 
 import pytest
-from talking import STATELESS, Accepting, Hand, client, models, named, pkg, run, tools
-from wiretap import ELICIT, FORM, OLD, agree, answer, noting, over, questions, result
+from bridging import through
+from talking import REVISIONS, STATELESS, Accepting, Hand, client, models, named, pkg, run, tools
+from wiretap import ELICIT, FORM, OLD, Wire, agree, answer, noting, over, questions, result
 
 
 def talkative(revision: str, **members: Any) -> Any:
@@ -109,3 +110,102 @@ def test_a_server_cannot_ask_for_ever(revision: str) -> None:
     run(script())
     # What is asked last is not put to anybody: the answer would not be sent.
     assert (rounds, put) == ([None, "1", "2"], ["1", "2"])
+
+
+@pytest.mark.parametrize(
+    ("own", "revision"), [(OLD, OLD), (STATELESS, STATELESS), (STATELESS, OLD)]
+)
+def test_a_client_says_nothing_that_nobody_asked_for(own: str, revision: str) -> None:
+    async def on_elicit(self: Any, params: Any) -> Any:
+        content = {"x": "asked", "password": "secret"}
+        return models(revision).ElicitResult(action="accept", content=content)
+
+    async def call(session: Any, params: Any) -> str:
+        form = models(own).ElicitRequestFormParams(message="?", requested_schema=FORM)
+        return str((await session.elicit(form)).content["x"])
+
+    async def script() -> None:
+        wire = Wire()
+        async with over(client(revision, on_elicit=on_elicit), tools(own, call), wire) as ours:
+            assert (await ours.call_tool(named(revision, "x"))).content[0].text == "asked"
+        assert "asked" in str(wire)
+        assert "secret" not in str(wire)
+
+    run(script())
+
+
+SEVERAL = {"type": "array", "items": {"type": "string", "enum": ["p", "q", "r, s"]}}
+TITLED = {"type": "string", "oneOf": [{"const": "a", "title": "A"}, {"const": "b", "title": "B"}]}
+
+
+def of_all_three_kinds(ours: Any, theirs: Any) -> Any:
+    """A server that translates, a client that does, and a bridge between the two."""
+    return {
+        "server": pkg.connect_in_memory(ours, theirs, revisions=pkg.REVISIONS),
+        "client": over(ours, theirs),
+        "bridge": through(ours, theirs),
+    }
+
+
+async def filled_in(revision: str, own: str, kind: str, given: Any, **form: Any) -> Any:
+    """What a handler of a revision sees that a client of another has put into a form."""
+    seen: list[Any] = []
+
+    async def on_elicit(self: Any, params: Any) -> Any:
+        return models(revision).ElicitResult(action="accept", content=given)
+
+    async def call(session: Any, params: Any) -> str:
+        m = models(own)
+        kind = getattr(m, "ElicitRequestFormParams", None) or m.ElicitRequestParams
+        schema = {"type": "object", **form}
+        answer = await session.elicit(kind(message="?", requested_schema=schema))
+        seen.append(answer.content)
+        return "done"
+
+    talk = of_all_three_kinds(client(revision, on_elicit=on_elicit), tools(own, call))[kind]
+    async with talk as one:
+        try:
+            await one.call_tool(named(revision, "x"))
+        except pkg.McpError as error:
+            return error.code
+    return seen[-1]
+
+
+FILLED_IN: list[tuple[Any, Any]] = [
+    ({"x": "p, q"}, {"x": ["p", "q"]}),
+    ({"x": "r, s,p"}, {"x": ["r, s", "p"]}),
+    ({"x": ""}, {"x": []}),
+    ({"x": "p, z"}, -32602),
+    ({"y": "b"}, {"y": "b"}),
+    ({"y": "B"}, -32602),
+]
+
+
+@pytest.mark.parametrize("kind", ["server", "client", "bridge"])
+@pytest.mark.parametrize("own", [OLD, STATELESS])
+def test_choices_come_back_as_they_were_asked_for_or_not_at_all(own: str, kind: str) -> None:
+    async def script() -> None:
+        form = {"properties": {"x": SEVERAL, "y": TITLED}}
+        for given, expected in FILLED_IN:
+            assert await filled_in("2025-06-18", own, kind, given, **form) == expected
+        for revision in (OLD, STATELESS):
+            # Where choices of several are known, a text is none.
+            assert await filled_in(revision, own, kind, {"x": "p, q"}, **form) == -32602
+            assert await filled_in(revision, own, kind, {"x": ["p", "z"]}, **form) == -32602
+
+    run(script())
+
+
+@pytest.mark.parametrize("revision", REVISIONS[2:])
+@pytest.mark.parametrize("own", REVISIONS[2:])
+def test_a_handler_sees_nothing_in_a_form_that_nobody_asked_for(own: str, revision: str) -> None:
+    asked: Any = {"properties": {"x": {"type": "string"}}}
+
+    async def script() -> None:
+        given = {"x": "a", "extra": "b"}
+        for kind in ("server", "client", "bridge"):
+            for others, expected in ((None, {"x": "a"}), (True, given), (False, -32602)):
+                form = asked if others is None else {**asked, "additionalProperties": others}
+                assert await filled_in(revision, own, kind, given, **form) == expected, kind
+
+    run(script())

@@ -5,11 +5,15 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, TypeVar, Unpack
 
 from . import gate
+from .codec import MethodTable
 from .dispatch import Notification
+from .elicitation import ELICIT, as_asked
 from .endpoint import Endpoint
 from .errors import InvalidAnswer, LocalError, MethodNotFound
 from .handlers import Handlers
 from .jobs import Job
+from .jsonvalue import JSONObject
+from .model import WireModel
 from .options import CallOptions
 from .peer import Peer
 from .probe import Verdict
@@ -145,16 +149,22 @@ class ClientBase(Peer, Handlers):
         """Answer a question that came inside a result."""
         spec, name = self.INPUT_REQUESTS[method]
         handler = self.bound(self.revision).get(method) or getattr(self, name)
-        return await handler(spec.params() if params is None else params)
+        given = spec.params() if params is None else params
+        answer = await handler(given)
+        if method != ELICIT or not isinstance(answer, WireModel):
+            return answer
+        asked: JSONObject = given.to_wire()
+        return type(answer).from_wire(as_asked(answer.to_wire(), asked, asked))
 
 
 class ClientSide:
     """A client on its connection: what the runtime itself answers, and what the client does."""
 
-    __slots__ = ("_handlers", "ways")
+    __slots__ = ("_handlers", "_table", "ways")
 
-    def __init__(self, client: ClientBase, revision: str) -> None:
-        self._handlers = client.bound(revision)
+    def __init__(self, client: ClientBase, table: MethodTable) -> None:
+        self._handlers = client.bound(table.revision)
+        self._table = table
         self.ways: Ways | None = None
 
     async def serve(self, job: Job) -> Any:
@@ -163,10 +173,19 @@ class ClientSide:
         method = request.spec.method
         handler = self._handlers.get(method)
         if handler is not None:
-            return await handler(request.params)
+            answer = await handler(request.params)
+            return self._fitted(answer, job) if method == ELICIT else answer
         if method == "ping":
             return request.spec.results[0]()
         raise MethodNotFound(method)
+
+    def _fitted(self, answer: Any, job: Job) -> Any:
+        """The answer to a question, as the server has put it."""
+        if not isinstance(answer, job.request.spec.results[0]) or not isinstance(answer, WireModel):
+            return answer  # which cannot be sent, and that is told where it is tried
+        said = self._table.carry_out(ELICIT, "result", answer.to_wire())
+        native: type[WireModel] = self._table.wire.requests[ELICIT].results[0]
+        return native.from_wire(as_asked(said, job.raw, job.request.params.to_wire()))
 
     def heed(
         self, notification: Notification[Any], meta: Mapping[str, Any]

@@ -1,17 +1,56 @@
-"""Whether what a user entered is what a form asked for.
+"""What a user entered into a form, and whether it is what the form asked for.
 
 A form is a flat object of strings, numbers, booleans and choices (client/elicitation, "Requested
 Schema"), so checking it takes no JSON Schema library. Formats are hints to the one who fills the
-form in, and are not checked. Members the form does not have are let pass, as JSON Schema does.
+form in, and are not checked. A form lists all it asks for: members that it does not list are left
+out, unless its schema says by `additionalProperties` what is to become of them.
 """
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
-from .jsonvalue import is_array, is_object
+from .jsonvalue import JSONObject, is_array, is_object
 from .pointers import Problem, escaped
 
 Schema: TypeAlias = Mapping[str, Any]
+
+ELICIT: Final = "elicitation/create"
+
+_CONTENT: Final = "content"
+FORM: Final = "requestedSchema"
+_OTHERS: Final = "additionalProperties"
+
+
+def as_asked(answer: JSONObject, asked: Schema, shown: Schema) -> JSONObject:
+    """An answer with what was asked for alone, in the types in which it was asked for.
+
+    `asked` are the params of the question, `shown` those that the client had to answer: a revision
+    without choices of several asks for a text instead, with commas between.
+    """
+    if not is_object(answer.get(_CONTENT)):
+        return answer
+    if FORM not in asked:
+        # Whoever is sent to a URL has nothing to fill in.
+        return {name: value for name, value in answer.items() if name != _CONTENT}
+    members = _members(asked)
+    several = {
+        name
+        for name, field in _members(shown).items()
+        if field.get("type") != "array" and members.get(name, _NONE).get("type") == "array"
+    }
+    content = {
+        name: _several(value, members[name]) if name in several else value
+        for name, value in answer[_CONTENT].items()
+        if name in members or _OTHERS in asked[FORM]
+    }
+    return {**answer, _CONTENT: content}
+
+
+def faults_of(answer: JSONObject, asked: Schema, at: str) -> list[Problem]:
+    """What is wrong with an answer to a question with the params `asked`; see `problems_of`."""
+    if answer.get("action") != "accept" or FORM not in asked:
+        return []
+    return problems_of(answer.get(_CONTENT, {}), asked[FORM], f"{at}/{_CONTENT}")
 
 
 def problems_of(content: object, schema: Schema, at: str) -> list[Problem]:
@@ -23,34 +62,40 @@ def problems_of(content: object, schema: Schema, at: str) -> list[Problem]:
         for name in schema.get("required", ())
         if name not in content
     ]
-    for name, member in schema.get("properties", {}).items():
-        if name in content:
-            place = f"{at}/{escaped(name)}"
-            found += (Problem(place, text) for text in _faults(content[name], member))
+    members: Schema = schema.get("properties", _NONE)
+    for name, value in content.items():
+        place = f"{at}/{escaped(name)}"
+        if name in members:
+            found += (Problem(place, text) for text in _faults(value, members[name]))
+        elif schema.get(_OTHERS) is False:
+            found.append(Problem(place, "Nothing was asked for here"))
     return found
 
 
-def restored(content: object, schema: Schema) -> object:
-    """The content of a form as its schema has it, if choices came back as one text.
+_NONE: Final[Schema] = {}
 
-    A revision without choices of several asks for a text instead, with commas between.
-    """
-    if not is_object(content):
-        return content
-    members: Mapping[str, Any] = schema.get("properties", {})
-    several = {
-        name
-        for name, value in content.items()
-        if isinstance(value, str) and members.get(name, {}).get("type") == "array"
-    }
-    return {
-        name: (
-            [part.strip() for part in value.split(",") if part.strip()]
-            if name in several
-            else value
-        )
-        for name, value in content.items()
-    }
+
+def _members(question: Schema) -> Schema:
+    members: Schema = question.get(FORM, _NONE).get("properties", _NONE)
+    return members
+
+
+def _several(value: object, field: Schema) -> object:
+    """The choices that a text names, with commas between; a choice may have commas of its own."""
+    if not isinstance(value, str):
+        return value
+    choices = _choices(field.get("items", _NONE)) or []
+    longest = 1 + max((str(choice).count(",") for choice in choices), default=0)
+    parts = value.split(",")
+    found: list[str] = []
+    start = 0
+    while start < len(parts):
+        ends = range(min(start + longest, len(parts)), start, -1)
+        named = (",".join(parts[start:end]).strip() for end in ends)
+        one = next((text for text in named if text in choices), parts[start].strip())
+        found += [one] if one else []
+        start += 1 + one.count(",")
+    return found
 
 
 def _faults(value: object, schema: Schema) -> Iterator[str]:

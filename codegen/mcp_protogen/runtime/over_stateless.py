@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from . import gate
 from .dispatch import Notification
+from .elicitation import ELICIT, as_asked
 from .endpoint import Endpoint
 from .envelope import LOG_LEVEL, members
 from .errors import InvalidAnswer
@@ -117,7 +118,8 @@ class OverStateless:
             problem = f"needs {need.capability.name}, which is not declared"
             raise InvalidAnswer("Invalid question", [(at, problem)])
         result: WireModel = await handler(params)
-        return self._table.carry_out(method, "result", result.to_wire())
+        said = self._table.carry_out(method, "result", result.to_wire())
+        return as_asked(said, given, params.to_wire()) if method == ELICIT else said
 
     # What has no request of its own any more.
 

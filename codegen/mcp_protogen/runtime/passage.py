@@ -83,7 +83,7 @@ class Passage:
         if session.rounds is not None:
             # What was asked in earlier rounds is answered already, and asked again for that.
             for question in self._answered:
-                await session.request(question.spec, question.params)
+                await session.put(question.spec, question.params)
         while not self._task.done():
             while self._questions:
                 question = self._questions[0]
@@ -100,7 +100,7 @@ class Passage:
         if question.answer.done():
             return  # withdrawn before it was put
         try:
-            answer = await session.request(question.spec, question.params)
+            answer = await session.put(question.spec, question.params)
         except (McpError, LocalError, RemoteError) as error:
             if not question.answer.done():
                 question.answer.set_exception(_passed_on(error))

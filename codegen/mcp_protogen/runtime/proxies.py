@@ -253,7 +253,7 @@ class ProxyServer(ServerBase[Any]):
         table = self.client.TABLE
         if table.rules.server_requests:
             for session in self.sessions:
-                return await session.request(spec, params)
+                return await session.put(spec, params)
         # Which of several requests it belongs to nobody says: most likely the last whose client
         # is there.
         asking = [passage for passage in reversed(self._passages.values()) if passage.may_ask]

@@ -15,12 +15,11 @@ from pydantic_core import PydanticSerializationError
 from . import elicitation, gate
 from .dispatch import Request
 from .envelope import CLIENT_INFO, LOG_LEVEL, PROGRESS_TOKEN, client_capabilities, meta_in
-from .errors import METHOD_NOT_FOUND, LocalError, RequestId
+from .errors import METHOD_NOT_FOUND, InvalidParams, LocalError, RequestId
 from .inputs import Asking, Inputs, ask
 from .jsonrpc import LONGEST
-from .jsonvalue import is_object
+from .jsonvalue import JSONObject, is_object
 from .logs import Level, passes
-from .model import declared
 from .once import Once
 from .options import CallOptions
 from .outbox import Outgoing
@@ -207,20 +206,29 @@ class SessionBase(Peer):
         """Ask the client something and wait for its answer; see `Peer.request`.
 
         Where servers have no requests of their own, the handler is stopped here, and run again from
-        its beginning when the client comes back with the answer.
+        its beginning when the client comes back with the answer. Raises `InvalidParams` for the
+        answer to a form that does not fit it.
         """
+        answer: Any = await self.put(spec, params, **options)
+        if spec.method != elicitation.ELICIT:
+            return cast(R, answer)
+        asked: JSONObject = cast(Any, params).to_wire()
+        table = self._side.endpoint.connection.table
+        shown = table.carry_out(spec.method, "params", asked)
+        kept = elicitation.as_asked(answer.to_wire(), asked, shown)
+        faults = elicitation.faults_of(kept, asked, "/result")
+        if faults:
+            raise InvalidParams("Invalid answers", faults)
+        return cast(R, cast(Any, spec.results[0]).from_wire(kept))
+
+    async def put(
+        self, spec: RequestSpec[P, R], params: P | None, **options: Unpack[CallOptions]
+    ) -> R:
+        """Ask in the same way, and take the answer as it comes; for the runtime."""
         endpoint = self._side.endpoint
-        if not endpoint.connection.table.rules.server_requests:
-            return await self._question(spec, params)
-        answer = await endpoint.request(spec, params, options, self._way())
-        form = declared(params, "requested_schema")
-        if form is None or self.revision == self.TABLE.revision:
-            return answer
-        content = elicitation.restored(declared(answer, "content"), form.to_wire())
-        if content is None:
-            return answer
-        restored: R = cast(Any, answer).model_copy(update={"content": content})
-        return restored
+        if endpoint.connection.table.rules.server_requests:
+            return await endpoint.request(spec, params, options, self._way())
+        return await self._question(spec, params)
 
     async def _question(self, spec: RequestSpec[P, R], params: P | None) -> R:
         if spec.method == "ping":

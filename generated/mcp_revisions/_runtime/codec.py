@@ -7,7 +7,7 @@ Nothing here knows a connection: which requests are pending is asked of the call
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
-from typing import Any, Final, TypeAlias, TypeVar, get_args
+from typing import Any, Final, Literal, TypeAlias, TypeVar, get_args
 
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError, to_json
@@ -38,6 +38,7 @@ R = TypeVar("R")
 
 Message: TypeAlias = Request[Any] | Notification[Any] | Result[Any] | Error
 Outcome: TypeAlias = Message | NotInRevision | Unfit
+Part: TypeAlias = Literal["params", "result"]
 Pending: TypeAlias = Callable[[RequestId], RequestSpec[Any, Any] | None]
 
 _ROLES: Final[tuple[Role, ...]] = ("client", "server")
@@ -226,6 +227,10 @@ class MethodTable:
         """What answers such a request, which was found to be valid on the wire."""
         response: R = validator_of(spec.results[0])(value)
         return response
+
+    def carry_out(self, method: str, part: Part, value: JSONObject) -> JSONObject:
+        """The params or the result of a method as the wire has them; raises `Untranslatable`."""
+        return value
 
     def declared_by(self, role: Role, capabilities: JSONObject) -> JSONObject:
         """The capabilities that came over the wire, as this side's own revision has them."""

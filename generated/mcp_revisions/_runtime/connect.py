@@ -237,7 +237,7 @@ def _agreement(
     if stateless:
         envelope = client_envelope(table.revision, face.declared, face.identity)
         connection.envelope = members(envelope)
-    side = ClientSide(client, table.revision)
+    side = ClientSide(client, table)
     endpoint = Endpoint(connection, outbox, tasks, options, side.serve, side.heed)
     instructions: str | None = result.get("instructions")
     side.ways = _ways(face, endpoint, instructions)

@@ -12,7 +12,8 @@ from typing import Any, Final, TypeAlias
 from . import inputs
 from .codec import MethodTable
 from .dispatch import Request
-from .errors import INTERNAL_ERROR, Disconnected, McpError, RemoteError
+from .elicitation import ELICIT
+from .errors import INTERNAL_ERROR, Disconnected, InvalidParams, McpError, RemoteError
 from .jsonvalue import JSONObject, is_array, is_object
 from .model import WireModel
 from .session import SessionBase
@@ -21,7 +22,6 @@ from .tasks import together
 Handler: TypeAlias = Callable[[Any, Any], Awaitable[Any]]
 Way: TypeAlias = Callable[[Handler, SessionBase, Request[Any]], Awaitable[Any]]
 
-_ELICIT: Final = "elicitation/create"
 _URLS_FIRST: Final = -32042
 _TOOL: Final = "tools/call"
 
@@ -87,7 +87,7 @@ def _is_stopped(session: SessionBase, error: BaseException) -> bool:
     if stopped or rounds is None or not isinstance(error, McpError) or error.code != _URLS_FIRST:
         return stopped
     # It says which URLs to visit first, and they can be asked for.
-    asked = [rounds.ask({"method": _ELICIT, "params": params}) for params in _urls(error)]
+    asked = [rounds.ask({"method": ELICIT, "params": params}) for params in _urls(error)]
     return any(asked)
 
 
@@ -140,11 +140,13 @@ async def _answers(session: SessionBase, questions: Mapping[str, Any]) -> dict[s
         spec = session.TABLE.input_requests[question.method]
         try:
             answers[key] = await session.request(spec, question.params)
+        except InvalidParams:
+            raise  # what was entered, and not the way it came, is wrong
         except (RemoteError, Disconnected) as error:
             raise McpError(INTERNAL_ERROR, f"The client did not answer: {error}") from error
         except McpError:
             # Only a form has an answer that says "no".
-            if question.method != _ELICIT:
+            if question.method != ELICIT:
                 raise
             cancelled: type[WireModel] = spec.results[0]
             answers[key] = cancelled.from_wire({"action": "cancel"})

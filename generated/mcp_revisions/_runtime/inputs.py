@@ -107,11 +107,9 @@ def _unmet(question: JSONObject, asking: Asking) -> list[Capability]:
 
 def _noted(question: JSONObject) -> JSONObject:
     """What has to be known of a question to judge the answer to it."""
-    noted: JSONObject = {"method": question["method"]}
-    schema = question.get("params", {}).get("requestedSchema")
-    if schema is not None:
-        noted["schema"] = schema
-    return noted
+    params: JSONObject = question.get("params", {})
+    form = {key: params[key] for key in (elicitation.FORM,) if key in params}
+    return {"method": question["method"], "params": form}
 
 
 class Round(NamedTuple):
@@ -135,7 +133,7 @@ def read(raw: Mapping[str, Any], asking: Asking) -> Round | None:
     if not is_object(sealed):
         raise refused()
     given: JSONObject = raw.get("inputResponses", {})
-    asked: dict[str, type] = {}
+    asked: dict[str, type[WireModel]] = {}
     answers: dict[str, Any] = {}
     faults: list[Problem] = []
     for key, noted in sealed["asked"].items():
@@ -148,14 +146,16 @@ def read(raw: Mapping[str, Any], asking: Asking) -> Round | None:
 
 
 def _answer(
-    value: Any, kind: type, noted: JSONObject, at: str, faults: list[Problem]
+    value: Any, kind: type[WireModel], noted: JSONObject, at: str, faults: list[Problem]
 ) -> WireModel | None:
     try:
         answer: WireModel = validator_of(kind)(value)
     except ValidationError as error:
         faults += problems(error, value, at)
         return None
-    if "schema" in noted and value.get("action") == "accept":
-        content = value.get("content", {})
-        faults += elicitation.problems_of(content, noted["schema"], f"{at}/content")
-    return answer
+    if noted["method"] != elicitation.ELICIT:
+        return answer
+    asked = noted["params"]
+    kept = elicitation.as_asked(value, asked, asked)
+    faults += elicitation.faults_of(kept, asked, at)
+    return kind.from_wire(kept)

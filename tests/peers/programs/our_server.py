@@ -12,7 +12,12 @@ import mcp_revisions
 from mcp_revisions import McpError, run_stdio
 
 URI = "file:///a"
-NAME_FORM = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
+FIELDS = {
+    "name": {"type": "string"},
+    "color": {"type": "string", "enum": ["red", "green"]},
+    "sizes": {"type": "array", "items": {"type": "string", "enum": ["s", "m", "l"]}},
+    "taste": {"type": "string", "enum": ["sweet", "sour"]},
+}
 STATELESS = "2026-07-28"
 
 
@@ -111,10 +116,14 @@ class Tools:
         kind = getattr(self.models, "ElicitRequestFormParams", None) or getattr(
             self.models, "ElicitRequestParams", None
         )
-        if kind is None:
+        name = arguments.get("form", "name")
+        if kind is None or (
+            name == "sizes" and not hasattr(self.models, "ElicitRequestFormParams")
+        ):
             return "not asked"
-        answer = await session.elicit(kind(message="Your name?", requested_schema=NAME_FORM))
-        return f"{answer.action} {answer.content['name']}"
+        form = {"type": "object", "properties": {name: FIELDS[name]}, "required": [name]}
+        answer = await session.elicit(kind(message=f"Your {name}?", requested_schema=form))
+        return f"{answer.action} {answer.content[name]}"
 
     async def tool_sample(self, session: Any, arguments: Any) -> str:
         m = self.models

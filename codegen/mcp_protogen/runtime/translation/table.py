@@ -8,12 +8,12 @@ translated last. Where both revisions agree on a type, it is read and written as
 from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import replace
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, TypeVar
 
 from pydantic_core import PydanticSerializationError
 
 from ..answers import forgiver
-from ..codec import MethodTable, Outcome, Pending, method_text, params_text
+from ..codec import MethodTable, Outcome, Part, Pending, method_text, params_text
 from ..dispatch import Calls, Unfit
 from ..errors import METHOD_NOT_FOUND, LocalError, RequestId
 from ..jsonrpc import kind_of, write_call, write_result
@@ -26,8 +26,6 @@ from .losses import Loss, Report, Untranslatable
 from .notice import Notice
 from .steps import Run
 from .translator import Translator
-
-Part: TypeAlias = Literal["params", "result"]
 
 P = TypeVar("P")
 R = TypeVar("R")
@@ -258,7 +256,7 @@ class TranslatingTable(MethodTable):
         return carried
 
     def carry_out(self, method: str, part: Part, value: JSONObject) -> JSONObject:
-        """The params or the result of a method as the wire has them; raises `Untranslatable`."""
+        """See `MethodTable.carry_out`."""
         of = self._outward.params if part == "params" else self._outward.result
         carried: JSONObject = self._run(of(method), value, method, part)
         return carried
