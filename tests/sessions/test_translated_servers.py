@@ -298,6 +298,28 @@ def test_each_kind_of_loss_is_told_once(caplog: pytest.LogCaptureFixture) -> Non
     assert len([one for one in caplog.records if "tools/call" in one.getMessage()]) == 2
 
 
+def test_a_loss_is_what_somebody_has_said_and_not_what_is_written_for_everybody(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    new, told = models(STATELESS), list[Any]()
+    kept = iter([{}, {"ttl_ms": 0, "cache_scope": "private"}, {"ttl_ms": 5}])
+
+    async def on_list_tools(self: Any, session: Any, params: Any) -> Any:
+        return new.ListToolsResult(tools=[], **next(kept))
+
+    async def script() -> None:
+        ours = server(STATELESS, on_list_tools=on_list_tools)
+        async with served(ours, on_loss=told.append, **ALL) as hand:
+            await welcome(hand, OWN)
+            for seen in (0, 0, 1):
+                assert (await hand.ask("tools/list", 1))["result"] == {"tools": []}
+                assert len(told) == len(caplog.records) == seen
+
+    with caplog.at_level(logging.WARNING):
+        run(script())
+    assert told[0].loss.pointer == "/result/ttlMs"
+
+
 def test_a_peer_cannot_fill_the_memory_with_losses() -> None:
     told: list[Any] = []
 

@@ -178,8 +178,9 @@ def test_everything_undecided_is_reported_at_once() -> None:
 def test_members_go_and_come_as_the_target_has_them(way: Way) -> None:
     rich, poor = (a("Params", X, member("y", required=True, default="plain")),), (a("Params"),)
     target = ordered(way, OLDEST, MIDDLE)[1]
-    going = Members("Params", drop={name: Drop(f"{target} has no {name} here.") for name in "xy"})
-    assert direction(way, rich, poor).plans == {"Params": going}
+    usual = {"x": None, "y": "plain"}
+    going = {name: Drop(f"{target} has no {name} here.", usual=usual[name]) for name in "xy"}
+    assert direction(way, rich, poor).plans == {"Params": Members("Params", drop=going)}
     coming = Members("Params", unmeant=("x", "y"), add={"y": "plain"})
     assert direction(way, poor, rich).plans == {"Params": coming}
 
@@ -204,6 +205,8 @@ FUNCTION = (Apply("one_block", WHY),)
 APPLIED = Members("Params", apply=FUNCTION)
 AT_ITEM = member("item", ref("Item"))
 MOVED = Members("Params", move={"x": Move(("item", "label"), WHY)})
+USUAL = Members("Params", drop={"x": Drop(WHY, usual="a")})
+FILLED_IN = member("x", required=True, default="a")
 HARMLESS = Members("Params", drop={"x": Drop(WHY, harmless=True)})
 ONLY_INSIDE = Members("Params", inside={"item": To("Item")})
 SETTLING: Json = {"apply": "one_block", "settles": ["x"]}
@@ -213,6 +216,7 @@ VERBS: dict[str, tuple[str, Json, Fields, Fields, plans.Plan | None]] = {
     "keep": ("Params.x", {"keep": True}, (X,), (COUNT,), None),
     "keep, unknown": ("Params.x", {"keep": True}, (X,), (), None),
     "drop": ("Params.x", {"drop": "lossy"}, (X,), (), Members("Params", drop={"x": Drop(WHY)})),
+    "drop, filled in": ("Params.x", {"drop": "lossy"}, (FILLED_IN,), (), USUAL),
     "drop, harmless": ("Params.x", {"drop": "harmless"}, (X,), (), HARMLESS),
     "move": ("Params.x", {"move": "item.label"}, (X, AT_ITEM), (AT_ITEM,), MOVED),
     "add": ("Params.x", {"add": 1}, (), (X,), Members("Params", unmeant=("x",), add={"x": 1})),

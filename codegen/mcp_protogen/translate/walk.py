@@ -154,7 +154,7 @@ class Walk:
         return Members(
             becomes,
             apply=_functions(rules, "apply"),
-            drop={name: self._drop(at, name) for name in going if name not in moved},
+            drop={name: self._drop(at, ours[name]) for name in going if name not in moved},
             move=moved,
             unmeant=tuple(name for name in theirs if name not in ours),
             inside={name: inside[name] for name in ours if name in inside},
@@ -176,11 +176,15 @@ class Walk:
             self.undecided[seen:] = inside
         return step
 
-    def _drop(self, at: str, name: str) -> Drop:
-        rule = self.ruling.of(f"{at}.{name}", "drop")
+    def _drop(self, at: str, member: FieldIR) -> Drop:
+        rule = self.ruling.of(f"{at}.{member.wire}", "drop")
+        filled_in = member.required and not isinstance(member.default, Filled)
+        usual = member.default if filled_in else None
         if rule is None:
-            return Drop(f"{self.target.id} has no {name} here.")
-        return Drop(rule.reason, harmless=rule.value == "harmless")
+            return Drop(f"{self.target.id} has no {member.wire} here.", usual=usual)
+        if rule.value == "harmless":
+            return Drop(rule.reason, harmless=True)
+        return Drop(rule.reason, usual=usual)
 
     def _moved(self, at: str, name: str, becomes: str) -> Move | None:
         rule = self.ruling.of(f"{at}.{name}", "move")

@@ -614,11 +614,13 @@ _DOWN: Final[Mapping[str, Plan]] = {
             ),
         ),
         drop={
-            "cacheScope": Drop("2025-11-25 does not say how long a result may be kept."),
+            "cacheScope": Drop(
+                "2025-11-25 does not say how long a result may be kept.", usual="private"
+            ),
             "resultType": Drop(
                 "2025-11-25 has one type of result, which goes without saying.", harmless=True
             ),
-            "ttlMs": Drop("2025-11-25 does not say how long a result may be kept."),
+            "ttlMs": Drop("2025-11-25 does not say how long a result may be kept.", usual=0),
         },
         inside={"prompts": Each(To("Prompt")), "_meta": To("ResultMetaObject")},
     ),
@@ -630,11 +632,13 @@ _DOWN: Final[Mapping[str, Plan]] = {
             ),
         ),
         drop={
-            "cacheScope": Drop("2025-11-25 does not say how long a result may be kept."),
+            "cacheScope": Drop(
+                "2025-11-25 does not say how long a result may be kept.", usual="private"
+            ),
             "resultType": Drop(
                 "2025-11-25 has one type of result, which goes without saying.", harmless=True
             ),
-            "ttlMs": Drop("2025-11-25 does not say how long a result may be kept."),
+            "ttlMs": Drop("2025-11-25 does not say how long a result may be kept.", usual=0),
         },
         inside={"resourceTemplates": Each(To("ResourceTemplate")), "_meta": To("ResultMetaObject")},
     ),
@@ -646,11 +650,13 @@ _DOWN: Final[Mapping[str, Plan]] = {
             ),
         ),
         drop={
-            "cacheScope": Drop("2025-11-25 does not say how long a result may be kept."),
+            "cacheScope": Drop(
+                "2025-11-25 does not say how long a result may be kept.", usual="private"
+            ),
             "resultType": Drop(
                 "2025-11-25 has one type of result, which goes without saying.", harmless=True
             ),
-            "ttlMs": Drop("2025-11-25 does not say how long a result may be kept."),
+            "ttlMs": Drop("2025-11-25 does not say how long a result may be kept.", usual=0),
         },
         inside={"resources": Each(To("Resource")), "_meta": To("ResultMetaObject")},
     ),
@@ -668,11 +674,13 @@ _DOWN: Final[Mapping[str, Plan]] = {
             ),
         ),
         drop={
-            "cacheScope": Drop("2025-11-25 does not say how long a result may be kept."),
+            "cacheScope": Drop(
+                "2025-11-25 does not say how long a result may be kept.", usual="private"
+            ),
             "resultType": Drop(
                 "2025-11-25 has one type of result, which goes without saying.", harmless=True
             ),
-            "ttlMs": Drop("2025-11-25 does not say how long a result may be kept."),
+            "ttlMs": Drop("2025-11-25 does not say how long a result may be kept.", usual=0),
         },
         inside={"tools": Each(To("Tool")), "_meta": To("ResultMetaObject")},
     ),
@@ -737,11 +745,13 @@ _DOWN: Final[Mapping[str, Plan]] = {
             ),
         ),
         drop={
-            "cacheScope": Drop("2025-11-25 does not say how long a result may be kept."),
+            "cacheScope": Drop(
+                "2025-11-25 does not say how long a result may be kept.", usual="private"
+            ),
             "resultType": Drop(
                 "2025-11-25 has one type of result, which goes without saying.", harmless=True
             ),
-            "ttlMs": Drop("2025-11-25 does not say how long a result may be kept."),
+            "ttlMs": Drop("2025-11-25 does not say how long a result may be kept.", usual=0),
         },
         inside={
             "contents": Each(

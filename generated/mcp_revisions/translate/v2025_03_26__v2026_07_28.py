@@ -612,11 +612,13 @@ _DOWN: Final[Mapping[str, Plan]] = {
             ),
         ),
         drop={
-            "cacheScope": Drop("2025-11-25 does not say how long a result may be kept."),
+            "cacheScope": Drop(
+                "2025-11-25 does not say how long a result may be kept.", usual="private"
+            ),
             "resultType": Drop(
                 "2025-11-25 has one type of result, which goes without saying.", harmless=True
             ),
-            "ttlMs": Drop("2025-11-25 does not say how long a result may be kept."),
+            "ttlMs": Drop("2025-11-25 does not say how long a result may be kept.", usual=0),
         },
         inside={"prompts": Each(To("Prompt")), "_meta": To("ResultMetaObject")},
     ),
@@ -628,11 +630,13 @@ _DOWN: Final[Mapping[str, Plan]] = {
             ),
         ),
         drop={
-            "cacheScope": Drop("2025-11-25 does not say how long a result may be kept."),
+            "cacheScope": Drop(
+                "2025-11-25 does not say how long a result may be kept.", usual="private"
+            ),
             "resultType": Drop(
                 "2025-11-25 has one type of result, which goes without saying.", harmless=True
             ),
-            "ttlMs": Drop("2025-11-25 does not say how long a result may be kept."),
+            "ttlMs": Drop("2025-11-25 does not say how long a result may be kept.", usual=0),
         },
         inside={"resourceTemplates": Each(To("ResourceTemplate")), "_meta": To("ResultMetaObject")},
     ),
@@ -644,11 +648,13 @@ _DOWN: Final[Mapping[str, Plan]] = {
             ),
         ),
         drop={
-            "cacheScope": Drop("2025-11-25 does not say how long a result may be kept."),
+            "cacheScope": Drop(
+                "2025-11-25 does not say how long a result may be kept.", usual="private"
+            ),
             "resultType": Drop(
                 "2025-11-25 has one type of result, which goes without saying.", harmless=True
             ),
-            "ttlMs": Drop("2025-11-25 does not say how long a result may be kept."),
+            "ttlMs": Drop("2025-11-25 does not say how long a result may be kept.", usual=0),
         },
         inside={"resources": Each(To("Resource")), "_meta": To("ResultMetaObject")},
     ),
@@ -666,11 +672,13 @@ _DOWN: Final[Mapping[str, Plan]] = {
             ),
         ),
         drop={
-            "cacheScope": Drop("2025-11-25 does not say how long a result may be kept."),
+            "cacheScope": Drop(
+                "2025-11-25 does not say how long a result may be kept.", usual="private"
+            ),
             "resultType": Drop(
                 "2025-11-25 has one type of result, which goes without saying.", harmless=True
             ),
-            "ttlMs": Drop("2025-11-25 does not say how long a result may be kept."),
+            "ttlMs": Drop("2025-11-25 does not say how long a result may be kept.", usual=0),
         },
         inside={"tools": Each(To("Tool")), "_meta": To("ResultMetaObject")},
     ),
@@ -733,11 +741,13 @@ _DOWN: Final[Mapping[str, Plan]] = {
             ),
         ),
         drop={
-            "cacheScope": Drop("2025-11-25 does not say how long a result may be kept."),
+            "cacheScope": Drop(
+                "2025-11-25 does not say how long a result may be kept.", usual="private"
+            ),
             "resultType": Drop(
                 "2025-11-25 has one type of result, which goes without saying.", harmless=True
             ),
-            "ttlMs": Drop("2025-11-25 does not say how long a result may be kept."),
+            "ttlMs": Drop("2025-11-25 does not say how long a result may be kept.", usual=0),
         },
         inside={
             "contents": Each(

@@ -539,11 +539,13 @@ _DOWN: Final[Mapping[str, Plan]] = {
             ),
         ),
         drop={
-            "cacheScope": Drop("2025-11-25 does not say how long a result may be kept."),
+            "cacheScope": Drop(
+                "2025-11-25 does not say how long a result may be kept.", usual="private"
+            ),
             "resultType": Drop(
                 "2025-11-25 has one type of result, which goes without saying.", harmless=True
             ),
-            "ttlMs": Drop("2025-11-25 does not say how long a result may be kept."),
+            "ttlMs": Drop("2025-11-25 does not say how long a result may be kept.", usual=0),
         },
         inside={"prompts": Each(To("Prompt")), "_meta": To("ResultMetaObject")},
     ),
@@ -555,11 +557,13 @@ _DOWN: Final[Mapping[str, Plan]] = {
             ),
         ),
         drop={
-            "cacheScope": Drop("2025-11-25 does not say how long a result may be kept."),
+            "cacheScope": Drop(
+                "2025-11-25 does not say how long a result may be kept.", usual="private"
+            ),
             "resultType": Drop(
                 "2025-11-25 has one type of result, which goes without saying.", harmless=True
             ),
-            "ttlMs": Drop("2025-11-25 does not say how long a result may be kept."),
+            "ttlMs": Drop("2025-11-25 does not say how long a result may be kept.", usual=0),
         },
         inside={"resourceTemplates": Each(To("ResourceTemplate")), "_meta": To("ResultMetaObject")},
     ),
@@ -571,11 +575,13 @@ _DOWN: Final[Mapping[str, Plan]] = {
             ),
         ),
         drop={
-            "cacheScope": Drop("2025-11-25 does not say how long a result may be kept."),
+            "cacheScope": Drop(
+                "2025-11-25 does not say how long a result may be kept.", usual="private"
+            ),
             "resultType": Drop(
                 "2025-11-25 has one type of result, which goes without saying.", harmless=True
             ),
-            "ttlMs": Drop("2025-11-25 does not say how long a result may be kept."),
+            "ttlMs": Drop("2025-11-25 does not say how long a result may be kept.", usual=0),
         },
         inside={"resources": Each(To("Resource")), "_meta": To("ResultMetaObject")},
     ),
@@ -591,11 +597,13 @@ _DOWN: Final[Mapping[str, Plan]] = {
             ),
         ),
         drop={
-            "cacheScope": Drop("2025-11-25 does not say how long a result may be kept."),
+            "cacheScope": Drop(
+                "2025-11-25 does not say how long a result may be kept.", usual="private"
+            ),
             "resultType": Drop(
                 "2025-11-25 has one type of result, which goes without saying.", harmless=True
             ),
-            "ttlMs": Drop("2025-11-25 does not say how long a result may be kept."),
+            "ttlMs": Drop("2025-11-25 does not say how long a result may be kept.", usual=0),
         },
         inside={"tools": Each(To("Tool")), "_meta": To("ResultMetaObject")},
     ),
@@ -656,11 +664,13 @@ _DOWN: Final[Mapping[str, Plan]] = {
             ),
         ),
         drop={
-            "cacheScope": Drop("2025-11-25 does not say how long a result may be kept."),
+            "cacheScope": Drop(
+                "2025-11-25 does not say how long a result may be kept.", usual="private"
+            ),
             "resultType": Drop(
                 "2025-11-25 has one type of result, which goes without saying.", harmless=True
             ),
-            "ttlMs": Drop("2025-11-25 does not say how long a result may be kept."),
+            "ttlMs": Drop("2025-11-25 does not say how long a result may be kept.", usual=0),
         },
         inside={"_meta": To("ResultMetaObject")},
     ),

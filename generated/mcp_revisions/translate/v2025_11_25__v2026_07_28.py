@@ -455,11 +455,13 @@ _DOWN: Final[Mapping[str, Plan]] = {
             ),
         ),
         drop={
-            "cacheScope": Drop("2025-11-25 does not say how long a result may be kept."),
+            "cacheScope": Drop(
+                "2025-11-25 does not say how long a result may be kept.", usual="private"
+            ),
             "resultType": Drop(
                 "2025-11-25 has one type of result, which goes without saying.", harmless=True
             ),
-            "ttlMs": Drop("2025-11-25 does not say how long a result may be kept."),
+            "ttlMs": Drop("2025-11-25 does not say how long a result may be kept.", usual=0),
         },
         inside={"_meta": To("ResultMetaObject")},
     ),
@@ -471,11 +473,13 @@ _DOWN: Final[Mapping[str, Plan]] = {
             ),
         ),
         drop={
-            "cacheScope": Drop("2025-11-25 does not say how long a result may be kept."),
+            "cacheScope": Drop(
+                "2025-11-25 does not say how long a result may be kept.", usual="private"
+            ),
             "resultType": Drop(
                 "2025-11-25 has one type of result, which goes without saying.", harmless=True
             ),
-            "ttlMs": Drop("2025-11-25 does not say how long a result may be kept."),
+            "ttlMs": Drop("2025-11-25 does not say how long a result may be kept.", usual=0),
         },
         inside={"_meta": To("ResultMetaObject")},
     ),
@@ -487,11 +491,13 @@ _DOWN: Final[Mapping[str, Plan]] = {
             ),
         ),
         drop={
-            "cacheScope": Drop("2025-11-25 does not say how long a result may be kept."),
+            "cacheScope": Drop(
+                "2025-11-25 does not say how long a result may be kept.", usual="private"
+            ),
             "resultType": Drop(
                 "2025-11-25 has one type of result, which goes without saying.", harmless=True
             ),
-            "ttlMs": Drop("2025-11-25 does not say how long a result may be kept."),
+            "ttlMs": Drop("2025-11-25 does not say how long a result may be kept.", usual=0),
         },
         inside={"_meta": To("ResultMetaObject")},
     ),
@@ -507,11 +513,13 @@ _DOWN: Final[Mapping[str, Plan]] = {
             ),
         ),
         drop={
-            "cacheScope": Drop("2025-11-25 does not say how long a result may be kept."),
+            "cacheScope": Drop(
+                "2025-11-25 does not say how long a result may be kept.", usual="private"
+            ),
             "resultType": Drop(
                 "2025-11-25 has one type of result, which goes without saying.", harmless=True
             ),
-            "ttlMs": Drop("2025-11-25 does not say how long a result may be kept."),
+            "ttlMs": Drop("2025-11-25 does not say how long a result may be kept.", usual=0),
         },
         inside={"tools": Each(To("Tool")), "_meta": To("ResultMetaObject")},
     ),
@@ -558,11 +566,13 @@ _DOWN: Final[Mapping[str, Plan]] = {
             ),
         ),
         drop={
-            "cacheScope": Drop("2025-11-25 does not say how long a result may be kept."),
+            "cacheScope": Drop(
+                "2025-11-25 does not say how long a result may be kept.", usual="private"
+            ),
             "resultType": Drop(
                 "2025-11-25 has one type of result, which goes without saying.", harmless=True
             ),
-            "ttlMs": Drop("2025-11-25 does not say how long a result may be kept."),
+            "ttlMs": Drop("2025-11-25 does not say how long a result may be kept.", usual=0),
         },
         inside={"_meta": To("ResultMetaObject")},
     ),

@@ -121,8 +121,9 @@ def _without(value: JSONObject, plan: Members, at: Place, report: Report) -> JSO
             _move(out, member, move, at, report)
     for member, drop in plan.drop.items():
         if member in out:
-            del out[member]
-            report.lose((at, member), "dropped", drop.why, harmless=drop.harmless)
+            given = out.pop(member)
+            harmless = drop.harmless or (drop.usual is not None and given == drop.usual)
+            report.lose((at, member), "dropped", drop.why, harmless=harmless)
     return out
 
 

@@ -45,10 +45,15 @@ Step: TypeAlias = To | Each | Either | When
 
 @dataclass(frozen=True, slots=True)
 class Drop:
-    """A member that the target does not have."""
+    """A member that the target does not have.
+
+    Nobody misses one that is `harmless`, nor the `usual` value, which is written for whoever says
+    nothing.
+    """
 
     why: str
     harmless: bool = False
+    usual: Any = None
 
 
 @dataclass(frozen=True, slots=True)
