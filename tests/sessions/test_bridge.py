@@ -19,7 +19,7 @@ from talking import (
     server,
     tools,
 )
-from wiretap import OLD, TOOLS_CHANGED, UPDATED, m, new, until
+from wiretap import OLD, TOOLS_CHANGED, UPDATED, m, new, over, until
 
 PAIRS = [(OLD, STATELESS), (STATELESS, OLD), (OLD, OLD), (STATELESS, STATELESS)]
 LOG = "notifications/message"
@@ -29,6 +29,15 @@ async def shake(hand: Hand, **capabilities: Any) -> None:
     await hand.send(hello(OLD, **capabilities))
     assert (await hand.take())["result"]["protocolVersion"] == OLD
     await hand.send(INITIALIZED)
+
+
+def listing(revision: str) -> Any:
+    """A handler that lists no tools."""
+
+    async def on_list_tools(self: Any, session: Any, params: Any) -> Any:
+        return models(revision).ListToolsResult(tools=[])
+
+    return on_list_tools
 
 
 class Work:
@@ -279,3 +288,23 @@ def test_each_kind_of_loss_is_told_once() -> None:
 
     run(script())
     assert [(one.method, one.own, one.wire) for one in lost] == [("tools/call", "2025-03-26", OLD)]
+
+
+def test_no_empty_metadata_is_left_of_what_only_the_other_era_has() -> None:
+    async def nothing(session: Any, params: Any) -> str:
+        return "done"
+
+    async def script() -> None:
+        sends = {"on_list_tools": listing(STATELESS), "SENDS": frozenset({TOOLS_CHANGED})}
+        theirs = tools(STATELESS, nothing, **sends)
+        async with bridged(theirs) as hand:
+            await shake(hand)
+            assert (await hand.ask("tools/list", 1))["result"] == {"tools": []}
+            assert (await hand.ask("tools/call", 2, name="x"))["result"].keys() == {"content"}
+        told: list[Any] = []
+        ours = client(OLD, on_tool_list_changed=noting(told, "meta"))
+        async with over(ours, theirs):
+            await theirs.tools_list_changed()
+            await until(lambda: told == [None])
+
+    run(script())

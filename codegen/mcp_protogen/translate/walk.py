@@ -342,8 +342,9 @@ def _functions(rules: Iterable[Rule], verb: str) -> tuple[Apply, ...]:
 
 
 def _goes_when_empty(ours: FieldIR, theirs: FieldIR | None) -> bool:
-    """Whether a member was required of the sender only for members that go, and is not any more."""
-    return isinstance(ours.default, Filled) and theirs is not None and not theirs.required
+    """Whether a member may be there for members alone that go, and need not be there any more."""
+    beside = ours.wire == "_meta" or isinstance(ours.default, Filled)
+    return beside and theirs is not None and not theirs.required
 
 
 def _each(step: Step | None) -> Step | None:

@@ -22,10 +22,14 @@ __all__ = ["DOWN", "UP"]
 
 _UP: Final[Mapping[str, Plan]] = {
     "InitializeResult": Members(
-        "InitializeResult", inside={"capabilities": To("ServerCapabilities")}
+        "InitializeResult", inside={"capabilities": To("ServerCapabilities")}, emptied=("_meta",)
     ),
-    "ListToolsResult": Members("ListToolsResult", inside={"tools": Each(To("Tool"))}),
-    "ProgressNotificationParams": Members("ProgressNotificationParams", unmeant=("message",)),
+    "ListToolsResult": Members(
+        "ListToolsResult", inside={"tools": Each(To("Tool"))}, emptied=("_meta",)
+    ),
+    "ProgressNotificationParams": Members(
+        "ProgressNotificationParams", unmeant=("message",), emptied=("_meta",)
+    ),
     "ServerCapabilities": Members(
         "ServerCapabilities", unmeant=("completions",), add={"completions": {}}
     ),
@@ -138,7 +142,7 @@ UP: Final = Direction(
 
 _DOWN: Final[Mapping[str, Plan]] = {
     "CallToolResult": Members(
-        "CallToolResult", inside={"content": Each(To("CallToolResultContent"))}
+        "CallToolResult", inside={"content": Each(To("CallToolResultContent"))}, emptied=("_meta",)
     ),
     "CallToolResultContent": Arms(
         "CallToolResultContent",
@@ -151,10 +155,14 @@ _DOWN: Final[Mapping[str, Plan]] = {
         },
     ),
     "CreateMessageRequestParams": Members(
-        "CreateMessageRequestParams", inside={"messages": Each(To("SamplingMessage"))}
+        "CreateMessageRequestParams",
+        inside={"messages": Each(To("SamplingMessage"))},
+        emptied=("_meta",),
     ),
     "CreateMessageResult": Members(
-        "CreateMessageResult", inside={"content": To("CreateMessageResultContent")}
+        "CreateMessageResult",
+        inside={"content": To("CreateMessageResultContent")},
+        emptied=("_meta",),
     ),
     "CreateMessageResultContent": Arms(
         "CreateMessageResultContent",
@@ -169,14 +177,19 @@ _DOWN: Final[Mapping[str, Plan]] = {
             )
         },
     ),
-    "GetPromptResult": Members("GetPromptResult", inside={"messages": Each(To("PromptMessage"))}),
-    "InitializeResult": Members(
-        "InitializeResult", inside={"capabilities": To("ServerCapabilities")}
+    "GetPromptResult": Members(
+        "GetPromptResult", inside={"messages": Each(To("PromptMessage"))}, emptied=("_meta",)
     ),
-    "ListToolsResult": Members("ListToolsResult", inside={"tools": Each(To("Tool"))}),
+    "InitializeResult": Members(
+        "InitializeResult", inside={"capabilities": To("ServerCapabilities")}, emptied=("_meta",)
+    ),
+    "ListToolsResult": Members(
+        "ListToolsResult", inside={"tools": Each(To("Tool"))}, emptied=("_meta",)
+    ),
     "ProgressNotificationParams": Members(
         "ProgressNotificationParams",
         drop={"message": Drop("2024-11-05 reports progress without words.")},
+        emptied=("_meta",),
     ),
     "PromptMessage": Members("PromptMessage", inside={"content": To("PromptMessageContent")}),
     "PromptMessageContent": Arms(

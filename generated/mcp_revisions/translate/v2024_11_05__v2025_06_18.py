@@ -27,6 +27,7 @@ _UP: Final[Mapping[str, Plan]] = {
         "CallToolResult",
         unmeant=("structuredContent",),
         inside={"content": Each(To("CallToolResultContent"))},
+        emptied=("_meta",),
     ),
     "CallToolResultContent": Arms(
         "ContentBlock",
@@ -42,15 +43,20 @@ _UP: Final[Mapping[str, Plan]] = {
         "CompleteRequestParams",
         unmeant=("context",),
         inside={"ref": To("CompleteRequestParamsRef")},
+        emptied=("_meta",),
     ),
     "CompleteRequestParamsRef": Arms(
         "CompleteRequestParamsRef", "type", arms={"ref/prompt": To("PromptReference")}
     ),
     "CreateMessageRequestParams": Members(
-        "CreateMessageRequestParams", inside={"messages": Each(To("SamplingMessage"))}
+        "CreateMessageRequestParams",
+        inside={"messages": Each(To("SamplingMessage"))},
+        emptied=("_meta",),
     ),
     "CreateMessageResult": Members(
-        "CreateMessageResult", inside={"content": To("CreateMessageResultContent")}
+        "CreateMessageResult",
+        inside={"content": To("CreateMessageResultContent")},
+        emptied=("_meta",),
     ),
     "CreateMessageResultContent": Arms(
         "CreateMessageResultContent",
@@ -71,7 +77,9 @@ _UP: Final[Mapping[str, Plan]] = {
         },
     ),
     "EmbeddedResourceAnnotations": Members("Annotations", unmeant=("lastModified",)),
-    "GetPromptResult": Members("GetPromptResult", inside={"messages": Each(To("PromptMessage"))}),
+    "GetPromptResult": Members(
+        "GetPromptResult", inside={"messages": Each(To("PromptMessage"))}, emptied=("_meta",)
+    ),
     "ImageContent": Members(
         "ImageContent", unmeant=("_meta",), inside={"annotations": To("ImageContentAnnotations")}
     ),
@@ -80,21 +88,33 @@ _UP: Final[Mapping[str, Plan]] = {
     "InitializeRequestParams": Members(
         "InitializeRequestParams",
         inside={"capabilities": To("ClientCapabilities"), "clientInfo": To("Implementation")},
+        emptied=("_meta",),
     ),
     "InitializeResult": Members(
         "InitializeResult",
         inside={"capabilities": To("ServerCapabilities"), "serverInfo": To("Implementation")},
+        emptied=("_meta",),
     ),
-    "ListPromptsResult": Members("ListPromptsResult", inside={"prompts": Each(To("Prompt"))}),
+    "ListPromptsResult": Members(
+        "ListPromptsResult", inside={"prompts": Each(To("Prompt"))}, emptied=("_meta",)
+    ),
     "ListResourceTemplatesResult": Members(
-        "ListResourceTemplatesResult", inside={"resourceTemplates": Each(To("ResourceTemplate"))}
+        "ListResourceTemplatesResult",
+        inside={"resourceTemplates": Each(To("ResourceTemplate"))},
+        emptied=("_meta",),
     ),
     "ListResourcesResult": Members(
-        "ListResourcesResult", inside={"resources": Each(To("Resource"))}
+        "ListResourcesResult", inside={"resources": Each(To("Resource"))}, emptied=("_meta",)
     ),
-    "ListRootsResult": Members("ListRootsResult", inside={"roots": Each(To("Root"))}),
-    "ListToolsResult": Members("ListToolsResult", inside={"tools": Each(To("Tool"))}),
-    "ProgressNotificationParams": Members("ProgressNotificationParams", unmeant=("message",)),
+    "ListRootsResult": Members(
+        "ListRootsResult", inside={"roots": Each(To("Root"))}, emptied=("_meta",)
+    ),
+    "ListToolsResult": Members(
+        "ListToolsResult", inside={"tools": Each(To("Tool"))}, emptied=("_meta",)
+    ),
+    "ProgressNotificationParams": Members(
+        "ProgressNotificationParams", unmeant=("message",), emptied=("_meta",)
+    ),
     "Prompt": Members(
         "Prompt", unmeant=("title", "_meta"), inside={"arguments": Each(To("PromptArgument"))}
     ),
@@ -122,6 +142,7 @@ _UP: Final[Mapping[str, Plan]] = {
                 )
             )
         },
+        emptied=("_meta",),
     ),
     "Resource": Members(
         "Resource", unmeant=("title", "_meta"), inside={"annotations": To("ResourceAnnotations")}
@@ -238,6 +259,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
             ),
         ),
         inside={"content": Each(To("ContentBlock"))},
+        emptied=("_meta",),
     ),
     "ClientCapabilities": Members(
         "ClientCapabilities", drop={"elicitation": Drop("2024-11-05 has no elicitation here.")}
@@ -246,6 +268,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
         "CompleteRequestParams",
         drop={"context": Drop("2025-03-26 completes one argument without knowing the others.")},
         inside={"ref": To("CompleteRequestParamsRef")},
+        emptied=("_meta",),
     ),
     "CompleteRequestParamsRef": Arms(
         "CompleteRequestParamsRef", "type", arms={"ref/prompt": To("PromptReference")}
@@ -269,10 +292,14 @@ _DOWN: Final[Mapping[str, Plan]] = {
         },
     ),
     "CreateMessageRequestParams": Members(
-        "CreateMessageRequestParams", inside={"messages": Each(To("SamplingMessage"))}
+        "CreateMessageRequestParams",
+        inside={"messages": Each(To("SamplingMessage"))},
+        emptied=("_meta",),
     ),
     "CreateMessageResult": Members(
-        "CreateMessageResult", inside={"content": To("CreateMessageResultContent")}
+        "CreateMessageResult",
+        inside={"content": To("CreateMessageResultContent")},
+        emptied=("_meta",),
     ),
     "CreateMessageResultContent": Arms(
         "CreateMessageResultContent",
@@ -301,7 +328,9 @@ _DOWN: Final[Mapping[str, Plan]] = {
             "annotations": To("Annotations"),
         },
     ),
-    "GetPromptResult": Members("GetPromptResult", inside={"messages": Each(To("PromptMessage"))}),
+    "GetPromptResult": Members(
+        "GetPromptResult", inside={"messages": Each(To("PromptMessage"))}, emptied=("_meta",)
+    ),
     "ImageContent": Members(
         "ImageContent",
         drop={"_meta": Drop("2024-11-05 has no _meta here.")},
@@ -313,23 +342,34 @@ _DOWN: Final[Mapping[str, Plan]] = {
     "InitializeRequestParams": Members(
         "InitializeRequestParams",
         inside={"capabilities": To("ClientCapabilities"), "clientInfo": To("Implementation")},
+        emptied=("_meta",),
     ),
     "InitializeResult": Members(
         "InitializeResult",
         inside={"capabilities": To("ServerCapabilities"), "serverInfo": To("Implementation")},
+        emptied=("_meta",),
     ),
-    "ListPromptsResult": Members("ListPromptsResult", inside={"prompts": Each(To("Prompt"))}),
+    "ListPromptsResult": Members(
+        "ListPromptsResult", inside={"prompts": Each(To("Prompt"))}, emptied=("_meta",)
+    ),
     "ListResourceTemplatesResult": Members(
-        "ListResourceTemplatesResult", inside={"resourceTemplates": Each(To("ResourceTemplate"))}
+        "ListResourceTemplatesResult",
+        inside={"resourceTemplates": Each(To("ResourceTemplate"))},
+        emptied=("_meta",),
     ),
     "ListResourcesResult": Members(
-        "ListResourcesResult", inside={"resources": Each(To("Resource"))}
+        "ListResourcesResult", inside={"resources": Each(To("Resource"))}, emptied=("_meta",)
     ),
-    "ListRootsResult": Members("ListRootsResult", inside={"roots": Each(To("Root"))}),
-    "ListToolsResult": Members("ListToolsResult", inside={"tools": Each(To("Tool"))}),
+    "ListRootsResult": Members(
+        "ListRootsResult", inside={"roots": Each(To("Root"))}, emptied=("_meta",)
+    ),
+    "ListToolsResult": Members(
+        "ListToolsResult", inside={"tools": Each(To("Tool"))}, emptied=("_meta",)
+    ),
     "ProgressNotificationParams": Members(
         "ProgressNotificationParams",
         drop={"message": Drop("2024-11-05 reports progress without words.")},
+        emptied=("_meta",),
     ),
     "Prompt": Members(
         "Prompt",
@@ -358,6 +398,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
                 )
             )
         },
+        emptied=("_meta",),
     ),
     "Resource": Members(
         "Resource",

@@ -42,6 +42,7 @@ _UP: Final[Mapping[str, Plan]] = {
             "content": Each(To("CallToolResultContent")),
             "_meta": To("an object as ResultMetaObject"),
         },
+        emptied=("_meta",),
         add={"resultType": "complete"},
     ),
     "CallToolResultContent": Arms(
@@ -57,6 +58,7 @@ _UP: Final[Mapping[str, Plan]] = {
         "CancelledNotificationParams",
         apply=(Apply("named_request_only", "2026-07-28 cancels requests only, and names them."),),
         inside={"_meta": To("an object as NotificationMetaObject")},
+        emptied=("_meta",),
     ),
     "ClientCapabilities": Members(
         "ClientCapabilities",
@@ -93,6 +95,7 @@ _UP: Final[Mapping[str, Plan]] = {
             "completion": To("CompleteResultCompletion"),
             "_meta": To("an object as ResultMetaObject"),
         },
+        emptied=("_meta",),
         add={"resultType": "complete"},
     ),
     "CompleteResultCompletion": Members(
@@ -108,7 +111,9 @@ _UP: Final[Mapping[str, Plan]] = {
         inside={"messages": Each(To("SamplingMessage"))},
     ),
     "CreateMessageResult": Members(
-        "CreateMessageResult", inside={"content": To("CreateMessageResultContent")}
+        "CreateMessageResult",
+        inside={"content": To("CreateMessageResultContent")},
+        emptied=("_meta",),
     ),
     "CreateMessageResultContent": Arms(
         "SamplingMessageContentBlock",
@@ -147,6 +152,7 @@ _UP: Final[Mapping[str, Plan]] = {
             "messages": Each(To("PromptMessage")),
             "_meta": To("an object as ResultMetaObject"),
         },
+        emptied=("_meta",),
         add={"resultType": "complete"},
     ),
     "ImageContent": Members(
@@ -170,6 +176,7 @@ _UP: Final[Mapping[str, Plan]] = {
         "ListPromptsResult",
         unmeant=("cacheScope", "resultType", "ttlMs"),
         inside={"prompts": Each(To("Prompt")), "_meta": To("an object as ResultMetaObject")},
+        emptied=("_meta",),
         add={"cacheScope": "private", "resultType": "complete", "ttlMs": 0},
     ),
     "ListResourceTemplatesRequestParams": Members(
@@ -189,6 +196,7 @@ _UP: Final[Mapping[str, Plan]] = {
             "resourceTemplates": Each(To("ResourceTemplate")),
             "_meta": To("an object as ResultMetaObject"),
         },
+        emptied=("_meta",),
         add={"cacheScope": "private", "resultType": "complete", "ttlMs": 0},
     ),
     "ListResourcesRequestParams": Members(
@@ -205,10 +213,13 @@ _UP: Final[Mapping[str, Plan]] = {
         "ListResourcesResult",
         unmeant=("cacheScope", "resultType", "ttlMs"),
         inside={"resources": Each(To("Resource")), "_meta": To("an object as ResultMetaObject")},
+        emptied=("_meta",),
         add={"cacheScope": "private", "resultType": "complete", "ttlMs": 0},
     ),
     "ListRootsRequestParams": Members(
-        "ListRootsRequestParams", inside={"_meta": To("RequestParamsMeta as an object")}
+        "ListRootsRequestParams",
+        inside={"_meta": To("RequestParamsMeta as an object")},
+        emptied=("_meta",),
     ),
     "ListRootsResult": Members(
         "ListRootsResult",
@@ -229,16 +240,19 @@ _UP: Final[Mapping[str, Plan]] = {
         "ListToolsResult",
         unmeant=("cacheScope", "resultType", "ttlMs"),
         inside={"tools": Each(To("Tool")), "_meta": To("an object as ResultMetaObject")},
+        emptied=("_meta",),
         add={"cacheScope": "private", "resultType": "complete", "ttlMs": 0},
     ),
     "LoggingMessageNotificationParams": Members(
         "LoggingMessageNotificationParams",
         inside={"_meta": To("an object as NotificationMetaObject")},
+        emptied=("_meta",),
     ),
     "ProgressNotificationParams": Members(
         "ProgressNotificationParams",
         unmeant=("message",),
         inside={"_meta": To("an object as NotificationMetaObject")},
+        emptied=("_meta",),
     ),
     "Prompt": Members(
         "Prompt",
@@ -247,7 +261,9 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "PromptArgument": Members("PromptArgument", unmeant=("title",)),
     "PromptListChangedNotificationParams": Members(
-        "NotificationParams", inside={"_meta": To("an object as NotificationMetaObject")}
+        "NotificationParams",
+        inside={"_meta": To("an object as NotificationMetaObject")},
+        emptied=("_meta",),
     ),
     "PromptMessage": Members("PromptMessage", inside={"content": To("PromptMessageContent")}),
     "PromptMessageContent": Arms(
@@ -285,6 +301,7 @@ _UP: Final[Mapping[str, Plan]] = {
             ),
             "_meta": To("an object as ResultMetaObject"),
         },
+        emptied=("_meta",),
         add={"cacheScope": "private", "resultType": "complete", "ttlMs": 0},
     ),
     "RequestParamsMeta as RequestMetaObject": Members(
@@ -310,7 +327,9 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "ResourceAnnotations": Members("Annotations", unmeant=("lastModified",)),
     "ResourceListChangedNotificationParams": Members(
-        "NotificationParams", inside={"_meta": To("an object as NotificationMetaObject")}
+        "NotificationParams",
+        inside={"_meta": To("an object as NotificationMetaObject")},
+        emptied=("_meta",),
     ),
     "ResourceTemplate": Members(
         "ResourceTemplate",
@@ -321,6 +340,7 @@ _UP: Final[Mapping[str, Plan]] = {
     "ResourceUpdatedNotificationParams": Members(
         "ResourceUpdatedNotificationParams",
         inside={"_meta": To("an object as NotificationMetaObject")},
+        emptied=("_meta",),
     ),
     "Root": Members("Root", unmeant=("_meta",)),
     "SamplingMessage": Members(
@@ -350,7 +370,9 @@ _UP: Final[Mapping[str, Plan]] = {
         unmeant=("annotations", "icons", "outputSchema", "title", "_meta"),
     ),
     "ToolListChangedNotificationParams": Members(
-        "NotificationParams", inside={"_meta": To("an object as NotificationMetaObject")}
+        "NotificationParams",
+        inside={"_meta": To("an object as NotificationMetaObject")},
+        emptied=("_meta",),
     ),
     "an object as ClientCapabilitiesSampling": Members("", unmeant=("context", "tools")),
     "an object as NotificationMetaObject": Members(
@@ -452,6 +474,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
             )
         },
         inside={"content": Each(To("ContentBlock")), "_meta": To("ResultMetaObject")},
+        emptied=("_meta",),
     ),
     "CancelledNotificationParams": Members(
         "CancelledNotificationParams",
@@ -462,6 +485,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
             ),
         ),
         inside={"_meta": To("NotificationMetaObject")},
+        emptied=("_meta",),
     ),
     "ClientCapabilities": Members(
         "ClientCapabilities",
@@ -506,6 +530,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
             )
         },
         inside={"_meta": To("ResultMetaObject")},
+        emptied=("_meta",),
     ),
     "ContentBlock": Arms(
         "CallToolResultContent",
@@ -548,6 +573,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
                 of_array=Each(To("SamplingMessageContentBlock")),
             )
         },
+        emptied=("_meta",),
         finish=(Apply("one_block", "2025-06-18 has one block in a message; texts are joined."),),
     ),
     "EmbeddedResource": Members(
@@ -591,6 +617,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
             )
         },
         inside={"messages": Each(To("PromptMessage")), "_meta": To("ResultMetaObject")},
+        emptied=("_meta",),
     ),
     "ImageContent": Members(
         "ImageContent",
@@ -623,6 +650,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
             "ttlMs": Drop("2025-11-25 does not say how long a result may be kept.", usual=0),
         },
         inside={"prompts": Each(To("Prompt")), "_meta": To("ResultMetaObject")},
+        emptied=("_meta",),
     ),
     "ListResourceTemplatesResult": Members(
         "ListResourceTemplatesResult",
@@ -641,6 +669,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
             "ttlMs": Drop("2025-11-25 does not say how long a result may be kept.", usual=0),
         },
         inside={"resourceTemplates": Each(To("ResourceTemplate")), "_meta": To("ResultMetaObject")},
+        emptied=("_meta",),
     ),
     "ListResourcesResult": Members(
         "ListResourcesResult",
@@ -659,9 +688,12 @@ _DOWN: Final[Mapping[str, Plan]] = {
             "ttlMs": Drop("2025-11-25 does not say how long a result may be kept.", usual=0),
         },
         inside={"resources": Each(To("Resource")), "_meta": To("ResultMetaObject")},
+        emptied=("_meta",),
     ),
     "ListRootsRequestParams": Members(
-        "ListRootsRequestParams", inside={"_meta": To("an object as RequestParamsMeta")}
+        "ListRootsRequestParams",
+        inside={"_meta": To("an object as RequestParamsMeta")},
+        emptied=("_meta",),
     ),
     "ListRootsResult": Members(
         "ListRootsResult", unmeant=("_meta",), inside={"roots": Each(To("Root"))}
@@ -683,9 +715,12 @@ _DOWN: Final[Mapping[str, Plan]] = {
             "ttlMs": Drop("2025-11-25 does not say how long a result may be kept.", usual=0),
         },
         inside={"tools": Each(To("Tool")), "_meta": To("ResultMetaObject")},
+        emptied=("_meta",),
     ),
     "LoggingMessageNotificationParams": Members(
-        "LoggingMessageNotificationParams", inside={"_meta": To("NotificationMetaObject")}
+        "LoggingMessageNotificationParams",
+        inside={"_meta": To("NotificationMetaObject")},
+        emptied=("_meta",),
     ),
     "NotificationMetaObject": Members(
         "",
@@ -696,7 +731,9 @@ _DOWN: Final[Mapping[str, Plan]] = {
         },
     ),
     "NotificationParams": Members(
-        "ToolListChangedNotificationParams", inside={"_meta": To("NotificationMetaObject")}
+        "ToolListChangedNotificationParams",
+        inside={"_meta": To("NotificationMetaObject")},
+        emptied=("_meta",),
     ),
     "PaginatedRequestParams": Members(
         "ListToolsRequestParams", inside={"_meta": To("RequestMetaObject")}, emptied=("_meta",)
@@ -705,6 +742,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
         "ProgressNotificationParams",
         drop={"message": Drop("2024-11-05 reports progress without words.")},
         inside={"_meta": To("NotificationMetaObject")},
+        emptied=("_meta",),
     ),
     "Prompt": Members(
         "Prompt",
@@ -764,6 +802,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
             ),
             "_meta": To("ResultMetaObject"),
         },
+        emptied=("_meta",),
     ),
     "RequestMetaObject": Members(
         "RequestParamsMeta",
@@ -801,7 +840,9 @@ _DOWN: Final[Mapping[str, Plan]] = {
         inside={"annotations": To("Annotations")},
     ),
     "ResourceUpdatedNotificationParams": Members(
-        "ResourceUpdatedNotificationParams", inside={"_meta": To("NotificationMetaObject")}
+        "ResourceUpdatedNotificationParams",
+        inside={"_meta": To("NotificationMetaObject")},
+        emptied=("_meta",),
     ),
     "ResultMetaObject": Members(
         "",

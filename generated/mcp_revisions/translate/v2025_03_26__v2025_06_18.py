@@ -32,6 +32,7 @@ _UP: Final[Mapping[str, Plan]] = {
         "CallToolResult",
         unmeant=("structuredContent",),
         inside={"content": Each(To("CallToolResultContent"))},
+        emptied=("_meta",),
     ),
     "CallToolResultContent": Arms(
         "ContentBlock",
@@ -48,15 +49,20 @@ _UP: Final[Mapping[str, Plan]] = {
         "CompleteRequestParams",
         unmeant=("context",),
         inside={"ref": To("CompleteRequestParamsRef")},
+        emptied=("_meta",),
     ),
     "CompleteRequestParamsRef": Arms(
         "CompleteRequestParamsRef", "type", arms={"ref/prompt": To("PromptReference")}
     ),
     "CreateMessageRequestParams": Members(
-        "CreateMessageRequestParams", inside={"messages": Each(To("SamplingMessage"))}
+        "CreateMessageRequestParams",
+        inside={"messages": Each(To("SamplingMessage"))},
+        emptied=("_meta",),
     ),
     "CreateMessageResult": Members(
-        "CreateMessageResult", inside={"content": To("CreateMessageResultContent")}
+        "CreateMessageResult",
+        inside={"content": To("CreateMessageResultContent")},
+        emptied=("_meta",),
     ),
     "CreateMessageResultContent": Arms(
         "CreateMessageResultContent",
@@ -76,7 +82,9 @@ _UP: Final[Mapping[str, Plan]] = {
             "annotations": To("Annotations"),
         },
     ),
-    "GetPromptResult": Members("GetPromptResult", inside={"messages": Each(To("PromptMessage"))}),
+    "GetPromptResult": Members(
+        "GetPromptResult", inside={"messages": Each(To("PromptMessage"))}, emptied=("_meta",)
+    ),
     "ImageContent": Members(
         "ImageContent", unmeant=("_meta",), inside={"annotations": To("Annotations")}
     ),
@@ -84,17 +92,28 @@ _UP: Final[Mapping[str, Plan]] = {
     "InitializeRequestParams": Members(
         "InitializeRequestParams",
         inside={"capabilities": To("ClientCapabilities"), "clientInfo": To("Implementation")},
+        emptied=("_meta",),
     ),
-    "InitializeResult": Members("InitializeResult", inside={"serverInfo": To("Implementation")}),
-    "ListPromptsResult": Members("ListPromptsResult", inside={"prompts": Each(To("Prompt"))}),
+    "InitializeResult": Members(
+        "InitializeResult", inside={"serverInfo": To("Implementation")}, emptied=("_meta",)
+    ),
+    "ListPromptsResult": Members(
+        "ListPromptsResult", inside={"prompts": Each(To("Prompt"))}, emptied=("_meta",)
+    ),
     "ListResourceTemplatesResult": Members(
-        "ListResourceTemplatesResult", inside={"resourceTemplates": Each(To("ResourceTemplate"))}
+        "ListResourceTemplatesResult",
+        inside={"resourceTemplates": Each(To("ResourceTemplate"))},
+        emptied=("_meta",),
     ),
     "ListResourcesResult": Members(
-        "ListResourcesResult", inside={"resources": Each(To("Resource"))}
+        "ListResourcesResult", inside={"resources": Each(To("Resource"))}, emptied=("_meta",)
     ),
-    "ListRootsResult": Members("ListRootsResult", inside={"roots": Each(To("Root"))}),
-    "ListToolsResult": Members("ListToolsResult", inside={"tools": Each(To("Tool"))}),
+    "ListRootsResult": Members(
+        "ListRootsResult", inside={"roots": Each(To("Root"))}, emptied=("_meta",)
+    ),
+    "ListToolsResult": Members(
+        "ListToolsResult", inside={"tools": Each(To("Tool"))}, emptied=("_meta",)
+    ),
     "Prompt": Members(
         "Prompt", unmeant=("title", "_meta"), inside={"arguments": Each(To("PromptArgument"))}
     ),
@@ -123,6 +142,7 @@ _UP: Final[Mapping[str, Plan]] = {
                 )
             )
         },
+        emptied=("_meta",),
     ),
     "Resource": Members(
         "Resource", unmeant=("title", "_meta"), inside={"annotations": To("Annotations")}
@@ -238,6 +258,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
             ),
         ),
         inside={"content": Each(To("ContentBlock"))},
+        emptied=("_meta",),
     ),
     "ClientCapabilities": Members(
         "ClientCapabilities", drop={"elicitation": Drop("2025-03-26 has no elicitation here.")}
@@ -246,6 +267,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
         "CompleteRequestParams",
         drop={"context": Drop("2025-03-26 completes one argument without knowing the others.")},
         inside={"ref": To("CompleteRequestParamsRef")},
+        emptied=("_meta",),
     ),
     "CompleteRequestParamsRef": Arms(
         "CompleteRequestParamsRef", "type", arms={"ref/prompt": To("PromptReference")}
@@ -266,10 +288,14 @@ _DOWN: Final[Mapping[str, Plan]] = {
         },
     ),
     "CreateMessageRequestParams": Members(
-        "CreateMessageRequestParams", inside={"messages": Each(To("SamplingMessage"))}
+        "CreateMessageRequestParams",
+        inside={"messages": Each(To("SamplingMessage"))},
+        emptied=("_meta",),
     ),
     "CreateMessageResult": Members(
-        "CreateMessageResult", inside={"content": To("CreateMessageResultContent")}
+        "CreateMessageResult",
+        inside={"content": To("CreateMessageResultContent")},
+        emptied=("_meta",),
     ),
     "CreateMessageResultContent": Arms(
         "CreateMessageResultContent",
@@ -289,7 +315,9 @@ _DOWN: Final[Mapping[str, Plan]] = {
             "annotations": To("Annotations"),
         },
     ),
-    "GetPromptResult": Members("GetPromptResult", inside={"messages": Each(To("PromptMessage"))}),
+    "GetPromptResult": Members(
+        "GetPromptResult", inside={"messages": Each(To("PromptMessage"))}, emptied=("_meta",)
+    ),
     "ImageContent": Members(
         "ImageContent",
         drop={"_meta": Drop("2025-03-26 has no _meta here.")},
@@ -301,17 +329,28 @@ _DOWN: Final[Mapping[str, Plan]] = {
     "InitializeRequestParams": Members(
         "InitializeRequestParams",
         inside={"capabilities": To("ClientCapabilities"), "clientInfo": To("Implementation")},
+        emptied=("_meta",),
     ),
-    "InitializeResult": Members("InitializeResult", inside={"serverInfo": To("Implementation")}),
-    "ListPromptsResult": Members("ListPromptsResult", inside={"prompts": Each(To("Prompt"))}),
+    "InitializeResult": Members(
+        "InitializeResult", inside={"serverInfo": To("Implementation")}, emptied=("_meta",)
+    ),
+    "ListPromptsResult": Members(
+        "ListPromptsResult", inside={"prompts": Each(To("Prompt"))}, emptied=("_meta",)
+    ),
     "ListResourceTemplatesResult": Members(
-        "ListResourceTemplatesResult", inside={"resourceTemplates": Each(To("ResourceTemplate"))}
+        "ListResourceTemplatesResult",
+        inside={"resourceTemplates": Each(To("ResourceTemplate"))},
+        emptied=("_meta",),
     ),
     "ListResourcesResult": Members(
-        "ListResourcesResult", inside={"resources": Each(To("Resource"))}
+        "ListResourcesResult", inside={"resources": Each(To("Resource"))}, emptied=("_meta",)
     ),
-    "ListRootsResult": Members("ListRootsResult", inside={"roots": Each(To("Root"))}),
-    "ListToolsResult": Members("ListToolsResult", inside={"tools": Each(To("Tool"))}),
+    "ListRootsResult": Members(
+        "ListRootsResult", inside={"roots": Each(To("Root"))}, emptied=("_meta",)
+    ),
+    "ListToolsResult": Members(
+        "ListToolsResult", inside={"tools": Each(To("Tool"))}, emptied=("_meta",)
+    ),
     "Prompt": Members(
         "Prompt",
         drop={
@@ -339,6 +378,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
                 )
             )
         },
+        emptied=("_meta",),
     ),
     "Resource": Members(
         "Resource",

@@ -29,11 +29,14 @@ _UP: Final[Mapping[str, Plan]] = {
         "AudioContent", unmeant=("_meta",), inside={"annotations": To("Annotations")}
     ),
     "BlobResourceContents": Members("BlobResourceContents", unmeant=("_meta",)),
-    "CallToolRequestParams": Members("CallToolRequestParams", unmeant=("task",)),
+    "CallToolRequestParams": Members(
+        "CallToolRequestParams", unmeant=("task",), emptied=("_meta",)
+    ),
     "CallToolResult": Members(
         "CallToolResult",
         unmeant=("structuredContent",),
         inside={"content": Each(To("CallToolResultContent"))},
+        emptied=("_meta",),
     ),
     "CallToolResultContent": Arms(
         "ContentBlock",
@@ -54,6 +57,7 @@ _UP: Final[Mapping[str, Plan]] = {
         "CompleteRequestParams",
         unmeant=("context",),
         inside={"ref": To("CompleteRequestParamsRef")},
+        emptied=("_meta",),
     ),
     "CompleteRequestParamsRef": Arms(
         "CompleteRequestParamsRef", "type", arms={"ref/prompt": To("PromptReference")}
@@ -62,9 +66,12 @@ _UP: Final[Mapping[str, Plan]] = {
         "CreateMessageRequestParams",
         unmeant=("task", "toolChoice", "tools"),
         inside={"messages": Each(To("SamplingMessage"))},
+        emptied=("_meta",),
     ),
     "CreateMessageResult": Members(
-        "CreateMessageResult", inside={"content": To("CreateMessageResultContent")}
+        "CreateMessageResult",
+        inside={"content": To("CreateMessageResultContent")},
+        emptied=("_meta",),
     ),
     "CreateMessageResultContent": Arms(
         "SamplingMessageContentBlock",
@@ -84,7 +91,9 @@ _UP: Final[Mapping[str, Plan]] = {
             "annotations": To("Annotations"),
         },
     ),
-    "GetPromptResult": Members("GetPromptResult", inside={"messages": Each(To("PromptMessage"))}),
+    "GetPromptResult": Members(
+        "GetPromptResult", inside={"messages": Each(To("PromptMessage"))}, emptied=("_meta",)
+    ),
     "ImageContent": Members(
         "ImageContent", unmeant=("_meta",), inside={"annotations": To("Annotations")}
     ),
@@ -94,20 +103,30 @@ _UP: Final[Mapping[str, Plan]] = {
     "InitializeRequestParams": Members(
         "InitializeRequestParams",
         inside={"capabilities": To("ClientCapabilities"), "clientInfo": To("Implementation")},
+        emptied=("_meta",),
     ),
     "InitializeResult": Members(
         "InitializeResult",
         inside={"capabilities": To("ServerCapabilities"), "serverInfo": To("Implementation")},
+        emptied=("_meta",),
     ),
-    "ListPromptsResult": Members("ListPromptsResult", inside={"prompts": Each(To("Prompt"))}),
+    "ListPromptsResult": Members(
+        "ListPromptsResult", inside={"prompts": Each(To("Prompt"))}, emptied=("_meta",)
+    ),
     "ListResourceTemplatesResult": Members(
-        "ListResourceTemplatesResult", inside={"resourceTemplates": Each(To("ResourceTemplate"))}
+        "ListResourceTemplatesResult",
+        inside={"resourceTemplates": Each(To("ResourceTemplate"))},
+        emptied=("_meta",),
     ),
     "ListResourcesResult": Members(
-        "ListResourcesResult", inside={"resources": Each(To("Resource"))}
+        "ListResourcesResult", inside={"resources": Each(To("Resource"))}, emptied=("_meta",)
     ),
-    "ListRootsResult": Members("ListRootsResult", inside={"roots": Each(To("Root"))}),
-    "ListToolsResult": Members("ListToolsResult", inside={"tools": Each(To("Tool"))}),
+    "ListRootsResult": Members(
+        "ListRootsResult", inside={"roots": Each(To("Root"))}, emptied=("_meta",)
+    ),
+    "ListToolsResult": Members(
+        "ListToolsResult", inside={"tools": Each(To("Tool"))}, emptied=("_meta",)
+    ),
     "Prompt": Members(
         "Prompt",
         unmeant=("icons", "title", "_meta"),
@@ -138,6 +157,7 @@ _UP: Final[Mapping[str, Plan]] = {
                 )
             )
         },
+        emptied=("_meta",),
     ),
     "Resource": Members(
         "Resource", unmeant=("icons", "title", "_meta"), inside={"annotations": To("Annotations")}
@@ -260,6 +280,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
     "CallToolRequestParams": Members(
         "CallToolRequestParams",
         drop={"task": Drop("2025-06-18 has no tasks: the answer comes when it is ready.")},
+        emptied=("_meta",),
     ),
     "CallToolResult": Members(
         "CallToolResult",
@@ -270,6 +291,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
             ),
         ),
         inside={"content": Each(To("ContentBlock"))},
+        emptied=("_meta",),
     ),
     "CancelledNotificationParams": Members(
         "CancelledNotificationParams",
@@ -279,6 +301,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
                 "2025-06-18 names the request that is cancelled; tasks are cancelled otherwise.",
             ),
         ),
+        emptied=("_meta",),
     ),
     "ClientCapabilities": Members(
         "ClientCapabilities",
@@ -302,6 +325,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
         "CompleteRequestParams",
         drop={"context": Drop("2025-03-26 completes one argument without knowing the others.")},
         inside={"ref": To("CompleteRequestParamsRef")},
+        emptied=("_meta",),
     ),
     "CompleteRequestParamsRef": Arms(
         "CompleteRequestParamsRef", "type", arms={"ref/prompt": To("PromptReference")}
@@ -335,6 +359,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
         ),
         drop={"task": Drop("2025-06-18 has no tasks: the answer comes when it is ready.")},
         inside={"messages": Each(To("SamplingMessage"))},
+        emptied=("_meta",),
     ),
     "CreateMessageResult": Members(
         "CreateMessageResult",
@@ -344,6 +369,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
                 of_array=Each(To("SamplingMessageContentBlock")),
             )
         },
+        emptied=("_meta",),
         finish=(Apply("one_block", "2025-06-18 has one block in a message; texts are joined."),),
     ),
     "EmbeddedResource": Members(
@@ -359,7 +385,9 @@ _DOWN: Final[Mapping[str, Plan]] = {
             "annotations": To("Annotations"),
         },
     ),
-    "GetPromptResult": Members("GetPromptResult", inside={"messages": Each(To("PromptMessage"))}),
+    "GetPromptResult": Members(
+        "GetPromptResult", inside={"messages": Each(To("PromptMessage"))}, emptied=("_meta",)
+    ),
     "ImageContent": Members(
         "ImageContent",
         drop={"_meta": Drop("2025-03-26 has no _meta here.")},
@@ -377,20 +405,30 @@ _DOWN: Final[Mapping[str, Plan]] = {
     "InitializeRequestParams": Members(
         "InitializeRequestParams",
         inside={"capabilities": To("ClientCapabilities"), "clientInfo": To("Implementation")},
+        emptied=("_meta",),
     ),
     "InitializeResult": Members(
         "InitializeResult",
         inside={"capabilities": To("ServerCapabilities"), "serverInfo": To("Implementation")},
+        emptied=("_meta",),
     ),
-    "ListPromptsResult": Members("ListPromptsResult", inside={"prompts": Each(To("Prompt"))}),
+    "ListPromptsResult": Members(
+        "ListPromptsResult", inside={"prompts": Each(To("Prompt"))}, emptied=("_meta",)
+    ),
     "ListResourceTemplatesResult": Members(
-        "ListResourceTemplatesResult", inside={"resourceTemplates": Each(To("ResourceTemplate"))}
+        "ListResourceTemplatesResult",
+        inside={"resourceTemplates": Each(To("ResourceTemplate"))},
+        emptied=("_meta",),
     ),
     "ListResourcesResult": Members(
-        "ListResourcesResult", inside={"resources": Each(To("Resource"))}
+        "ListResourcesResult", inside={"resources": Each(To("Resource"))}, emptied=("_meta",)
     ),
-    "ListRootsResult": Members("ListRootsResult", inside={"roots": Each(To("Root"))}),
-    "ListToolsResult": Members("ListToolsResult", inside={"tools": Each(To("Tool"))}),
+    "ListRootsResult": Members(
+        "ListRootsResult", inside={"roots": Each(To("Root"))}, emptied=("_meta",)
+    ),
+    "ListToolsResult": Members(
+        "ListToolsResult", inside={"tools": Each(To("Tool"))}, emptied=("_meta",)
+    ),
     "Prompt": Members(
         "Prompt",
         drop={
@@ -419,6 +457,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
                 )
             )
         },
+        emptied=("_meta",),
     ),
     "Resource": Members(
         "Resource",

@@ -47,6 +47,7 @@ _UP: Final[Mapping[str, Plan]] = {
             "content": Each(To("CallToolResultContent")),
             "_meta": To("an object as ResultMetaObject"),
         },
+        emptied=("_meta",),
         add={"resultType": "complete"},
     ),
     "CallToolResultContent": Arms(
@@ -63,6 +64,7 @@ _UP: Final[Mapping[str, Plan]] = {
         "CancelledNotificationParams",
         apply=(Apply("named_request_only", "2026-07-28 cancels requests only, and names them."),),
         inside={"_meta": To("an object as NotificationMetaObject")},
+        emptied=("_meta",),
     ),
     "ClientCapabilities": Members(
         "ClientCapabilities",
@@ -99,6 +101,7 @@ _UP: Final[Mapping[str, Plan]] = {
             "completion": To("CompleteResultCompletion"),
             "_meta": To("an object as ResultMetaObject"),
         },
+        emptied=("_meta",),
         add={"resultType": "complete"},
     ),
     "CompleteResultCompletion": Members(
@@ -114,7 +117,9 @@ _UP: Final[Mapping[str, Plan]] = {
         inside={"messages": Each(To("SamplingMessage"))},
     ),
     "CreateMessageResult": Members(
-        "CreateMessageResult", inside={"content": To("CreateMessageResultContent")}
+        "CreateMessageResult",
+        inside={"content": To("CreateMessageResultContent")},
+        emptied=("_meta",),
     ),
     "CreateMessageResultContent": Arms(
         "SamplingMessageContentBlock",
@@ -152,6 +157,7 @@ _UP: Final[Mapping[str, Plan]] = {
             "messages": Each(To("PromptMessage")),
             "_meta": To("an object as ResultMetaObject"),
         },
+        emptied=("_meta",),
         add={"resultType": "complete"},
     ),
     "ImageContent": Members(
@@ -174,6 +180,7 @@ _UP: Final[Mapping[str, Plan]] = {
         "ListPromptsResult",
         unmeant=("cacheScope", "resultType", "ttlMs"),
         inside={"prompts": Each(To("Prompt")), "_meta": To("an object as ResultMetaObject")},
+        emptied=("_meta",),
         add={"cacheScope": "private", "resultType": "complete", "ttlMs": 0},
     ),
     "ListResourceTemplatesRequestParams": Members(
@@ -193,6 +200,7 @@ _UP: Final[Mapping[str, Plan]] = {
             "resourceTemplates": Each(To("ResourceTemplate")),
             "_meta": To("an object as ResultMetaObject"),
         },
+        emptied=("_meta",),
         add={"cacheScope": "private", "resultType": "complete", "ttlMs": 0},
     ),
     "ListResourcesRequestParams": Members(
@@ -209,10 +217,13 @@ _UP: Final[Mapping[str, Plan]] = {
         "ListResourcesResult",
         unmeant=("cacheScope", "resultType", "ttlMs"),
         inside={"resources": Each(To("Resource")), "_meta": To("an object as ResultMetaObject")},
+        emptied=("_meta",),
         add={"cacheScope": "private", "resultType": "complete", "ttlMs": 0},
     ),
     "ListRootsRequestParams": Members(
-        "ListRootsRequestParams", inside={"_meta": To("RequestParamsMeta as an object")}
+        "ListRootsRequestParams",
+        inside={"_meta": To("RequestParamsMeta as an object")},
+        emptied=("_meta",),
     ),
     "ListRootsResult": Members(
         "ListRootsResult",
@@ -233,14 +244,18 @@ _UP: Final[Mapping[str, Plan]] = {
         "ListToolsResult",
         unmeant=("cacheScope", "resultType", "ttlMs"),
         inside={"tools": Each(To("Tool")), "_meta": To("an object as ResultMetaObject")},
+        emptied=("_meta",),
         add={"cacheScope": "private", "resultType": "complete", "ttlMs": 0},
     ),
     "LoggingMessageNotificationParams": Members(
         "LoggingMessageNotificationParams",
         inside={"_meta": To("an object as NotificationMetaObject")},
+        emptied=("_meta",),
     ),
     "ProgressNotificationParams": Members(
-        "ProgressNotificationParams", inside={"_meta": To("an object as NotificationMetaObject")}
+        "ProgressNotificationParams",
+        inside={"_meta": To("an object as NotificationMetaObject")},
+        emptied=("_meta",),
     ),
     "Prompt": Members(
         "Prompt",
@@ -249,7 +264,9 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "PromptArgument": Members("PromptArgument", unmeant=("title",)),
     "PromptListChangedNotificationParams": Members(
-        "NotificationParams", inside={"_meta": To("an object as NotificationMetaObject")}
+        "NotificationParams",
+        inside={"_meta": To("an object as NotificationMetaObject")},
+        emptied=("_meta",),
     ),
     "PromptMessage": Members("PromptMessage", inside={"content": To("PromptMessageContent")}),
     "PromptMessageContent": Arms(
@@ -288,6 +305,7 @@ _UP: Final[Mapping[str, Plan]] = {
             ),
             "_meta": To("an object as ResultMetaObject"),
         },
+        emptied=("_meta",),
         add={"cacheScope": "private", "resultType": "complete", "ttlMs": 0},
     ),
     "RequestParamsMeta as RequestMetaObject": Members(
@@ -310,7 +328,9 @@ _UP: Final[Mapping[str, Plan]] = {
         "Resource", unmeant=("icons", "title", "_meta"), inside={"annotations": To("Annotations")}
     ),
     "ResourceListChangedNotificationParams": Members(
-        "NotificationParams", inside={"_meta": To("an object as NotificationMetaObject")}
+        "NotificationParams",
+        inside={"_meta": To("an object as NotificationMetaObject")},
+        emptied=("_meta",),
     ),
     "ResourceTemplate": Members(
         "ResourceTemplate",
@@ -320,6 +340,7 @@ _UP: Final[Mapping[str, Plan]] = {
     "ResourceUpdatedNotificationParams": Members(
         "ResourceUpdatedNotificationParams",
         inside={"_meta": To("an object as NotificationMetaObject")},
+        emptied=("_meta",),
     ),
     "Root": Members("Root", unmeant=("_meta",)),
     "SamplingMessage": Members(
@@ -346,7 +367,9 @@ _UP: Final[Mapping[str, Plan]] = {
         unmeant=("icons", "outputSchema", "title", "_meta"),
     ),
     "ToolListChangedNotificationParams": Members(
-        "NotificationParams", inside={"_meta": To("an object as NotificationMetaObject")}
+        "NotificationParams",
+        inside={"_meta": To("an object as NotificationMetaObject")},
+        emptied=("_meta",),
     ),
     "an object as ClientCapabilitiesSampling": Members("", unmeant=("context", "tools")),
     "an object as NotificationMetaObject": Members(
@@ -453,6 +476,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
             )
         },
         inside={"content": Each(To("ContentBlock")), "_meta": To("ResultMetaObject")},
+        emptied=("_meta",),
     ),
     "CancelledNotificationParams": Members(
         "CancelledNotificationParams",
@@ -463,6 +487,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
             ),
         ),
         inside={"_meta": To("NotificationMetaObject")},
+        emptied=("_meta",),
     ),
     "ClientCapabilities": Members(
         "ClientCapabilities",
@@ -507,6 +532,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
             )
         },
         inside={"_meta": To("ResultMetaObject")},
+        emptied=("_meta",),
     ),
     "ContentBlock": Arms(
         "CallToolResultContent",
@@ -546,6 +572,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
                 of_array=Each(To("SamplingMessageContentBlock")),
             )
         },
+        emptied=("_meta",),
         finish=(Apply("one_block", "2025-06-18 has one block in a message; texts are joined."),),
     ),
     "EmbeddedResource": Members(
@@ -589,6 +616,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
             )
         },
         inside={"messages": Each(To("PromptMessage")), "_meta": To("ResultMetaObject")},
+        emptied=("_meta",),
     ),
     "ImageContent": Members(
         "ImageContent",
@@ -621,6 +649,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
             "ttlMs": Drop("2025-11-25 does not say how long a result may be kept.", usual=0),
         },
         inside={"prompts": Each(To("Prompt")), "_meta": To("ResultMetaObject")},
+        emptied=("_meta",),
     ),
     "ListResourceTemplatesResult": Members(
         "ListResourceTemplatesResult",
@@ -639,6 +668,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
             "ttlMs": Drop("2025-11-25 does not say how long a result may be kept.", usual=0),
         },
         inside={"resourceTemplates": Each(To("ResourceTemplate")), "_meta": To("ResultMetaObject")},
+        emptied=("_meta",),
     ),
     "ListResourcesResult": Members(
         "ListResourcesResult",
@@ -657,9 +687,12 @@ _DOWN: Final[Mapping[str, Plan]] = {
             "ttlMs": Drop("2025-11-25 does not say how long a result may be kept.", usual=0),
         },
         inside={"resources": Each(To("Resource")), "_meta": To("ResultMetaObject")},
+        emptied=("_meta",),
     ),
     "ListRootsRequestParams": Members(
-        "ListRootsRequestParams", inside={"_meta": To("an object as RequestParamsMeta")}
+        "ListRootsRequestParams",
+        inside={"_meta": To("an object as RequestParamsMeta")},
+        emptied=("_meta",),
     ),
     "ListRootsResult": Members(
         "ListRootsResult", unmeant=("_meta",), inside={"roots": Each(To("Root"))}
@@ -681,9 +714,12 @@ _DOWN: Final[Mapping[str, Plan]] = {
             "ttlMs": Drop("2025-11-25 does not say how long a result may be kept.", usual=0),
         },
         inside={"tools": Each(To("Tool")), "_meta": To("ResultMetaObject")},
+        emptied=("_meta",),
     ),
     "LoggingMessageNotificationParams": Members(
-        "LoggingMessageNotificationParams", inside={"_meta": To("NotificationMetaObject")}
+        "LoggingMessageNotificationParams",
+        inside={"_meta": To("NotificationMetaObject")},
+        emptied=("_meta",),
     ),
     "NotificationMetaObject": Members(
         "",
@@ -694,13 +730,17 @@ _DOWN: Final[Mapping[str, Plan]] = {
         },
     ),
     "NotificationParams": Members(
-        "ToolListChangedNotificationParams", inside={"_meta": To("NotificationMetaObject")}
+        "ToolListChangedNotificationParams",
+        inside={"_meta": To("NotificationMetaObject")},
+        emptied=("_meta",),
     ),
     "PaginatedRequestParams": Members(
         "ListToolsRequestParams", inside={"_meta": To("RequestMetaObject")}, emptied=("_meta",)
     ),
     "ProgressNotificationParams": Members(
-        "ProgressNotificationParams", inside={"_meta": To("NotificationMetaObject")}
+        "ProgressNotificationParams",
+        inside={"_meta": To("NotificationMetaObject")},
+        emptied=("_meta",),
     ),
     "Prompt": Members(
         "Prompt",
@@ -760,6 +800,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
             ),
             "_meta": To("ResultMetaObject"),
         },
+        emptied=("_meta",),
     ),
     "RequestMetaObject": Members(
         "RequestParamsMeta",
@@ -797,7 +838,9 @@ _DOWN: Final[Mapping[str, Plan]] = {
         inside={"annotations": To("Annotations")},
     ),
     "ResourceUpdatedNotificationParams": Members(
-        "ResourceUpdatedNotificationParams", inside={"_meta": To("NotificationMetaObject")}
+        "ResourceUpdatedNotificationParams",
+        inside={"_meta": To("NotificationMetaObject")},
+        emptied=("_meta",),
     ),
     "ResultMetaObject": Members(
         "",

@@ -24,8 +24,12 @@ from .._runtime.translation.plans import (
 __all__ = ["DOWN", "UP"]
 
 _UP: Final[Mapping[str, Plan]] = {
-    "CallToolRequestParams": Members("CallToolRequestParams", unmeant=("task",)),
-    "CallToolResult": Members("CallToolResult", inside={"content": Each(To("ContentBlock"))}),
+    "CallToolRequestParams": Members(
+        "CallToolRequestParams", unmeant=("task",), emptied=("_meta",)
+    ),
+    "CallToolResult": Members(
+        "CallToolResult", inside={"content": Each(To("ContentBlock"))}, emptied=("_meta",)
+    ),
     "ClientCapabilities": Members(
         "ClientCapabilities",
         unmeant=("tasks",),
@@ -39,11 +43,13 @@ _UP: Final[Mapping[str, Plan]] = {
         "CreateMessageRequestParams",
         unmeant=("task", "toolChoice", "tools"),
         inside={"messages": Each(To("SamplingMessage"))},
+        emptied=("_meta",),
     ),
     "ElicitRequestParams as ElicitRequestFormParams": Members(
         "ElicitRequestFormParams",
         unmeant=("mode", "task"),
         inside={"requestedSchema": To("ElicitRequestParamsRequestedSchema")},
+        emptied=("_meta",),
     ),
     "ElicitRequestParams as ElicitRequestParams": Whole(
         "ElicitRequestParams",
@@ -54,24 +60,34 @@ _UP: Final[Mapping[str, Plan]] = {
         unmeant=("$schema",),
         inside={"properties": Each(To("PrimitiveSchemaDefinition"))},
     ),
-    "GetPromptResult": Members("GetPromptResult", inside={"messages": Each(To("PromptMessage"))}),
+    "GetPromptResult": Members(
+        "GetPromptResult", inside={"messages": Each(To("PromptMessage"))}, emptied=("_meta",)
+    ),
     "Implementation": Members("Implementation", unmeant=("description", "icons", "websiteUrl")),
     "InitializeRequestParams": Members(
         "InitializeRequestParams",
         inside={"capabilities": To("ClientCapabilities"), "clientInfo": To("Implementation")},
+        emptied=("_meta",),
     ),
     "InitializeResult": Members(
         "InitializeResult",
         inside={"capabilities": To("ServerCapabilities"), "serverInfo": To("Implementation")},
+        emptied=("_meta",),
     ),
-    "ListPromptsResult": Members("ListPromptsResult", inside={"prompts": Each(To("Prompt"))}),
+    "ListPromptsResult": Members(
+        "ListPromptsResult", inside={"prompts": Each(To("Prompt"))}, emptied=("_meta",)
+    ),
     "ListResourceTemplatesResult": Members(
-        "ListResourceTemplatesResult", inside={"resourceTemplates": Each(To("ResourceTemplate"))}
+        "ListResourceTemplatesResult",
+        inside={"resourceTemplates": Each(To("ResourceTemplate"))},
+        emptied=("_meta",),
     ),
     "ListResourcesResult": Members(
-        "ListResourcesResult", inside={"resources": Each(To("Resource"))}
+        "ListResourcesResult", inside={"resources": Each(To("Resource"))}, emptied=("_meta",)
     ),
-    "ListToolsResult": Members("ListToolsResult", inside={"tools": Each(To("Tool"))}),
+    "ListToolsResult": Members(
+        "ListToolsResult", inside={"tools": Each(To("Tool"))}, emptied=("_meta",)
+    ),
     "PrimitiveSchemaDefinition": Whole(
         "PrimitiveSchemaDefinition",
         apply=(
@@ -84,11 +100,11 @@ _UP: Final[Mapping[str, Plan]] = {
             ),
         ),
     ),
-    "Prompt": Members("Prompt", unmeant=("icons",)),
+    "Prompt": Members("Prompt", unmeant=("icons",), emptied=("_meta",)),
     "PromptMessage": Members("PromptMessage", inside={"content": To("ContentBlock")}),
-    "Resource": Members("Resource", unmeant=("icons",)),
-    "ResourceLink": Members("ResourceLink", unmeant=("icons",)),
-    "ResourceTemplate": Members("ResourceTemplate", unmeant=("icons",)),
+    "Resource": Members("Resource", unmeant=("icons",), emptied=("_meta",)),
+    "ResourceLink": Members("ResourceLink", unmeant=("icons",), emptied=("_meta",)),
+    "ResourceTemplate": Members("ResourceTemplate", unmeant=("icons",), emptied=("_meta",)),
     "SamplingMessage": Members("SamplingMessage", unmeant=("_meta",)),
     "ServerCapabilities": Members("ServerCapabilities", unmeant=("tasks",)),
     "Tool": Members(
@@ -100,6 +116,7 @@ _UP: Final[Mapping[str, Plan]] = {
             ),
         ),
         unmeant=("execution", "icons"),
+        emptied=("_meta",),
     ),
     "an object as ClientCapabilitiesElicitation": Members("", unmeant=("form", "url")),
     "an object as ClientCapabilitiesSampling": Members("", unmeant=("context", "tools")),
@@ -198,8 +215,11 @@ _DOWN: Final[Mapping[str, Plan]] = {
     "CallToolRequestParams": Members(
         "CallToolRequestParams",
         drop={"task": Drop("2025-06-18 has no tasks: the answer comes when it is ready.")},
+        emptied=("_meta",),
     ),
-    "CallToolResult": Members("CallToolResult", inside={"content": Each(To("ContentBlock"))}),
+    "CallToolResult": Members(
+        "CallToolResult", inside={"content": Each(To("ContentBlock"))}, emptied=("_meta",)
+    ),
     "CancelledNotificationParams": Members(
         "CancelledNotificationParams",
         apply=(
@@ -208,6 +228,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
                 "2025-06-18 names the request that is cancelled; tasks are cancelled otherwise.",
             ),
         ),
+        emptied=("_meta",),
     ),
     "ClientCapabilities": Members(
         "ClientCapabilities",
@@ -249,6 +270,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
         ),
         drop={"task": Drop("2025-06-18 has no tasks: the answer comes when it is ready.")},
         inside={"messages": Each(To("SamplingMessage"))},
+        emptied=("_meta",),
     ),
     "CreateMessageResult": Members(
         "CreateMessageResult",
@@ -258,6 +280,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
                 of_array=Each(To("SamplingMessageContentBlock")),
             )
         },
+        emptied=("_meta",),
         finish=(Apply("one_block", "2025-06-18 has one block in a message; texts are joined."),),
     ),
     "ElicitRequestFormParams": Members(
@@ -267,6 +290,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
             "task": Drop("2025-06-18 has no tasks: the answer comes when it is ready."),
         },
         inside={"requestedSchema": To("ElicitRequestFormParamsRequestedSchema")},
+        emptied=("_meta",),
     ),
     "ElicitRequestFormParamsRequestedSchema": Members(
         "ElicitRequestParamsRequestedSchema",
@@ -283,8 +307,11 @@ _DOWN: Final[Mapping[str, Plan]] = {
         apply=(
             Apply("choices_as_text", "2025-06-18 has no choice of several; they become one text."),
         ),
+        emptied=("_meta",),
     ),
-    "GetPromptResult": Members("GetPromptResult", inside={"messages": Each(To("PromptMessage"))}),
+    "GetPromptResult": Members(
+        "GetPromptResult", inside={"messages": Each(To("PromptMessage"))}, emptied=("_meta",)
+    ),
     "Implementation": Members(
         "Implementation",
         drop={
@@ -296,19 +323,27 @@ _DOWN: Final[Mapping[str, Plan]] = {
     "InitializeRequestParams": Members(
         "InitializeRequestParams",
         inside={"capabilities": To("ClientCapabilities"), "clientInfo": To("Implementation")},
+        emptied=("_meta",),
     ),
     "InitializeResult": Members(
         "InitializeResult",
         inside={"capabilities": To("ServerCapabilities"), "serverInfo": To("Implementation")},
+        emptied=("_meta",),
     ),
-    "ListPromptsResult": Members("ListPromptsResult", inside={"prompts": Each(To("Prompt"))}),
+    "ListPromptsResult": Members(
+        "ListPromptsResult", inside={"prompts": Each(To("Prompt"))}, emptied=("_meta",)
+    ),
     "ListResourceTemplatesResult": Members(
-        "ListResourceTemplatesResult", inside={"resourceTemplates": Each(To("ResourceTemplate"))}
+        "ListResourceTemplatesResult",
+        inside={"resourceTemplates": Each(To("ResourceTemplate"))},
+        emptied=("_meta",),
     ),
     "ListResourcesResult": Members(
-        "ListResourcesResult", inside={"resources": Each(To("Resource"))}
+        "ListResourcesResult", inside={"resources": Each(To("Resource"))}, emptied=("_meta",)
     ),
-    "ListToolsResult": Members("ListToolsResult", inside={"tools": Each(To("Tool"))}),
+    "ListToolsResult": Members(
+        "ListToolsResult", inside={"tools": Each(To("Tool"))}, emptied=("_meta",)
+    ),
     "PrimitiveSchemaDefinition": Whole(
         "PrimitiveSchemaDefinition",
         apply=(
@@ -321,12 +356,20 @@ _DOWN: Final[Mapping[str, Plan]] = {
             ),
         ),
     ),
-    "Prompt": Members("Prompt", drop={"icons": Drop("2025-06-18 has no icons here.")}),
+    "Prompt": Members(
+        "Prompt", drop={"icons": Drop("2025-06-18 has no icons here.")}, emptied=("_meta",)
+    ),
     "PromptMessage": Members("PromptMessage", inside={"content": To("ContentBlock")}),
-    "Resource": Members("Resource", drop={"icons": Drop("2025-06-18 has no icons here.")}),
-    "ResourceLink": Members("ResourceLink", drop={"icons": Drop("2025-06-18 has no icons here.")}),
+    "Resource": Members(
+        "Resource", drop={"icons": Drop("2025-06-18 has no icons here.")}, emptied=("_meta",)
+    ),
+    "ResourceLink": Members(
+        "ResourceLink", drop={"icons": Drop("2025-06-18 has no icons here.")}, emptied=("_meta",)
+    ),
     "ResourceTemplate": Members(
-        "ResourceTemplate", drop={"icons": Drop("2025-06-18 has no icons here.")}
+        "ResourceTemplate",
+        drop={"icons": Drop("2025-06-18 has no icons here.")},
+        emptied=("_meta",),
     ),
     "SamplingMessage": Members(
         "SamplingMessage",
@@ -356,6 +399,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
             "execution": Drop("2025-06-18 has no tasks."),
             "icons": Drop("2025-06-18 has no icons here."),
         },
+        emptied=("_meta",),
     ),
 }
 

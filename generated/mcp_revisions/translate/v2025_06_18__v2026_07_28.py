@@ -39,12 +39,14 @@ _UP: Final[Mapping[str, Plan]] = {
         "CallToolResult",
         unmeant=("resultType",),
         inside={"content": Each(To("ContentBlock")), "_meta": To("an object as ResultMetaObject")},
+        emptied=("_meta",),
         add={"resultType": "complete"},
     ),
     "CancelledNotificationParams": Members(
         "CancelledNotificationParams",
         apply=(Apply("named_request_only", "2026-07-28 cancels requests only, and names them."),),
         inside={"_meta": To("an object as NotificationMetaObject")},
+        emptied=("_meta",),
     ),
     "ClientCapabilities": Members(
         "ClientCapabilities",
@@ -75,6 +77,7 @@ _UP: Final[Mapping[str, Plan]] = {
             "completion": To("CompleteResultCompletion"),
             "_meta": To("an object as ResultMetaObject"),
         },
+        emptied=("_meta",),
         add={"resultType": "complete"},
     ),
     "CompleteResultCompletion": Members(
@@ -124,6 +127,7 @@ _UP: Final[Mapping[str, Plan]] = {
             "messages": Each(To("PromptMessage")),
             "_meta": To("an object as ResultMetaObject"),
         },
+        emptied=("_meta",),
         add={"resultType": "complete"},
     ),
     "Implementation": Members("Implementation", unmeant=("description", "icons", "websiteUrl")),
@@ -141,6 +145,7 @@ _UP: Final[Mapping[str, Plan]] = {
         "ListPromptsResult",
         unmeant=("cacheScope", "resultType", "ttlMs"),
         inside={"prompts": Each(To("Prompt")), "_meta": To("an object as ResultMetaObject")},
+        emptied=("_meta",),
         add={"cacheScope": "private", "resultType": "complete", "ttlMs": 0},
     ),
     "ListResourceTemplatesRequestParams": Members(
@@ -160,6 +165,7 @@ _UP: Final[Mapping[str, Plan]] = {
             "resourceTemplates": Each(To("ResourceTemplate")),
             "_meta": To("an object as ResultMetaObject"),
         },
+        emptied=("_meta",),
         add={"cacheScope": "private", "resultType": "complete", "ttlMs": 0},
     ),
     "ListResourcesRequestParams": Members(
@@ -176,10 +182,13 @@ _UP: Final[Mapping[str, Plan]] = {
         "ListResourcesResult",
         unmeant=("cacheScope", "resultType", "ttlMs"),
         inside={"resources": Each(To("Resource")), "_meta": To("an object as ResultMetaObject")},
+        emptied=("_meta",),
         add={"cacheScope": "private", "resultType": "complete", "ttlMs": 0},
     ),
     "ListRootsRequestParams": Members(
-        "ListRootsRequestParams", inside={"_meta": To("RequestParamsMeta as an object")}
+        "ListRootsRequestParams",
+        inside={"_meta": To("RequestParamsMeta as an object")},
+        emptied=("_meta",),
     ),
     "ListRootsResult": Members(
         "ListRootsResult", drop={"_meta": Drop("2026-07-28 has no _meta here.")}
@@ -198,11 +207,13 @@ _UP: Final[Mapping[str, Plan]] = {
         "ListToolsResult",
         unmeant=("cacheScope", "resultType", "ttlMs"),
         inside={"tools": Each(To("Tool")), "_meta": To("an object as ResultMetaObject")},
+        emptied=("_meta",),
         add={"cacheScope": "private", "resultType": "complete", "ttlMs": 0},
     ),
     "LoggingMessageNotificationParams": Members(
         "LoggingMessageNotificationParams",
         inside={"_meta": To("an object as NotificationMetaObject")},
+        emptied=("_meta",),
     ),
     "PrimitiveSchemaDefinition": Whole(
         "PrimitiveSchemaDefinition",
@@ -217,11 +228,15 @@ _UP: Final[Mapping[str, Plan]] = {
         ),
     ),
     "ProgressNotificationParams": Members(
-        "ProgressNotificationParams", inside={"_meta": To("an object as NotificationMetaObject")}
+        "ProgressNotificationParams",
+        inside={"_meta": To("an object as NotificationMetaObject")},
+        emptied=("_meta",),
     ),
-    "Prompt": Members("Prompt", unmeant=("icons",)),
+    "Prompt": Members("Prompt", unmeant=("icons",), emptied=("_meta",)),
     "PromptListChangedNotificationParams": Members(
-        "NotificationParams", inside={"_meta": To("an object as NotificationMetaObject")}
+        "NotificationParams",
+        inside={"_meta": To("an object as NotificationMetaObject")},
+        emptied=("_meta",),
     ),
     "PromptMessage": Members("PromptMessage", inside={"content": To("ContentBlock")}),
     "ReadResourceRequestParams": Members(
@@ -239,6 +254,7 @@ _UP: Final[Mapping[str, Plan]] = {
         "ReadResourceResult",
         unmeant=("cacheScope", "resultType", "ttlMs"),
         inside={"_meta": To("an object as ResultMetaObject")},
+        emptied=("_meta",),
         add={"cacheScope": "private", "resultType": "complete", "ttlMs": 0},
     ),
     "RequestParamsMeta as RequestMetaObject": Members(
@@ -257,15 +273,18 @@ _UP: Final[Mapping[str, Plan]] = {
     "RequestParamsMeta as an object": Members(
         "", drop={"progressToken": Drop("2026-07-28 has no progressToken here.")}
     ),
-    "Resource": Members("Resource", unmeant=("icons",)),
-    "ResourceLink": Members("ResourceLink", unmeant=("icons",)),
+    "Resource": Members("Resource", unmeant=("icons",), emptied=("_meta",)),
+    "ResourceLink": Members("ResourceLink", unmeant=("icons",), emptied=("_meta",)),
     "ResourceListChangedNotificationParams": Members(
-        "NotificationParams", inside={"_meta": To("an object as NotificationMetaObject")}
+        "NotificationParams",
+        inside={"_meta": To("an object as NotificationMetaObject")},
+        emptied=("_meta",),
     ),
-    "ResourceTemplate": Members("ResourceTemplate", unmeant=("icons",)),
+    "ResourceTemplate": Members("ResourceTemplate", unmeant=("icons",), emptied=("_meta",)),
     "ResourceUpdatedNotificationParams": Members(
         "ResourceUpdatedNotificationParams",
         inside={"_meta": To("an object as NotificationMetaObject")},
+        emptied=("_meta",),
     ),
     "SamplingMessage": Members("SamplingMessage", unmeant=("_meta",)),
     "ServerCapabilities": Members("ServerCapabilities", unmeant=("extensions",)),
@@ -278,9 +297,12 @@ _UP: Final[Mapping[str, Plan]] = {
             ),
         ),
         unmeant=("icons",),
+        emptied=("_meta",),
     ),
     "ToolListChangedNotificationParams": Members(
-        "NotificationParams", inside={"_meta": To("an object as NotificationMetaObject")}
+        "NotificationParams",
+        inside={"_meta": To("an object as NotificationMetaObject")},
+        emptied=("_meta",),
     ),
     "an object as ClientCapabilitiesElicitation": Members("", unmeant=("form", "url")),
     "an object as ClientCapabilitiesSampling": Members("", unmeant=("context", "tools")),
@@ -389,6 +411,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
             )
         },
         inside={"content": Each(To("ContentBlock")), "_meta": To("ResultMetaObject")},
+        emptied=("_meta",),
     ),
     "CancelledNotificationParams": Members(
         "CancelledNotificationParams",
@@ -399,6 +422,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
             ),
         ),
         inside={"_meta": To("NotificationMetaObject")},
+        emptied=("_meta",),
     ),
     "ClientCapabilities": Members(
         "ClientCapabilities",
@@ -442,6 +466,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
             )
         },
         inside={"_meta": To("ResultMetaObject")},
+        emptied=("_meta",),
     ),
     "ContentBlock": Arms("ContentBlock", "type", arms={"resource_link": To("ResourceLink")}),
     "CreateMessageRequestParams": Members(
@@ -467,6 +492,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
                 of_array=Each(To("SamplingMessageContentBlock")),
             )
         },
+        emptied=("_meta",),
         finish=(Apply("one_block", "2025-06-18 has one block in a message; texts are joined."),),
     ),
     "ElicitRequestFormParams": Members(
@@ -522,6 +548,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
             )
         },
         inside={"messages": Each(To("PromptMessage")), "_meta": To("ResultMetaObject")},
+        emptied=("_meta",),
     ),
     "Implementation": Members(
         "Implementation",
@@ -548,6 +575,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
             "ttlMs": Drop("2025-11-25 does not say how long a result may be kept.", usual=0),
         },
         inside={"prompts": Each(To("Prompt")), "_meta": To("ResultMetaObject")},
+        emptied=("_meta",),
     ),
     "ListResourceTemplatesResult": Members(
         "ListResourceTemplatesResult",
@@ -566,6 +594,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
             "ttlMs": Drop("2025-11-25 does not say how long a result may be kept.", usual=0),
         },
         inside={"resourceTemplates": Each(To("ResourceTemplate")), "_meta": To("ResultMetaObject")},
+        emptied=("_meta",),
     ),
     "ListResourcesResult": Members(
         "ListResourcesResult",
@@ -584,9 +613,12 @@ _DOWN: Final[Mapping[str, Plan]] = {
             "ttlMs": Drop("2025-11-25 does not say how long a result may be kept.", usual=0),
         },
         inside={"resources": Each(To("Resource")), "_meta": To("ResultMetaObject")},
+        emptied=("_meta",),
     ),
     "ListRootsRequestParams": Members(
-        "ListRootsRequestParams", inside={"_meta": To("an object as RequestParamsMeta")}
+        "ListRootsRequestParams",
+        inside={"_meta": To("an object as RequestParamsMeta")},
+        emptied=("_meta",),
     ),
     "ListRootsResult": Members("ListRootsResult", unmeant=("_meta",)),
     "ListToolsResult": Members(
@@ -606,9 +638,12 @@ _DOWN: Final[Mapping[str, Plan]] = {
             "ttlMs": Drop("2025-11-25 does not say how long a result may be kept.", usual=0),
         },
         inside={"tools": Each(To("Tool")), "_meta": To("ResultMetaObject")},
+        emptied=("_meta",),
     ),
     "LoggingMessageNotificationParams": Members(
-        "LoggingMessageNotificationParams", inside={"_meta": To("NotificationMetaObject")}
+        "LoggingMessageNotificationParams",
+        inside={"_meta": To("NotificationMetaObject")},
+        emptied=("_meta",),
     ),
     "NotificationMetaObject": Members(
         "",
@@ -619,7 +654,9 @@ _DOWN: Final[Mapping[str, Plan]] = {
         },
     ),
     "NotificationParams": Members(
-        "ToolListChangedNotificationParams", inside={"_meta": To("NotificationMetaObject")}
+        "ToolListChangedNotificationParams",
+        inside={"_meta": To("NotificationMetaObject")},
+        emptied=("_meta",),
     ),
     "PaginatedRequestParams": Members(
         "ListToolsRequestParams", inside={"_meta": To("RequestMetaObject")}, emptied=("_meta",)
@@ -637,9 +674,13 @@ _DOWN: Final[Mapping[str, Plan]] = {
         ),
     ),
     "ProgressNotificationParams": Members(
-        "ProgressNotificationParams", inside={"_meta": To("NotificationMetaObject")}
+        "ProgressNotificationParams",
+        inside={"_meta": To("NotificationMetaObject")},
+        emptied=("_meta",),
     ),
-    "Prompt": Members("Prompt", drop={"icons": Drop("2025-06-18 has no icons here.")}),
+    "Prompt": Members(
+        "Prompt", drop={"icons": Drop("2025-06-18 has no icons here.")}, emptied=("_meta",)
+    ),
     "PromptMessage": Members("PromptMessage", inside={"content": To("ContentBlock")}),
     "ReadResourceRequestParams": Members(
         "ReadResourceRequestParams",
@@ -673,6 +714,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
             "ttlMs": Drop("2025-11-25 does not say how long a result may be kept.", usual=0),
         },
         inside={"_meta": To("ResultMetaObject")},
+        emptied=("_meta",),
     ),
     "RequestMetaObject": Members(
         "RequestParamsMeta",
@@ -691,13 +733,21 @@ _DOWN: Final[Mapping[str, Plan]] = {
             ),
         },
     ),
-    "Resource": Members("Resource", drop={"icons": Drop("2025-06-18 has no icons here.")}),
-    "ResourceLink": Members("ResourceLink", drop={"icons": Drop("2025-06-18 has no icons here.")}),
+    "Resource": Members(
+        "Resource", drop={"icons": Drop("2025-06-18 has no icons here.")}, emptied=("_meta",)
+    ),
+    "ResourceLink": Members(
+        "ResourceLink", drop={"icons": Drop("2025-06-18 has no icons here.")}, emptied=("_meta",)
+    ),
     "ResourceTemplate": Members(
-        "ResourceTemplate", drop={"icons": Drop("2025-06-18 has no icons here.")}
+        "ResourceTemplate",
+        drop={"icons": Drop("2025-06-18 has no icons here.")},
+        emptied=("_meta",),
     ),
     "ResourceUpdatedNotificationParams": Members(
-        "ResourceUpdatedNotificationParams", inside={"_meta": To("NotificationMetaObject")}
+        "ResourceUpdatedNotificationParams",
+        inside={"_meta": To("NotificationMetaObject")},
+        emptied=("_meta",),
     ),
     "ResultMetaObject": Members(
         "",
@@ -745,6 +795,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
             ),
         ),
         drop={"icons": Drop("2025-06-18 has no icons here.")},
+        emptied=("_meta",),
     ),
     "an object as ClientCapabilitiesRoots": Members("", unmeant=("listChanged",)),
     "an object as RequestParamsMeta": Members("", unmeant=("progressToken",)),

@@ -42,12 +42,14 @@ _UP: Final[Mapping[str, Plan]] = {
         "CallToolResult",
         unmeant=("resultType",),
         inside={"_meta": To("an object as ResultMetaObject")},
+        emptied=("_meta",),
         add={"resultType": "complete"},
     ),
     "CancelledNotificationParams": Members(
         "CancelledNotificationParams",
         apply=(Apply("named_request_only", "2026-07-28 cancels requests only, and names them."),),
         inside={"_meta": To("an object as NotificationMetaObject")},
+        emptied=("_meta",),
     ),
     "ClientCapabilities": Members(
         "ClientCapabilities",
@@ -75,6 +77,7 @@ _UP: Final[Mapping[str, Plan]] = {
             "completion": To("CompleteResultCompletion"),
             "_meta": To("an object as ResultMetaObject"),
         },
+        emptied=("_meta",),
         add={"resultType": "complete"},
     ),
     "CompleteResultCompletion": Members(
@@ -131,24 +134,28 @@ _UP: Final[Mapping[str, Plan]] = {
         "GetPromptResult",
         unmeant=("resultType",),
         inside={"_meta": To("an object as ResultMetaObject")},
+        emptied=("_meta",),
         add={"resultType": "complete"},
     ),
     "ListPromptsResult": Members(
         "ListPromptsResult",
         unmeant=("cacheScope", "resultType", "ttlMs"),
         inside={"_meta": To("an object as ResultMetaObject")},
+        emptied=("_meta",),
         add={"cacheScope": "private", "resultType": "complete", "ttlMs": 0},
     ),
     "ListResourceTemplatesResult": Members(
         "ListResourceTemplatesResult",
         unmeant=("cacheScope", "resultType", "ttlMs"),
         inside={"_meta": To("an object as ResultMetaObject")},
+        emptied=("_meta",),
         add={"cacheScope": "private", "resultType": "complete", "ttlMs": 0},
     ),
     "ListResourcesResult": Members(
         "ListResourcesResult",
         unmeant=("cacheScope", "resultType", "ttlMs"),
         inside={"_meta": To("an object as ResultMetaObject")},
+        emptied=("_meta",),
         add={"cacheScope": "private", "resultType": "complete", "ttlMs": 0},
     ),
     "ListRootsResult": Members(
@@ -158,14 +165,18 @@ _UP: Final[Mapping[str, Plan]] = {
         "ListToolsResult",
         unmeant=("cacheScope", "resultType", "ttlMs"),
         inside={"tools": Each(To("Tool")), "_meta": To("an object as ResultMetaObject")},
+        emptied=("_meta",),
         add={"cacheScope": "private", "resultType": "complete", "ttlMs": 0},
     ),
     "LoggingMessageNotificationParams": Members(
         "LoggingMessageNotificationParams",
         inside={"_meta": To("an object as NotificationMetaObject")},
+        emptied=("_meta",),
     ),
     "NotificationParams": Members(
-        "NotificationParams", inside={"_meta": To("an object as NotificationMetaObject")}
+        "NotificationParams",
+        inside={"_meta": To("an object as NotificationMetaObject")},
+        emptied=("_meta",),
     ),
     "PaginatedRequestParams": Members(
         "PaginatedRequestParams",
@@ -178,7 +189,9 @@ _UP: Final[Mapping[str, Plan]] = {
         },
     ),
     "ProgressNotificationParams": Members(
-        "ProgressNotificationParams", inside={"_meta": To("an object as NotificationMetaObject")}
+        "ProgressNotificationParams",
+        inside={"_meta": To("an object as NotificationMetaObject")},
+        emptied=("_meta",),
     ),
     "ReadResourceRequestParams": Members(
         "ReadResourceRequestParams",
@@ -195,10 +208,13 @@ _UP: Final[Mapping[str, Plan]] = {
         "ReadResourceResult",
         unmeant=("cacheScope", "resultType", "ttlMs"),
         inside={"_meta": To("an object as ResultMetaObject")},
+        emptied=("_meta",),
         add={"cacheScope": "private", "resultType": "complete", "ttlMs": 0},
     ),
     "RequestParams": Members(
-        "ListRootsRequestParams", inside={"_meta": To("RequestParamsMeta as an object")}
+        "ListRootsRequestParams",
+        inside={"_meta": To("RequestParamsMeta as an object")},
+        emptied=("_meta",),
     ),
     "RequestParamsMeta as RequestMetaObject": Members(
         "RequestMetaObject",
@@ -219,13 +235,16 @@ _UP: Final[Mapping[str, Plan]] = {
     "ResourceUpdatedNotificationParams": Members(
         "ResourceUpdatedNotificationParams",
         inside={"_meta": To("an object as NotificationMetaObject")},
+        emptied=("_meta",),
     ),
     "ServerCapabilities": Members(
         "ServerCapabilities",
         drop={"tasks": Drop("2026-07-28 has no tasks here.")},
         unmeant=("extensions",),
     ),
-    "Tool": Members("Tool", drop={"execution": Drop("2026-07-28 has no tasks of its own.")}),
+    "Tool": Members(
+        "Tool", drop={"execution": Drop("2026-07-28 has no tasks of its own.")}, emptied=("_meta",)
+    ),
     "an object as NotificationMetaObject": Members(
         "", unmeant=("io.modelcontextprotocol/subscriptionId",)
     ),
@@ -353,9 +372,12 @@ _DOWN: Final[Mapping[str, Plan]] = {
             )
         },
         inside={"_meta": To("ResultMetaObject")},
+        emptied=("_meta",),
     ),
     "CancelledNotificationParams": Members(
-        "CancelledNotificationParams", inside={"_meta": To("NotificationMetaObject")}
+        "CancelledNotificationParams",
+        inside={"_meta": To("NotificationMetaObject")},
+        emptied=("_meta",),
     ),
     "ClientCapabilities": Members(
         "ClientCapabilities",
@@ -379,6 +401,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
             )
         },
         inside={"_meta": To("ResultMetaObject")},
+        emptied=("_meta",),
     ),
     "CreateMessageRequestParams": Members(
         "CreateMessageRequestParams",
@@ -393,6 +416,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
                 of_array=Each(To("SamplingMessageContentBlock")),
             )
         },
+        emptied=("_meta",),
     ),
     "ElicitRequestFormParams": Members("ElicitRequestFormParams", unmeant=("task", "_meta")),
     "ElicitRequestParams": Whole(
@@ -446,6 +470,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
             )
         },
         inside={"_meta": To("ResultMetaObject")},
+        emptied=("_meta",),
     ),
     "ListPromptsResult": Members(
         "ListPromptsResult",
@@ -464,6 +489,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
             "ttlMs": Drop("2025-11-25 does not say how long a result may be kept.", usual=0),
         },
         inside={"_meta": To("ResultMetaObject")},
+        emptied=("_meta",),
     ),
     "ListResourceTemplatesResult": Members(
         "ListResourceTemplatesResult",
@@ -482,6 +508,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
             "ttlMs": Drop("2025-11-25 does not say how long a result may be kept.", usual=0),
         },
         inside={"_meta": To("ResultMetaObject")},
+        emptied=("_meta",),
     ),
     "ListResourcesResult": Members(
         "ListResourcesResult",
@@ -500,9 +527,10 @@ _DOWN: Final[Mapping[str, Plan]] = {
             "ttlMs": Drop("2025-11-25 does not say how long a result may be kept.", usual=0),
         },
         inside={"_meta": To("ResultMetaObject")},
+        emptied=("_meta",),
     ),
     "ListRootsRequestParams": Members(
-        "RequestParams", inside={"_meta": To("an object as RequestParamsMeta")}
+        "RequestParams", inside={"_meta": To("an object as RequestParamsMeta")}, emptied=("_meta",)
     ),
     "ListRootsResult": Members("ListRootsResult", unmeant=("_meta",)),
     "ListToolsResult": Members(
@@ -522,9 +550,12 @@ _DOWN: Final[Mapping[str, Plan]] = {
             "ttlMs": Drop("2025-11-25 does not say how long a result may be kept.", usual=0),
         },
         inside={"tools": Each(To("Tool")), "_meta": To("ResultMetaObject")},
+        emptied=("_meta",),
     ),
     "LoggingMessageNotificationParams": Members(
-        "LoggingMessageNotificationParams", inside={"_meta": To("NotificationMetaObject")}
+        "LoggingMessageNotificationParams",
+        inside={"_meta": To("NotificationMetaObject")},
+        emptied=("_meta",),
     ),
     "NotificationMetaObject": Members(
         "",
@@ -535,13 +566,15 @@ _DOWN: Final[Mapping[str, Plan]] = {
         },
     ),
     "NotificationParams": Members(
-        "NotificationParams", inside={"_meta": To("NotificationMetaObject")}
+        "NotificationParams", inside={"_meta": To("NotificationMetaObject")}, emptied=("_meta",)
     ),
     "PaginatedRequestParams": Members(
         "PaginatedRequestParams", inside={"_meta": To("RequestMetaObject")}, emptied=("_meta",)
     ),
     "ProgressNotificationParams": Members(
-        "ProgressNotificationParams", inside={"_meta": To("NotificationMetaObject")}
+        "ProgressNotificationParams",
+        inside={"_meta": To("NotificationMetaObject")},
+        emptied=("_meta",),
     ),
     "ReadResourceRequestParams": Members(
         "ReadResourceRequestParams",
@@ -575,6 +608,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
             "ttlMs": Drop("2025-11-25 does not say how long a result may be kept.", usual=0),
         },
         inside={"_meta": To("ResultMetaObject")},
+        emptied=("_meta",),
     ),
     "RequestMetaObject": Members(
         "RequestParamsMeta",
@@ -594,7 +628,9 @@ _DOWN: Final[Mapping[str, Plan]] = {
         },
     ),
     "ResourceUpdatedNotificationParams": Members(
-        "ResourceUpdatedNotificationParams", inside={"_meta": To("NotificationMetaObject")}
+        "ResourceUpdatedNotificationParams",
+        inside={"_meta": To("NotificationMetaObject")},
+        emptied=("_meta",),
     ),
     "ResultMetaObject": Members(
         "",
@@ -612,6 +648,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
                 of_array=Each(To("SamplingMessageContentBlock")),
             )
         },
+        emptied=("_meta",),
     ),
     "SamplingMessageContentBlock": Arms(
         "SamplingMessageContentBlock", "type", arms={"tool_result": To("ToolResultContent")}
@@ -637,6 +674,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
             ),
         ),
         unmeant=("execution",),
+        emptied=("_meta",),
     ),
     "ToolResultContent": Members(
         "ToolResultContent",
@@ -646,6 +684,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
                 "2025-11-25 has structured results that are JSON objects only.",
             ),
         ),
+        emptied=("_meta",),
     ),
     "an object as ClientCapabilitiesRoots": Members("", unmeant=("listChanged",)),
     "an object as RequestParamsMeta": Members("", unmeant=("progressToken",)),
