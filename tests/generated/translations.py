@@ -81,7 +81,7 @@ def without(value: Any, pointers: list[str]) -> Any:
         *way, last = [s.replace("~1", "/").replace("~0", "~") for s in pointer.split("/")[1:]]
         around = left
         for step in way:
-            around = around[int(step) if is_array(around) else step]
+            around = around[int(step)] if is_array(around) else around.get(step, {})
         around.pop(int(last) if is_array(around) else last, None)
     return left
 

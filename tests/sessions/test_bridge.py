@@ -4,7 +4,7 @@ import asyncio
 from typing import Any
 
 import pytest
-from bridging import answered, asked_for, bridged, called, form, text_of, through
+from bridging import ASKED, answered, asked_for, bridged, called, form, text_of, through
 from talking import (
     INITIALIZED,
     STATELESS,
@@ -14,12 +14,16 @@ from talking import (
     discovered,
     hello,
     models,
+    modern,
     named,
+    notification,
+    request,
     run,
     server,
     tools,
 )
-from wiretap import OLD, TOOLS_CHANGED, UPDATED, m, new, over, until
+from wiretap import ELICIT, FORM, OLD, TOOLS_CHANGED, UPDATED, agree, m, new, over, result, until
+from wiretap import shake as greet
 
 PAIRS = [(OLD, STATELESS), (STATELESS, OLD), (OLD, OLD), (STATELESS, STATELESS)]
 LOG = "notifications/message"
@@ -306,5 +310,65 @@ def test_no_empty_metadata_is_left_of_what_only_the_other_era_has() -> None:
         async with over(ours, theirs):
             await theirs.tools_list_changed()
             await until(lambda: told == [None])
+
+    run(script())
+
+
+@pytest.mark.parametrize("own", [OLD, STATELESS])
+@pytest.mark.parametrize("bridge", [True, False])
+def test_the_last_progress_is_told_before_the_answer(own: str, bridge: bool) -> None:
+    """However soon it comes after the one before, and if the answer comes in the same breath."""
+
+    async def play(hand: Hand) -> None:
+        await (agree if own == STATELESS else greet)(hand, tools={})
+        asked = await hand.take()
+        token = asked["params"]["_meta"]["progressToken"]
+        name = "notifications/progress"
+        told = [notification(name, progressToken=token, progress=done) for done in (1, 2, 3)]
+        # Where the member means nothing it does no harm.
+        await hand.send(*told, result(asked["id"], resultType="complete", content=[]))
+        await hand.take()
+
+    async def call(session: Any, params: Any) -> Any:
+        for done in (1, 2, 3):
+            await session.progress(done)
+        return models(own).CallToolResult(content=[])
+
+    async def script() -> None:
+        theirs = Accepting(play) if bridge else tools(own, call)
+        async with bridged(theirs, progress_interval=10) as hand:
+            await shake(hand)
+            await hand.send(request("tools/call", 1, name="x", _meta={"progressToken": "t"}))
+            told = [await hand.take() for _ in range(3)]
+            assert [one["params"]["progress"] for one in told[:2]] == [1, 3]
+            assert told[2]["result"]["content"] == []
+
+    run(script())
+
+
+def test_progress_made_while_the_client_is_away_is_told_when_it_is_back() -> None:
+    asked, away, told = {**ASKED, "progressToken": "t"}, asyncio.Event(), asyncio.Event()
+
+    async def play(hand: Hand) -> None:
+        await greet(hand, tools={})
+        call = await hand.take()
+        token = call["params"]["_meta"]["progressToken"]
+        await hand.send(request(ELICIT, 7, message="?", requestedSchema=FORM))
+        await away.wait()
+        await hand.send(notification("notifications/progress", progressToken=token, progress=1))
+        told.set()
+        assert (await hand.take())["id"] == 7
+        await hand.send(result(call["id"], content=[]))
+        await hand.take()
+
+    async def script() -> None:
+        async with bridged(Accepting(play)) as hand:
+            await hand.send(modern("tools/call", 1, name="x", _meta=asked))
+            question = (await hand.take())["result"]
+            away.set()
+            await told.wait()
+            await hand.send(modern("tools/call", 2, name="x", _meta=asked, **answered(question)))
+            assert (await hand.take())["params"]["progress"] == 1
+            assert (await hand.take())["result"]["content"] == []
 
     run(script())

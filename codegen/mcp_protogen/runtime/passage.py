@@ -4,10 +4,11 @@ The request of the client may end sooner, where a question to the client ends it
 the client to come back.
 """
 
-from asyncio import CancelledError, Event, Future, Task, TimerHandle, get_running_loop
+from asyncio import CancelledError, Event, Future, Task, TimerHandle, gather, get_running_loop
 from collections import deque
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from logging import getLogger
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from .errors import INTERNAL_ERROR, INVALID_REQUEST, Disconnected, LocalError, McpError, RemoteError
 from .options import Progress
@@ -15,6 +16,9 @@ from .spec import RequestSpec
 
 if TYPE_CHECKING:
     from .session import SessionBase
+
+
+_log: Final = getLogger(__name__)
 
 
 class _Question(NamedTuple):
@@ -37,6 +41,8 @@ class Passage:
         self._changed = Event()
         self._expiry: TimerHandle | None = None
         self._busy = self._given_up = False
+        self._untold: Progress | None = None
+        self._telling: set[Task[None]] = set()
         self.session: SessionBase | None = None
         """Whom to tell what is said on the way."""
 
@@ -54,10 +60,14 @@ class Passage:
         self._changed.set()
         return await answer
 
-    async def progressed(self, progress: Progress) -> None:
-        """Pass on how far the server has come."""
-        if self.session is not None:
-            await self.session.progress(*progress)
+    def progressed(self, progress: Progress) -> None:
+        """Pass on how far the server has come, or keep it for a client that is to come back."""
+        if not self._busy or self.session is None:
+            self._untold = progress
+            return
+        telling = get_running_loop().create_task(_tell(self.session, progress))
+        self._telling.add(telling)
+        telling.add_done_callback(self._telling.discard)
 
     async def outcome(self, session: "SessionBase") -> Any:
         """The server's answer; until it is there, its questions are put to the client."""
@@ -67,7 +77,12 @@ class Passage:
         if self._expiry is not None:
             self._expiry.cancel()
         try:
+            untold, self._untold = self._untold, None
+            if untold is not None:
+                await _tell(session, untold)
             await self._questioning(session)
+            # What was said before the answer arrives before it.
+            await gather(*self._telling)
         except CancelledError:
             # Either the client is being asked, and comes back, or it has given up.
             if session.rounds is None or not session.rounds.suspended:
@@ -140,6 +155,13 @@ class Passage:
     def over(self) -> bool:
         """Whether the server has answered, or will not any more."""
         return self._given_up or self._task.done()
+
+
+async def _tell(session: "SessionBase", progress: Progress) -> None:
+    try:
+        await session.progress(*progress)
+    except Disconnected:
+        _log.info("nobody is left to be told of progress")
 
 
 async def _awaited(work: Awaitable[Any]) -> Any:

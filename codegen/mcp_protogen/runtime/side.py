@@ -113,10 +113,13 @@ class Side:
             return await built_in(self, request)
         session = self.server.SESSION(self, request, job.raw, job.reply)
         way = self._repertoire.ways.get(method)
-        if way is None:
-            result = await handler(session, request.params)
-        else:
-            result = await way(handler, session, request)
+        try:
+            if way is None:
+                result = await handler(session, request.params)
+            else:
+                result = await way(handler, session, request)
+        finally:
+            await session.report()
         if note is not None:
             note(self, request)
         return result

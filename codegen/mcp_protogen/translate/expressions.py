@@ -7,6 +7,7 @@ from typing import Any
 from mcp_protogen.ir import (
     AliasIR,
     FieldIR,
+    Filled,
     ListOf,
     LiteralOf,
     MapOf,
@@ -130,3 +131,9 @@ def declared(expression: TypeExpr, types: Mapping[str, TypeIR]) -> tuple[FieldIR
     """The members of an object; none of one with free keys."""
     found = types[str(expression.name)] if isinstance(expression, Ref) else None
     return found.fields if isinstance(found, ObjectIR) else ()
+
+
+def goes_when_empty(ours: FieldIR, theirs: FieldIR | None) -> bool:
+    """Whether a member may be there for members alone that go, and need not be there any more."""
+    beside = ours.wire == "_meta" or isinstance(ours.default, Filled)
+    return beside and theirs is not None and not theirs.required

@@ -49,6 +49,7 @@ from mcp_protogen.translate.expressions import (
     constants,
     declared,
     flat,
+    goes_when_empty,
     plain,
     said,
 )
@@ -159,7 +160,7 @@ class Walk:
             unmeant=tuple(name for name in theirs if name not in ours),
             inside={name: inside[name] for name in ours if name in inside},
             add=dict(self._added(ours, theirs, at, settled)),
-            emptied=tuple(name for name in ours if _goes_when_empty(ours[name], theirs.get(name))),
+            emptied=tuple(name for name in ours if goes_when_empty(ours[name], theirs.get(name))),
             finish=_functions(rules, "finish"),
         )
 
@@ -178,13 +179,11 @@ class Walk:
 
     def _drop(self, at: str, member: FieldIR) -> Drop:
         rule = self.ruling.of(f"{at}.{member.wire}", "drop")
+        why = f"{self.target.id} has no {member.wire} here." if rule is None else rule.reason
+        if rule is not None and rule.value == "harmless":
+            return Drop(why, harmless=True)
         filled_in = member.required and not isinstance(member.default, Filled)
-        usual = member.default if filled_in else None
-        if rule is None:
-            return Drop(f"{self.target.id} has no {member.wire} here.", usual=usual)
-        if rule.value == "harmless":
-            return Drop(rule.reason, harmless=True)
-        return Drop(rule.reason, usual=usual)
+        return Drop(why, usual=member.default if filled_in else None)
 
     def _moved(self, at: str, name: str, becomes: str) -> Move | None:
         rule = self.ruling.of(f"{at}.{name}", "move")
@@ -339,12 +338,6 @@ class Walk:
 
 def _functions(rules: Iterable[Rule], verb: str) -> tuple[Apply, ...]:
     return tuple(Apply(rule.value, rule.reason) for rule in rules if rule.do == verb)
-
-
-def _goes_when_empty(ours: FieldIR, theirs: FieldIR | None) -> bool:
-    """Whether a member may be there for members alone that go, and need not be there any more."""
-    beside = ours.wire == "_meta" or isinstance(ours.default, Filled)
-    return beside and theirs is not None and not theirs.required
 
 
 def _each(step: Step | None) -> Step | None:

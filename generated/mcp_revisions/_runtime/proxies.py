@@ -242,6 +242,7 @@ class ProxyServer(ServerBase[Any]):
     ) -> Passage:
         options: CallOptions = {"timeout": session.endpoint.options.max_timeout}
         if PROGRESS_TOKEN in meta_in(session.raw):
+            # Progress is reported of what has been asked for, and so not before there is a passage.
             options["on_progress"] = lambda progress: passage.progressed(progress)
         passage = Passage(self.client.call(spec, params, options))
         return passage

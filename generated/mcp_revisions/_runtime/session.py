@@ -21,7 +21,7 @@ from .jsonrpc import LONGEST
 from .jsonvalue import JSONObject, is_object
 from .logs import Level, passes
 from .once import Once
-from .options import CallOptions
+from .options import CallOptions, Progress
 from .outbox import Outgoing
 from .peer import Peer
 from .rounds import Rounds
@@ -37,6 +37,16 @@ R = TypeVar("R")
 T = TypeVar("T")
 
 _NOTHING: Final[Mapping[str, Any]] = {}
+
+
+class _Reports:
+    """How far a request has come, as its client was told, and what was held back since."""
+
+    __slots__ = ("at", "done", "held")
+
+    def __init__(self) -> None:
+        self.at = self.done = float("-inf")
+        self.held: Progress | None = None
 
 
 class SessionBase(Peer):
@@ -60,8 +70,7 @@ class SessionBase(Peer):
         self._meta = meta_in(raw)
 
     # What most requests never need is not made for each of them.
-    _done: float | None = None
-    _reported: float = float("-inf")
+    _reports: _Reports | None = None
     _once: Once | None = None
     _handled_by: Task[Any] | None = None
 
@@ -87,7 +96,7 @@ class SessionBase(Peer):
         """The same session, for another run of the handler; for the runtime."""
         session = type(self)(self._side, self._request, self.raw, self._reply)
         session._once = self._once = self._once or Once(self._side.endpoint.tasks)
-        session._done, session._reported = self._done, self._reported
+        session._reports = self._reports = self._reports or _Reports()
         return session
 
     @property
@@ -111,27 +120,37 @@ class SessionBase(Peer):
     ) -> None:
         """Tell the client how far its request has come, if it asked to be told.
 
-        `done` has to grow: a report that says no more than the one before is not sent, nor is one
-        that comes too soon after it, unless it completes `total`
+        `done` has to grow: a report that says no more than the one before is not sent. One that
+        comes too soon after it waits, unless it completes `total`: it gives way to the next one,
+        and the last one goes out before the answer
         (basic/utilities/progress, "Behavior Requirements" and "Implementation Notes").
         """
         token = self._meta.get(PROGRESS_TOKEN)
-        endpoint = self._connected()
         # Who asks under a name too long is not told: it would come back with each report.
         if token is None or not self._is_awaited() or len(str(token)) > LONGEST:
             return
-        if self._done is not None and done <= self._done:
+        reports = self._reports = self._reports or _Reports()
+        if done <= reports.done:
             return
-        now = endpoint.now()
+        endpoint = self._connected()
+        reports.done, reports.held = done, Progress(done, total, message)
         complete = total is not None and done >= total
-        if not complete and now - self._reported < endpoint.options.progress_interval:
+        if complete or endpoint.now() - reports.at >= endpoint.options.progress_interval:
+            await self.report()
+
+    async def report(self) -> None:
+        """Send what was held back of the progress; for the runtime."""
+        reports = self._reports
+        if reports is None or reports.held is None or not self._is_awaited():
             return
-        self._done, self._reported = done, now
+        progress, reports.held = reports.held, None
+        reports.at = self._connected().now()
         spec = self.TABLE.notifications["notifications/progress"]
-        said: dict[str, Any] = {"progress_token": token, "progress": done, "total": total}
+        token = self._meta[PROGRESS_TOKEN]
+        said = {"progress_token": token, "progress": progress.done, "total": progress.total}
         # The first revision has progress without words.
         if "message" in spec.params.model_fields:
-            said["message"] = message
+            said["message"] = progress.message
         await self.notify(spec, spec.params(**said))
 
     async def log(self, level: Level, data: Any, logger: str | None = None) -> None:
