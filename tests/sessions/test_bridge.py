@@ -6,12 +6,15 @@ from typing import Any
 import pytest
 from bridging import ASKED, answered, asked_for, bridged, called, form, text_of, through
 from talking import (
+    CAPABILITIES,
     INITIALIZED,
+    META,
     STATELESS,
     Accepting,
     Hand,
     client,
     discovered,
+    error,
     hello,
     models,
     modern,
@@ -21,12 +24,14 @@ from talking import (
     run,
     server,
     tools,
+    welcome,
 )
 from wiretap import ELICIT, FORM, OLD, TOOLS_CHANGED, UPDATED, agree, m, new, over, result, until
 from wiretap import shake as greet
 
 PAIRS = [(OLD, STATELESS), (STATELESS, OLD), (OLD, OLD), (STATELESS, STATELESS)]
 LOG = "notifications/message"
+COMPLETE: dict[str, Any] = {OLD: {}, STATELESS: {"resultType": "complete"}}
 
 
 async def shake(hand: Hand, **capabilities: Any) -> None:
@@ -325,8 +330,7 @@ def test_the_last_progress_is_told_before_the_answer(own: str, bridge: bool) -> 
         token = asked["params"]["_meta"]["progressToken"]
         name = "notifications/progress"
         told = [notification(name, progressToken=token, progress=done) for done in (1, 2, 3)]
-        # Where the member means nothing it does no harm.
-        await hand.send(*told, result(asked["id"], resultType="complete", content=[]))
+        await hand.send(*told, result(asked["id"], **COMPLETE[own], content=[]))
         await hand.take()
 
     async def call(session: Any, params: Any) -> Any:
@@ -372,3 +376,125 @@ def test_progress_made_while_the_client_is_away_is_told_when_it_is_back() -> Non
             assert (await hand.take())["result"]["content"] == []
 
     run(script())
+
+
+@pytest.mark.parametrize(("own", "revision"), PAIRS)
+def test_what_needs_a_capability_that_was_not_declared_is_reported_once(
+    own: str, revision: str
+) -> None:
+    lost: list[Any] = []
+
+    async def play(hand: Hand) -> None:
+        await (agree if own == STATELESS else greet)(hand, tools={})
+        asked = await hand.take()
+        for _ in range(2):
+            await hand.send(notification(LOG, level="error", data="x"))
+            await hand.send(notification(TOOLS_CHANGED), notification(UPDATED, uri="a:1"))
+        await hand.send(result(asked["id"], **COMPLETE[own], content=[]))
+        await hand.take()
+
+    async def script() -> None:
+        ours = client(revision, on_logging_message=noting([], "data"))
+        async with through(ours, Accepting(play), on_loss=lost.append):
+            assert (await ours.call_tool(named(revision, "x"))).content == []
+
+    run(script())
+    assert [(one.method, one.loss.what) for one in lost] == [
+        (method, "dropped") for method in (LOG, TOOLS_CHANGED, UPDATED)
+    ]
+
+
+@pytest.mark.parametrize("revision", [OLD, STATELESS])
+def test_between_two_of_one_revision_what_neither_knows_is_carried_as_it_came(
+    revision: str,
+) -> None:
+    def said(method: str, id: int = 0, **params: Any) -> Any:
+        make = modern if revision == STATELESS else request
+        return make(method, id, **params)
+
+    def bare(params: Any) -> Any:
+        return {name: value for name, value in params.items() if name != "_meta"}
+
+    async def play(hand: Hand) -> None:
+        await (agree if revision == STATELESS else greet)(hand, tools={}, extensions={"a/b": {}})
+        asked = await hand.take()
+        assert (asked["method"], bare(asked["params"])) == ("b/do", {"x": [1]})
+        if revision == OLD:
+            await hand.send(request("b/ask", 7, y=1))
+            assert (await hand.take())["result"] == {"z": 2}
+        await hand.send(notification("notifications/b", n=3), result(asked["id"], r={"s": 4}))
+        told = await hand.take()
+        assert (told["method"], bare(told["params"])) == ("notifications/c", {"m": 5})
+        task = {"resultType": "task", "task": 1} if revision == STATELESS else {"content": []}
+        await hand.send(result((await hand.take())["id"], **task))
+        await hand.send(error((await hand.take())["id"], -7))
+        await hand.take()
+
+    async def script() -> None:
+        async with bridged(Accepting(play)) as hand:
+            if revision == OLD:
+                await hand.send(hello(OLD, extensions={"a/b": {}}))
+                declared = (await hand.take())["result"]["capabilities"]
+                await hand.send(INITIALIZED)
+            else:
+                declared = (await hand.ask("server/discover", 9, _meta=META))["result"]
+                declared = declared["capabilities"]
+            assert declared == {"tools": {}, "extensions": {"a/b": {}}}
+            await hand.send(said("b/do", 1, x=[1]))
+            if revision == OLD:
+                question = await hand.take()
+                assert (question["method"], question["params"]) == ("b/ask", {"y": 1})
+                await hand.send(result(question["id"], z=2))
+            told = await hand.take()
+            assert (told["method"], told["params"]) == ("notifications/b", {"n": 3})
+            assert bare((await hand.take())["result"]) == {"r": {"s": 4}}
+            meta = {"_meta": META} if revision == STATELESS else {}
+            await hand.send(
+                notification("notifications/c", m=5, **meta), said("tools/call", 2, name="x")
+            )
+            answer = bare((await hand.take())["result"])
+            expected = {"resultType": "task", "task": 1}
+            assert answer == (expected if revision == STATELESS else {"content": []})
+            await hand.send(said("b/fail", 3))
+            assert (await hand.take())["error"]["code"] == -7
+
+    run(script())
+
+
+@pytest.mark.parametrize("own", [OLD, STATELESS])
+def test_between_two_revisions_extensions_are_not_declared_and_that_is_reported(own: str) -> None:
+    lost: list[Any] = []
+    extensions = {"a/b": {}}
+
+    async def play(hand: Hand) -> None:
+        asked = await hand.take()
+        if own == STATELESS:
+            await hand.send(discovered(asked["id"], tools={}, extensions=extensions))
+            assert asked["params"]["_meta"][CAPABILITIES] == {"sampling": {}}
+        else:
+            await hand.send(error(asked["id"], -32601))
+            asked = await hand.take()
+            await hand.send(welcome(asked["id"], tools={}, extensions=extensions))
+            assert asked["params"]["capabilities"] == {"sampling": {}}
+            await hand.take()
+        assert await hand.take() is None
+
+    async def script() -> None:
+        said: dict[str, Any] = {"sampling": {}, "extensions": extensions}
+        async with bridged(Accepting(play), on_loss=lost.append) as hand:
+            if own == STATELESS:
+                await hand.send(hello(OLD, **said))
+                answer = await hand.take()
+                await hand.send(INITIALIZED, request("b/do"))
+            else:
+                meta = {**META, CAPABILITIES: said}
+                answer = await hand.ask("server/discover", 1, _meta=meta)
+                await hand.send(modern("b/do", 2))
+            assert answer["result"]["capabilities"] == {"tools": {}}
+            assert (await hand.take())["error"]["code"] == -32601
+
+    run(script())
+    assert {one.loss.pointer for one in lost} == {
+        "/ClientCapabilities/extensions",
+        "/ServerCapabilities/extensions",
+    }

@@ -118,7 +118,7 @@ def _declared(side: Handlers, table: "TranslatingTable") -> JSONObject:
     for method in side.SENDS:
         spec = native.notifications.get(method)
         needs += () if spec is None else spec.requires
-    said = side.declaration()
+    said = side.declaration_in(table.revision)
     name = "ClientCapabilities" if role == "client" else "ServerCapabilities"
     carried: Mapping[str, Any] = table.outward(name, said)
     # A table adds what a peer of the other revision cannot say; of our own side all is known.

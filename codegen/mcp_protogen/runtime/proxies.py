@@ -7,8 +7,10 @@ and declare is what the party behind them does.
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
+from . import gate
+from .carrying import CarriedNotice, CarryingHandlers, CarryingTable, notification_of, request_of
 from .client import Agreement, ClientBase
 from .envelope import CLIENT_CAPABILITIES, CLIENT_INFO, PROGRESS_TOKEN, client_capabilities, meta_in
 from .errors import INVALID_PARAMS, METHOD_NOT_FOUND, McpError
@@ -23,6 +25,8 @@ from .pointers import Problem
 from .server import ServerBase
 from .spec import NotificationSpec, RequestSpec
 from .subscriptions import RESOURCE_UPDATED, Filter
+from .translation.losses import Loss
+from .translation.notice import Lost, Notice
 
 if TYPE_CHECKING:
     from .session import SessionBase
@@ -71,6 +75,15 @@ class Caller(NamedTuple):
         return bound.problems(at, dict(zip(names, self, strict=True)))
 
 
+_EXTENSIONS: Final = "extensions"
+_NOT_CARRIED: Final = "only within one revision a bridge carries what belongs to an extension"
+
+
+def _plain(declared: Mapping[str, Any]) -> JSONObject:
+    """What is declared, without what needs more than the methods of a revision."""
+    return {name: value for name, value in declared.items() if name != _EXTENSIONS}
+
+
 def _new_key() -> str:
     return token_hex(8)
 
@@ -78,13 +91,21 @@ def _new_key() -> str:
 class ProxyClient(ClientBase):
     """Speaks to the server for one client; `server` speaks to that client."""
 
+    TABLE: ClassVar[CarryingTable]
+
     caller: Caller
     server: "ProxyServer"
+    on_loss: Callable[[Lost], object] | None = None
+    notice: Notice
     _listening: Listening | None = None
 
     def declaration(self) -> JSONObject:
         """What the client behind it declares."""
         return self.caller.capabilities
+
+    def declaration_in(self, revision: str) -> JSONObject:
+        """See `Handlers.declaration_in`."""
+        return _plain(self.caller.capabilities)
 
     def identity(self) -> JSONObject:
         """What the client behind it is called."""
@@ -108,7 +129,14 @@ class ProxyClient(ClientBase):
                 handlers[method] = self._teller(notification)
         if ACKNOWLEDGED in self.NOTIFICATIONS:
             handlers[ACKNOWLEDGED] = self._acknowledged
-        return handlers
+        if revision != self.TABLE.revision:
+            return handlers
+        return CarryingHandlers(handlers, self._other, self.TABLE, _OF_ONE_END)
+
+    async def _other(self, method: str, params: Any) -> Any:
+        if isinstance(params, CarriedNotice):
+            return await self.server.tell(notification_of(method), params)
+        return await self.server.ask(request_of(method), params)
 
     async def _acknowledged(self, params: Any) -> None:
         if self._listening is not None:
@@ -117,17 +145,36 @@ class ProxyClient(ClientBase):
     def adopt(self, agreement: Agreement) -> None:
         """See `ClientBase.adopt`."""
         super().adopt(agreement)
+        self.notice = Notice(self.TABLE.revision, self.revision, self.on_loss)
+        if not self.is_alike:
+            self._note_extensions("Client", self.caller.capabilities)
+            self._note_extensions("Server", self.server_declared)
         if isinstance(agreement.ways, OverHandshake):
             agreement.ways.hears_all = True
         elif agreement.ways is None and LISTEN in self.TABLE.requests:
             self._listening = Listening(agreement.endpoint, self.TABLE.requests[LISTEN])
 
+    def _note_extensions(self, side: str, declared: Mapping[str, Any]) -> None:
+        if declared.get(_EXTENSIONS):
+            name = f"{side}Capabilities"
+            self.notice.take(name, [Loss(f"/{name}/{_EXTENSIONS}", "dropped", _NOT_CARRIED)])
+
+    @property
+    def is_alike(self) -> bool:
+        """Whether the server speaks the same revision as the client behind it."""
+        return self.revision == self.TABLE.revision
+
+    @property
+    def server_declared(self) -> Mapping[str, Any]:
+        """What the server has declared."""
+        return self.endpoint.connection.declared["server"]
+
     async def open(self) -> None:
         """Hear of all changes of lists that the server tells of."""
         if self._listening is not None:
             methods = frozenset(method for method in self.NOTIFICATIONS)
-            declared = self.endpoint.connection.declared["server"]
-            await self._listening.lists(Filter(methods).honoured(declared).lists)
+            wanted = Filter(methods).honoured(self.server_declared)
+            await self._listening.lists(wanted.lists)
 
     async def watch(self, method: str, uri: str) -> None:
         """Hear of changes of a resource, or not any more; for a client of the stateless era."""
@@ -155,6 +202,8 @@ class ProxyClient(ClientBase):
 class ProxyServer(ServerBase[Any]):
     """Answers one client with what `client`, which speaks to the server, is told."""
 
+    TABLE: ClassVar[CarryingTable]
+
     client: ProxyClient
 
     def __init__(self) -> None:
@@ -167,7 +216,8 @@ class ProxyServer(ServerBase[Any]):
 
     def declaration(self) -> JSONObject:
         """What the server behind it declares."""
-        return dict(self.client.endpoint.connection.declared["server"])
+        declared = self.client.server_declared
+        return dict(declared) if self.client.is_alike else _plain(declared)
 
     def identity(self) -> JSONObject:
         """What the server behind it is called."""
@@ -192,7 +242,14 @@ class ProxyServer(ServerBase[Any]):
         for method in _SUBSCRIBING:
             if method not in self.REQUESTS:
                 handlers[method] = self._watcher(method)
-        return handlers
+        if not self.client.is_alike:
+            return handlers
+        return CarryingHandlers(handlers, self._other, self.TABLE, _OF_ONE_END)
+
+    async def _other(self, method: str, session: "SessionBase", params: Any) -> Any:
+        if isinstance(params, CarriedNotice):
+            return await self.client.notify(notification_of(method), params)
+        return await self._pass(request_of(method), session, params)
 
     def _asker(self, spec: RequestSpec[Any, Any]) -> Callable[[Any, Any], Awaitable[Any]]:
         return lambda session, params: self._pass(spec, session, params)
@@ -263,7 +320,16 @@ class ProxyServer(ServerBase[Any]):
         raise McpError(METHOD_NOT_FOUND, f"{spec.method} belongs to no request of the client")
 
     async def tell(self, spec: NotificationSpec[Any], params: Any) -> None:
-        """Pass on what the server tells."""
+        """Pass on what the server tells, if it has declared what that needs."""
+        capabilities: gate.Declared = {
+            "server": self.declaration(),
+            "client": self.client.caller.capabilities,
+        }
+        need = gate.unmet(spec.requires, "server", params, capabilities)
+        if need is not None:
+            why = f"it needs {need.capability.name}, which is not declared"
+            self.client.notice.take(spec.method, [Loss("", "dropped", why)])
+            return
         if spec.method == RESOURCE_UPDATED or spec.method.endswith("/list_changed"):
             await self.publish(spec.method, declared(params, "uri"))
         elif spec.method == _LOG:

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Final
 
 from . import jsonrpc, negotiate
+from .carrying import CarryingTable
 from .client import ClientBase
-from .codec import MethodTable
 from .connect import connected
 from .dispatch import NotInRevision, Unfit
 from .errors import InvalidParams, RemoteError
@@ -78,6 +78,7 @@ class BridgeBase:
         client = _proxy(ProxyClient, module.Client)
         server = _proxy(ProxyServer, module.Server)
         client.caller, client.server, server.client = caller, server, client
+        client.on_loss = self._options.on_loss
         faces: Faces[ClientBase] = Faces({revision: client}, self._servers, self._options.on_loss)
         async with connected(faces, self._server_side, self._options):
             await client.open()
@@ -100,7 +101,7 @@ class BridgeBase:
 
 def _proxy(kind: Any, generated: Any) -> Any:
     """A proxy with the types of a generated class."""
-    return type(kind.__name__, (kind, generated), {})()
+    return type(kind.__name__, (kind, generated), {"TABLE": CarryingTable(generated.TABLE)})()
 
 
 class Arrival:
@@ -168,7 +169,7 @@ class Arrival:
 
         It goes on to the server, so it has to be what it should be.
         """
-        table: MethodTable = self._revisions[revision].load().methods.TABLE
+        table = CarryingTable(self._revisions[revision].load().methods.TABLE)
         outcome = table.interpret(message, "client", lambda _: None)
         if isinstance(outcome, (NotInRevision, Unfit)):
             raise outcome.error()

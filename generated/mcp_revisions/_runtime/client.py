@@ -116,7 +116,7 @@ class ClientBase(Peer, Handlers):
         left = self._connected().options.max_rounds
         while True:
             result = await self.request(spec, params, **options)
-            if isinstance(result, spec.results[0]):
+            if not isinstance(result, spec.results[-1]):
                 return result
             left -= 1
             if left <= 0:

@@ -84,6 +84,10 @@ class Handlers:
             needs += self.TABLE.notifications[method].requires
         return merged(gate.declare(gate.needed(needs, self.ROLE)), self.DECLARES)
 
+    def declaration_in(self, revision: str) -> JSONObject:
+        """What of it is to be said in the words of another revision."""
+        return self.declaration()
+
     def bound(self, revision: str) -> Mapping[str, Callable[..., Awaitable[Any]]]:
         """The handlers of what comes from a peer of `revision`, by wire name."""
         handled = self.answered(revision)

@@ -54,7 +54,7 @@ class OverHandshake:
         self._subscribed: set[str] = set()
         self._ids = count(1)
         self.hears_all = False
-        """Whether changes are wanted that no stream of this client asked for."""
+        """Whether log entries and changes are wanted that no request or stream asked for."""
 
     async def open(self) -> None:
         """Nothing has to be said for the whole connection."""
@@ -161,11 +161,13 @@ class OverHandshake:
         handler = self._handlers.get(method)
         if handler is None:
             return None
+        if self.hears_all:
+            return handler(params)
         if method == _LOG:
             level = self._wanted_level()
             wanted = level is not None and passes(params.level, level)
             return handler(params) if wanted else None
-        if self.hears_all or (method != RESOURCE_UPDATED and not method.endswith("/list_changed")):
+        if method != RESOURCE_UPDATED and not method.endswith("/list_changed"):
             return handler(params)
         return self._tell(handler, params, self._wanting(method, declared(params, "uri")))
 

@@ -1,0 +1,160 @@
+"""What a bridge between two of the same revision needs to carry what it does not know.
+
+Extensions have methods, notifications and types of results that no schema of a revision lists. Who
+stands between does not have to understand them: they go on as they came.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Any, Final, TypeVar, cast
+
+from pydantic_core import to_json
+
+from .answers import UnknownResultType
+from .codec import MethodTable, Outcome, Pending, body_text
+from .dispatch import Calls, NotInRevision, read_notification, read_request
+from .errors import RequestId
+from .jsonrpc import write_call, write_result
+from .model import Validate, WireModel, validator_of
+from .spec import NotificationSpec, RequestSpec, Role
+
+P = TypeVar("P")
+R = TypeVar("R")
+HandlerT = TypeVar("HandlerT", bound=Callable[..., Any])
+
+_BOTH: Final[frozenset[Role]] = frozenset({"client", "server"})
+_LIKE_MOST: Final[Mapping[str, Any]] = {
+    "senders": _BOTH,
+    "phase": "ready",
+    "params_required": False,
+}
+
+
+class Carried(WireModel):
+    """Params or a result as they came."""
+
+
+class CarriedNotice(Carried):
+    """The params of a notification as they came."""
+
+
+# Names are the peer's, and there is no end of them: what is made for one is not kept.
+
+
+def request_of(method: str) -> RequestSpec[Any, Any]:
+    """A request that no revision has."""
+    results = {"result": Carried, "results": (Carried,)}
+    return RequestSpec(method, params=Carried, **results, **_LIKE_MOST)
+
+
+def notification_of(method: str) -> NotificationSpec[Any]:
+    """A notification that no revision has."""
+    return NotificationSpec(method, params=CarriedNotice, **_LIKE_MOST)
+
+
+class CarryingTable(MethodTable):
+    """All that `known` has; what neither it nor any of its results is, goes on as it came."""
+
+    def __init__(self, known: MethodTable) -> None:
+        super().__init__(
+            known.revision,
+            requests=known.requests,
+            notifications=known.notifications,
+            errors=known.errors,
+            input_requests=known.input_requests,
+            rules=known.rules,
+        )
+
+    def knows(self, method: str) -> bool:
+        """Whether a method is one of the revision."""
+        known = (self.requests, self.notifications, self.input_requests)
+        return any(method in methods for methods in known)
+
+    def interpret(self, message: Any, sender: Role, pending: Pending) -> Outcome:
+        """See `MethodTable.interpret`."""
+        outcome = super().interpret(message, sender, pending)
+        if type(outcome) is not NotInRevision or self.knows(outcome.method):
+            return outcome
+        method = outcome.method
+        if outcome.id is None:
+            return read_notification(Calls({method: notification_of(method)}, sender), message)
+        if sender == "server" and not self.rules.server_requests:
+            return outcome
+        return read_request(Calls({method: request_of(method)}, sender), message)
+
+    def result_reader(self, spec: RequestSpec[Any, Any]) -> Validate:
+        """See `MethodTable.result_reader`."""
+        carried = validator_of(Carried)
+        if spec.params is Carried:
+            return carried
+        read = super().result_reader(spec)
+
+        def either(value: Any) -> Any:
+            try:
+                return read(value)
+            except UnknownResultType:
+                return carried(value)
+
+        return either
+
+    def serialise_request(
+        self,
+        spec: RequestSpec[P, Any],
+        id: RequestId,
+        params: P | None,
+        *,
+        meta: bytes | None = None,
+    ) -> bytes:
+        """See `MethodTable.serialise_request`."""
+        if spec.params is not Carried:
+            return super().serialise_request(spec, id, params, meta=meta)
+        return write_call(id, to_json(spec.method), body_text(spec.method, params, meta))
+
+    def serialise_notification(
+        self, spec: NotificationSpec[P], params: P | None, *, meta: bytes | None = None
+    ) -> bytes:
+        """See `MethodTable.serialise_notification`."""
+        if spec.params is not CarriedNotice:
+            return super().serialise_notification(spec, params, meta=meta)
+        return write_call(None, to_json(spec.method), body_text(spec.method, params, meta))
+
+    def serialise_result(
+        self, spec: RequestSpec[Any, R], id: RequestId, result: R, *, meta: bytes | None = None
+    ) -> bytes:
+        """See `MethodTable.serialise_result`."""
+        if not isinstance(result, Carried):
+            return super().serialise_result(spec, id, result, meta=meta)
+        return write_result(id, body_text(spec.method, result, meta))
+
+
+class CarryingHandlers(Mapping[str, HandlerT]):
+    """`handlers` by method, and `other`, which is given the method first, for what `table` lacks.
+
+    `own` are methods that are no business of the other end.
+    """
+
+    def __init__(
+        self,
+        handlers: Mapping[str, HandlerT],
+        other: Callable[..., Any],
+        table: CarryingTable,
+        own: frozenset[str],
+    ) -> None:
+        self._handlers = handlers
+        self._other = other
+        self._table = table
+        self._own = own
+
+    def __getitem__(self, method: str) -> HandlerT:
+        handler = self._handlers.get(method)
+        if handler is not None:
+            return handler
+        if method in self._own or self._table.knows(method):
+            raise KeyError(method)
+        return cast(HandlerT, partial(self._other, method))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._handlers)
+
+    def __len__(self) -> int:
+        return len(self._handlers)
