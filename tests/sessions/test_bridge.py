@@ -408,6 +408,8 @@ def test_what_needs_a_capability_that_was_not_declared_is_reported_once(
 def test_between_two_of_one_revision_what_neither_knows_is_carried_as_it_came(
     revision: str,
 ) -> None:
+    done: dict[str, Any] = {OLD: {"content": []}, STATELESS: {"resultType": "task", "task": 1}}
+
     def said(method: str, id: int = 0, **params: Any) -> Any:
         make = modern if revision == STATELESS else request
         return make(method, id, **params)
@@ -425,8 +427,7 @@ def test_between_two_of_one_revision_what_neither_knows_is_carried_as_it_came(
         await hand.send(notification("notifications/b", n=3), result(asked["id"], r={"s": 4}))
         told = await hand.take()
         assert (told["method"], bare(told["params"])) == ("notifications/c", {"m": 5})
-        task = {"resultType": "task", "task": 1} if revision == STATELESS else {"content": []}
-        await hand.send(result((await hand.take())["id"], **task))
+        await hand.send(result((await hand.take())["id"], **done[revision]))
         await hand.send(error((await hand.take())["id"], -7))
         await hand.take()
 
@@ -452,9 +453,7 @@ def test_between_two_of_one_revision_what_neither_knows_is_carried_as_it_came(
             await hand.send(
                 notification("notifications/c", m=5, **meta), said("tools/call", 2, name="x")
             )
-            answer = bare((await hand.take())["result"])
-            expected = {"resultType": "task", "task": 1}
-            assert answer == (expected if revision == STATELESS else {"content": []})
+            assert bare((await hand.take())["result"]) == done[revision]
             await hand.send(said("b/fail", 3))
             assert (await hand.take())["error"]["code"] == -7
 
@@ -464,7 +463,7 @@ def test_between_two_of_one_revision_what_neither_knows_is_carried_as_it_came(
 @pytest.mark.parametrize("own", [OLD, STATELESS])
 def test_between_two_revisions_extensions_are_not_declared_and_that_is_reported(own: str) -> None:
     lost: list[Any] = []
-    extensions = {"a/b": {}}
+    extensions: dict[str, Any] = {"a/b": {}}
 
     async def play(hand: Hand) -> None:
         asked = await hand.take()

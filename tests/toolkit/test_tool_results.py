@@ -1,6 +1,7 @@
 """What becomes of what a tool returns, or raises."""
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
@@ -175,6 +176,11 @@ def test_definitions_stay_where_they_are_found_when_a_value_is_put_into_an_objec
         ),
         ([m.TextContent(text="a")], list[m.ContentBlock], [m.TextContent(text="a")]),
         ((m.TextContent(text="a"),), ..., [m.TextContent(text="a")]),
+        (
+            ["a", "b"],
+            list[m.ImageContent | str],
+            [m.TextContent(text="a"), m.TextContent(text="b")],
+        ),
         (None, ..., []),
         ("a", ..., [m.TextContent(text="a")]),
         ([], list[m.ContentBlock], []),
@@ -187,8 +193,26 @@ def test_content_stays_content(value: Any, annotation: Any, blocks: list[Any]) -
     assert answer == {"content": [block.to_wire() for block in blocks]}
 
 
+OPEN = [..., Any, object, list, list[Any], tuple, tuple[Any, ...], Sequence[Any], list | None]
+
+
+@pytest.mark.parametrize("revision", [NEWEST, STATELESS])
+def test_content_is_content_wherever_an_annotation_leaves_it_open(revision: str) -> None:
+    models = pkg.load(revision).models
+    block = models.ImageContent(data="AA==", mime_type="image/png")
+    expected = [block.to_wire(), {"type": "text", "text": "a"}, {"type": "text", "text": '{"b":1}'}]
+    for annotation in (*OPEN, list[str | Any], str | list, int | list[object]):
+        server = returning([block, "a", {"b": 1}], annotation, revision)
+        assert "outputSchema" not in listed_tools(server, revision)["function"], annotation
+        answer = call(server, "function", revision)
+        assert answer["content"] == expected, annotation
+        assert "structuredContent" not in answer
+    for annotation in (list[int], list[str], tuple[int, Any], dict[str, Any], list[dict[str, Any]]):
+        assert "outputSchema" in listed_tools(returning(None, annotation))["function"], annotation
+
+
 def test_without_an_annotation_objects_are_structured_and_the_rest_is_text() -> None:
-    for annotation in (..., Any):
+    for annotation in OPEN:
         assert answered({"a": 1}, annotation)["structuredContent"] == {"a": 1}
         assert answered([1], annotation) == {"content": [{"type": "text", "text": "[1]"}]}
         # A list of texts is a list, which a block of content in it would make content.

@@ -6,7 +6,7 @@ sent; the same JSON stands in a text block, for clients that know no other (2025
 server/tools, "Structured Content" and "Output Schema").
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import NoneType, UnionType
 from typing import Any, Final, Protocol, Union, get_args, get_origin
 
@@ -56,7 +56,9 @@ def outcome_of(signature: Signature, mark: ToolMark, words: Vocabulary) -> Outco
         return Checked(words, schema, check)
     annotation = _without_results(signature.returns, words)
     if not mark.structured or not _is_structured(annotation, words):
-        return AsItComes(words, structured=mark.structured and annotation in (EMPTY, Any))
+        structured = mark.structured and _is_open(annotation)
+        content = not words.blocks.isdisjoint(classes_in(annotation))
+        return AsItComes(words, structured=structured, lists_content=content)
     return Typed(words, annotation, signature.where)
 
 
@@ -70,7 +72,7 @@ def _without_results(annotation: Any, words: Vocabulary) -> Any:
 
 def _is_structured(annotation: Any, words: Vocabulary) -> bool:
     """Whether values of a type are described by a schema, and are not content."""
-    if annotation in (EMPTY, Any, object):
+    if _is_open(annotation):
         return False
     inside = frozenset(classes_in(annotation))
     content = words.blocks | words.call_results
@@ -81,16 +83,41 @@ def _is_structured(annotation: Any, words: Vocabulary) -> bool:
     return not (str in found and all(arm in (str, NoneType) for arm in found))
 
 
+_LISTS: Final = frozenset({list, tuple, Collection, Iterable, Sequence})
+
+
+def _is_open(annotation: Any) -> bool:
+    """Whether an annotation leaves it open what the values are, or what they are lists of.
+
+    Then there may be content among them, which no schema describes.
+    """
+    if annotation is EMPTY:
+        return True
+    return any(arm in (Any, object) or _lists_anything(arm) for arm in arms(annotation))
+
+
+def _lists_anything(annotation: Any) -> bool:
+    if (get_origin(annotation) or annotation) not in _LISTS:
+        return False
+    items = [one for one in get_args(annotation) if one is not Ellipsis]
+    may_be_blocks = all(one is str or _is_open(one) for one in items)
+    return not items or (may_be_blocks and any(map(_is_open, items)))
+
+
 class AsItComes:
-    """Content, or whatever the function says without an annotation."""
+    """Content, or whatever the function says where its annotation leaves that open.
+
+    Where `lists_content`, a list of nothing but texts is content, too.
+    """
 
     schema = None
 
-    def __init__(self, words: Vocabulary, *, structured: bool) -> None:
+    def __init__(self, words: Vocabulary, *, structured: bool, lists_content: bool) -> None:
         self._words = words
         self._content: tuple[type, ...] = tuple(words.blocks)
         self._results: tuple[type, ...] = tuple(words.call_results)
         self._structured = structured and words.has_structured
+        self._lists_content = lists_content
 
     def result(self, value: Any) -> Any:
         """See `Outcome.result`."""
@@ -113,12 +140,17 @@ class AsItComes:
         if value is None:
             return []
         listed = several(value)
-        known = (str, *self._content)
-        if not all(isinstance(one, known) for one in listed):
+        found = any(isinstance(one, self._content) for one in listed)
+        texts = all(isinstance(one, str) for one in listed)
+        if not found and not (texts and (self._lists_content or not listed)):
             return None
-        if listed and all(isinstance(one, str) for one in listed):
-            return None
-        return [self._words.text(text=one) if isinstance(one, str) else one for one in listed]
+        return [self._block(one) for one in listed]
+
+    def _block(self, value: Any) -> Any:
+        if isinstance(value, self._content):
+            return value
+        text = value if isinstance(value, str) else _written(value).decode()
+        return self._words.text(text=text)
 
 
 def _written(value: Any) -> bytes:
