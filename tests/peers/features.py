@@ -39,18 +39,20 @@ def client_of(mcp: Any) -> Any:
 
         async def on_elicit(self: Any, params: Any) -> Any:
             fields = params.requested_schema.to_wire()["properties"]
-            content = {name: _entered(name, field) for name, field in fields.items()}
+            known = {name: field for name, field in fields.items() if name in _ENTERED}
+            content = {name: _entered(name, field) for name, field in known.items()}
             return m.ElicitResult(action="accept", content=content)
 
         setattr(Everything, "on_elicit", on_elicit)  # noqa: B010 (not in every revision)
     return Everything()
 
 
+_ENTERED: Final = {"name": "ada", "color": "red", "sizes": "s, m", "taste": "none of them"}
+
+
 def _entered(name: str, field: Any) -> Any:
     """What is put into a field of a form; choices of several in whatever way the form has them."""
-    if name == "sizes":
-        return ["s", "m"] if field["type"] == "array" else "s, m"
-    return {"name": "ada", "color": "red", "taste": "none of them"}[name]
+    return ["s", "m"] if field["type"] == "array" else _ENTERED[name]
 
 
 class Use:

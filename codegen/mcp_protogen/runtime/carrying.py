@@ -52,6 +52,10 @@ def notification_of(method: str) -> NotificationSpec[Any]:
     return NotificationSpec(method, params=CarriedNotice, **_LIKE_MOST)
 
 
+def _is_known(table: MethodTable, method: str) -> bool:
+    return any(method in one for one in (table.requests, table.notifications, table.input_requests))
+
+
 class CarryingTable(MethodTable):
     """All that `known` has; what neither it nor any of its results is, goes on as it came."""
 
@@ -65,15 +69,10 @@ class CarryingTable(MethodTable):
             rules=known.rules,
         )
 
-    def knows(self, method: str) -> bool:
-        """Whether a method is one of the revision."""
-        known = (self.requests, self.notifications, self.input_requests)
-        return any(method in methods for methods in known)
-
     def interpret(self, message: Any, sender: Role, pending: Pending) -> Outcome:
         """See `MethodTable.interpret`."""
         outcome = super().interpret(message, sender, pending)
-        if type(outcome) is not NotInRevision or self.knows(outcome.method):
+        if type(outcome) is not NotInRevision or _is_known(self, outcome.method):
             return outcome
         method = outcome.method
         if outcome.id is None:
@@ -137,7 +136,7 @@ class CarryingHandlers(Mapping[str, HandlerT]):
         self,
         handlers: Mapping[str, HandlerT],
         other: Callable[..., Any],
-        table: CarryingTable,
+        table: MethodTable,
         own: frozenset[str],
     ) -> None:
         self._handlers = handlers
@@ -149,7 +148,7 @@ class CarryingHandlers(Mapping[str, HandlerT]):
         handler = self._handlers.get(method)
         if handler is not None:
             return handler
-        if method in self._own or self._table.knows(method):
+        if method in self._own or _is_known(self._table, method):
             raise KeyError(method)
         return cast(HandlerT, partial(self._other, method))
 

@@ -7,10 +7,10 @@ and declare is what the party behind them does.
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from . import gate
-from .carrying import CarriedNotice, CarryingHandlers, CarryingTable, notification_of, request_of
+from .carrying import CarriedNotice, CarryingHandlers, notification_of, request_of
 from .client import Agreement, ClientBase
 from .envelope import CLIENT_CAPABILITIES, CLIENT_INFO, PROGRESS_TOKEN, client_capabilities, meta_in
 from .errors import INVALID_PARAMS, METHOD_NOT_FOUND, McpError
@@ -90,8 +90,6 @@ def _new_key() -> str:
 
 class ProxyClient(ClientBase):
     """Speaks to the server for one client; `server` speaks to that client."""
-
-    TABLE: ClassVar[CarryingTable]
 
     caller: Caller
     server: "ProxyServer"
@@ -201,8 +199,6 @@ class ProxyClient(ClientBase):
 
 class ProxyServer(ServerBase[Any]):
     """Answers one client with what `client`, which speaks to the server, is told."""
-
-    TABLE: ClassVar[CarryingTable]
 
     client: ProxyClient
 
