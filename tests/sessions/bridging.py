@@ -12,11 +12,14 @@ ASKED: dict[str, Any] = {**META, CAPABILITIES: {"elicitation": {}}}
 
 
 @asynccontextmanager
-async def bridged(theirs: Any, **options: Any) -> AsyncGenerator[Hand, None]:
+async def bridged(
+    theirs: Any, server_revisions: Any = None, **options: Any
+) -> AsyncGenerator[Hand, None]:
     """The client's end of a bridge to a server, which has ended when this has."""
     ours, middle = runtime("memory").memory_pair()
     opener = theirs if isinstance(theirs, Accepting) else runtime("memory").in_memory(theirs)
-    bridge = pkg.Bridge(middle, opener, options=pkg.Options(**options))
+    chosen = pkg.Options(**options)
+    bridge = pkg.Bridge(middle, opener, server_revisions=server_revisions, options=chosen)
     running = asyncio.create_task(bridge.run())
     try:
         yield Hand(ours)

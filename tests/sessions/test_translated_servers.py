@@ -1,6 +1,7 @@
 """One server class, clients of all revisions: what is bridged besides questions."""
 
 import logging
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -302,7 +303,9 @@ def test_a_loss_is_what_somebody_has_said_and_not_what_is_written_for_everybody(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     new, told = models(STATELESS), list[Any]()
-    kept = iter([{}, {"ttl_ms": 0, "cache_scope": "private"}, {"ttl_ms": 5}])
+    kept: Iterator[dict[str, Any]] = iter(
+        [{}, {"ttl_ms": 0, "cache_scope": "private"}, {"ttl_ms": 5}]
+    )
 
     async def on_list_tools(self: Any, session: Any, params: Any) -> Any:
         return new.ListToolsResult(tools=[], **next(kept))

@@ -43,8 +43,7 @@ class CarriedNotice(Carried):
 
 def request_of(method: str) -> RequestSpec[Any, Any]:
     """A request that no revision has."""
-    results = {"result": Carried, "results": (Carried,)}
-    return RequestSpec(method, params=Carried, **results, **_LIKE_MOST)
+    return RequestSpec(method, params=Carried, result=Carried, results=(Carried,), **_LIKE_MOST)
 
 
 def notification_of(method: str) -> NotificationSpec[Any]:
