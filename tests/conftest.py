@@ -109,7 +109,7 @@ def spec(_unmoved: "Spec", tmp_path: Path) -> "Spec":
 
 
 @pytest.fixture
-def little(monkeypatch: pytest.MonkeyPatch) -> None:
+def little(mcp_gen: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch) -> None:
     """Has commands generate packages of few files, in no time."""
     from generating import generate_little
 

@@ -47,12 +47,13 @@ class UnsafeName(ValueError):
 
 # What the bases of generated stubs define; a method of that name would replace it.
 _RESERVED_STEMS = frozenset(
-    {"adopt", "again", "answer", "answered", "ask", "asker", "asking", "begun", "bound"}
-    | {"capabilities"}
-    | {"client_capabilities", "client_info", "close_stream", "declaration", "endpoint", "handled"}
-    | {"identity", "in_rounds", "info", "inputs", "instructions", "log", "notify", "once"}
-    | {"principal", "progress", "raw", "request", "request_id", "revision", "rounds"}
-    | {"server_capabilities", "server_info", "unused", "verdict"}
+    {"adopt", "again", "answer", "answered", "ask", "asker"}
+    | {"asking", "begun", "bound", "capabilities", "client_capabilities", "client_info"}
+    | {"close_stream", "declaration", "declaration_in", "endpoint", "handled", "identity"}
+    | {"in_rounds", "info", "inputs", "instructions", "log", "notify"}
+    | {"once", "principal", "progress", "put", "raw", "report"}
+    | {"request", "request_id", "revision", "rounds", "server_capabilities", "server_info"}
+    | {"unused", "verdict"}
 )
 
 # ASCII only: Python folds other letters (NFKC), so two different wire names could meet.

@@ -53,14 +53,14 @@ def test_type_and_schema_accept_the_same_values(revision: str) -> None:
 
 def test_an_undeclared_member_is_no_declared_one_though_it_is_called_like_its_attribute() -> None:
     tried = 0
-    for revision, name in CASES:
-        model = getattr(load(revision).models, name)
+    subjects = [(one, subject) for one in REVISIONS for subject in oracle.subjects(one).values()]
+    for revision, subject in subjects:
+        model = getattr(load(revision).models, subject.name)
         for attribute, field in getattr(model, "model_fields", {}).items():
             wire_name = field.alias or attribute
             if wire_name == attribute:
                 continue
             tried += 1
-            subject = oracle.subjects(revision)[name]
             least = oracle.required(revision, subject)
             without = {member: one for member, one in least.items() if member != wire_name}
             for value in ({**least, attribute: 5}, {**without, attribute: None}):

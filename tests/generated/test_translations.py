@@ -13,6 +13,9 @@ from hypothesis import HealthCheck, Phase, given, settings
 from instances import Instances
 from translations import PAIRS, Untranslatable, accepts, bare, names, translator, unnamed, without
 
+# One process makes the values that these tests share.
+pytestmark = pytest.mark.xdist_group("translations")
+
 SETTINGS = settings(
     max_examples=25,
     derandomize=True,

@@ -69,7 +69,7 @@ def test_the_cursors_of_many_pages_are_not_all_held() -> None:
     async def walk() -> int:
         tracemalloc.start()
         try:
-            async for _ in items(fetch, lambda listed: listed.names):
+            async for _ in items(fetch, lambda listed: listed.names, lambda: 100):
                 pass
             return tracemalloc.get_traced_memory()[1]
         finally:

@@ -3,6 +3,7 @@
 import ast
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -17,7 +18,11 @@ ALLOWED_IN_RUNTIME = {"pydantic", "pydantic_core", "typing_extensions"} | set(
 )
 
 RUNTIME_MODULES = sorted(RUNTIME.rglob("*.py"))
-TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in MODULES}
+
+
+@cache
+def trees() -> dict[Path, ast.Module]:
+    return {path: ast.parse(path.read_text(encoding="utf-8")) for path in MODULES}
 
 
 def named(path: Path) -> str:
@@ -34,7 +39,7 @@ def imports(tree: ast.AST) -> Iterator[str]:
 
 def test_modules_and_functions_are_short() -> None:
     long: list[str] = []
-    for path, tree in TREES.items():
+    for path, tree in trees().items():
         lines = path.read_bytes().count(b"\n")
         if lines > LONGEST_MODULE:
             long.append(f"{named(path)}: {lines} lines")
@@ -51,7 +56,7 @@ def test_the_runtime_stands_on_pydantic_and_the_standard_library_alone() -> None
     # What HTTP needs besides is imported by name, where it is used: neither a program that goes
     # without it nor the type checker of its author has to have it.
     for path in RUNTIME_MODULES:
-        found = {name.split(".")[0] for name in imports(TREES[path])}
+        found = {name.split(".")[0] for name in imports(trees()[path])}
         assert found <= ALLOWED_IN_RUNTIME, named(path)
 
 
@@ -60,7 +65,7 @@ VOCABULARY = ("ir", "names", "problems")
 
 def test_the_vocabulary_of_the_stages_knows_no_stage() -> None:
     for module in VOCABULARY:
-        found = imports(TREES[CODE / f"{module}.py"])
+        found = imports(trees()[CODE / f"{module}.py"])
         ours = {name for name in found if name.split(".")[0] == CODE.name}
         assert ours <= {f"{CODE.name}.{name}" for name in VOCABULARY}, module
 
@@ -68,16 +73,16 @@ def test_the_vocabulary_of_the_stages_knows_no_stage() -> None:
 def test_the_runtime_refers_to_itself_relatively_and_to_nothing_above() -> None:
     for path in RUNTIME_MODULES:
         depth = len(path.relative_to(RUNTIME).parts)
-        levels = [n.level for n in ast.walk(TREES[path]) if isinstance(n, ast.ImportFrom)]
+        levels = [n.level for n in ast.walk(trees()[path]) if isinstance(n, ast.ImportFrom)]
         assert max(levels, default=0) <= depth, named(path)
 
 
 def test_there_is_one_place_that_prints() -> None:
-    for path, tree in TREES.items():
+    for path, tree in trees().items():
         calls = {ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
         printing = {"print", "sys.stdout.write", "sys.stderr.write", "typer.echo"} & calls
         assert not printing or path == CODE / "cli" / "console.py", named(path)
 
 
 def test_every_module_says_what_it_is_for() -> None:
-    assert [named(path) for path, tree in TREES.items() if not ast.get_docstring(tree)] == []
+    assert [named(path) for path, tree in trees().items() if not ast.get_docstring(tree)] == []

@@ -21,7 +21,11 @@ def stop_at_first(schema: CoreSchema, resolve: Callable[[CoreSchema], CoreSchema
     while left:
         one: Any = left.pop()
         if one["type"] == "definition-ref":
-            one = resolve(one)
+            try:
+                one = resolve(one)
+            except LookupError:
+                # A model that is being built, and adjusted then, which this one is a part of.
+                continue
         if one["type"] in ("list", "dict"):
             if one.get("fail_fast"):
                 continue
