@@ -142,9 +142,8 @@ def cells_of(page: str) -> Cells:
     shown: dict[tuple[str, str, str], str] = {}
     server = ""
     for line in page.splitlines():
-        heading, _, named = line.partition("### A server class of ")
-        if not heading and named:
-            server = named
+        if line.startswith("#"):
+            server = line.rpartition(" ")[2]
         elif server in REVISIONS and line.startswith("| "):
             feature, *row = (cell.strip() for cell in line.strip("|").split("|"))
             shown |= {
