@@ -11,8 +11,9 @@ def generate_little(options: Options) -> Package:
     mine = options.templates and options.templates / "bridge.py.jinja"
     bridge = mine.read_bytes() if mine and mine.is_file() else b'"""Usual."""\n'
     files = [GeneratedFile("bridge.py", bridge, "template bridge.py.jinja")]
-    for path in ("__init__.py", "py.typed"):
-        files.append(GeneratedFile(path, b"", f"template {path}.jinja"))
+    listed = f"REVISIONS = {sorted({*options.revisions, *options.kept})}\n".encode()
+    files.append(GeneratedFile("__init__.py", listed, "template package.py.jinja"))
+    files.append(GeneratedFile("py.typed", b"", "template py.typed.jinja"))
     for revision in options.revisions:
         path, content = f"{module_name(revision)}/models.py", f'"""Of {revision}."""\n'.encode()
         files.append(GeneratedFile(path, content, f"schema of {revision}"))

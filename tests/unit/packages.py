@@ -8,14 +8,11 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 from mcp_protogen.canonical import parse_json
-from mcp_protogen.config import Options
-from mcp_protogen.names import module_name
 from mcp_protogen.output.package import GeneratedFile, Inputs, Package, RevisionInputs
 from mcp_protogen.output.publish import Outcome, publish
 from mcp_protogen.output.workspace import exclusive
 from mcp_protogen.problems import ProblemError
 from mcp_protogen.resources import schema_folder
-from mcp_protogen.store.inputs import read_inputs
 
 REVISION = RevisionInputs(
     source="pinned",
@@ -75,13 +72,6 @@ def beside(folder: Path) -> list[str]:
 def codes(caught: pytest.ExceptionInfo[ProblemError]) -> list[str]:
     """The codes of the problems that stopped a run."""
     return [problem.code for problem in caught.value.problems]
-
-
-def stand_in(options: Options) -> Package:
-    """Generates next to nothing from options, and fast."""
-    files = {f"{module_name(name)}/models.py": f"# {name}\n" for name in options.revisions}
-    listed = sorted({*options.revisions, *options.kept})
-    return package({**files, "__init__.py": f"REVISIONS = {listed}\n"}, read_inputs(options))
 
 
 def faults(form: str, data: bytes | str) -> list[str]:

@@ -6,7 +6,6 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import packages
@@ -20,12 +19,7 @@ Run = Callable[..., Ran]
 ONE = ("--revision", "2025-11-25", "--out", "pkg")
 
 
-@pytest.fixture(autouse=True)
-def generator(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A stand-in for the generator, which these tests are not about."""
-    module = ModuleType("mcp_protogen.generate")
-    setattr(module, "generate", packages.stand_in)  # noqa: B010 - no such attribute to a checker
-    monkeypatch.setitem(sys.modules, "mcp_protogen.generate", module)
+pytestmark = pytest.mark.usefixtures("little")
 
 
 def document(text: str) -> dict[str, Any]:
@@ -38,7 +32,7 @@ def document(text: str) -> dict[str, Any]:
 def test_generating_ends_with_a_line_on_stdout(mcp_gen: Run) -> None:
     ran = mcp_gen(*ONE)
     assert (ran.code, ran.err) == (0, "")
-    assert ran.out == "pkg: 3 files written (3 new), 0 removed, 0 unchanged\n"
+    assert ran.out == "pkg: 5 files written (5 new), 0 removed, 0 unchanged\n"
     assert Path("pkg", LOCK_NAME).is_file()
 
 
@@ -49,7 +43,7 @@ def test_quiet_generating_says_nothing(mcp_gen: Run) -> None:
 def test_a_second_run_adds_its_revision(mcp_gen: Run) -> None:
     mcp_gen(*ONE)
     ran = mcp_gen("--revision", "2026-07-28", "--out", "pkg")
-    assert ran.out == "pkg: 3 files written (1 new), 0 removed, 1 unchanged\n"
+    assert ran.out == "pkg: 3 files written (1 new), 0 removed, 3 unchanged\n"
     assert Path("pkg", "__init__.py").read_text() == "REVISIONS = ['2025-11-25', '2026-07-28']\n"
 
 
@@ -62,7 +56,7 @@ def test_check_is_fine_with_one_line_when_nothing_moved(mcp_gen: Run) -> None:
     mcp_gen(*ONE)
     ran = mcp_gen("--check", "--out", "pkg")
     assert (ran.code, ran.err) == (0, "")
-    assert ran.out == "pkg is up to date: 1 revision, 3 files\n"
+    assert ran.out == "pkg is up to date: 1 revision, 5 files\n"
 
 
 @pytest.mark.parametrize("extra", [(), ("--format", "text")], ids=["plain", "with options"])
@@ -99,7 +93,7 @@ def test_diff_shows_lines_and_writes_nothing(mcp_gen: Run) -> None:
     Path("pkg", "v2025_11_25", "models.py").write_text("# edited\n")
     ran = mcp_gen("--diff", "--out", "pkg")
     assert ran.code == 1
-    assert "\n-# edited\n+# 2025-11-25\n" in ran.out
+    assert '\n-# edited\n+"""Of 2025-11-25."""\n' in ran.out
     assert Path("pkg", "v2025_11_25", "models.py").read_text() == "# edited\n"
 
 

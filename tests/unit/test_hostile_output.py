@@ -6,18 +6,13 @@ import sys
 from collections.abc import Callable, Iterator
 from io import StringIO
 from pathlib import Path
-from types import ModuleType
 
-import packages
 import pytest
 import schemas
 from mcp_protogen.cli import commands
 from mcp_protogen.cli.console import colourful
-from mcp_protogen.config import Options
 from mcp_protogen.printable import INVISIBLE, no_command, one_line, page
 from mcp_protogen.problems import Problem
-from mcp_protogen.vectors import making
-from mcp_protogen.vectors.vector import VectorSet
 from running import Ran
 
 Run = Callable[..., Ran]
@@ -39,14 +34,6 @@ def harm_done(ran: Ran, *, github: bool = False) -> Iterator[str]:
         owned = line.lstrip().startswith(COMMAND)
         if _SEEN.search(line) or command or owned or "##[" in line or "##vso[" in line:
             yield line
-
-
-@pytest.fixture
-def generator(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A stand-in for the generator, which these tests are not about."""
-    module = ModuleType("mcp_protogen.generate")
-    setattr(module, "generate", packages.stand_in)  # noqa: B010 - no such attribute to a checker
-    monkeypatch.setitem(sys.modules, "mcp_protogen.generate", module)
 
 
 def hostile_files() -> None:
@@ -134,26 +121,20 @@ def shown(mcp_gen: Run, commands: tuple[tuple[str, ...], ...]) -> Iterator[Ran]:
             yield ran
 
 
-def test_no_command_prints_more_than_text(mcp_gen: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    vectors = making.make("2024-11-05", Options(("2024-11-05",)))
-
-    def made(*_: object) -> VectorSet:
-        return vectors
-
-    monkeypatch.setattr(making, "make", made)
+def test_no_command_prints_more_than_text(mcp_gen: Run) -> None:
     hostile_files()
     told = ["owned" in ran.out + ran.err for ran in shown(mcp_gen, COMMANDS)]
     # What nobody shows cannot do harm, but then this test shows nothing.
     assert told.count(True) > 0.9 * len(told)
 
 
-def test_no_summary_of_what_was_written_is_more_than_text(mcp_gen: Run, generator: None) -> None:
+def test_no_summary_of_what_was_written_is_more_than_text(mcp_gen: Run, little: None) -> None:
     hostile_files()
     assert all("owned" in ran.out + ran.err for ran in shown(mcp_gen, GENERATING))
 
 
 def test_settings_and_the_folder_they_are_in_are_text(
-    mcp_gen: Run, generator: None, monkeypatch: pytest.MonkeyPatch
+    mcp_gen: Run, little: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hostile_files()
     monkeypatch.chdir(FILE)
@@ -175,7 +156,7 @@ def test_a_fault_and_its_traceback_are_text(mcp_gen: Run, monkeypatch: pytest.Mo
 
 
 def test_lines_of_files_are_text_in_a_diff_also_with_colours(
-    mcp_gen: Run, generator: None, monkeypatch: pytest.MonkeyPatch
+    mcp_gen: Run, little: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one = ("--revision", "2025-11-25", "--out", "pkg")
     mcp_gen(*one)
