@@ -27,8 +27,8 @@ def pytest_configure(config: pytest.Config) -> None:
     tables.configure(config)
 
 
-def pytest_report_header() -> str:
-    return tables.described()
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    terminalreporter.write_line(tables.described())
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -25,7 +25,7 @@ def check(seen: dict[str, Any], errors: str, revision: str) -> None:
 
 
 @pytest.mark.shows("S4-07")
-@pytest.mark.sampled(1)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("revision", [*HANDSHAKE, "2026-07-28"])
 def test_the_python_sdk_of_generation_2(revision: str) -> None:
     seen, errors = seen_by([python_with("mcp-2"), PROGRAMS / "mcp2_client.py", revision])
@@ -36,7 +36,7 @@ def test_the_python_sdk_of_generation_2(revision: str) -> None:
         assert seen["listened"] == ["ResourceUpdated", "ToolsListChanged"]
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("revision", HANDSHAKE)
 def test_the_python_sdk_of_generation_1(revision: str) -> None:
     seen, errors = seen_by([python_with("mcp-1"), PROGRAMS / "mcp1_client.py", revision])

@@ -159,14 +159,14 @@ def check(seen: dict[str, Any], client: Any) -> None:
 
 
 @pytest.mark.shows("S2-06", "S4-05")
-@pytest.mark.sampled(1)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("revision", [*HANDSHAKE, STATELESS])
 def test_the_python_sdk_of_generation_2(revision: str) -> None:
     client = client_of(revision)
     check(talk_to([python_with("mcp-2"), PROGRAMS / "mcp2_server.py"], client), client)
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("revision", HANDSHAKE)
 def test_the_python_sdk_of_generation_1(revision: str) -> None:
     client = client_of(revision)

@@ -115,7 +115,7 @@ def test_one_server_class_serves_the_typescript_sdk(own: str) -> None:
     check_session(found, "2025-11-25")
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("revision", HANDSHAKE)
 def test_the_python_sdk_of_generation_1_goes_down_to_the_only_revision(revision: str) -> None:
     found = visit(generation_1("newest"), revision)
@@ -123,7 +123,7 @@ def test_the_python_sdk_of_generation_1_goes_down_to_the_only_revision(revision:
     check_session(found, revision)
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("revision", HANDSHAKE)
 def test_the_python_sdk_of_generation_2_goes_down_to_the_only_revision(revision: str) -> None:
     found = visit(generation_2("newest"), revision)
@@ -137,7 +137,7 @@ def test_the_python_sdk_of_generation_2_at_a_server_of_the_stateless_revision_al
     check_stateless(found)
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("revision", HANDSHAKE)
 def test_the_typescript_sdk_goes_down_to_the_only_revision(revision: str) -> None:
     found = visit(typescript(), revision)

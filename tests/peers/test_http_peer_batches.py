@@ -126,7 +126,7 @@ def test_a_member_of_a_batch_is_cancelled_alone() -> None:
     asyncio.run(main())
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("revision", OTHERS)
 def test_our_server_takes_no_batch_in_a_revision_that_has_none(revision: str) -> None:
     async def main() -> None:

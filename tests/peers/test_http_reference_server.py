@@ -113,7 +113,7 @@ async def cancelled(client: Any, m: Any) -> None:
     assert "after" in await text(client, m, "echo", message="after")
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("own", HANDSHAKE)
 def test_it_serves_each_revision_with_sessions(own: str) -> None:
     wire = with_reference("streamableHttp", own, everything)
@@ -128,7 +128,7 @@ def test_it_serves_each_revision_with_sessions(own: str) -> None:
     assert [one.status for one in wire.verbs("DELETE")] == [200]
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("own", HANDSHAKE)
 def test_it_serves_each_revision_on_the_old_transport(own: str) -> None:
     wire = with_reference("sse", own, everything)
