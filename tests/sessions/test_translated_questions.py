@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from bridging import through
 from talking import REVISIONS, STATELESS, Accepting, Hand, client, models, named, pkg, run, tools
-from wiretap import ELICIT, FORM, OLD, Wire, agree, answer, noting, over, questions, result
+from wiretap import ELICIT, FORM, OLD, Wire, agree, answer, m, noting, over, questions, result
 
 
 def talkative(revision: str, **members: Any) -> Any:
@@ -132,6 +132,28 @@ def test_a_client_says_nothing_that_nobody_asked_for(own: str, revision: str) ->
         assert "secret" not in str(wire)
 
     run(script())
+
+
+def test_a_question_may_be_answered_with_a_task() -> None:
+    running: dict[str, Any] = {"status": "working", "created_at": "-", "last_updated_at": "-"}
+    task = m.CreateTaskResult(task=m.Task(task_id="t", ttl=5, **running))
+    answers: list[Any] = []
+
+    async def on_elicit(self: Any, params: Any) -> Any:
+        return task
+
+    async def call(session: Any, params: Any) -> str:
+        wanted = m.TaskMetadata(ttl=5)
+        form = m.ElicitRequestFormParams(message="?", requested_schema=FORM, task=wanted)
+        answers.append(await session.elicit(form))
+        return "done"
+
+    async def script() -> None:
+        async with over(client(OLD, on_elicit=on_elicit), tools(OLD, call)) as ours:
+            await ours.call_tool(named(OLD, "x"))
+
+    run(script())
+    assert answers == [task]
 
 
 SEVERAL = {"type": "array", "items": {"type": "string", "enum": ["p", "q", "r, s"]}}

@@ -20,6 +20,7 @@ from .inputs import Asking, Inputs, ask
 from .jsonrpc import LONGEST
 from .jsonvalue import JSONObject, is_object
 from .logs import Level, passes
+from .model import WireModel
 from .once import Once
 from .options import CallOptions, Progress
 from .outbox import Outgoing
@@ -229,8 +230,9 @@ class SessionBase(Peer):
         answer to a form that does not fit it.
         """
         answer: Any = await self.put(spec, params, **options)
-        if spec.method != elicitation.ELICIT:
-            return cast(R, answer)
+        plain: type[WireModel] = spec.results[0]
+        if spec.method != elicitation.ELICIT or not isinstance(answer, plain):
+            return cast(R, answer)  # a task, too, in which the form is still to be filled in
         asked: JSONObject = cast(Any, params).to_wire()
         table = self._side.endpoint.connection.table
         shown = table.carry_out(spec.method, "params", asked)
@@ -238,7 +240,7 @@ class SessionBase(Peer):
         faults = elicitation.faults_of(kept, asked, "/result")
         if faults:
             raise InvalidParams("Invalid answers", faults)
-        return cast(R, cast(Any, spec.results[0]).from_wire(kept))
+        return cast(R, plain.from_wire(kept))
 
     async def put(
         self, spec: RequestSpec[P, R], params: P | None, **options: Unpack[CallOptions]

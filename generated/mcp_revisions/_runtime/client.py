@@ -182,7 +182,7 @@ class ClientSide:
     def _fitted(self, answer: Any, job: Job) -> Any:
         """The answer to a question, as the server has put it."""
         if not isinstance(answer, job.request.spec.results[0]) or not isinstance(answer, WireModel):
-            return answer  # which cannot be sent, and that is told where it is tried
+            return answer  # a task; what is no answer at all is refused where it is to be sent
         said = self._table.carry_out(ELICIT, "result", answer.to_wire())
         native: type[WireModel] = self._table.wire.requests[ELICIT].results[0]
         return native.from_wire(as_asked(said, job.raw, job.request.params.to_wire()))
