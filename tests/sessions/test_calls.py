@@ -1,10 +1,13 @@
 """Calls in a session: side by side, in time, given up, and with progress and log entries."""
 
 import asyncio
+import contextlib
 import logging
+import math
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 from talking import (
     HANDSHAKE,
     REVISIONS,
@@ -484,6 +487,55 @@ class TestProgress:
                 assert [progress.done for progress in told] == [1, 1000]
 
         run(script())
+
+    def test_a_wrong_report_fails_where_it_is_made_and_harms_no_answer(
+        self, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        async def call(session: Any, params: Any) -> str:
+            await session.progress(1)
+            for wrong in ({"done": 2, "message": 5}, {"done": 2, "total": "x"}, {"done": math.nan}):
+                with pytest.raises(ValidationError):
+                    await session.progress(**wrong)
+            await session.progress(2)
+            if params.name == "unwritable":
+                await session.progress(3, message="\ud800")
+            return str(params.name)
+
+        async def script() -> None:
+            async with connected(tools(OLD, call), progress_interval=10) as ours:
+                for name, expected in (("x", [1, 2]), ("unwritable", [1])):
+                    told: list[Any] = []
+                    result = await ours.call_tool(named(OLD, name), on_progress=told.append)
+                    assert result.content[0].text == name
+                    assert [progress.done for progress in told] == expected
+
+        run(script())
+        assert "progress was not reported" in caplog.text
+
+    def test_what_a_handler_ends_with_is_known_though_nobody_is_left_to_be_told_of_progress(
+        self, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        gone = asyncio.Event()
+
+        async def call(session: Any, params: Any) -> str:
+            await session.progress(1)
+            await session.progress(2)
+            await gone.wait()
+            with contextlib.suppress(pkg.Disconnected):
+                while True:
+                    await session.log("error", "x")
+                    await asyncio.sleep(0)
+            raise RuntimeError("on the way")
+
+        async def script() -> None:
+            server = tools(OLD, call, SENDS=frozenset({"notifications/message"}))
+            async with shaken(server, progress_interval=10) as hand:
+                await hand.ask("tools/call", 1, name="x", _meta={"progressToken": "t"})
+                await hand.transport.close()
+                gone.set()
+
+        run(script())
+        assert "on the way" in caplog.text
 
     def test_a_callback_may_be_a_coroutine_and_may_fail(
         self, caplog: pytest.LogCaptureFixture

@@ -13,16 +13,17 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, TypeVar, Unpack, c
 from pydantic_core import PydanticSerializationError
 
 from . import elicitation, gate
+from .connection import PROGRESS
 from .dispatch import Request
 from .envelope import CLIENT_INFO, LOG_LEVEL, PROGRESS_TOKEN, client_capabilities, meta_in
-from .errors import METHOD_NOT_FOUND, InvalidParams, LocalError, RequestId
+from .errors import METHOD_NOT_FOUND, Disconnected, InvalidParams, LocalError, RequestId
 from .inputs import Asking, Inputs, ask
 from .jsonrpc import LONGEST
 from .jsonvalue import JSONObject, is_object
 from .logs import Level, passes
 from .model import WireModel
 from .once import Once
-from .options import CallOptions, Progress
+from .options import CallOptions
 from .outbox import Outgoing
 from .peer import Peer
 from .rounds import Rounds
@@ -47,7 +48,7 @@ class _Reports:
 
     def __init__(self) -> None:
         self.at = self.done = float("-inf")
-        self.held: Progress | None = None
+        self.held: Any = None
 
 
 class SessionBase(Peer):
@@ -133,26 +134,34 @@ class SessionBase(Peer):
         reports = self._reports = self._reports or _Reports()
         if done <= reports.done:
             return
+        said = {"progress_token": token, "progress": done, "total": total}
+        params = self.TABLE.notifications[PROGRESS].params
+        # The first revision has progress without words.
+        if "message" in params.model_fields:
+            said["message"] = message
         endpoint = self._connected()
-        reports.done, reports.held = done, Progress(done, total, message)
+        # Made here, so that what is wrong with it is told at once, even if it has to wait.
+        reports.held, reports.done = params(**said), done
         complete = total is not None and done >= total
         if complete or endpoint.now() - reports.at >= endpoint.options.progress_interval:
-            await self.report()
+            await self._report()
 
     async def report(self) -> None:
-        """Send what was held back of the progress; for the runtime."""
+        """Send what was held back of the progress, whatever comes of that; for the runtime."""
+        try:
+            await self._report()
+        except Disconnected:
+            self._connected().log.info("nobody is left to be told of progress")
+        except LocalError as error:
+            self._connected().log.warning("progress was not reported: %s", error)
+
+    async def _report(self) -> None:
         reports = self._reports
         if reports is None or reports.held is None or not self._is_awaited():
             return
-        progress, reports.held = reports.held, None
+        params, reports.held = reports.held, None
         reports.at = self._connected().now()
-        spec = self.TABLE.notifications["notifications/progress"]
-        token = self._meta[PROGRESS_TOKEN]
-        said = {"progress_token": token, "progress": progress.done, "total": progress.total}
-        # The first revision has progress without words.
-        if "message" in spec.params.model_fields:
-            said["message"] = progress.message
-        await self.notify(spec, spec.params(**said))
+        await self.notify(self.TABLE.notifications[PROGRESS], params)
 
     async def log(self, level: Level, data: Any, logger: str | None = None) -> None:
         """Send a log entry, if the client wants entries of that level.
