@@ -7,17 +7,19 @@ import pytest
 from bridging import answered, asked_for, bridged, called, form, text_of
 from talking import (
     INITIALIZED,
+    META,
     STATELESS,
     Accepting,
     Hand,
     hello,
+    modern,
     notification,
     request,
     run,
     runtime,
     tools,
 )
-from wiretap import ELICIT, FORM, OLD, agree, answer, questions, result, until
+from wiretap import ELICIT, FORM, OLD, agree, answer, questions, result, shake, until
 
 
 def question_of(asked: Any) -> str:
@@ -151,3 +153,39 @@ def test_a_question_that_was_withdrawn_is_not_put_to_the_client() -> None:
             assert await text_of(hand) == "y"
 
     run(script())
+
+
+def test_of_progress_only_the_newest_is_kept_for_a_client_that_does_not_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    told = asyncio.Event()
+    more: list[int] = []
+
+    async def play(hand: Hand) -> None:
+        await shake(hand, tools={})
+        asked = await hand.take()
+        token = asked["params"]["_meta"]["progressToken"]
+        before = len(asyncio.all_tasks())
+        for done in range(50):
+            step = {"progressToken": token, "progress": done}
+            await hand.send(notification("notifications/progress", **step))
+        # Once that is answered, all before it has come.
+        await hand.ask("ping", 7)
+        more.append(len(asyncio.all_tasks()) - before)
+        await hand.send(result(asked["id"], content=[]))
+        told.set()
+        await hand.take()
+
+    async def script() -> None:
+        monkeypatch.setattr(runtime("memory"), "_CAPACITY", 1)
+        async with bridged(Accepting(play), max_outgoing=1, progress_interval=0) as hand:
+            await hand.send(modern("tools/call", 1, name="x", _meta={**META, "progressToken": "t"}))
+            await told.wait()
+            steps: list[int] = []
+            while "params" in (said := await hand.take()):
+                steps.append(said["params"]["progress"])
+            assert said["result"]["content"] == []
+            assert (len(steps) < 10, steps[-1]) == (True, 49)
+
+    run(script())
+    assert more[0] <= 1

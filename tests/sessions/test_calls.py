@@ -477,14 +477,15 @@ class TestProgress:
     def test_it_does_not_flood_but_the_end_is_told(self) -> None:
         async def call(session: Any, params: Any) -> str:
             for done in range(1, 1001):
-                await session.progress(done, 1000)
+                await session.progress(done, int(params.name))
             return "done"
 
         async def script() -> None:
             async with connected(tools(OLD, call), progress_interval=10) as ours:
-                told: list[Any] = []
-                await ours.call_tool(named(OLD, "x"), on_progress=told.append)
-                assert [progress.done for progress in told] == [1, 1000]
+                for total, expected in (("1000", [1, 1000]), ("2", [1, 2, 1000]), ("0", [1, 1000])):
+                    told: list[Any] = []
+                    await ours.call_tool(named(OLD, total), on_progress=told.append)
+                    assert [progress.done for progress in told] == expected
 
         run(script())
 

@@ -4,7 +4,7 @@ The request of the client may end sooner, where a question to the client ends it
 the client to come back.
 """
 
-from asyncio import CancelledError, Event, Future, Task, TimerHandle, gather, get_running_loop
+from asyncio import CancelledError, Event, Future, Task, TimerHandle, get_running_loop
 from collections import deque
 from collections.abc import Awaitable, Callable
 from logging import getLogger
@@ -42,7 +42,7 @@ class Passage:
         self._expiry: TimerHandle | None = None
         self._busy = self._given_up = False
         self._untold: Progress | None = None
-        self._telling: set[Task[None]] = set()
+        self._telling: Task[None] | None = None
         self.session: SessionBase | None = None
         """Whom to tell what is said on the way."""
 
@@ -61,13 +61,30 @@ class Passage:
         return await answer
 
     def progressed(self, progress: Progress) -> None:
-        """Pass on how far the server has come, or keep it for a client that is to come back."""
-        if not self._busy or self.session is None:
+        """Pass on how far the server has come.
+
+        While the client is away, or has still to take in what it was told before, the newest report
+        is kept for it.
+        """
+        if not self._busy or (self._telling is not None and not self._telling.done()):
             self._untold = progress
-            return
-        telling = get_running_loop().create_task(_tell(self.session, progress))
-        self._telling.add(telling)
-        telling.add_done_callback(self._telling.discard)
+        else:
+            self._telling = get_running_loop().create_task(self._tell(progress))
+
+    async def _tell(self, progress: Progress) -> None:
+        while self.session is not None:
+            try:
+                await self.session.progress(*progress)
+            except Disconnected:
+                _log.info("nobody is left to be told of progress")
+            if not self._busy or self._untold is None:
+                break
+            progress, self._untold = self._untold, None
+
+    async def _told(self) -> None:
+        """Wait until the client was told of all that is to be told so far."""
+        if self._telling is not None:
+            await self._telling
 
     async def outcome(self, session: "SessionBase") -> Any:
         """The server's answer; until it is there, its questions are put to the client."""
@@ -79,10 +96,11 @@ class Passage:
         try:
             untold, self._untold = self._untold, None
             if untold is not None:
-                await _tell(session, untold)
+                self.progressed(untold)
+                await self._told()
             await self._questioning(session)
             # What was said before the answer arrives before it.
-            await gather(*self._telling)
+            await self._told()
         except CancelledError:
             # Either the client is being asked, and comes back, or it has given up.
             if session.rounds is None or not session.rounds.suspended:
@@ -155,13 +173,6 @@ class Passage:
     def over(self) -> bool:
         """Whether the server has answered, or will not any more."""
         return self._given_up or self._task.done()
-
-
-async def _tell(session: "SessionBase", progress: Progress) -> None:
-    try:
-        await session.progress(*progress)
-    except Disconnected:
-        _log.info("nobody is left to be told of progress")
 
 
 async def _awaited(work: Awaitable[Any]) -> Any:

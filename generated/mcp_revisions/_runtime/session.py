@@ -44,11 +44,12 @@ _NOTHING: Final[Mapping[str, Any]] = {}
 class _Reports:
     """How far a request has come, as its client was told, and what was held back since."""
 
-    __slots__ = ("at", "done", "held")
+    __slots__ = ("at", "complete", "done", "held")
 
     def __init__(self) -> None:
         self.at = self.done = float("-inf")
         self.held: Any = None
+        self.complete = False
 
 
 class SessionBase(Peer):
@@ -123,8 +124,8 @@ class SessionBase(Peer):
         """Tell the client how far its request has come, if it asked to be told.
 
         `done` has to grow: a report that says no more than the one before is not sent. One that
-        comes too soon after it waits, unless it completes `total`: it gives way to the next one,
-        and the last one goes out before the answer
+        comes too soon after it waits, unless it is the first to reach `total`: it gives way to the
+        next one, and the last one goes out before the answer
         (basic/utilities/progress, "Behavior Requirements" and "Implementation Notes").
         """
         token = self._meta.get(PROGRESS_TOKEN)
@@ -142,8 +143,9 @@ class SessionBase(Peer):
         endpoint = self._connected()
         # Made here, so that what is wrong with it is told at once, even if it has to wait.
         reports.held, reports.done = params(**said), done
-        complete = total is not None and done >= total
-        if complete or endpoint.now() - reports.at >= endpoint.options.progress_interval:
+        completes = not reports.complete and total is not None and done >= total
+        reports.complete |= completes
+        if completes or endpoint.now() - reports.at >= endpoint.options.progress_interval:
             await self._report()
 
     async def report(self) -> None:
