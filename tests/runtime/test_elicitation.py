@@ -73,3 +73,19 @@ def test_nothing_comes_back_from_a_url() -> None:
     answer = {"action": "accept", "content": {"password": "x"}, "_meta": {}}
     asked = {"mode": "url", "message": "?", "url": "https://a"}
     assert as_asked(answer, asked, asked) == {"action": "accept", "_meta": {}}
+
+
+def test_a_text_that_names_more_than_there_is_to_choose_stays_a_text() -> None:
+    choices = {"type": "array", "items": {"type": "string", "enum": ["a", "b, c", "d"]}}
+
+    def kept(text: str) -> Any:
+        asked, shown = (
+            {"requestedSchema": form({"x": member}, set(), None)}
+            for member in (choices, {"type": "string"})
+        )
+        return as_asked({"action": "accept", "content": {"x": text}}, asked, shown)["content"]["x"]
+
+    assert kept("d, b, c, a") == ["d", "b, c", "a"]
+    assert kept("a, b, c, d,") == ["a", "b, c", "d"]
+    for many in ("," * 5, "a, b, c, d, a, d", "a," * 1000):
+        assert kept(many) == many

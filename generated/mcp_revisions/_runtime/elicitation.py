@@ -84,9 +84,12 @@ def _several(value: object, field: Schema) -> object:
     """The choices that a text names, with commas between; a choice may have commas of its own."""
     if not isinstance(value, str):
         return value
-    choices = _choices(field.get("items", _NONE)) or []
-    longest = 1 + max((str(choice).count(",") for choice in choices), default=0)
-    parts = value.split(",")
+    choices = _choices(field.get("items", _NONE)) or frozenset()
+    sizes = [1 + str(choice).count(",") for choice in choices]
+    longest = max(sizes, default=1)
+    parts = value.split(",", sum(sizes) + 1)
+    if len(parts) > sum(sizes) + 1:
+        return value  # names more than there is to choose, even if a comma ends it
     found: list[str] = []
     start = 0
     while start < len(parts):
@@ -128,13 +131,13 @@ def _string(value: Any, schema: Schema) -> Iterator[str]:
         yield "Should be one of the choices"
 
 
-def _choices(schema: Schema) -> list[Any] | None:
+def _choices(schema: Schema) -> frozenset[Any] | None:
     """The values of a choice, in any of the forms it may be written in."""
     if "enum" in schema:
-        return list(schema["enum"])
+        return frozenset(schema["enum"])
     for titled in ("oneOf", "anyOf"):
         if titled in schema:
-            return [choice.get("const") for choice in schema[titled]]
+            return frozenset(choice.get("const") for choice in schema[titled])
     return None
 
 
@@ -151,7 +154,7 @@ def _array(value: Any, schema: Schema) -> Iterator[str]:
     if len(value) > schema.get("maxItems", len(value)):
         yield f"Should have at most {schema['maxItems']} items"
     choices = _choices(schema.get("items", {}))
-    if choices is not None and any(item not in choices for item in value):
+    if choices is not None and not all(isinstance(one, str) and one in choices for one in value):
         yield "Should hold nothing but choices"
 
 
