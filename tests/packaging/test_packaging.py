@@ -16,7 +16,7 @@ GOLDEN = ROOT / "generated" / "mcp_revisions"
 LOWEST = (
     "black==26.1.0",
     "datamodel-code-generator==0.74.0",
-    "jinja2==3.1.4",
+    "jinja2==3.1.6",
     "jsonschema==4.23.0",
     "pydantic==2.12.0",
     "typer==0.16.0",

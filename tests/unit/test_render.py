@@ -67,6 +67,7 @@ FORBIDDEN = (
     *("{{ '{0.__class__}'.format(ir) }}", "{{ head.__call__ }}", "{{ ''.join.__self__ }}"),
     *("{{ ''['__class__'] }}", "{{ '' | attr('__class__') }}", "{{ texts.append(1) }}"),
     *("{{ run() }}", "{{ path.read_text() }}", "{{ texts.clear() }}"),
+    "{{ ('{0.__class__}' | attr('format'))(ir) }}",
     *("{% include '../above.jinja' %}", "{% include '/etc/hosts' %}", "{% include 'a/../../x' %}"),
     *("{% include 'link.jinja' %}", "{% include 'beyond/above.jinja' %}"),
     *("{% import 'link.jinja' as x %}", "{% extends '../above.jinja' %}"),
@@ -90,6 +91,13 @@ def test_a_template_reaches_neither_python_nor_other_files(tmp_path: Path) -> No
         assert (problem.code, problem.place) == ("template-forbidden", "own.jinja:3"), text
         assert problem.hint and " at 0x" not in problem.message
     assert ran == [] and context["texts"] == ["x"]
+
+
+def test_the_name_of_a_template_is_no_code(tmp_path: Path) -> None:
+    (tmp_path / "{2 + 2}.jinja").write_text("{% from 'm' import nope %}{{ nope }}")
+    (tmp_path / "m").touch()
+    with pytest.raises(ProblemError, match=r"in '\{2 \+ 2\}\.jinja'\) does not export.*'nope'"):
+        Renderer(templates_folder(), tmp_path).render("{2 + 2}.jinja", {})
 
 
 def test_a_template_may_use_what_prints(tmp_path: Path) -> None:
