@@ -108,6 +108,22 @@ def test_diff_shows_new_files_as_such(mcp_gen: Run) -> None:
     assert not Path("pkg").exists()
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="makes a named pipe")
+def test_diff_reads_regular_files_only(mcp_gen: Run) -> None:
+    mcp_gen(*ONE)
+    file = Path("pkg", "__init__.py")
+    Path("secret.txt").write_text("secret")
+    for target in ("../secret.txt", "nowhere", None):
+        file.unlink()
+        if target is None:
+            os.mkfifo(file)
+        else:
+            file.symlink_to(target)
+        ran = mcp_gen("--diff", *ONE)
+        assert (ran.code, ran.err) == (1, "")
+        assert "-not a regular file\n+REVISIONS" in ran.out and "secret" not in ran.out
+
+
 def test_dry_run_names_files_and_writes_nothing(mcp_gen: Run) -> None:
     ran = mcp_gen("--dry-run", *ONE)
     assert ran.code == 0

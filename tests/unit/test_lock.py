@@ -1,6 +1,7 @@
 """The lock: written sorted, read with suspicion."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -76,6 +77,19 @@ def test_an_unusable_lock_is_one_problem_with_a_way_out(text: str, tmp_path: Pat
     with pytest.raises(ProblemError, match="bad-lock") as caught:
         read_lock(tmp_path)
     assert "--force" in caught.value.problems[0].hint
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="makes a named pipe")
+def test_a_lock_that_is_no_regular_file_is_not_read(written: Path, tmp_path: Path) -> None:
+    lock = written / LOCK_NAME
+    lock.rename(tmp_path / "elsewhere")
+    lock.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(ProblemError, match=r"bad-lock.*not a regular file"):
+        read_lock(written)
+    lock.unlink()
+    os.mkfifo(lock)
+    with pytest.raises(ProblemError, match=r"bad-lock.*not a regular file"):
+        read_lock(written)
 
 
 def test_a_revision_that_is_no_folder_name_is_refused(written: Path) -> None:

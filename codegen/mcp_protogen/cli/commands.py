@@ -15,7 +15,7 @@ from mcp_protogen.output.drift import drift
 from mcp_protogen.output.lock import Lock, read_lock
 from mcp_protogen.output.package import Package
 from mcp_protogen.output.plan import Plan
-from mcp_protogen.output.tree import Tree, read_tree
+from mcp_protogen.output.tree import NOT_A_FILE, Tree, read_tree
 from mcp_protogen.problems import Level, Problem, ProblemError
 from mcp_protogen.store.inputs import read_inputs
 from mcp_protogen.store.pins import load_pins
@@ -85,7 +85,9 @@ def diff(settings: Settings) -> Report:
     package = _generate(task)
     plan, tree = preview(package, task.out, force=True)
     files = tuple(
-        FileChange(path, action, _unified(task.out, path, action, plan.written.get(path, b"")))
+        FileChange(
+            path, action, _unified(path, _found(task.out, path, tree), plan.written.get(path))
+        )
         for path, action in _actions(plan, tree)
     )
     status = Status.DIFFERS if files else Status.FINE
@@ -148,15 +150,21 @@ def _actions(plan: Plan, tree: Tree) -> Iterator[tuple[str, Action]]:
             yield path, Action.CHANGE if path in tree.files else Action.CREATE
 
 
-def _unified(out: Path, path: str, action: Action, content: bytes) -> str:
+def _found(out: Path, path: str, tree: Tree) -> bytes | None:
+    # What a link leads to is not in the folder, and a named pipe may never end.
+    if tree.files.get(path) == NOT_A_FILE:
+        return NOT_A_FILE.encode()
+    return (out / path).read_bytes() if path in tree.files else None
+
+
+def _unified(path: str, old: bytes | None, new: bytes | None) -> str:
     from difflib import unified_diff
 
-    old = b"" if action is Action.CREATE else (out / path).read_bytes()
     names = (
-        "/dev/null" if action is Action.CREATE else f"a/{path}",
-        "/dev/null" if action is Action.REMOVE else f"b/{path}",
+        "/dev/null" if old is None else f"a/{path}",
+        "/dev/null" if new is None else f"b/{path}",
     )
-    before, after = (text.decode(errors="replace").splitlines() for text in (old, content))
+    before, after = ((text or b"").decode(errors="replace").splitlines() for text in (old, new))
     return "\n".join(unified_diff(before, after, *names, lineterm=""))
 
 

@@ -8,11 +8,13 @@ them.
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from stat import S_ISREG
 from typing import Any
 
 from mcp_protogen.canonical import parse_json, pretty, sha256
 from mcp_protogen.names import module_name
 from mcp_protogen.output.package import GeneratedFile, Inputs, Package, RevisionInputs
+from mcp_protogen.output.tree import NOT_A_FILE
 from mcp_protogen.problems import Problem, ProblemError
 
 LOCK_NAME = "mcp-gen.lock"
@@ -55,6 +57,8 @@ def read_lock(folder: Path) -> Lock | None:
     """
     path = folder / LOCK_NAME
     try:
+        if not S_ISREG(path.lstat().st_mode):  # reading a named pipe may never end
+            raise ValueError(NOT_A_FILE)
         return _lock(parse_json(path.read_bytes(), str(path)))
     except (FileNotFoundError, NotADirectoryError):
         return None
