@@ -249,3 +249,17 @@ def test_a_link_in_place_of_the_work_folder_is_not_followed(out: Path, tmp_path:
     with pytest.raises(ProblemError, match="cannot-write"):
         put(NEW, out)
     assert not (tmp_path / "made").exists()
+
+
+def test_links_in_the_work_folder_become_no_package(out: Path, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "thesis").write_text("mine")
+    work = out.parent / ".pkg.mcp-gen"
+    for link, folder in (("new", "old"), ("old", "new")):
+        (work / folder).mkdir(parents=True)
+        (work / link).symlink_to(elsewhere)
+        with exclusive(out):
+            assert not os.path.lexists(out)
+        assert beside(out) == []
+    assert contents(elsewhere) == {"thesis": b"mine"}

@@ -96,6 +96,9 @@ class Workspace:
 
         Nothing is moved across here: whatever differs by now, the tree in place is the newer one.
         """
+        for leftover in (self._new, self._old):
+            if leftover.is_symlink():  # not ours: what is beyond is not for this program to move
+                leftover.unlink()
         if self._old.exists() and self._new.exists() and not self.target.exists():
             os.rename(self._new, self.target)  # killed between the two renames
         for leftover in (self._new, self._old):
