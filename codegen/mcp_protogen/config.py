@@ -5,6 +5,7 @@ paths on the command line to the working directory. Whoever runs mcp-gen need no
 pyproject.toml: what it names lies below its folder, and only the command line names anything else.
 """
 
+import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -19,7 +20,7 @@ from mcp_protogen.suggest import did_you_mean
 
 _TABLE = "[tool.mcp-gen]"
 _OF_REVISIONS = frozenset({"rules", "schema"})
-_URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:")
+_URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+:")  # a single letter is a drive of Windows
 
 
 class _OutsideError(ValueError):
@@ -153,7 +154,10 @@ def _texts(value: Any, base: Path) -> tuple[str, ...]:
 
 def _path(value: Any, base: Path) -> Path:
     path = base / _text(value, base)
-    if not path.resolve().is_relative_to(base.resolve()):
+    real = Path(os.path.realpath(path))
+    if real.is_symlink():  # one of a circle, which Path.resolve does not bear before Python 3.13
+        raise _OutsideError("cannot be followed")
+    if not real.is_relative_to(base.resolve()):
         raise _OutsideError("leads out of the folder of this file")
     return _seen(path)
 

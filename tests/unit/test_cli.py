@@ -161,6 +161,13 @@ def test_settings_are_taken_from_the_nearest_pyproject(
     assert mcp_gen("--out", "../other", "--format", "text").out.startswith("../other: ")
 
 
+def test_links_in_a_circle_are_no_fault(mcp_gen: Run) -> None:
+    Path("pkg").symlink_to("other")
+    Path("other").symlink_to("pkg")
+    for mode in ((), ("--check",), ("--diff",)):
+        assert "error[bad-lock]: pkg/mcp-gen.lock: " in mcp_gen(*mode, *ONE).err
+
+
 def test_a_schema_of_ones_own_is_recorded_and_kept(mcp_gen: Run) -> None:
     Path("draft.json").write_text('{"$defs": {}}')
     mcp_gen("--revision", "draft", "--schema", "draft.json", "--out", "pkg")

@@ -43,7 +43,7 @@ def test_every_setting_is_read_and_paths_are_relative_to_the_file(tmp_path: Path
 
 OUTSIDE = (
     *('out = "../pkg"', 'out = "/pkg"', 'out = "beyond/pkg"', 'out = "a/../../pkg"'),
-    *('templates = ".."', 'templates = "beyond"', 'rules = "../rules.json"'),
+    *('out = "one"', 'templates = ".."', 'templates = "beyond"', 'rules = "../rules.json"'),
     *('schema = "https://example.com/a.json"', 'rules = "http://example.com/a.json"'),
     *('schema = "file:///etc/hosts"', 'schema = "./file:/etc/hosts"', 'schema = "https:/host/a"'),
 )
@@ -56,6 +56,8 @@ def test_a_setting_leads_nowhere_outside_the_folder_of_its_file(
     project.mkdir()
     (project / "beyond").symlink_to(tmp_path)
     (project / "inside").symlink_to("src")
+    (project / "one").symlink_to("other")
+    (project / "other").symlink_to("one")
     monkeypatch.chdir(project)
     for line in OUTSIDE:
         with pytest.raises(ProblemError) as caught:
@@ -66,6 +68,8 @@ def test_a_setting_leads_nowhere_outside_the_folder_of_its_file(
         assert f"--{line.split()[0]}" in problem.hint
     assert settings(project, '[tool.mcp-gen]\nout = "inside/pkg"').out == Path("inside/pkg")
     assert settings(project, '[tool.mcp-gen]\nout = "."').out == Path()
+    # In a subfolder of a project on Windows every path begins with a drive.
+    assert settings(project, '[tool.mcp-gen]\nschema = "c:/a.json"').schema == "c:/a.json"
 
 
 def test_a_setting_that_is_overruled_may_lead_anywhere(tmp_path: Path) -> None:

@@ -125,7 +125,7 @@ def exclusive(target: Path) -> Generator[Workspace, None, None]:
 
     Raises `ProblemError`: `not-a-folder`, `folder-busy` after a minute, or `cannot-write`.
     """
-    named, target = target, target.resolve()
+    named, target = target, Path(os.path.realpath(target))
     if target.exists() and not target.is_dir():
         raise ProblemError(Problem("not-a-folder", "this is not a folder", str(named)))
     space = Workspace(target, named, target.parent / f".{target.name}.mcp-gen")
