@@ -7,7 +7,7 @@ pyproject.toml: what it names lies below its folder, and only the command line n
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
@@ -20,6 +20,10 @@ from mcp_protogen.suggest import did_you_mean
 
 _TABLE = "[tool.mcp-gen]"
 _OF_REVISIONS = frozenset({"rules", "schema"})
+_SAID_WITH = {
+    "rules": "--revision ... --schema ... --rules ... --out ...",
+    "schema": "--revision ... --schema ... --out ...",
+}
 _URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+:")  # a single letter is a drive of Windows
 
 
@@ -91,10 +95,13 @@ class Settings:
         return dropped or getattr(self, name) is not None
 
 
-def load_settings(start: Path, flags: Settings | None = None) -> Settings:
+def load_settings(
+    start: Path, flags: Settings | None = None, *, only: Container[str] | None = None
+) -> Settings:
     """The `[tool.mcp-gen]` table of the pyproject.toml nearest to `start`, searching upwards.
 
-    What is overruled by `flags` may lead anywhere, for nobody goes there.
+    What is overruled by `flags`, or is not among `only` these settings, may lead anywhere, for
+    nobody goes there.
     Raises `ProblemError` with every entry that cannot be used: `bad-config`, `outside-project`.
     """
     file = next((f for p in (start, *start.parents) if (f := p / "pyproject.toml").is_file()), None)
@@ -109,10 +116,10 @@ def load_settings(start: Path, flags: Settings | None = None) -> Settings:
         table = tomllib.loads(content.decode()).get("tool", {}).get("mcp-gen", {})
     except (OSError, ValueError, AttributeError) as error:
         raise ProblemError(Problem("bad-config", str(error), str(_seen(file)))) from error
-    return _settings(table, file, flags or Settings())
+    return _settings(table, file, flags or Settings(), only or Settings.__slots__)
 
 
-def _settings(table: Any, file: Path, flags: Settings) -> Settings:
+def _settings(table: Any, file: Path, flags: Settings, only: Container[str]) -> Settings:
     if not is_object(table):
         raise ProblemError(Problem("bad-config", f"{_TABLE} is not a table", str(_seen(file))))
     values: dict[str, Any] = {}
@@ -120,13 +127,15 @@ def _settings(table: Any, file: Path, flags: Settings) -> Settings:
     for key, value in table.items():
         try:
             name, read = _READERS[key]
-            values[name] = read(value, file.parent)
+            if name in only:
+                values[name] = read(value, file.parent)
         except KeyError:
             hint = did_you_mean(key, _READERS)
             problems.append(_bad(f"{_TABLE} has no setting {key!r}", file, hint))
         except _OutsideError as error:
             if not flags.overrule(key):
-                hint = f"name it on the command line, where it is you who says it: --{key}"
+                said = _SAID_WITH.get(key, f"--{key} ...")
+                hint = f"name it on the command line, where it is you who says it: mcp-gen {said}"
                 message = f"{key} in {_TABLE} {error}"
                 problems.append(Problem("outside-project", message, str(_seen(file)), hint=hint))
         except ValueError as error:

@@ -168,6 +168,18 @@ def test_links_in_a_circle_are_no_fault(mcp_gen: Run) -> None:
         assert "error[bad-lock]: pkg/mcp-gen.lock: " in mcp_gen(*mode, *ONE).err
 
 
+def test_sync_judges_the_settings_that_it_uses(mcp_gen: Run) -> None:
+    mcp_gen(*ONE)
+    lines = ("[tool.mcp-gen]", 'schema = "https://example.com/a.json"', 'templates = "../x"')
+    for out in ("other", "../pkg"):  # of another package
+        Path("pyproject.toml").write_text("\n".join([*lines, f'out = "{out}"']))
+        assert mcp_gen("sync", "pkg").out.startswith("pkg is in step")
+    Path("pyproject.toml").write_text("\n".join([*lines, 'out = "pkg"']))
+    err = mcp_gen("sync").err
+    assert "mcp-gen --revision ... --schema ... --out ...\n" in err
+    assert err.count("error[outside-project]: pyproject.toml: ") == err.count("error[") == 2
+
+
 def test_a_schema_of_ones_own_is_recorded_and_kept(mcp_gen: Run) -> None:
     Path("draft.json").write_text('{"$defs": {}}')
     mcp_gen("--revision", "draft", "--schema", "draft.json", "--out", "pkg")

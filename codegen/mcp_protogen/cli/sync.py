@@ -44,7 +44,7 @@ def sync(
     try:
         package = locate(folder)
         flags = Settings(templates=templates, format=format, out=package)
-        form = format or load_settings(package.resolve(), flags).format
+        form = format or load_settings(package.resolve(), only=("format",)).format
         out = str(package)
         with progress("check" if check else "sync", shown=not quiet):
             report = look(package, flags) if check else bring_in_step(package, flags, force=force)

@@ -26,7 +26,7 @@ def locate(start: Path) -> Path:
         raise ProblemError(Problem("no-package", message, str(start), hint=hint))
     if (start / LOCK_NAME).is_file():
         return start
-    said = load_settings(start.resolve()).out
+    said = load_settings(start.resolve(), only=("out",)).out
     if said is not None:
         if not (said / LOCK_NAME).is_file():
             message = "nothing was generated in this folder, which [tool.mcp-gen] names"

@@ -60,9 +60,9 @@ def sync(out: Path, flags: Settings, *, force: bool = False) -> Report:
 
 def _settings(out: Path, flags: Settings) -> Settings:
     """What is set for the package in `out`: flags, settings of its project, and its lock."""
-    project = load_settings(out.resolve(), flags)
-    if project.out is None or project.out.resolve() != out.resolve():
-        project = Settings(format=project.format)
+    project = load_settings(out.resolve(), flags, only=("format", "out"))
+    if project.out is not None and project.out.resolve() == out.resolve():
+        project = load_settings(out.resolve(), flags)
     settings = flags.over(project)
     if settings.schema is not None:
         return settings
