@@ -8,12 +8,14 @@ escapes it, so that a JSON document stays the document that it is.
 import re
 
 INVISIBLE = (
-    "\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f"
-    "\ud800-\udfff\ufeff\ufff9-\ufffb\U000e0000-\U000e007f"
+    "\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2"
+    "\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u2800\u3164"
+    "\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U000110bd\U000110cd\U00013430-\U0001343f"
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
 """Controls but for tab and line feed, and what makes a line read otherwise than it runs:
-zero-width characters, separators of lines, marks of direction, surrogates, tags. For a character
-class."""
+separators of lines, surrogates, characters of format, among them marks of direction, and whatever
+else nobody sees, such as fillers and variation selectors. For a character class."""
 
 COLOURS = ("0", "1", "2", "31", "32", "33", "36", "1;31", "1;33", "1;34")
 """What pages are coloured with, as the parameters of "select graphic rendition"."""
@@ -22,8 +24,9 @@ _ACTING = re.compile(f"[\t\n{INVISIBLE}]")
 _OURS = rf"\x1b\[(?:{'|'.join(COLOURS)})m"
 _ACTING_IN_PAGE = re.compile(f"({_OURS})|[{INVISIBLE}]")
 # https://github.com/actions/runner, ActionCommand.cs: a command of the present form comes first on
-# its line, after white space; one of the older form may stand anywhere, as may those of Azure.
-_COMMAND = re.compile(r"^([^\S\n]*):(?=:)", re.MULTILINE)
+# its line, after white space, and in .NET a comparison may pass over what nobody sees; one of the
+# older form may stand anywhere, as may those of Azure.
+_COMMAND = re.compile(rf"^((?:(?!\n)[\s{INVISIBLE}])*):(?=:)", re.MULTILINE)
 _OLD_COMMAND = re.compile(r"##(?=(?:vso)?\[)")
 _SHORT = {"\t": "\\t", "\n": "\\n", "\r": "\\r"}
 

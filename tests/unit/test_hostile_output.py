@@ -3,7 +3,9 @@
 import json
 import re
 import sys
+import unicodedata
 from collections.abc import Callable, Iterator
+from functools import cache
 from io import StringIO
 from pathlib import Path
 
@@ -11,20 +13,30 @@ import pytest
 import schemas
 from mcp_protogen.cli import commands
 from mcp_protogen.cli.console import colourful
-from mcp_protogen.printable import INVISIBLE, no_command, one_line, page
+from mcp_protogen.printable import no_command, one_line, page
 from mcp_protogen.problems import Problem
 from running import Ran
 
 Run = Callable[..., Ran]
 
-ACTING = "\x1b]0;owned\x07\x1b[31mred\r\x7f\x85\x9b2J\u2028\u2029\u202e\u2066\u200b\U000e0041"
+ACTING = "\x1b]0;owned\x07\x1b[31mred\r\x7f\x85\x9b2J\u2028\u2029\u202e\u2066\u200b\U000e0041\u2800"
 COMMAND = "::warning file=x::owned"
 OLD_COMMAND = "##[error]owned"
 HARM = f"{COMMAND}\n{COMMAND}\n \t{COMMAND} {OLD_COMMAND} ##vso[task.x] {ACTING}"
 FILE = HARM.replace("/", "").encode(errors="ignore").decode()
 
 _ANNOTATION = re.compile(r"::(error|warning|notice) (file=[^:,]*,)?title=[^:,]*::")
-_SEEN = re.compile(f"[{INVISIBLE}]")
+_CONTROLS = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+_BLANKS = re.compile(
+    "VARIATION SELECTOR|HANGUL.*FILLER|GRAPHEME JOINER|VOWEL INHERENT|PATTERN BLANK|VOWEL SEPARATOR"
+)
+
+
+@cache
+def acts(char: str) -> bool:
+    """Whether a character is not just seen, by what Unicode says of it."""
+    named = _BLANKS.search(unicodedata.name(char, ""))
+    return char not in "\t\n" and (unicodedata.category(char) in _CONTROLS or bool(named))
 
 
 def harm_done(ran: Ran, *, github: bool = False) -> Iterator[str]:
@@ -32,7 +44,7 @@ def harm_done(ran: Ran, *, github: bool = False) -> Iterator[str]:
     for line in f"{ran.out}\n{ran.err}".split("\n"):
         command = line.lstrip().startswith("::") and not (github and _ANNOTATION.match(line))
         owned = line.lstrip().startswith(COMMAND)
-        if _SEEN.search(line) or command or owned or "##[" in line or "##vso[" in line:
+        if any(map(acts, set(line))) or command or owned or "##[" in line or "##vso[" in line:
             yield line
 
 
@@ -202,6 +214,12 @@ def test_what_is_escaped_is_the_same_text_to_a_reader_of_json() -> None:
         assert json.loads(page(document)) == {"text": text}
 
 
+def test_what_nobody_sees_is_escaped() -> None:
+    for code in (*range(0x20000), *range(0xE0000, 0xE1000)):
+        assert one_line(chr(code)).startswith("\\") or not acts(chr(code)), hex(code)
+    assert one_line("e\u0301 \u3000\u00a0\U0001f600") == "e\u0301 \u3000\u00a0\U0001f600"
+
+
 def test_only_colours_of_ours_are_shown() -> None:
     assert page("\x1b[31mred\x1b[0m", colour=True) == "\x1b[31mred\x1b[0m"
     assert page("\x1b[31mred") == "\\u001b[31mred"
@@ -212,6 +230,7 @@ def test_commands_are_those_that_the_page_is_made_of() -> None:
     assert page("::error::x\n", commands=True) == "::error::x\n"
     assert page("::error::x ##[y]\n \u3000::z") == "\\u003a:error::x #\\u0023[y]\n \u3000\\u003a:z"
     assert no_command("a::b ## c") == "a::b ## c"
+    assert no_command("x\n \ufe0f \u200b::error::x") == "x\n \ufe0f \u200b\\u003a:error::x"
 
 
 def test_a_problem_of_several_lines_is_one(mcp_gen: Run) -> None:
