@@ -220,7 +220,9 @@ def test_wrong_use_ends_with_2_and_a_problem_on_stderr(
 WRONG_USE = {
     ("--bogus",): "mcp-gen: no such option: --bogus",
     ("bogus",): "mcp-gen: no such command 'bogus'",
-    ("--check", "--out"): "option '--out' requires an argument",
+    ("--check", "--out"): "mcp-gen: option '--out' requires an argument",
+    ("update", "--ref"): "mcp-gen update: option '--ref' requires an argument",
+    ("schema", "add", "--from"): "mcp-gen schema add: option '--from' requires an argument",
     ("--format", "x"): "'--format': 'x' is not one of 'text', 'json', 'github'",
     ("new",): "mcp-gen new: missing argument 'NAME'",
     ("new", "a", "b"): "mcp-gen new: got unexpected extra argument",
@@ -238,7 +240,8 @@ def test_wrong_use_is_told_like_every_other_problem(mcp_gen: Run) -> None:
         assert (ran.code, ran.out) == (2, "")
         assert line.startswith("error[wrong-usage]: ") and told in line
         assert "alue error" not in line
-        assert hint.startswith("  hint: ") and hint.endswith("--help says more")
+        command = line.removeprefix("error[wrong-usage]: ").partition(":")[0]
+        assert hint.startswith("  hint: ") and hint.endswith(f"{command} --help says more")
     assert (
         "usage: mcp-gen schema add [options] REV --from FILE|URL;" in mcp_gen("schema", "add").err
     )

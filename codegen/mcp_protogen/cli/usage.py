@@ -1,6 +1,8 @@
 """How the command line is used: plain lines of usage, and wrong use as a problem like any other."""
 
 import re
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 import typer
@@ -29,6 +31,11 @@ class Command(TyperCommand):
         """What follows the name of the command in its usage."""
         return _pieces(self, ctx)
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the arguments."""
+        with _placed(ctx):
+            return super().parse_args(ctx, args)
+
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the arguments and options."""
         _write_parameters(self, ctx, formatter)
@@ -56,7 +63,8 @@ class Group(TyperGroup):
         """Read the arguments; without any, and nothing to do then, help is wanted."""
         if not args and not self.invoke_without_command and not ctx.resilient_parsing:
             raise HelpWanted(ctx.get_help())
-        return super().parse_args(ctx, args)
+        with _placed(ctx):
+            return super().parse_args(ctx, args)
 
 
 def run_app(app: typer.Typer, arguments: list[str]) -> NoReturn:
@@ -70,6 +78,16 @@ def run_app(app: typer.Typer, arguments: list[str]) -> NoReturn:
     except _UsageError as error:
         raise ProblemError(_problem(error)) from error
     raise SystemExit(code if isinstance(code, int) else 0)
+
+
+@contextmanager
+def _placed(context: Any) -> Generator[None, None, None]:
+    # Click's parser does not say of every error which command it is about.
+    try:
+        yield
+    except _UsageError as error:
+        vars(error)["ctx"] = context
+        raise
 
 
 def _pieces(command: TyperCommand | TyperGroup, context: Any) -> list[str]:
@@ -106,8 +124,6 @@ def _write_parameters(command: TyperCommand | TyperGroup, context: Any, formatte
 def _problem(error: Any) -> Problem:
     text = " ".join(_message(error).split()).rstrip(".")
     message = text[:1].lower() + text[1:]
-    if error.ctx is None:
-        return Problem("wrong-usage", message, hint=f"{NAME} --help says more")
     command = error.ctx.command_path
     hint = f"{command} --help says more"
     if not isinstance(error.ctx.command, Group):
