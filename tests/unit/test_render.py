@@ -104,11 +104,13 @@ def test_a_template_may_use_what_prints(tmp_path: Path) -> None:
     text = """{% macro twice(x) %}{{ caller() }}{{ x.upper() * 2 }}{% endmacro -%}
 {% set ns = namespace(n=0) %}{% for k, v in {"a": 1}.items() %}{% set ns.n = ns.n + v %}
 {{- loop.cycle("b", "c") }}{% endfor %}{{ ns.n }}{% call twice("d") %}e{% endcall %}
-{{- "{}".format("f") }}{{ range(3) | join }}{% include "sub/part.jinja" %}"""
+{{- "{}".format("f") }}{{ range(3) | join }}{% include "sub/part.jinja" %}
+{%- set comma, turn = joiner(","), cycler("h", "i") %}
+{%- for _ in range(3) %}{{ comma() }}{{ turn.next() }}{% endfor %}"""
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "part.jinja").write_text("g")
     (tmp_path / "own.jinja").write_text(text)
-    assert Renderer(templates_folder(), tmp_path).render("own.jinja", {}) == "b1eDDf012g"
+    assert Renderer(templates_folder(), tmp_path).render("own.jinja", {}) == "b1eDDf012gh,i,h"
 
 
 @pytest.mark.parametrize("text", ["def f(:\n", "x = '\n", "  x = 1\ny = 2\n", "x = 1 +\n"])

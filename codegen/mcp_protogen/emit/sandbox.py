@@ -10,6 +10,7 @@ from jinja2.exceptions import SecurityError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 _DATA = (str, int, float, list, tuple, dict, set, frozenset)
+_OF_JINJA = {"jinja2.runtime", "jinja2.utils"}  # macros and loops, joiners and cyclers
 
 
 def sandbox(built_in: Path, override: Path | None) -> Environment:
@@ -30,7 +31,7 @@ class _Sandbox(ImmutableSandboxedEnvironment):
         """Whether a template may call something."""
         obj = getattr(obj, "__wrapped__", obj)  # Jinja's own guard around str.format
         owner = getattr(obj, "__self__", None)
-        of_jinja = any(type(one).__module__ == "jinja2.runtime" for one in (obj, owner))
+        of_jinja = any(type(one).__module__ in _OF_JINJA for one in (obj, owner))
         of_data = isinstance(obj, BuiltinMethodType) and isinstance(owner, _DATA)
         known = of_data or of_jinja or any(obj is one for one in self.globals.values())
         return known and super().is_safe_callable(obj)
