@@ -206,6 +206,7 @@ def test_a_schema_of_ones_own_is_recorded_and_kept(mcp_gen: Run) -> None:
         (("--schema", "nowhere", *ONE), "unreadable-source"),
         (("--rules", "rules.json", *ONE), "conflicting-options"),
         (("explain", "no-such-code"), "unknown-code"),
+        (("explain", ""), "unknown-code"),
         (("schema", "verify", "2020-01-01"), "unknown-revision"),
     ],
 )

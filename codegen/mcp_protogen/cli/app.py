@@ -152,7 +152,7 @@ def explain(
     from mcp_protogen.cli.explain import explain as text_for
     from mcp_protogen.cli.explain import overview
 
-    say(f"{text_for(code) if code else overview()}\n")
+    say(f"{overview() if code is None else text_for(code)}\n")
 
 
 def _conflict(message: str) -> ProblemError:
