@@ -337,6 +337,7 @@ def test_help_is_plain_text_within_80_columns(mcp_gen: Run) -> None:
         assert ran.out.splitlines()[0] == f"Usage: mcp-gen {usage}"
         assert max(map(len, ran.out.splitlines())) <= 80
         assert not set("{}<") & set(ran.out.replace("schema/<revision>/", ""))
+        assert "..." not in ran.out.replace("COMMAND ...", "").replace("[REVISION ...]", "")
 
 
 def test_without_anything_to_do_the_help_is_shown_and_it_is_no_success(

@@ -13,6 +13,7 @@ from mcp_protogen.problems import Problem, ProblemError
 
 NAME = "mcp-gen"
 WRONG_USE = 2
+_WHOLE = 1000  # more characters than any first sentence of a help has
 
 # Typer has its own Click since 0.26, and only this class of either is public.
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
@@ -57,7 +58,9 @@ class Group(TyperGroup):
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the options, and the commands."""
         _write_parameters(self, ctx, formatter)
-        self.format_commands(ctx, formatter)
+        commands = ((name, self.get_command(ctx, name)) for name in self.list_commands(ctx))
+        with formatter.section("Commands"):
+            formatter.write_dl([(n, c.get_short_help_str(_WHOLE)) for n, c in commands if c])
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the arguments; without any, and nothing to do then, help is wanted."""
