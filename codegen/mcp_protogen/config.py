@@ -116,10 +116,10 @@ def load_settings(
         table = tomllib.loads(content.decode()).get("tool", {}).get("mcp-gen", {})
     except (OSError, ValueError, AttributeError) as error:
         raise ProblemError(Problem("bad-config", str(error), str(_seen(file)))) from error
-    return _settings(table, file, flags or Settings(), only or Settings.__slots__)
+    return _settings(table, file, flags or Settings(), only)
 
 
-def _settings(table: Any, file: Path, flags: Settings, only: Container[str]) -> Settings:
+def _settings(table: Any, file: Path, flags: Settings, only: Container[str] | None) -> Settings:
     if not is_object(table):
         raise ProblemError(Problem("bad-config", f"{_TABLE} is not a table", str(_seen(file))))
     values: dict[str, Any] = {}
@@ -127,7 +127,7 @@ def _settings(table: Any, file: Path, flags: Settings, only: Container[str]) -> 
     for key, value in table.items():
         try:
             name, read = _READERS[key]
-            if name in only:
+            if only is None or name in only:
                 values[name] = read(value, file.parent)
         except KeyError:
             hint = did_you_mean(key, _READERS)
