@@ -7,7 +7,7 @@ import shlex
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from importlib.metadata import distributions
 from itertools import product
@@ -80,6 +80,23 @@ def test_setup_asks_for_nothing_that_is_not_there() -> None:
         asked = {*dependencies(wanted), *development(wanted)}
         assert {re.split(r"[<>=]", each)[0] for each in asked} <= installed, (kind, transport)
     assert not [name for name in installed if name.startswith("mcp")]
+
+
+@pytest.mark.parametrize(("left", "raised"), [(0, RuntimeError), (4, AssertionError)])
+def test_one_retry_of_pip_does_not_excuse_a_setup_that_fails(
+    left: int, raised: type[Exception], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: object) -> None:
+        retry = f"Retrying (Retry(total={left}, read=None)) after connection broken by 'Refused'"
+        raise RuntimeError(f"  WARNING: {retry}\n  ERROR: No matching one\nmake: *** Error 1")
+
+    def make_now(_name: str, _state: str, make: Callable[[Path], None]) -> None:
+        make(tmp_path)
+
+    monkeypatch.setattr(projects, "run_command", fail)
+    monkeypatch.setattr(projects, "made", make_now)
+    with pytest.raises(raised):
+        projects.others.__wrapped__()
 
 
 @pytest.fixture(scope="module")
