@@ -163,6 +163,16 @@ def test_a_server_on_stdio_ends_without_a_word(ending: signal.Signals, clock: Pr
 
 
 @pytest.mark.xdist_group("clock")
+def test_a_server_over_http_ends_with_0_on_ctrl_c(clock: Project) -> None:
+    with listening(clock) as (server, place):
+        assert answers(place) == 200
+        server.send_signal(signal.SIGINT)
+        _, said = server.communicate(timeout=30)
+    assert server.returncode == 0
+    assert "Traceback" not in said
+
+
+@pytest.mark.xdist_group("clock")
 def test_the_log_level_is_heeded(clock: Project) -> None:
     program: list[str | Path] = [clock.python, "-m", clock.package, "--log-level", "debug"]
     done = subprocess.run(program, input="", capture_output=True, text=True, timeout=60)
