@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from mcp_protogen.scaffold.choices import Choices, Kind, Transport
+from mcp_protogen.scaffold.choices import REVISIONS, Choices, Kind, Transport
 from mcp_protogen.scaffold.files import project_files, protocol_folder
 from mcp_protogen.scaffold.project_name import project_name
 
@@ -75,6 +75,8 @@ def choices(
 
 
 VARIETY: Final = (
+    # What it is when nobody says otherwise.
+    choices(Kind.SERVER, Transport.STDIO, REVISIONS.split(",")),
     choices(Kind.SERVER, Transport.STDIO, ["2024-11-05"]),
     choices(Kind.SERVER, Transport.STDIO, ["2025-06-18"]),
     choices(Kind.SERVER, Transport.HTTP, ["2025-03-26"]),

@@ -16,6 +16,7 @@ from typing import Any
 
 import projects
 import pytest
+import tables
 from mcp_protogen.scaffold.choices import Choices, Kind, Transport
 from mcp_protogen.scaffold.requirements import dependencies, development
 from places import python_with
@@ -34,7 +35,8 @@ SEEN = {
     "prompts": ["meeting"],
     "prompt": "Find two hours tomorrow that is within working hours in each of: Lisbon.",
 }
-
+# Modes and ways of the official client: the first two have each of them once.
+PAIRS = [("auto", "stdio"), ("legacy", "http"), ("auto", "http"), ("legacy", "stdio")]
 
 # What a newcomer sees of a project that runs.
 SHOWN = {
@@ -45,14 +47,17 @@ SHOWN = {
 # Which tests of a project: what it tries with every revision, or in both ways, is tried once.
 WHOLE = "not (2024-11-05 or 2025-03-26 or 2025-06-18 or 2025-11-25 or (HTTP and (calls or fails)))"
 # What does not depend on the way is tried with those projects that have both.
-ONE_WAY = "test_client.py or test_gateway.py or test_server.py or lists or 2026-07-28"
+ONE_WAY = "test_client.py or test_gateway.py or test_server.py or lists or not_there or 2026-07-28"
 
 
 @pytest.mark.parametrize("wanted", projects.VARIETY, ids=projects.described)
-def test_a_new_project_can_be_tested_and_run_at_once(wanted: Choices, tmp_path: Path) -> None:
+def test_a_new_project_can_be_tested_and_run_at_once(
+    wanted: Choices, tmp_path: Path, pytestconfig: pytest.Config
+) -> None:
     project = started(tmp_path, wanted)
     some = WHOLE if wanted.transport is Transport.BOTH else ONE_WAY
-    options = {"PYTEST_ADDOPTS": f"-W error -k '{some}'"}
+    chosen = "" if pytestconfig.getoption("--all") else some
+    options = {"PYTEST_ADDOPTS": f"-W error -k '{chosen}'"}
     tested = run("make", "setup", "test", cwd=project.folder, env=options)
     assert re.search(r"^\d+ passed", tested, re.MULTILINE), tested
     if (wanted.kind, wanted.transport) == (Kind.SERVER, Transport.HTTP):
@@ -119,17 +124,13 @@ def url(clock: Project) -> Iterator[str]:
 
 
 @pytest.mark.xdist_group("clock")
-@pytest.mark.parametrize(
-    ("mode", "revision", "over_http"),
-    [("auto", "2026-07-28", False), ("legacy", "2025-11-25", True)],
-    ids=["stdio", "http"],
-)
+@pytest.mark.parametrize(("mode", "way"), PAIRS[: tables.count(2, len(PAIRS))])
 def test_the_official_client_uses_a_new_server(
-    mode: str, revision: str, over_http: bool, clock: Project, request: pytest.FixtureRequest
+    mode: str, way: str, clock: Project, request: pytest.FixtureRequest
 ) -> None:
     python = python_with("mcp-2")
     where = [clock.python, "-m", clock.package]
-    server = [request.getfixturevalue("url")] if over_http else where
+    server = [request.getfixturevalue("url")] if way == "http" else where
     done = subprocess.run(
         [python, OFFICIAL_CLIENT, mode, *server],
         capture_output=True,
@@ -139,7 +140,8 @@ def test_the_official_client_uses_a_new_server(
     )
     assert done.returncode == 0, done.stderr
     seen = json.loads(done.stdout)
-    assert seen.pop("revision") == revision
+    revision = seen.pop("revision")
+    assert revision == {"auto": "2026-07-28", "legacy": "2025-11-25"}[mode]
     assert (seen.pop("server"), seen.pop("version")) == ("word-clock", "0.1.0")
     # Each revision has its own code for a resource that is not there (server/resources).
     assert seen.pop("missing") == {"2025-11-25": -32002, "2026-07-28": -32602}[revision]
