@@ -14,6 +14,8 @@ from pathlib import Path
 
 import projects
 import pytest
+from mcp_protogen.names import module_name
+from mcp_protogen.scaffold.files import protocol_folder
 from mcp_protogen.scaffold.project_name import project_name
 from projects import run
 
@@ -26,9 +28,20 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("types")
     for wanted in projects.VARIETY:
         named = replace(wanted, name=project_name("test-server"))
-        projects.written(folder / projects.described(wanted), named)
-    projects.environment(folder / ".venv")
+        project = folder / projects.described(wanted)
+        projects.written(project, named)
+        refer(project / protocol_folder(named), module_name(wanted.revision))
+    projects.environment(folder / ".venv", projects.GOLDEN.parent)
     return folder
+
+
+def refer(protocol: Path, module: str) -> None:
+    """Have a generated package take all names from the committed one, which is looked at once."""
+    protocol.unlink()
+    for name in ("", f".{module}", f".{module}.models"):
+        folder = protocol.joinpath(*name.split(".")[1:])
+        folder.mkdir()
+        (folder / "__init__.py").write_text(f"from {projects.GOLDEN.name}{name} import *\n")
 
 
 def own_modules(project: Path) -> list[Path]:
