@@ -53,6 +53,25 @@ def test_a_refused_duplicate_does_not_stop_the_request_that_is_being_answered() 
     run(script())
 
 
+def test_a_carried_notification_keeps_its_params_whatever_its_name_ends_with() -> None:
+    told = [notification(f"{name}/list_changed", n=3) for name in ("notifications/b", "c")]
+
+    async def play(hand: Hand) -> None:
+        await shake(hand, tools={}, extensions={"a/b": {}})
+        asked = await hand.take()
+        await hand.send(*told, result(asked["id"]))
+        await hand.take()
+
+    async def script() -> None:
+        async with bridged(Accepting(play)) as hand:
+            await hand.ask("initialize", 1, **hello(OLD)["params"])
+            await hand.send(INITIALIZED, request("b/do", 2))
+            assert [await hand.take() for _ in told] == told
+            await hand.take()
+
+    run(script())
+
+
 def test_a_question_goes_to_a_request_whose_client_is_there() -> None:
     go, begun = asyncio.Event(), asyncio.Event()
 

@@ -326,7 +326,8 @@ class ProxyServer(ServerBase[Any]):
             why = f"it needs {need.capability.name}, which is not declared"
             self.client.notice.take(spec.method, [Loss("", "dropped", why)])
             return
-        if spec.method == RESOURCE_UPDATED or spec.method.endswith("/list_changed"):
+        is_change = spec.method == RESOURCE_UPDATED or spec.method.endswith("/list_changed")
+        if is_change and not isinstance(params, CarriedNotice):
             await self.publish(spec.method, declared(params, "uri"))
         elif spec.method == _LOG:
             for session in self._listeners():
