@@ -19,7 +19,7 @@ from talking import (
     runtime,
     tools,
 )
-from wiretap import ELICIT, FORM, OLD, agree, answer, questions, result, shake, until
+from wiretap import ELICIT, FORM, ID, OLD, agree, answer, questions, result, shake, stream, until
 
 
 def question_of(asked: Any) -> str:
@@ -67,6 +67,24 @@ def test_a_carried_notification_keeps_its_params_whatever_its_name_ends_with() -
             await hand.ask("initialize", 1, **hello(OLD)["params"])
             await hand.send(INITIALIZED, request("b/do", 2))
             assert [await hand.take() for _ in told] == told
+            await hand.take()
+
+    run(script())
+
+
+def test_a_carried_notification_does_not_name_the_listen_stream_of_the_bridge() -> None:
+    async def play(hand: Hand) -> None:
+        await agree(hand, tools={"listChanged": True}, extensions={"a/b": {}})
+        stream_id, _ = await stream(hand)
+        asked = await hand.take()
+        told = notification("notifications/b", n=3, _meta={ID: stream_id, "m": 4})
+        await hand.send(told, result(asked["id"], resultType="complete"))
+        await hand.take()
+
+    async def script() -> None:
+        async with bridged(Accepting(play)) as hand:
+            await hand.send(modern("b/do", 78))
+            assert (await hand.take())["params"] == {"n": 3, "_meta": {"m": 4}}
             await hand.take()
 
     run(script())

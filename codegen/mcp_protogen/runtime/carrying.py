@@ -13,6 +13,7 @@ from pydantic_core import to_json
 from .answers import UnknownResultType
 from .codec import MethodTable, Outcome, Pending, body_text
 from .dispatch import Calls, NotInRevision, read_notification, read_request
+from .envelope import SUBSCRIPTION_ID, meta_in
 from .errors import RequestId
 from .jsonrpc import write_call, write_result
 from .model import Validate, WireModel, validator_of
@@ -36,6 +37,16 @@ class Carried(WireModel):
 
 class CarriedNotice(Carried):
     """The params of a notification as they came."""
+
+
+def off_stream(params: CarriedNotice) -> CarriedNotice:
+    """The same without the id of a listen stream, which its receiver has not opened."""
+    wire = params.to_wire()
+    meta = meta_in(wire)
+    if SUBSCRIPTION_ID not in meta:
+        return params
+    kept = {name: value for name, value in meta.items() if name != SUBSCRIPTION_ID}
+    return CarriedNotice.from_wire({**wire, "_meta": kept})
 
 
 # Names are the peer's, and there is no end of them: what is made for one is not kept.

@@ -10,7 +10,7 @@ from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from . import gate
-from .carrying import CarriedNotice, CarryingHandlers, notification_of, request_of
+from .carrying import CarriedNotice, CarryingHandlers, notification_of, off_stream, request_of
 from .client import Agreement, ClientBase
 from .envelope import CLIENT_CAPABILITIES, CLIENT_INFO, PROGRESS_TOKEN, client_capabilities, meta_in
 from .errors import INVALID_PARAMS, METHOD_NOT_FOUND, McpError
@@ -133,7 +133,7 @@ class ProxyClient(ClientBase):
 
     async def _other(self, method: str, params: Any) -> Any:
         if isinstance(params, CarriedNotice):
-            return await self.server.tell(notification_of(method), params)
+            return await self.server.tell(notification_of(method), off_stream(params))
         return await self.server.ask(request_of(method), params)
 
     async def _acknowledged(self, params: Any) -> None:
