@@ -164,6 +164,15 @@ class TestResumption:
             cursor.broke()
             assert (cursor.wait, cursor.is_given_up) == (1.0, False)
 
+    def test_no_wait_is_longer_than_the_longest(self) -> None:
+        streams = runtime("http.client.streams")
+        cursor = streams.Cursor(pkg.Reconnection(max_wait=1.5))
+        waits = []
+        for _ in range(3):
+            cursor.broke()
+            waits.append(cursor.wait)
+        assert waits == [1.0, 1.5, 1.5]
+
     @pytest.mark.parametrize(
         "bounds", [{"min_wait": 0}, {"min_wait": 2, "max_wait": 1}, {"max_attempts": -1}]
     )

@@ -31,7 +31,7 @@ class Reconnection:
     min_wait: float = 0.1
     """Also for a server that asks for less."""
     max_wait: float = 600.0
-    """Also for a server that asks for more: nobody waits for an answer that long."""
+    """Also for a server that asks for more, and after any number of failures."""
     max_attempts: int = 10
     """Such connections in a row, until a call fails; the stream of a session is always retried."""
 
@@ -88,4 +88,4 @@ class Cursor:
         told = min(max(self._retry, bounds.min_wait), bounds.max_wait)
         # The exponent is bounded, because a float has an end.
         grown = told * 2.0 ** min(max(self._failures - 1, 0), 16)
-        return min(grown, max(told, _LONGEST_GROWN))
+        return min(grown, max(told, _LONGEST_GROWN), bounds.max_wait)
