@@ -90,6 +90,30 @@ def test_a_carried_notification_does_not_name_the_listen_stream_of_the_bridge() 
     run(script())
 
 
+def test_no_method_of_a_peer_writes_lines_of_its_own_into_the_log(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    evil = "evil\nCRITICAL \x1b[31m" + "x" * 1000
+
+    async def play(hand: Hand) -> None:
+        await shake(hand, tools={}, extensions={"a/b": {}})
+        await hand.take()
+        await hand.send(request(evil, 7))
+        await hand.take()
+
+    async def script() -> None:
+        async with bridged(Accepting(play)) as hand:
+            await hand.ask("initialize", 1, **hello(OLD)["params"])
+            await hand.send(INITIALIZED, request("b/do", 2))
+            assert (await hand.take())["method"] == evil
+
+    run(script())
+    assert any("was not answered" in one for one in caplog.messages)
+    assert all(one.isprintable() and len(one) < 300 for one in caplog.messages)
+    message = runtime("http.client.message")
+    assert message.request_of("1", evil, {}).name.isprintable()
+
+
 def test_a_question_goes_to_a_request_whose_client_is_there() -> None:
     go, begun = asyncio.Event(), asyncio.Event()
 

@@ -112,7 +112,7 @@ class TestInMemory:
 
         run(script())
         (entry,) = [one for one in caplog.records if one.levelname == "ERROR"]
-        assert entry.getMessage() == "the handler of tools/call failed"
+        assert entry.getMessage() == "the handler of 'tools/call' failed"
         assert entry.exc_info is not None
 
     def test_a_request_that_is_cancelled_is_still_not_answered(self) -> None:

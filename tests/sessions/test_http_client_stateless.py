@@ -233,7 +233,7 @@ class TestArguments:
         assert names == ["good", "plain"]
         said = [record.getMessage() for record in caplog.records]
         assert len(said) == 5
-        assert said[0].startswith("the tool empty is left out: inputSchema/properties/a/")
+        assert said[0].startswith("the tool 'empty' is left out: inputSchema/properties/a/")
 
     def test_in_the_handshake_era_no_tool_is_left_out(self) -> None:
         async def call(request: Request, reply: Reply) -> None:

@@ -304,7 +304,7 @@ class Endpoint:
         try:
             await job.reply.answer(answer.data, answer.code)
         except Disconnected:
-            self.log.info("nobody is left to read the answer to %s", job.request.spec.method)
+            self.log.info("nobody is left to read the answer to %.100r", job.request.spec.method)
 
     def _notified(self, notification: Notification[Any], message: Any) -> None:
         work = self._heed(notification, meta_of(message))

@@ -286,4 +286,4 @@ async def _heeded(work: Awaitable[None], method: str) -> None:
     try:
         await work
     except Exception:
-        _log.exception("the handler of %s failed", method)
+        _log.exception("the handler of %.100r failed", method)

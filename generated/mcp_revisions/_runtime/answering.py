@@ -90,18 +90,18 @@ async def answer_to(job: Job, serve: Serve, connection: Answering) -> Answer:
         return _refused(connection, request, _lacking(connection, error))
     except (RemoteError, Disconnected) as error:
         # The peer, who was asked something meanwhile, is at fault, and no handler.
-        _log.warning("%s was not answered: %s", request.spec.method, error)
+        _log.warning("%.100r was not answered: %r", request.spec.method, str(error))
         return _refused(connection, request, fault("Internal error"))
     except CancelledError:
         task = current_task()
         if task is None or task.cancelling():
             raise
         # Nobody has cancelled the request: it was something that the handler waited for.
-        _log.exception("the handler of %s failed", request.spec.method)
+        _log.exception("the handler of %.100r failed", request.spec.method)
         return _refused(connection, request, fault("Internal error"))
     except Exception:
         # The peer learns that something failed, never what: texts of exceptions hold secrets.
-        _log.exception("the handler of %s failed", request.spec.method)
+        _log.exception("the handler of %.100r failed", request.spec.method)
         return _refused(connection, request, fault("Internal error"))
     return _written(connection, request, result)
 
@@ -110,10 +110,10 @@ def _written(connection: Answering, request: Request[Any], result: Any) -> Answe
     try:
         return Answer(connection.answer(request, result))
     except Untranslatable as error:
-        _log.warning("the answer to %s cannot be sent: %s", request.spec.method, error)
+        _log.warning("the answer to %.100r cannot be sent: %s", request.spec.method, error)
         return _refused(connection, request, fault(str(error)))
     except LocalError:
-        _log.exception("the handler of %s returned what cannot be sent", request.spec.method)
+        _log.exception("the handler of %.100r returned what cannot be sent", request.spec.method)
         return _refused(connection, request, fault("Internal error"))
 
 

@@ -137,7 +137,7 @@ class Conversation:
         try:
             mirrors = mirrors_of(tool.get("inputSchema"))
         except BadAnnotation as error:
-            self._log.warning("the tool %s is left out: inputSchema%s", name, error)
+            self._log.warning("the tool %.100r is left out: inputSchema%s", name, error)
             return False
         if mirrors:
             self._mirrors[name] = mirrors

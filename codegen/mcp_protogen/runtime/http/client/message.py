@@ -34,7 +34,9 @@ class Message(NamedTuple):
     @property
     def name(self) -> str:
         """What to call it in an error."""
-        return self.method or self.kind
+        # A bridge carries methods of any name.
+        shown = self.method if self.method.isprintable() else repr(self.method)
+        return shown[:100] or self.kind
 
 
 def message_of(body: bytes) -> Message:

@@ -129,5 +129,5 @@ def _mirrors(tool: Mapping[str, Any]) -> tuple[Mirror, ...]:
         return mirrors_of(tool.get("inputSchema"))
     except BadAnnotation as error:
         # Clients have to leave such a tool out.
-        _log.warning("the tool %s cannot be called over HTTP: %s", tool.get("name"), error)
+        _log.warning("the tool %.100r cannot be called over HTTP: %s", tool.get("name"), error)
         return ()
