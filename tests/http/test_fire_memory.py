@@ -2,11 +2,12 @@
 
 import asyncio
 import json
+from collections import Counter
 from typing import Any
 
 import pytest
 from fire import OLD, Target, app_of, call, modern, of_modern, quiet, run
-from talking import INITIALIZED, hello, runtime
+from talking import INITIALIZED, hello, pkg, runtime
 
 BODIES = runtime("http.server.bodies")
 KIB = 1024
@@ -218,3 +219,44 @@ def test_a_listen_stream_keeps_nobody_from_asking() -> None:
 
     with quiet():
         run(script())
+
+
+class Deaf(Sender):
+    """One whom no answer reaches."""
+
+    async def _send(self, message: dict[str, Any]) -> None:
+        raise OSError("gone")
+
+
+class Asking(Target):
+    """Its tools ask the client something, and get no answer."""
+
+    async def _do(self, session: Any, name: str, arguments: Any) -> str:
+        if name == "ask":
+            raise pkg.Disconnected("gone")
+        return await super()._do(session, name, arguments)
+
+
+def test_what_clients_may_do_without_end_is_logged_a_few_times(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def script() -> None:
+        app = app_of(Asking().server)
+        for _ in range(9):
+            for name in ("ask", "wait"):
+                fields = {
+                    field.replace("-", "_"): value
+                    for field, value in of_modern("tools/call", name).items()
+                }
+                one = await sent(app, modern("tools/call", name=name), **fields)
+                one.leave()
+                await one.task
+            deaf = Deaf(app, 0)
+            await deaf.send(b"", more=False)
+            await deaf.task
+        await app.close()
+
+    caplog.set_level("INFO", "mcp_revisions")
+    run(script())
+    logged = Counter(entry.module for entry in caplog.records)
+    assert [logged[one] for one in ("answering", "outlet", "watch")] == [5, 5, 5]

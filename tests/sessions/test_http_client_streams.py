@@ -131,9 +131,10 @@ class TestResumption:
 
     @pytest.mark.parametrize("how", ["nothing", "new ids", "no messages", "503", "hang up"])
     def test_a_stream_that_brings_no_message_is_given_up(
-        self, how: str, monkeypatch: pytest.MonkeyPatch
+        self, how: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
     ) -> None:
         waited = noted(monkeypatch, "exchange")
+        caplog.set_level("INFO", "mcp_revisions")
 
         async def resumed(request: Request, reply: Reply) -> None:
             if how == "503":
@@ -155,6 +156,9 @@ class TestResumption:
         assert "no message in 9 more connections" in str(raised)
         assert len(gets(seen)) == 10
         assert waited == [0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8, 25.6]
+        # However many attempts there may be.
+        logged = [entry for entry in caplog.records if entry.module == "exchange"]
+        assert len(logged) == (5 if how in ("503", "hang up") else 0)
 
     def test_a_stream_that_brings_no_message_but_lasts_may_be_resumed_as_often(self) -> None:
         streams, times = runtime("http.client.streams"), iter(range(0, 1000, 10))

@@ -24,6 +24,7 @@ from .errors import (
 )
 from .jobs import Job
 from .spec import Capability, Role
+from .throttle import Throttle
 from .translation.losses import Untranslatable
 
 _log: Final = getLogger(__name__)
@@ -79,8 +80,11 @@ _CHOSEN: Final = (
 )
 
 
-async def answer_to(job: Job, serve: Serve, connection: Answering) -> Answer:
-    """The answer to a request, whatever becomes of its handler; cancelling ends the handler."""
+async def answer_to(job: Job, serve: Serve, connection: Answering, log: Throttle) -> Answer:
+    """The answer to a request, whatever becomes of its handler; cancelling ends the handler.
+
+    `log` is for what the peer may do without end.
+    """
     request = job.request
     try:
         result = await serve(job)
@@ -90,7 +94,7 @@ async def answer_to(job: Job, serve: Serve, connection: Answering) -> Answer:
         return _refused(connection, request, _lacking(connection, error))
     except (RemoteError, Disconnected) as error:
         # The peer, who was asked something meanwhile, is at fault, and no handler.
-        _log.warning("%.100r was not answered: %r", request.spec.method, str(error))
+        log.warning("%.100r was not answered: %r", request.spec.method, str(error))
         return _refused(connection, request, fault("Internal error"))
     except CancelledError:
         task = current_task()
@@ -103,14 +107,14 @@ async def answer_to(job: Job, serve: Serve, connection: Answering) -> Answer:
         # The peer learns that something failed, never what: texts of exceptions hold secrets.
         _log.exception("the handler of %.100r failed", request.spec.method)
         return _refused(connection, request, fault("Internal error"))
-    return _written(connection, request, result)
+    return _written(connection, request, result, log)
 
 
-def _written(connection: Answering, request: Request[Any], result: Any) -> Answer:
+def _written(connection: Answering, request: Request[Any], result: Any, log: Throttle) -> Answer:
     try:
         return Answer(connection.answer(request, result))
     except Untranslatable as error:
-        _log.warning("the answer to %.100r cannot be sent: %s", request.spec.method, error)
+        log.warning("the answer to %.100r cannot be sent: %s", request.spec.method, error)
         return _refused(connection, request, fault(str(error)))
     except LocalError:
         _log.exception("the handler of %.100r returned what cannot be sent", request.spec.method)

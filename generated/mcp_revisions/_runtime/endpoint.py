@@ -229,7 +229,7 @@ class Endpoint:
         jobs.begin(event)
         try:
             job = Job(event, params_of(message), reply)
-            answer = await answer_to(job, self._serve, self.connection)
+            answer = await answer_to(job, self._serve, self.connection, self.log)
             if answer.data is None:
                 reply.skip()
             else:
@@ -297,7 +297,7 @@ class Endpoint:
             self.tasks.start(reply.answer(data, None))
 
     async def _respond(self, job: Job) -> None:
-        answer = await answer_to(job, self._serve, self.connection)
+        answer = await answer_to(job, self._serve, self.connection, self.log)
         if answer.data is None:
             job.reply.skip()
             return

@@ -7,15 +7,12 @@ import asyncio
 from asyncio import sleep
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
-from logging import getLogger
 from typing import Final
 
 from ...errors import Disconnected, RemoteError
 from .link import Link
 from .streams import Cursor
 from .wire import Incoming
-
-_log: Final = getLogger(__name__)
 
 # Statuses that pass: too slow, too often, and whatever is wrong with the server.
 _PASSING: Final = frozenset({408, 429, *range(500, 600)})
@@ -54,7 +51,7 @@ class Listener:
                 cursor.last_id = None
                 continue
             if status is not None and status != 200 and status not in _PASSING:
-                _log.info("the server has no stream of its own: HTTP %d", status)
+                self._link.log.info("the server has no stream of its own: HTTP %d", status)
                 return
             cursor.broke()
             await sleep(cursor.wait)
@@ -64,7 +61,7 @@ class Listener:
         try:
             await self._lost(session)
         except Disconnected as error:
-            _log.warning("%s", error)
+            self._link.log.warning("%s", error)
 
     async def _listen(self, cursor: Cursor) -> int | None:
         """Read one connection to its end; its status, or None if there was none."""
@@ -79,7 +76,7 @@ class Listener:
                 # A success without a stream is no stream either.
                 return 405 if incoming.status < 300 else incoming.status
         except (Disconnected, RemoteError) as error:
-            _log.info("the stream of the server broke: %s", error)
+            self._link.log.info("the stream of the server broke: %s", error)
             return None
         finally:
             self.settled.set()

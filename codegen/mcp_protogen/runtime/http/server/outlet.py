@@ -1,23 +1,21 @@
 """The way to one client, who counts as gone once it has taken in nothing for a time."""
 
 from asyncio import timeout
-from logging import getLogger
-from typing import Final
 
+from ...throttle import Throttle
 from .asgi import Message, Send
 from .steps import has_steps, resumed
-
-_log: Final = getLogger(__name__)
 
 
 class Outlet:
     """Sends what `send` does, each message within some seconds; loses it if the client is stuck."""
 
-    __slots__ = ("_seconds", "_send", "closed", "stuck")
+    __slots__ = ("_log", "_seconds", "_send", "closed", "stuck")
 
-    def __init__(self, send: Send, seconds: float) -> None:
+    def __init__(self, send: Send, seconds: float, log: Throttle) -> None:
         self._send = send
         self._seconds = seconds
+        self._log = log
         self.closed = False
         """Whether nothing gets through any more."""
         self.stuck = False
@@ -38,9 +36,9 @@ class Outlet:
             async with timeout(self._seconds):
                 await work
         except TimeoutError:
-            _log.info("a client does not read")
+            self._log.info("a client does not read")
             self.stuck = self.closed = True
         except (OSError, RuntimeError) as error:
             # uvloop says in a RuntimeError that the connection is closed already.
-            _log.info("a client has gone: %s", error)
+            self._log.info("a client has gone: %s", error)
             self.closed = True

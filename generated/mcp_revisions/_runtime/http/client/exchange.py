@@ -3,7 +3,6 @@
 from asyncio import get_running_loop, sleep, timeout
 from collections.abc import Callable
 from contextlib import aclosing
-from logging import getLogger
 from typing import Final, TypeAlias
 
 from ... import jsonrpc
@@ -17,8 +16,6 @@ from .streams import Cursor
 from .wire import Incoming
 
 Deliver: TypeAlias = Callable[[Received], object]
-
-_log: Final = getLogger(__name__)
 
 # For a stream to end after the answer, in seconds.
 _LAST_WORDS: Final = 1.0
@@ -78,9 +75,9 @@ class Exchange:
                             limit.reschedule(get_running_loop().time() + _LAST_WORDS)
                         await self._link.inbox.room()
         except Disconnected as error:
-            _log.info("a stream broke: %s", error)
+            self._link.log.info("a stream broke: %s", error)
         except TimeoutError:
-            _log.info("the stream of %s went on after the answer", self.message.name)
+            self._link.log.info("the stream of %s went on after the answer", self.message.name)
         return answered
 
     def _message(self, data: bytes, session: str | None) -> bool:
@@ -121,7 +118,7 @@ class Exchange:
                     return await self._read(incoming, cursor)
                 if incoming.status < 500:
                     raise http_error("GET of the rest of a stream", await incoming.reply())
-                _log.info("a stream was not resumed: HTTP %d", incoming.status)
+                self._link.log.info("a stream was not resumed: HTTP %d", incoming.status)
         except Disconnected as error:
-            _log.info("a stream was not resumed: %s", error)
+            self._link.log.info("a stream was not resumed: %s", error)
         return False

@@ -75,7 +75,7 @@ class HttpApp:
         if scope["type"] != "http":
             await self._serve_other(scope, receive, send)
             return
-        outlet = Outlet(send, self._http.send_timeout)
+        outlet = Outlet(send, self._http.send_timeout, self._log)
         try:
             request = HttpRequest(scope, receive, self._http.max_headers)
             handle = self._handler(request)

@@ -16,6 +16,7 @@ from ...jobs import Job
 from ...jsonvalue import JSONObject, is_object
 from ...outbox import Nowhere
 from ...side import Side
+from ...throttle import Throttle
 from .. import fields
 from ..fields import NAMED, decoded
 from .asgi import Refused, respond
@@ -128,9 +129,9 @@ class Stateless:
         if message["method"] == _CALL:
             work = self._checked_answer(side, job, solo, request)
         else:
-            work = answer_to(job, side.serve, solo)
+            work = answer_to(job, side.serve, solo, side.endpoint.log)
         try:
-            answer = await _watched(work, request, solo)
+            answer = await _watched(work, request, solo, side.endpoint.log)
             if answer.data is not None:
                 await exchange.answer(answer.data, answer.code)
             if exchange.unfinished:
@@ -144,7 +145,7 @@ class Stateless:
     ) -> Answer:
         """The answer to a call of a tool; raises `Refused` for header fields that are not right."""
         await self._service.tool_headers.check(side, job, request)
-        return await answer_to(job, side.serve, solo)
+        return await answer_to(job, side.serve, solo, side.endpoint.log)
 
     async def _listen(
         self,
@@ -166,7 +167,7 @@ class Stateless:
         own = Side(side.repertoire, connection, service.shared, exchange)
         own.endpoint.principal = principal
         service.listening[own] = None
-        watch = Watch(request)
+        watch = Watch(request, side.endpoint.log)
         try:
             await own.endpoint.attend(message, exchange)
             watch.stop()
@@ -185,7 +186,9 @@ class Stateless:
         own.endpoint.dissolve()
 
 
-async def _watched(work: Coroutine[Any, Any, Answer], request: HttpRequest, solo: Solo) -> Answer:
+async def _watched(
+    work: Coroutine[Any, Any, Answer], request: HttpRequest, solo: Solo, log: Throttle
+) -> Answer:
     """The answer to a request, none if its client goes away before."""
     try:
         waiting = work.send(None)
@@ -193,7 +196,7 @@ async def _watched(work: Coroutine[Any, Any, Answer], request: HttpRequest, solo
         # Most requests are answered at once, before anybody has to be watched.
         answer: Answer = done.value
         return answer
-    watch = Watch(request)
+    watch = Watch(request, log)
     try:
         return await resumed(work, waiting)
     except CancelledError:

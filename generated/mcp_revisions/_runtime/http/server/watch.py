@@ -4,28 +4,27 @@
 """
 
 from asyncio import Task, create_task, current_task
-from logging import getLogger
-from typing import Any, Final
+from typing import Any
 
+from ...throttle import Throttle
 from .request import HttpRequest
-
-_log: Final = getLogger(__name__)
 
 
 class Watch:
     """Cancels the task that made it when the client of a request goes away."""
 
-    __slots__ = ("_ended", "_request", "_task", "_watching")
+    __slots__ = ("_ended", "_log", "_request", "_task", "_watching")
 
-    def __init__(self, request: HttpRequest) -> None:
+    def __init__(self, request: HttpRequest, log: Throttle) -> None:
         self._request = request
+        self._log = log
         self._task = current_task()
         self._ended = False
         self._watching = create_task(self._wait())
 
     async def _wait(self) -> None:
         await self._request.gone()
-        _log.info("a client has gone before it was answered")
+        self._log.info("a client has gone before it was answered")
         task: Task[Any] | None = self._task
         if task is not None:
             self._ended = True
