@@ -331,6 +331,18 @@ class TestInstances:
         m.TextContent(text="a")
         assert written(Sized(text="a", size=None)) == {**TEXT, "unit": "byte"}
 
+    def test_the_json_schema_of_a_subclass_has_its_usual_values(self) -> None:
+        class Marked(m.TextContent):
+            flag: bool = Field(True, alias="isFlag")
+            names: list[str] = Field(["a"], alias="ofNames")
+            other: int | None = Field(None, alias="orOther")
+
+        members = Marked.model_json_schema()["properties"]
+        usual = [members[name]["default"] for name in ("isFlag", "ofNames", "orOther")]
+        assert usual == [True, ["a"], None]
+        marked = Marked.from_wire({**TEXT, "flag": "odd"})
+        assert (marked.flag, written(marked)) == (True, {**TEXT, "flag": "odd"})
+
     def test_classes_may_refer_to_themselves(self) -> None:
         tree: dict[str, Any] = {"children": [{"children": []}]}
         assert written(Tree.from_wire(tree)) == tree

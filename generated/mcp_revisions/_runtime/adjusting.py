@@ -4,13 +4,12 @@ See `model` for what that is. A schema is adjusted once, in place, when its clas
 """
 
 from collections.abc import Callable
-from enum import Enum
 from functools import partial
 from operator import is_
 from types import NoneType
 from typing import Any, Final, Literal, TypeAlias, cast, get_args, get_origin
 
-from pydantic import BaseModel
+from pydantic import BaseModel, RootModel
 from pydantic.fields import FieldInfo
 from pydantic_core import CoreSchema, PydanticCustomError
 from pydantic_core import core_schema as cs
@@ -24,16 +23,14 @@ _Members: TypeAlias = tuple[dict[str, Any], dict[str, Any] | None, set[str]]
 _Check: TypeAlias = Callable[[_Members], _Members]
 
 
-class _Absent(Enum):
-    """What stands for a member that did not come, where null would be a value.
+class _Absent(RootModel[Any]):
+    """What stands for a member that did not come, where its usual value might have come as well.
 
-    It never leaves validation; a JSON Schema made from it has null as the usual value.
+    It never leaves validation; a JSON Schema made from it has the usual value, which is its root.
     """
 
-    ABSENT = None
-
-
-_ABSENT: Final = _Absent.ABSENT
+    # Pydantic copies what has no hash, each time.
+    __hash__ = object.__hash__
 
 
 class Implied:
@@ -99,9 +96,9 @@ def adjust(
         may_be_null = wire_name in any_of or not none_is_absent
         if wire_name != name and may_be_null and "default" in default:
             doubtful.append(name)
-            default["default"] = _ABSENT
+            default["default"] = _Absent(default["default"])
     if doubtful:
-        check = _given(tuple((name, cls.model_fields[name].default) for name in doubtful))
+        check = _given(tuple(doubtful))
         around["schema"] = cs.no_info_after_validator_function(check, around["schema"])
     if any_of:
         around["schema"] = cs.no_info_after_validator_function(
@@ -109,7 +106,7 @@ def adjust(
         )
 
 
-def _given(defaults: tuple[tuple[str, Any], ...]) -> _Check:
+def _given(names: tuple[str, ...]) -> _Check:
     """Take members that are absent out of the names that were given.
 
     Pydantic has there the names of all members that came, and an undeclared one may be called on
@@ -119,9 +116,10 @@ def _given(defaults: tuple[tuple[str, Any], ...]) -> _Check:
 
     def check(members: _Members) -> _Members:
         values, others, given = members
-        for name, default in defaults:
-            if values[name] is _ABSENT:
-                values[name] = default
+        for name in names:
+            value = values[name]
+            if type(value) is _Absent:
+                values[name] = value.root
                 if others:
                     given.discard(name)
         return members
