@@ -4,6 +4,7 @@ import asyncio
 import logging
 import sys
 from collections.abc import Callable, Generator
+from types import SimpleNamespace
 from typing import Any
 
 import httpx2
@@ -311,6 +312,21 @@ class TestCorrection:
                 await reply.send(400, error(request.id, -32020, "no region"))
 
         return Modern(play)
+
+    def test_the_list_may_have_as_many_pages_as_any(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        asking, asked = runtime("http.client.asking"), []
+
+        async def ask(_: Any, message: Any) -> Any:
+            asked.append(message.method)
+            return {"nextCursor": "more"}
+
+        monkeypatch.setattr(asking, "ask", ask)
+        link = SimpleNamespace(
+            own_id=lambda: "1", conversation=SimpleNamespace(headers=lambda _: {})
+        )
+        call = asking.request_of("2", "tools/call", {"_meta": {}})
+        assert not asyncio.run(asking.relearn(link, call))
+        assert asked == ["tools/list"] * pkg.Options().max_pages
 
     @staticmethod
     async def call(ours: Any) -> None:

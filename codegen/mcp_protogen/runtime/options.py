@@ -96,7 +96,11 @@ class Options:
     max_rounds: int = 10
     """Rounds of questions that one request may take, on either side."""
     max_pages: int = 1000
-    """Pages of one list that are asked for; a list that goes on is an error."""
+    """Pages of one list that are asked for. Where a client walks a list, more are an error.
+
+    A server that checks header fields against its own tools then goes by an earlier list, and a
+    client that corrects header fields, always after the usual number, by what it has seen.
+    """
     progress_interval: float = 0.05
     """At least this much time lies between two reports of progress on one request."""
     drain: float = 3.0

@@ -8,6 +8,7 @@ from typing import Any, Final
 from ...errors import Disconnected, McpError, RemoteError
 from ...jsonrpc import answered
 from ...jsonvalue import JSONObject, is_object, read_json
+from ...options import Options
 from ...transport import Received, Unanswered
 from .exchange import Exchange
 from .link import Link
@@ -18,8 +19,8 @@ _log: Final = getLogger(__name__)
 
 _INITIALIZED: Final = b'{"jsonrpc":"2.0","method":"notifications/initialized"}'
 
-# Far more than any server has; one whose list does not end gets no further.
-_MOST_PAGES: Final = 100
+# A transport is made without options.
+_MOST_PAGES: Final = Options().max_pages
 
 
 async def ask(link: Link, message: Message) -> Any:
