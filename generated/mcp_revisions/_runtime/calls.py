@@ -145,7 +145,7 @@ class Calls:
             call.answer.set_exception(error)
 
     def fail_all(self, batch: Sequence[Any], error: RemoteError) -> None:
-        """No other answers will come than those in a batch that is none."""
+        """Fail what an array was to answer, in a revision without batches."""
         for member in batch:
             id = jsonrpc.answered(member)
             if id is not None:

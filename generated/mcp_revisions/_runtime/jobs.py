@@ -227,7 +227,7 @@ class Jobs:
         self._working += "long_lived" not in request.spec.traits
 
     def was_stopped(self, id: RequestId) -> bool:
-        """Whether it was `stop` that has cancelled the task, which goes on."""
+        """Whether `stop` has cancelled the task of the request `id`, which still runs."""
         return self._stopped is not None and id in self._stopped
 
     def end(self, request: Request[Any]) -> None:
@@ -239,9 +239,9 @@ class Jobs:
             task.uncancel()
 
     def beside(self, work: Awaitable[None], method: str) -> None:
-        """Heed a notification, which belongs to no request."""
+        """Run the handler of a notification, `work`, beside the requests."""
         self._beside += 1
-        self._tasks.start(_heeded(work, method), self._one_less)
+        self._tasks.start(_notified(work, method), self._one_less)
 
     def _one_less(self, _: Task[None]) -> None:
         self._beside -= 1
@@ -282,7 +282,7 @@ class Jobs:
         return unfinished
 
 
-async def _heeded(work: Awaitable[None], method: str) -> None:
+async def _notified(work: Awaitable[None], method: str) -> None:
     try:
         await work
     except Exception:

@@ -93,9 +93,10 @@ class Listeners:
         self._uris.add(uri)
 
     def check(self, uri: str) -> None:
-        """Raise what answers a client that wants to know of one resource more, if that is too much.
+        """Raise what answers a client that subscribes to one resource too many, or by a long URI.
 
-        That is `InvalidParams` for its URI, and `McpError` for all that there are.
+        That is `InvalidParams` if the URI is too long, and `McpError` if there are too many
+        subscriptions, or too many bytes in all their URIs.
         """
         if uri not in self._uris:
             self._check_number(len(self._uris) + 1)

@@ -25,7 +25,7 @@ class Reconnection:
 
     It waits as long as the server asks it to (2025-11-25, basic/transports, "Sending Messages to
     the Server"), or else a second, and twice as long after each connection in a row that broke
-    within 10 s without a message, up to 30 s. Ids of events alone are none.
+    within 10 s without a message, up to 30 s. An event with only an id is no message.
     """
 
     min_wait: float = 0.1
