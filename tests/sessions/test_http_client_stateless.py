@@ -314,16 +314,16 @@ class TestCorrection:
         return Modern(play)
 
     def test_the_list_may_have_as_many_pages_as_any(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        asking, asked = runtime("http.client.asking"), []
+        asking = runtime("http.client.asking")
+        asked: list[str] = []
 
         async def ask(_: Any, message: Any) -> Any:
             asked.append(message.method)
             return {"nextCursor": "more"}
 
         monkeypatch.setattr(asking, "ask", ask)
-        link = SimpleNamespace(
-            own_id=lambda: "1", conversation=SimpleNamespace(headers=lambda _: {})
-        )
+        conversation = SimpleNamespace(headers=str)
+        link = SimpleNamespace(own_id=lambda: "1", conversation=conversation)
         call = asking.request_of("2", "tools/call", {"_meta": {}})
         assert not asyncio.run(asking.relearn(link, call))
         assert asked == ["tools/list"] * pkg.Options().max_pages

@@ -171,7 +171,7 @@ class TestResumption:
     def test_no_wait_is_longer_than_the_longest(self) -> None:
         streams = runtime("http.client.streams")
         cursor = streams.Cursor(pkg.Reconnection(max_wait=1.5))
-        waits = []
+        waits: list[float] = []
         for _ in range(3):
             cursor.broke()
             waits.append(cursor.wait)

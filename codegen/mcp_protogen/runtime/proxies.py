@@ -327,7 +327,7 @@ class ProxyServer(ServerBase[Any]):
             self.client.notice.take(spec.method, [Loss("", "dropped", why)])
             return
         is_change = spec.method == RESOURCE_UPDATED or spec.method.endswith("/list_changed")
-        if is_change and not isinstance(params, CarriedNotice):
+        if is_change and spec.method in self.TABLE.notifications:
             await self.publish(spec.method, declared(params, "uri"))
         elif spec.method == _LOG:
             for session in self._listeners():

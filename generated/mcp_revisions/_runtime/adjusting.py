@@ -29,8 +29,9 @@ class _Absent(RootModel[Any]):
     It never leaves validation; a JSON Schema made from it has the usual value, which is its root.
     """
 
-    # Pydantic copies what has no hash, each time.
-    __hash__ = object.__hash__
+    def __hash__(self) -> int:
+        # Pydantic copies what has no hash, each time.
+        return id(self)
 
 
 class Implied:
