@@ -114,6 +114,28 @@ def test_no_method_of_a_peer_writes_lines_of_its_own_into_the_log(
     assert message.request_of("1", evil, {}).name.isprintable()
 
 
+def test_a_notification_for_a_client_that_has_gone_is_no_fault(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    told = asyncio.Event()
+
+    async def play(hand: Hand) -> None:
+        await shake(hand, tools={}, extensions={"a/b": {}})
+        await hand.take()
+        await hand.send(*[notification("notifications/b")] * 2000)
+        told.set()
+        await hand.take()
+
+    async def script() -> None:
+        async with bridged(Accepting(play), max_outgoing=5) as hand:
+            await hand.ask("initialize", 1, **hello(OLD)["params"])
+            await hand.send(INITIALIZED, request("b/do", 2))
+            await told.wait()
+
+    run(script())
+    assert "failed" not in caplog.text
+
+
 def test_a_question_goes_to_a_request_whose_client_is_there() -> None:
     go, begun = asyncio.Event(), asyncio.Event()
 

@@ -5,6 +5,7 @@ and declare is what the party behind them does.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -13,7 +14,7 @@ from . import gate
 from .carrying import CarriedNotice, CarryingHandlers, notification_of, off_stream, request_of
 from .client import Agreement, ClientBase
 from .envelope import CLIENT_CAPABILITIES, CLIENT_INFO, PROGRESS_TOKEN, client_capabilities, meta_in
-from .errors import INVALID_PARAMS, METHOD_NOT_FOUND, McpError
+from .errors import INVALID_PARAMS, METHOD_NOT_FOUND, Disconnected, McpError
 from .jsonvalue import JSONObject, is_object
 from .kept import Bound
 from .listening import ACKNOWLEDGED, LISTEN, Listening
@@ -170,8 +171,7 @@ class ProxyClient(ClientBase):
     async def open(self) -> None:
         """Hear of all changes of lists that the server tells of."""
         if self._listening is not None:
-            methods = frozenset(method for method in self.NOTIFICATIONS)
-            wanted = Filter(methods).honoured(self.server_declared)
+            wanted = Filter(frozenset(self.NOTIFICATIONS)).honoured(self.server_declared)
             await self._listening.lists(wanted.lists)
 
     async def watch(self, method: str, uri: str) -> None:
@@ -304,8 +304,7 @@ class ProxyServer(ServerBase[Any]):
 
     async def ask(self, spec: RequestSpec[Any, Any], params: Any) -> Any:
         """Put a question of the server to the client."""
-        table = self.client.TABLE
-        if table.rules.server_requests:
+        if self.client.TABLE.rules.server_requests:
             for session in self.sessions:
                 return await session.put(spec, params)
         # Which of several requests it belongs to nobody says: most likely the last whose client
@@ -333,8 +332,10 @@ class ProxyServer(ServerBase[Any]):
             for session in self._listeners():
                 await session.log(params.level, params.data, params.logger)
         else:
-            for session in self.sessions:
-                await session.notify(spec, params)
+            # Who has gone need not be told.
+            with suppress(Disconnected):
+                for session in self.sessions:
+                    await session.notify(spec, params)
 
     def _listeners(self) -> list[Any]:
         if self.client.TABLE.rules.era == "handshake":
