@@ -211,6 +211,8 @@ def test_a_listen_stream_keeps_nobody_from_asking() -> None:
             name.replace("-", "_"): value
             for name, value in of_modern("subscriptions/listen").items()
         }
+        # The whole of what is kept while it is open has a bound, not its params alone.
+        assert await (await sent(app, {**wanted, "x": [{}] * 2200}, **fields)).status() == 413
         stream = await sent(app, wanted, **fields)
         assert (taken(app), stream.task.done()) == (0, False)
         stream.leave()

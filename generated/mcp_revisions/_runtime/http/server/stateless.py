@@ -158,7 +158,10 @@ class Stateless:
         """Serve a listen stream, which hears by itself of what the server publishes."""
         service = self._service
         service.check_streams()
-        # What such a request may say, which lasts long, has a limit of its own.
+        # Such a request lasts long, so all that its message says has a limit of its own.
+        problems = service.options.of_stream.problems("", {"the message": message})
+        if problems:
+            raise Refused(413, problems[0].message, id=message["id"])
         service.bodies.done(request)
         connection = side.repertoire.connection()
         exchange = Exchange(
