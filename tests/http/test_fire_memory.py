@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from fire import OLD, Target, app_of, call, modern, of_modern, quiet, run
-from talking import INITIALIZED, hello, pkg, runtime
+from talking import INITIALIZED, hello, notification, pkg, runtime, stub
 
 BODIES = runtime("http.server.bodies")
 KIB = 1024
@@ -163,6 +163,41 @@ def test_who_is_too_slow_makes_room_and_who_is_not_keeps_it(
             assert await end_left(one) == 400
         assert taken(app) == 0
         await app.close()
+
+    with quiet():
+        run(script())
+
+
+def test_a_notification_counts_until_its_handler_ends_though_it_was_taken_in() -> None:
+    async def script() -> None:
+        go = asyncio.Event()
+        began: list[Any] = []
+
+        async def on_roots_list_changed(_: Any, session: Any, params: Any) -> None:
+            began.append(params)
+            await go.wait()
+
+        changed = notification("notifications/roots/list_changed", _meta={"x": "x" * 90 * KIB})
+        small = notification("notifications/roots/list_changed")
+        gone = notification("notifications/cancelled", requestId=7)
+        for sessions in (True, False):
+            server = stub(pkg.load(OLD).Server, on_roots_list_changed=on_roots_list_changed)
+            limits = {"max_requests": 3, "sessions": sessions}
+            app = app_of(server, **LIMITS, **limits)
+            mine = await begun(app) if sessions else {"mcp_protocol_version": OLD}
+            for message, status in (
+                *((changed, 202), (changed, 202), (changed, 503)),
+                *((small, 202), (small, 503), (gone, 202)),
+            ):
+                assert await (await sent(app, message, **mine)).status() == status
+            assert (len(began), taken(app) > 180 * KIB) == (3, True)
+            go.set()
+            await rest()
+            assert (taken(app), app._running.service.working) == (0, 0)
+            assert await (await sent(app, changed, **mine)).status() == 202
+            await app.close()
+            go.clear()
+            began.clear()
 
     with quiet():
         run(script())

@@ -82,6 +82,10 @@ class Side:
         table = self.endpoint.connection.table
         return method in _BUILT_IN and table.request(method, "client") is not None
 
+    def heeds(self, method: object) -> bool:
+        """Whether the server has a handler for a notification of that method."""
+        return isinstance(method, str) and method in self._handlers
+
     def leave(self) -> None:
         """Hear of it no more."""
         self.server.sides.pop(self, None)

@@ -5,7 +5,7 @@ and may call back to the peer that waits for it. Notifications are handled in th
 they came, and before the answers that came after them.
 """
 
-from asyncio import CancelledError, get_running_loop
+from asyncio import CancelledError, Task, get_running_loop
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from logging import getLogger
 from typing import Any, Final, TypeVar
@@ -206,6 +206,11 @@ class Endpoint:
     def busy(self) -> bool:
         """Whether as many requests of the peer are worked on as may be."""
         return self._jobs.busy
+
+    @property
+    def heeding(self) -> frozenset[Task[None]]:
+        """The tasks in which notifications of the peer are handled."""
+        return self._jobs.heeding
 
     def attend(self, message: object, reply: Reply) -> Awaitable[None]:
         """Take in a message, and deal with it in the task of the caller, until it is answered."""

@@ -173,7 +173,7 @@ class Jobs:
         self._running: dict[RequestId, Task[Any]] = {}
         self._stopped: set[RequestId] | None = None
         self._working = 0
-        self._beside = 0
+        self._beside: set[Task[None]] | None = None
         # Seldom used and never long, and there may be many connections.
         self._waiting: list[Job] = []
         self._room = Bell()
@@ -186,7 +186,7 @@ class Jobs:
     @property
     def waiting(self) -> int:
         """How many wait for their turn, and what else is to be done before more should come."""
-        return len(self._waiting) + self._beside
+        return len(self._waiting) + len(self._beside or ())
 
     def start(self, job: Job) -> None:
         """Handle a job, now or in its turn."""
@@ -240,11 +240,17 @@ class Jobs:
 
     def beside(self, work: Awaitable[None], method: str) -> None:
         """Run the handler of a notification, `work`, beside the requests."""
-        self._beside += 1
-        self._tasks.start(_notified(work, method), self._one_less)
+        self._beside = set() if self._beside is None else self._beside
+        self._beside.add(self._tasks.start(_notified(work, method), self._one_less))
 
-    def _one_less(self, _: Task[None]) -> None:
-        self._beside -= 1
+    @property
+    def heeding(self) -> frozenset[Task[None]]:
+        """The tasks in which handlers of notifications run."""
+        return frozenset(self._beside or ())
+
+    def _one_less(self, task: Task[None]) -> None:
+        if self._beside is not None:
+            self._beside.discard(task)
         self._room.ring()
 
     def stop(self, id: RequestId) -> None:

@@ -71,7 +71,7 @@ class HttpOptions:
     max_headers: int = 64 * 1024
     """Of all header fields of a request together."""
     max_requests: int = 1000
-    """Requests that are worked on at the same time; listen streams do not count."""
+    """Requests and notifications that are worked on at a time; listen streams do not count."""
     max_streams: int = 10_000
     """Streams that are open without a request being worked on."""
     header_lifetime: float = 60.0

@@ -133,6 +133,11 @@ class Bodies:
                 break
         return True
 
+    def handed_over(self, request: HttpRequest) -> int:
+        """How many bytes are taken for a body; whoever asks for them gives them back."""
+        held, request.taken = request.taken, 0
+        return held
+
     def done(self, request: HttpRequest) -> None:
         """Nothing is kept of the body of a request any more, or nothing that is not bounded."""
         self.taken -= request.taken

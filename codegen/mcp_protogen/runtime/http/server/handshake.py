@@ -4,13 +4,13 @@
 """
 
 from asyncio import get_running_loop
-from collections.abc import Awaitable
 from functools import partial
 from logging import getLogger
 from typing import Final, TypeGuard
 
 from ... import jsonrpc, negotiate
 from ...admission import admitted
+from ...connection import CANCELLED
 from ...endpoint import Endpoint
 from ...errors import InvalidRequest
 from ...jsonvalue import JSONObject, is_array, is_object
@@ -66,9 +66,9 @@ class Handshake:
         try:
             # Answers and cancellations take no place: they are what others wait for.
             if asks(message):
-                await self._answer(session, message, send)
+                await self._answer(session, request, message, send)
             else:
-                await self._take_in(session.side.endpoint, message, send)
+                await self._take_in(session.side, request, message, send)
             if self._store is not None:
                 await self._save(session)
         finally:
@@ -217,7 +217,9 @@ class Handshake:
         if any(_is_initialize(member) for member in message):
             raise InvalidRequest("initialize cannot be part of a batch")
 
-    async def _answer(self, session: HttpSession, message: object, send: Outlet) -> None:
+    async def _answer(
+        self, session: HttpSession, request: HttpRequest, message: object, send: Outlet
+    ) -> None:
         """Answer a request, or a batch with one; raises `Refused`."""
         service, endpoint = self._service, session.side.endpoint
         if endpoint.busy:
@@ -237,7 +239,7 @@ class Handshake:
             before=None if self._store is None else partial(self._save, session),
         )
         try:
-            await self._work(endpoint, message, exchange)
+            await self._work(endpoint, request, message, exchange)
         finally:
             if exchange.stream is not None:
                 session.over(exchange.stream)
@@ -265,16 +267,18 @@ class Handshake:
         side = Side(repertoire, connection, service.shared, exchange)
         side.endpoint.principal = principal
         if not asks(message):
-            await self._take_in(side.endpoint, message, send)
+            await self._take_in(side, request, message, send)
             return
-        await self._work(side.endpoint, message, exchange)
+        await self._work(side.endpoint, request, message, exchange)
         side.endpoint.dissolve()
 
-    async def _work(self, endpoint: Endpoint, message: object, exchange: Exchange) -> None:
+    async def _work(
+        self, endpoint: Endpoint, request: HttpRequest, message: object, exchange: Exchange
+    ) -> None:
         """Answer a request, or a batch with one."""
         self._service.begin()
         try:
-            await _attend(endpoint, message, exchange)
+            await self._attend(endpoint, request, message, exchange)
             if exchange.unfinished:
                 # Without an answer it was given up, and the stream ends without one.
                 await exchange.finish_unanswered()
@@ -284,12 +288,31 @@ class Handshake:
         finally:
             self._service.end()
 
-    async def _take_in(self, endpoint: Endpoint, message: object, send: Outlet) -> None:
-        """Take in what is not to be answered."""
-        is_open = endpoint.connection.is_open
+    async def _take_in(
+        self, side: Side, request: HttpRequest, message: object, send: Outlet
+    ) -> None:
+        """Take in what is not to be answered; raises `Refused`."""
+        if _tells(side, message):
+            self._service.check_room()
+        is_open = side.endpoint.connection.is_open
         exchange = Exchange(send, HANDSHAKE, self._service.stream, self._service.tasks, is_open)
-        await _attend(endpoint, message, exchange)
+        await self._attend(side.endpoint, request, message, exchange)
         await exchange.finish()
+
+    async def _attend(
+        self, endpoint: Endpoint, request: HttpRequest, message: object, exchange: Exchange
+    ) -> None:
+        before = endpoint.heeding
+        try:
+            if is_array(message):
+                await endpoint.attend_batch(message, exchange)
+            else:
+                await endpoint.attend(message, exchange)
+        finally:
+            # Handlers of notifications, which nobody waits for, hold on to what came.
+            handlers = endpoint.heeding - before
+            if handlers:
+                self._service.go_on(request, handlers)
 
 
 def _begins(message: object) -> TypeGuard[JSONObject]:
@@ -304,10 +327,12 @@ def _is_initialize(member: object) -> bool:
     return is_object(member) and member.get("method") == negotiate.INITIALIZE
 
 
-def _attend(endpoint: Endpoint, message: object, exchange: Exchange) -> Awaitable[None]:
+def _tells(side: Side, message: object) -> bool:
+    """Whether a message, or one of a batch, begins work that nobody waits for."""
     if is_array(message):
-        return endpoint.attend_batch(message, exchange)
-    return endpoint.attend(message, exchange)
+        return any(_tells(side, member) for member in message)
+    method = message.get("method") if is_object(message) else None
+    return method != CANCELLED and side.heeds(method)
 
 
 def asks(message: object) -> bool:

@@ -1,7 +1,7 @@
 """What all parts of one application share while an event loop runs it."""
 
-from asyncio import get_running_loop, timeout
-from collections.abc import Iterator
+from asyncio import Task, get_running_loop, timeout
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from itertools import count
 from secrets import token_urlsafe
@@ -23,6 +23,7 @@ from .bodies import Bodies
 from .channel import Channel, Pulse
 from .events import EventStore, MemoryEventStore
 from .outlet import Outlet
+from .request import HttpRequest
 from .sessions import Sessions
 from .streams import Stream
 from .tool_headers import ToolHeaders
@@ -110,16 +111,34 @@ class Service:
         if self.stopping:
             raise Refused(503, "The server is shutting down", fields=[_LATER])
 
-    def begin(self) -> None:
-        """A request begins to be worked on; raises `Refused` if there are too many."""
+    def check_room(self) -> None:
+        """Raise `Refused` if too many requests are worked on."""
         if self.working >= self.http.max_requests:
             raise Refused(503, "Too many requests at once", fields=[_LATER])
+
+    def begin(self) -> None:
+        """A request begins to be worked on; raises `Refused` if there are too many."""
+        self.check_room()
         self.working += 1
 
     def end(self) -> None:
         """A request that has begun is done with."""
         self.working -= 1
         self.note_end()
+
+    def go_on(self, request: HttpRequest, handlers: Iterable[Task[None]]) -> None:
+        """A request is worked on, and its body is kept, until the last of some handlers ends."""
+        self.working += 1
+        left, held = set(handlers), self.bodies.handed_over(request)
+
+        def ended(task: Task[None]) -> None:
+            left.discard(task)
+            if not left:
+                self.bodies.taken -= held
+                self.end()
+
+        for handler in handlers:
+            handler.add_done_callback(ended)
 
     def note_end(self) -> None:
         """Something that was under way has ended."""
