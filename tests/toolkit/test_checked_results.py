@@ -106,6 +106,43 @@ def test_a_schema_that_has_changed_is_looked_up_again() -> None:
     run(script())
 
 
+@pytest.mark.parametrize("listing", ["fails", "lacks the tool", "is late", "is too late"])
+def test_a_result_that_did_not_fit_is_no_better_for_a_list_that_says_nothing_new(
+    listing: str,
+) -> None:
+    async def script() -> None:
+        m = mcp.models
+        results: dict[str, Any] = dict.fromkeys(("x", "y"), RESULTS["bad"])
+        limit = 0.02 if listing == "is too late" else 5
+        base: Any = serving(NEWEST, results, dict(SCHEMAS, x=SCHEMA, y=SCHEMA)).__class__
+
+        class Listing(base):  # type: ignore[misc]
+            async def on_list_tools(self, session: Any, params: Any) -> Any:
+                above: Any = super()
+                said = await above.on_list_tools(session, params)
+                if self.listed > 1 and listing.endswith("late"):
+                    # Meanwhile others are held to what is known.
+                    await asyncio.sleep(0.005 if listing == "is late" else 30)
+                elif self.listed > 1 and listing == "fails":
+                    raise RuntimeError("no list today")
+                elif self.listed > 1:
+                    said = m.ListToolsResult(tools=[])
+                return said
+
+        async with pkg.connect_in_memory(checking(), Listing()) as ours:
+            await ours.list_tools()
+            ended = await asyncio.gather(
+                *(
+                    ours.call_tool(m.CallToolRequestParams(name=name), timeout=limit)
+                    for name in ("x", "y", "x")
+                ),
+                return_exceptions=True,
+            )
+            assert ["does not fit its schema" in str(one) for one in ended] == [True] * 3
+
+    run(script())
+
+
 @pytest.mark.parametrize(
     "schema",
     [

@@ -9,7 +9,7 @@ from logging import getLogger
 from typing import Any, Final, TypeVar, Unpack, cast
 
 from ..client import ClientBase
-from ..errors import InvalidAnswer, ProtocolError, RequestTimeout
+from ..errors import Disconnected, InvalidAnswer, ProtocolError, RequestTimeout
 from ..model import declared
 from ..options import CallOptions
 from ..pending import Pending
@@ -53,7 +53,8 @@ class CheckedResults:
         patience = cast(ClientBase, self).endpoint.options.patience(spec, options)
         call = Pending(spec, patience, progress=False, now=_now())
         if name not in self._known:
-            await self._look_up(name, call)
+            if not await self._is_listed(name, call):
+                self._known.setdefault(name, None)
             options = {**options, **call.left(_now())}
         result = await client.request(spec, params, **options)
         if isinstance(result, spec.results[0]):
@@ -64,12 +65,13 @@ class CheckedResults:
         try:
             self._check(name, result)
         except InvalidAnswer as unfit:
-            self._known.clear()
             call.renew(_now())
             try:
-                await self._look_up(name, call)
-            except RequestTimeout:
+                listed = await self._is_listed(name, call)
+            except (RequestTimeout, Disconnected):
                 raise unfit from None
+            if not listed:
+                raise
             self._check(name, result)
 
     @property
@@ -78,20 +80,20 @@ class CheckedResults:
         known: dict[str, Check | None] = self.__dict__.setdefault(_KNOWN, {})
         return known
 
-    async def _look_up(self, name: str, call: Pending) -> None:
-        """List the tools until one is known, in the time of a call of it."""
+    async def _is_listed(self, name: str, call: Pending) -> bool:
+        """Whether a tool is found, and so learnt, in the time of a call of it."""
         client = cast(Any, self)
         try:
             async with timeout_at(call.due):
                 async for tool in client.iter_tools():
                     if tool.name == name:
-                        return
+                        return True
         except ProtocolError as error:
             # The call itself need not suffer for it.
             _log.warning("results are not checked, because the tools cannot be listed: %s", error)
         except TimeoutError:
             raise RequestTimeout(call.spec.method, call.seconds) from None
-        self._known.setdefault(name, None)
+        return False
 
     def _learn(self, listed: Any) -> None:
         for tool in listed.tools:
