@@ -266,7 +266,7 @@ class TestArguments:
     def test_of_a_list_without_end_the_newest_are_remembered(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(runtime("http.client.conversation"), "_MOST_TOOLS", 2)
+        monkeypatch.setattr(runtime("kept"), "_MOST", 800)
         tools = [tool(name, a=marked()) for name in "xyz"]
 
         async def use(ours: Any) -> None:

@@ -20,6 +20,7 @@ from talking import (
     pkg,
     request,
     run,
+    runtime,
     served,
     server,
     shaken,
@@ -28,6 +29,7 @@ from talking import (
 )
 
 OLD = "2025-11-25"
+KEPT = runtime("kept")
 UPDATED = "notifications/resources/updated"
 LONG: dict[str, Any] = {"x": {"text": "z" * 2000}}
 MANY: dict[str, Any] = {"x": {"lists": [[]] * 100}}
@@ -216,3 +218,27 @@ def test_a_server_that_says_too_much_of_itself_is_no_server(revision: str) -> No
                     pass
 
     run(script())
+
+
+def test_what_was_listed_last_is_remembered_and_takes_no_more_than_may_be(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(KEPT, "_MOST", 40_000)
+    newest = KEPT.Newest()
+    large = "x" * (KEPT._MOST // 4)
+    for name in "abcd":
+        newest.learn(name, name.upper(), large)
+    assert [newest.get(name) for name in "abcd"] == [None, "B", "C", "D"]
+    # Whoever is listed again is the newest, and takes its room once.
+    for _ in range(9):
+        newest.learn("b", "new", large)
+    newest.learn("e", "E", large)
+    assert [newest.get(name) for name in "bcde"] == ["new", None, "D", "E"]
+    for name in "bde":
+        newest.forget(name)
+    # Those that say nothing have a bound, too.
+    for number in range(200):
+        newest.learn(str(number), None, None)
+    assert ("0" in newest, "199" in newest) == (False, True)
+    newest.learn("huge", "all", large * 5)
+    assert [name in newest for name in ("huge", "199")] == [False, False]

@@ -6,13 +6,22 @@ bytes and in values, is bounded for both sides.
 """
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from pydantic_core import from_json
 
 from .jsonvalue import is_array, is_object, json_text
 from .pointers import Problem, escaped
 from .spec import Role
+
+T = TypeVar("T")
+
+# Far more than what is listed takes; a peer whose list does not end is not remembered for ever.
+_MOST: Final = 8 * 1024 * 1024
+_LARGEST: Final = _MOST // 8
+
+# What a name takes at least.
+_EACH: Final = 256
 
 
 class Kept(dict[Role, Mapping[str, Any]]):
@@ -79,6 +88,42 @@ class Bound(NamedTuple):
             elif is_array(one):
                 left += one
         return seen
+
+
+class Newest(Generic[T]):
+    """What is known of the names that a peer has listed last, as much as there is room for."""
+
+    __slots__ = ("_known", "_size")
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[T, int]] = {}
+        self._size = 0
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._known
+
+    def get(self, name: str) -> T | None:
+        """What is known of a name."""
+        known = self._known.get(name)
+        return None if known is None else known[0]
+
+    def learn(self, name: str, known: T, said: object) -> None:
+        """Take note of what follows from what was `said`; those listed longest ago make room."""
+        self.forget(name)
+        size = _EACH + len(name) + _size(said)
+        self._known[name] = known, size
+        self._size += size
+        while self._size > _MOST:
+            self.forget(next(iter(self._known)))
+
+    def forget(self, name: str) -> None:
+        """Nothing is known of a name any more."""
+        self._size -= self._known.pop(name, (None, 0))[1]
+
+
+def is_too_large(said: object) -> bool:
+    """Whether what is said of a name would leave too little room for the others."""
+    return _size(said) > _LARGEST
 
 
 def _size(value: object) -> int:

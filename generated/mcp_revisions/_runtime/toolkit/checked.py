@@ -10,6 +10,7 @@ from typing import Any, Final, TypeVar, Unpack, cast
 
 from ..client import ClientBase
 from ..errors import Disconnected, InvalidAnswer, ProtocolError, RequestTimeout
+from ..kept import Newest, is_too_large
 from ..model import declared
 from ..options import CallOptions
 from ..pending import Pending
@@ -24,9 +25,6 @@ _log: Final = getLogger(__name__)
 _LIST: Final = "tools/list"
 _CALL: Final = "tools/call"
 _KNOWN: Final = "_checked_tools"
-
-# Far more than any server has; one whose list does not end is not remembered for ever.
-_MOST: Final = 10_000
 
 
 class CheckedResults:
@@ -54,7 +52,7 @@ class CheckedResults:
         call = Pending(spec, patience, progress=False, now=_now())
         if name not in self._known:
             if not await self._is_listed(name, call):
-                self._known.setdefault(name, None)
+                self._known.learn(name, None, None)
             options = {**options, **call.left(_now())}
         result = await client.request(spec, params, **options)
         if isinstance(result, spec.results[0]):
@@ -75,9 +73,9 @@ class CheckedResults:
             self._check(name, result)
 
     @property
-    def _known(self) -> dict[str, Check | None]:
+    def _known(self) -> Newest[Check | None]:
         # A user's __init__ need not call ours.
-        known: dict[str, Check | None] = self.__dict__.setdefault(_KNOWN, {})
+        known: Newest[Check | None] = self.__dict__.setdefault(_KNOWN, Newest())
         return known
 
     async def _is_listed(self, name: str, call: Pending) -> bool:
@@ -87,7 +85,7 @@ class CheckedResults:
             async with timeout_at(call.due):
                 async for tool in client.iter_tools():
                     if tool.name == name:
-                        return True
+                        return name in self._known
         except ProtocolError as error:
             # The call itself need not suffer for it.
             _log.warning("results are not checked, because the tools cannot be listed: %s", error)
@@ -98,11 +96,8 @@ class CheckedResults:
     def _learn(self, listed: Any) -> None:
         for tool in listed.tools:
             schema: Mapping[str, Any] | None = declared(tool, "output_schema")
-            # In the order in which they were listed last.
-            self._known.pop(tool.name, None)
-            self._known[tool.name] = None if schema is None else _usable(tool.name, schema)
-            if len(self._known) > _MOST:
-                del self._known[next(iter(self._known))]
+            check = None if schema is None else _usable(tool.name, schema)
+            self._known.learn(tool.name, check, schema if check else None)
 
     def _check(self, name: str, result: Any) -> None:
         check = self._known.get(name)
@@ -122,6 +117,9 @@ def _now() -> float:
 
 
 def _usable(name: str, schema: Mapping[str, Any]) -> Check | None:
+    if is_too_large(schema):
+        _log.warning("results are not checked: the output schema of %s is too large", name[:100])
+        return None
     try:
         return checker(schema, f"the output schema of {name}", of_objects=False)
     except ValueError as error:

@@ -11,6 +11,7 @@ from logging import getLogger
 from typing import Any, Final
 
 from ...jsonvalue import is_array, is_object, json_text
+from ...kept import Newest
 from ...throttle import Throttle
 from .. import fields
 from ..mirrors import BadAnnotation, Mirror, headers_for, mirrors_of
@@ -20,9 +21,6 @@ _log: Final = getLogger(__name__)
 
 # 2025-11-25, basic/transports, "Session Management"
 _SESSION_ID: Final = re.compile(r"[!-~]+")
-
-# Far more than any server has; one whose list does not end is not remembered for ever.
-_MOST_TOOLS: Final = 10_000
 
 POSTED: Final[Mapping[str, str]] = {
     "accept": f"{fields.JSON}, {fields.EVENTS}",
@@ -45,7 +43,7 @@ class Conversation:
         """How many sessions have begun."""
         self._log = Throttle(_log)
         self._stateless: str | None = None
-        self._mirrors: dict[str, tuple[Mirror, ...]] = {}
+        self._mirrors: Newest[tuple[Mirror, ...]] = Newest()
 
     def going(self, message: Message) -> Message:
         """Take note of a message that is about to be sent; what to send, and in which era."""
@@ -72,7 +70,7 @@ class Conversation:
         if isinstance(name, str):
             headers[fields.NAME] = fields.encoded(name)
             if message.method == CALL_TOOL:
-                mirrors = self._mirrors.get(name, ())
+                mirrors = self._mirrors.get(name) or ()
                 headers |= headers_for(mirrors, message.params.get("arguments"))
         return headers
 
@@ -133,15 +131,13 @@ class Conversation:
         if not is_object(tool) or not isinstance(name, str):
             # What is wrong with that, its model says.
             return True
-        self._mirrors.pop(name, None)
+        self._mirrors.forget(name)
         try:
             mirrors = mirrors_of(tool.get("inputSchema"))
         except BadAnnotation as error:
             self._log.warning("the tool %.100r is left out: inputSchema%s", name, error)
             return False
         if mirrors:
-            self._mirrors[name] = mirrors
-        if len(self._mirrors) > _MOST_TOOLS:
-            # Those that were listed longest ago; a call of one is refused, and it is looked for.
-            del self._mirrors[next(iter(self._mirrors))]
+            # A call of one that was forgotten is refused, and it is looked for.
+            self._mirrors.learn(name, mirrors, mirrors)
         return True
