@@ -65,7 +65,9 @@ def test_an_integer_id_may_be_written_with_a_fraction_of_zero() -> None:
 
 
 @pytest.mark.shows("S0-04")
-@pytest.mark.parametrize("id", [None, True, False, 1.5, [], {}])
+@pytest.mark.parametrize(
+    "id", [None, True, False, 1.5, [], {}, pytest.param(-(10**1000), id="of 1001 digits")]
+)
 def test_nothing_else_is_an_id(id: Any) -> None:
     with pytest.raises(InvalidRequest):
         jsonrpc.kind_of({**CALL, "id": id})

@@ -5,7 +5,7 @@ no method: it looks at `jsonrpc`, `id` and the shape of errors, and leaves `para
 """
 
 from collections.abc import Mapping
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, TypeGuard
 
 from pydantic_core import to_json
 
@@ -18,7 +18,10 @@ VERSION: Final = "2.0"
 
 LONGEST: Final = 1000
 """Characters of an id, or of a token for progress: both are kept while a request is open."""
-_NOT_AN_ID: Final = f"id has to be a string of {LONGEST} characters at most, or an integer"
+_NOT_AN_ID: Final = (
+    f"id has to be a string or an integer, of {LONGEST} characters or digits at most"
+)
+_TOO_LARGE: Final = 10**LONGEST
 
 
 def parse(data: bytes | str) -> Any:
@@ -43,7 +46,7 @@ def kind_of(message: object) -> Kind:
     if "method" not in message:
         return _kind_of_answer(message)
     id = message.get("id")
-    if type(id) is not int and (type(id) is not str or len(id) > LONGEST):
+    if not _is_id(id):
         id = _unusual_id(message, InvalidRequest)
     if message.get("jsonrpc") != VERSION:
         raise InvalidRequest(f'jsonrpc has to be "{VERSION}"', id=id)
@@ -58,8 +61,7 @@ def _kind_of_answer(message: JSONObject) -> Kind:
     if "result" not in message and "error" not in message:
         raise InvalidRequest("a message has a method, a result or an error", id=id_of(message))
     id = message.get("id")
-    usual = type(id) is int or (type(id) is str and len(id) <= LONGEST)
-    if not usual and not ("error" in message and id is None):
+    if not _is_id(id) and not ("error" in message and id is None):
         # An error may lack its id, or have null there as JSON-RPC does for what it could not read.
         id = _unusual_id(message, InvalidAnswer)
     if message.get("jsonrpc") != VERSION:
@@ -106,7 +108,13 @@ def id_of(message: Mapping[str, Any]) -> RequestId | None:
     id = message.get("id")
     if isinstance(id, float) and id.is_integer():
         return int(id)
-    return id if type(id) is int or (type(id) is str and len(id) <= LONGEST) else None
+    return id if _is_id(id) else None
+
+
+def _is_id(id: object) -> TypeGuard[RequestId]:
+    if type(id) is int:
+        return -_TOO_LARGE < id < _TOO_LARGE
+    return type(id) is str and len(id) <= LONGEST
 
 
 def answered(value: object) -> RequestId | None:
