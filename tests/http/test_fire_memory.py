@@ -140,6 +140,28 @@ def test_bodies_that_are_read_have_a_bound_and_give_back_what_they_took(
         run(script())
 
 
+def test_who_sends_nothing_any_more_makes_room_however_much_has_come(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(BODIES, "_PAUSE", 0.005)
+
+    async def script() -> None:
+        app = app_of(Target().server, **LIMITS, body_timeout=1000)
+        mine = await begun(app)
+        stuck, going = Sender(app, 100 * KIB, **mine), Sender(app, 100 * KIB, **mine)
+        for one in (stuck, going):
+            await one.send(b" " * (90 * KIB))
+        await asyncio.sleep(0.006)
+        await going.send(b" ")
+        large = await sent(app, call("echo", text="x" * 90 * KIB), **mine)
+        assert [await large.status(), await stuck.status()] == [200, 503]
+        assert await end_left(going) == 400
+        await app.close()
+
+    with quiet():
+        run(script())
+
+
 def test_who_is_too_slow_makes_room_and_who_is_not_keeps_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

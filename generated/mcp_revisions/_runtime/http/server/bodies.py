@@ -24,6 +24,9 @@ _SMALL: Final = 16 * 1024
 # For a body to begin to come, in seconds; before, nobody is behind.
 _START: Final = 1.0
 
+# For it to go on.
+_PAUSE: Final = 1.0
+
 
 @dataclass(eq=False, slots=True)
 class _Coming:
@@ -33,13 +36,15 @@ class _Coming:
     expected: int
     begun: float
     limit: Timeout
+    last: float
     came: int = 0
     put_off: bool = False
 
     def is_behind(self, now: float, seconds: float) -> bool:
-        """Whether less has come than would in time."""
+        """Whether less has come than would in time, or nothing any more."""
         passed = now - self.begun
-        return passed > _START and self.came * seconds < self.expected * passed
+        is_slow = passed > _START and self.came * seconds < self.expected * passed
+        return is_slow or now - self.last > _PAUSE
 
 
 class Bodies:
@@ -81,7 +86,9 @@ class Bodies:
     ) -> bytes:
         largest, seconds = self._http.max_body, self._http.body_timeout
         limit = timeout(seconds)
-        coming = _Coming(request, expected, get_running_loop().time(), limit)
+        now = get_running_loop().time
+        begun = now()
+        coming = _Coming(request, expected, begun, limit, last=begun)
         self._coming[coming] = None
         try:
             async with limit:
@@ -89,7 +96,7 @@ class Bodies:
                 # Pieces may be of one byte each, and an object for each would take far more.
                 body = bytearray(_piece(message, largest))
                 while message.get("more_body"):
-                    coming.came = len(body)
+                    coming.came, coming.last = len(body), now()
                     self._take(request, len(body))
                     message = await request.receive()
                     body += _piece(message, largest - len(body))
