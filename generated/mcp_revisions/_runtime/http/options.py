@@ -66,7 +66,8 @@ class HttpOptions:
     """Of all requests that are being read or worked on, those of more than 16 KiB.
 
     When there is no room for one more, whoever sends too slowly to be done in time is put off, and
-    otherwise the new one is: with 503, so that they come again.
+    otherwise the new one is: with 503, so that they come again. Of `old_sse`, those count that are
+    being read.
     """
     max_headers: int = 64 * 1024
     """Of all header fields of a request together."""
