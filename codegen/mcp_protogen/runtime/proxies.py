@@ -217,7 +217,7 @@ class ProxyServer(ServerBase[Any]):
 
     def identity(self) -> JSONObject:
         """What the server behind it is called."""
-        said = self.client.endpoint.connection.identity.said_by("server")
+        said = self.client.endpoint.connection.identity.get("server")
         return {"name": "unknown", "version": "0"} if said is None else dict(said)
 
     @classmethod

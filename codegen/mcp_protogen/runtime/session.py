@@ -207,7 +207,7 @@ class SessionBase(Peer):
     def _peer_info(self) -> Mapping[str, Any] | None:
         connection = self._side.endpoint.connection
         if self._era == "handshake":
-            return connection.identity.said_by("client")
+            return connection.identity.get("client")
         info = self._meta.get(CLIENT_INFO)
         return connection.table.called(info) if is_object(info) else None
 

@@ -103,7 +103,7 @@ class ClientBase(Peer, Handlers):
         return self._agreed().endpoint.connection.declared["server"]
 
     def _peer_info(self) -> Mapping[str, Any] | None:
-        return self._agreed().endpoint.connection.identity.said_by("server")
+        return self._agreed().endpoint.connection.identity.get("server")
 
     async def _rounds(
         self, spec: RequestSpec[P, Any], params: P, **options: Unpack[CallOptions]

@@ -5,7 +5,7 @@ which may have many clients, keeps text, and decodes it when somebody asks. How 
 bytes and in values, is bounded for both sides.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from pydantic_core import from_json
@@ -24,35 +24,30 @@ _LARGEST: Final = _MOST // 8
 _EACH: Final = 256
 
 
-class Kept(dict[Role, Mapping[str, Any]]):
-    """JSON objects by the side that said them; one of them may be kept as text."""
+class Kept(Mapping[Role, Mapping[str, Any]]):
+    """JSON objects by the side that said them, each as it is or as text."""
 
-    __slots__ = ("_text",)
-
-    _text: tuple[Role, bytes] | None
+    __slots__ = ("_said",)
 
     def __init__(self, said: Mapping[Role, Mapping[str, Any]] | None = None) -> None:
-        super().__init__(said or {})
-        self._text = None
+        self._said: dict[Role, Mapping[str, Any] | bytes] = dict(said or {})
 
     def keep(self, role: Role, said: Mapping[str, Any]) -> None:
         """Keep an object as text, which is decoded whenever it is looked up."""
-        self.pop(role, None)
-        self._text = role, json_text(said)
+        self._said[role] = json_text(said)
 
-    def __missing__(self, role: Role) -> Mapping[str, Any]:
-        text = self._text
-        if text is None or text[0] != role:
-            raise KeyError(role)
-        decoded: Mapping[str, Any] = from_json(text[1])
-        return decoded
+    def __setitem__(self, role: Role, said: Mapping[str, Any]) -> None:
+        self._said[role] = said
 
-    def said_by(self, role: Role) -> Mapping[str, Any] | None:
-        """What a side said; None if it said nothing."""
-        try:
-            return self[role]
-        except KeyError:
-            return None
+    def __getitem__(self, role: Role) -> Mapping[str, Any]:
+        said = self._said[role]
+        return from_json(said) if isinstance(said, bytes) else said
+
+    def __iter__(self) -> Iterator[Role]:
+        return iter(self._said)
+
+    def __len__(self) -> int:
+        return len(self._said)
 
 
 class Bound(NamedTuple):

@@ -96,7 +96,7 @@ class OverHandshake:
     async def discover(self, spec: RequestSpec[Any, Any], params: Any) -> Any:
         """What the server said in the handshake."""
         connection = self._endpoint.connection
-        info = connection.identity.said_by("server")
+        info = connection.identity.get("server")
         said: JSONObject = {"instructions": self._instructions} if self._instructions else {}
         if info is not None:
             said["meta"] = {SERVER_INFO: dict(info)}
