@@ -77,14 +77,16 @@ def test_a_carried_notification_does_not_name_the_listen_stream_of_the_bridge() 
         await agree(hand, tools={"listChanged": True}, extensions={"a/b": {}})
         stream_id, _ = await stream(hand)
         asked = await hand.take()
-        told = notification("notifications/b", n=3, _meta={ID: stream_id, "m": 4})
-        await hand.send(told, result(asked["id"], resultType="complete"))
+        for rest in ({"m": 4}, {}):
+            await hand.send(notification("notifications/b", n=3, _meta={ID: stream_id, **rest}))
+        await hand.send(result(asked["id"], resultType="complete"))
         await hand.take()
 
     async def script() -> None:
         async with bridged(Accepting(play)) as hand:
             await hand.send(modern("b/do", 78))
             assert (await hand.take())["params"] == {"n": 3, "_meta": {"m": 4}}
+            assert (await hand.take())["params"] == {"n": 3}
             await hand.take()
 
     run(script())

@@ -42,11 +42,11 @@ class CarriedNotice(Carried):
 def off_stream(params: CarriedNotice) -> CarriedNotice:
     """The same without the id of a listen stream, which its receiver has not opened."""
     wire = params.to_wire()
-    meta = meta_in(wire)
-    if SUBSCRIPTION_ID not in meta:
+    meta = dict(meta_in(wire))
+    if meta.pop(SUBSCRIPTION_ID, None) is None:
         return params
-    kept = {name: value for name, value in meta.items() if name != SUBSCRIPTION_ID}
-    return CarriedNotice.from_wire({**wire, "_meta": kept})
+    del wire["_meta"]
+    return CarriedNotice.from_wire({**wire, "_meta": meta} if meta else wire)
 
 
 # Names are the peer's, and there is no end of them: what is made for one is not kept.

@@ -332,9 +332,9 @@ class ProxyServer(ServerBase[Any]):
             for session in self._listeners():
                 await session.log(params.level, params.data, params.logger)
         else:
-            # Who has gone need not be told.
-            with suppress(Disconnected):
-                for session in self.sessions:
+            for session in self.sessions:
+                # Who has gone need not be told.
+                with suppress(Disconnected):
                     await session.notify(spec, params)
 
     def _listeners(self) -> list[Any]:
