@@ -175,7 +175,7 @@ def test_a_server_over_http_ends_with_0_on_ctrl_c(clock: Project) -> None:
 
 
 @pytest.mark.xdist_group("clock")
-def test_the_log_level_is_heeded(clock: Project) -> None:
+def test_the_log_level_is_followed(clock: Project) -> None:
     program: list[str | Path] = [clock.python, "-m", clock.package, "--log-level", "debug"]
     done = subprocess.run(program, input="", capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout) == (0, "")

@@ -194,9 +194,9 @@ def test_progress_log_entries_and_cancellation_get_through(own: str, revision: s
 @pytest.mark.parametrize(("own", "revision"), PAIRS)
 def test_changes_get_through_to_whoever_wants_to_know(own: str, revision: str) -> None:
     told: list[Any] = []
-    heeded = {"on_resource_updated": "uri", "on_tool_list_changed": ""}
+    handled = {"on_resource_updated": "uri", "on_tool_list_changed": ""}
     if revision == STATELESS:
-        heeded["on_subscriptions_acknowledged"] = "notifications"
+        handled["on_subscriptions_acknowledged"] = "notifications"
 
     async def begin(ours: Any) -> asyncio.Task[Any]:
         if revision == OLD:
@@ -211,7 +211,7 @@ def test_changes_get_through_to_whoever_wants_to_know(own: str, revision: str) -
 
     async def script() -> None:
         theirs = server(own, SENDS=frozenset({UPDATED, TOOLS_CHANGED}))
-        ours = client(revision, **{name: noting(told, of) for name, of in heeded.items()})
+        ours = client(revision, **{name: noting(told, of) for name, of in handled.items()})
         async with through(ours, theirs):
             listening = await begin(ours)
             await theirs.resource_updated("b")

@@ -140,8 +140,8 @@ def _message(error: Any) -> str:
     if error.__cause__ is not None:
         from pydantic import ValidationError
 
-        from mcp_protogen.runtime.pointers import told
+        from mcp_protogen.runtime.pointers import message_of
 
         if isinstance(error.__cause__, ValidationError):
-            error.message = told(error.__cause__.errors(include_url=False)[0])
+            error.message = message_of(error.__cause__.errors(include_url=False)[0])
     return str(error.format_message())

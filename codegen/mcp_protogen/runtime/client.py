@@ -46,7 +46,7 @@ class Ways(Protocol):
         """See `Peer.request`."""
         ...
 
-    def heed(
+    def on_notification(
         self, notification: Notification[Any], meta: Mapping[str, Any]
     ) -> Awaitable[None] | None:
         """Whatever the client wants to do about a notification."""
@@ -187,11 +187,11 @@ class ClientSide:
         native: type[WireModel] = self._table.wire.requests[ELICIT].results[0]
         return native.from_wire(as_asked(said, job.raw, job.request.params.to_wire()))
 
-    def heed(
+    def on_notification(
         self, notification: Notification[Any], meta: Mapping[str, Any]
     ) -> Awaitable[None] | None:
         """Whatever the client wants to do about a notification."""
         if self.ways is not None:
-            return self.ways.heed(notification, meta)
+            return self.ways.on_notification(notification, meta)
         handler = self._handlers.get(notification.spec.method)
         return None if handler is None else handler(notification.params)

@@ -19,6 +19,7 @@ ELICIT: Final = "elicitation/create"
 _CONTENT: Final = "content"
 FORM: Final = "requestedSchema"
 _OTHERS: Final = "additionalProperties"
+_NONE: Final[Schema] = {}
 
 
 def as_asked(answer: JSONObject, asked: Schema, shown: Schema) -> JSONObject:
@@ -70,9 +71,6 @@ def problems_of(content: object, schema: Schema, at: str) -> list[Problem]:
         elif schema.get(_OTHERS) is False:
             found.append(Problem(place, "Nothing was asked for here"))
     return found
-
-
-_NONE: Final[Schema] = {}
 
 
 def _members(question: Schema) -> Schema:

@@ -38,8 +38,8 @@ _STOPPED: Final = fault("The server is shutting down")
 class Endpoint:
     """One side of a connection in one revision.
 
-    `serve` gives the result of a request; `heed` is told of notifications and gives None if nobody
-    is interested.
+    `serve` gives the result of a request; `on_notification` gives the work that a notification is,
+    or None if there is no handler for it.
     """
 
     __slots__ = (
@@ -48,9 +48,9 @@ class Endpoint:
         "_calls",
         "_ended",
         "_gone",
-        "_heed",
         "_jobs",
         "_loop",
+        "_on_notification",
         "_serve",
         "connection",
         "log",
@@ -67,7 +67,7 @@ class Endpoint:
         tasks: Tasks,
         options: Options,
         serve: Serve,
-        heed: Callable[[Notification[Any], Mapping[str, Any]], Awaitable[None] | None],
+        on_notification: Callable[[Notification[Any], Mapping[str, Any]], Awaitable[None] | None],
     ) -> None:
         self.connection = connection
         self.outbox = outbox
@@ -78,7 +78,7 @@ class Endpoint:
         self.principal: str | None = None
         """Whom the transport has authenticated, if it does."""
         self._serve = serve
-        self._heed = heed
+        self._on_notification = on_notification
         self._loop = get_running_loop()
         self._calls = Calls(connection, outbox, options, tasks)
         self._jobs = Jobs(self._respond, options.max_in_flight, tasks)
@@ -208,9 +208,9 @@ class Endpoint:
         return self._jobs.busy
 
     @property
-    def heeding(self) -> frozenset[Task[None]]:
+    def notification_tasks(self) -> frozenset[Task[None]]:
         """The tasks in which notifications of the peer are handled."""
-        return self._jobs.heeding
+        return self._jobs.notification_tasks
 
     def attend(self, message: object, reply: Reply) -> Awaitable[None]:
         """Take in a message, and deal with it in the task of the caller, until it is answered."""
@@ -280,7 +280,7 @@ class Endpoint:
 
         Where each request has a connection of its own, rings would keep the collector busy.
         """
-        del self._serve, self._heed, self._jobs, self._alone
+        del self._serve, self._on_notification, self._jobs, self._alone
 
     def fail(self, id: RequestId, error: Exception) -> None:
         """No answer will come to our request `id`, for the reason that `error` gives."""
@@ -312,7 +312,7 @@ class Endpoint:
             self.log.info("nobody is left to read the answer to %.100r", job.request.spec.method)
 
     def _notified(self, notification: Notification[Any], message: Any) -> None:
-        work = self._heed(notification, meta_of(message))
+        work = self._on_notification(notification, meta_of(message))
         if work is not None:
             self._jobs.beside(work, notification.spec.method)
 

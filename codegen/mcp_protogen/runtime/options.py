@@ -68,9 +68,9 @@ class Options:
     initialize_timeout: float = 30.0
     """For the answer to `initialize`, for which a server may have to start first."""
     probe_timeout: float = 5.0
-    """For the answer to `server/discover`, where one silent for longer is taken as old.
+    """For the answer to `server/discover`; a server that is silent for longer is taken as old.
 
-    Where it is not, over HTTP and by clients without a handshake, the answer has its usual time.
+    Over HTTP, and where no revision with a handshake is allowed, `timeout` holds instead.
     """
     max_in_flight: int = 100
     """Requests of the peer that are handled at the same time."""
@@ -96,10 +96,10 @@ class Options:
     max_rounds: int = 10
     """Rounds of questions that one request may take, on either side."""
     max_pages: int = 1000
-    """Pages of one list that are asked for. Where a client walks a list, more are an error.
+    """Pages of one list that are asked for. A client that walks a list raises if there are more.
 
-    A server that checks header fields against its own tools then goes by an earlier list, and a
-    client that corrects header fields, always after the usual number, by what it has seen.
+    A server that checks header fields against its own tools uses its last complete list instead.
+    A client that corrects header fields stops at the default, with what it has seen.
     """
     progress_interval: float = 0.05
     """At least this much time lies between two reports of progress on one request."""

@@ -153,7 +153,7 @@ class OverHandshake:
             spec = self._client.TABLE.notifications[_ACKNOWLEDGED]
             await handler(spec.params.from_wire(said))
 
-    def heed(
+    def on_notification(
         self, notification: Notification[Any], meta: Mapping[str, Any]
     ) -> Awaitable[None] | None:
         """Whatever the client wants to do about a notification."""

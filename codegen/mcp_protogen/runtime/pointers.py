@@ -62,7 +62,7 @@ def problems(error: ValidationError, value: Any, prefix: str = "") -> list[Probl
     ]
 
 
-def told(line: ErrorDetails) -> str:
+def message_of(line: ErrorDetails) -> str:
     """What is wrong, for somebody who knows neither Python nor Pydantic."""
     if line["type"] in _SAID_BY_VALIDATORS:
         return str(line.get("ctx", {}).get("error", "")) or "Input is not valid"
@@ -82,7 +82,7 @@ def _outer(pointers: Iterable[str]) -> set[str]:
 
 
 def _problem(line: ErrorDetails, value: Any, prefix: str) -> Problem:
-    location, about, message = line["loc"], line["input"], told(line)
+    location, about, message = line["loc"], line["input"], message_of(line)
     if line["type"] == "missing":
         # Its input is the object that lacks the member.
         steps = [*_path(location[:-1], value, about), location[-1]]

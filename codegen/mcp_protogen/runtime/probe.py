@@ -151,7 +151,7 @@ class Negotiation:
         self._probed_again = False
 
     @property
-    def hears_silence(self) -> bool:
+    def silence_means_old(self) -> bool:
         """Whether a server that does not answer `server/discover` is asked something else."""
         return bool(self._offer.handshake) and not self._over_http
 
@@ -194,7 +194,7 @@ class Negotiation:
     def _inconclusive(self, outcome: Outcome) -> Exception | None:
         """What says nothing about the server's era, neither for what is known nor against it."""
         match outcome:
-            case Silent(seconds) if not self.hears_silence:
+            case Silent(seconds) if not self.silence_means_old:
                 method = DISCOVER if isinstance(self._asked, Discover) else INITIALIZE
                 return RequestTimeout(method, seconds)
             case Gone(reason) if self._over_http:

@@ -54,7 +54,7 @@ class Side:
         self.server = repertoire.server
         connection.ids = shared.ids
         self.endpoint = Endpoint(
-            connection, outbox, shared.tasks, shared.options, self.serve, self._heed
+            connection, outbox, shared.tasks, shared.options, self.serve, self._on_notification
         )
         self.level: str = "debug"
         """The least severe log entries that the client wants, in the handshake era."""
@@ -82,7 +82,7 @@ class Side:
         table = self.endpoint.connection.table
         return method in _BUILT_IN and table.request(method, "client") is not None
 
-    def heeds(self, method: object) -> bool:
+    def handles_notification(self, method: object) -> bool:
         """Whether the server has a handler for a notification of that method."""
         return isinstance(method, str) and method in self._handlers
 
@@ -128,7 +128,7 @@ class Side:
             note(self, request)
         return result
 
-    def _heed(
+    def _on_notification(
         self, notification: Notification[Any], meta: Mapping[str, Any]
     ) -> Awaitable[None] | None:
         method = notification.spec.method

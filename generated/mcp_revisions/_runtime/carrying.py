@@ -35,18 +35,18 @@ class Carried(WireModel):
     """Params or a result as they came."""
 
 
-class CarriedNotice(Carried):
+class CarriedNotification(Carried):
     """The params of a notification as they came."""
 
 
-def off_stream(params: CarriedNotice) -> CarriedNotice:
+def off_stream(params: CarriedNotification) -> CarriedNotification:
     """The same without the id of a listen stream, which its receiver has not opened."""
     wire = params.to_wire()
     meta = dict(meta_in(wire))
     if meta.pop(SUBSCRIPTION_ID, None) is None:
         return params
     del wire["_meta"]
-    return CarriedNotice.from_wire({**wire, "_meta": meta} if meta else wire)
+    return CarriedNotification.from_wire({**wire, "_meta": meta} if meta else wire)
 
 
 # Names are the peer's, and there is no end of them: what is made for one is not kept.
@@ -59,7 +59,7 @@ def request_of(method: str) -> RequestSpec[Any, Any]:
 
 def notification_of(method: str) -> NotificationSpec[Any]:
     """A notification that no revision has."""
-    return NotificationSpec(method, params=CarriedNotice, **_LIKE_MOST)
+    return NotificationSpec(method, params=CarriedNotification, **_LIKE_MOST)
 
 
 def _is_known(table: MethodTable, method: str) -> bool:
@@ -123,7 +123,7 @@ class CarryingTable(MethodTable):
         self, spec: NotificationSpec[P], params: P | None, *, meta: bytes | None = None
     ) -> bytes:
         """See `MethodTable.serialise_notification`."""
-        if spec.params is not CarriedNotice:
+        if spec.params is not CarriedNotification:
             return super().serialise_notification(spec, params, meta=meta)
         return write_call(None, to_json(spec.method), body_text(spec.method, params, meta))
 

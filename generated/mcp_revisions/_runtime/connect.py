@@ -170,7 +170,7 @@ class _Negotiating:
                     await self._reopen()
                     step = then
                 case probe.Discover(version):
-                    outcome = await self._discover(version, negotiation.hears_silence)
+                    outcome = await self._discover(version, negotiation.silence_means_old)
                     step = negotiation.next(outcome)
                 case probe.Initialize(version):
                     outcome = await self._initialize(version)
@@ -181,10 +181,10 @@ class _Negotiating:
         await self.close()
         self._dialogue = Dialogue(await self._open(), next_id)
 
-    async def _discover(self, version: str, hears_silence: bool) -> probe.Outcome:
+    async def _discover(self, version: str, silence_means_old: bool) -> probe.Outcome:
         face, options = self._faces[version], self._options
         params = {"_meta": client_envelope(version, face.declared, face.identity)}
-        if hears_silence:
+        if silence_means_old:
             return await self.dialogue.ask(DISCOVER, params, options.probe_timeout)
         # A server may take its time to start, and there is no other way to ask it.
         usual = options.patience(face.table.requests[DISCOVER], {})
@@ -238,7 +238,7 @@ def _agreement(
         envelope = client_envelope(table.revision, face.declared, face.identity)
         connection.envelope = members(envelope)
     side = ClientSide(client, table)
-    endpoint = Endpoint(connection, outbox, tasks, options, side.serve, side.heed)
+    endpoint = Endpoint(connection, outbox, tasks, options, side.serve, side.on_notification)
     instructions: str | None = result.get("instructions")
     side.ways = _ways(face, endpoint, instructions)
     agreed = Agreement(endpoint, adopted.verdict, instructions, side.ways)

@@ -107,9 +107,11 @@ def _unmet(question: JSONObject, asking: Asking) -> list[Capability]:
 
 def _noted(question: JSONObject) -> JSONObject:
     """What has to be known of a question to judge the answer to it."""
-    params: JSONObject = question.get("params", {})
-    form = {key: params[key] for key in (elicitation.FORM,) if key in params}
-    return {"method": question["method"], "params": form}
+    noted: JSONObject = {"method": question["method"], "params": {}}
+    schema = question.get("params", {}).get(elicitation.FORM)
+    if schema is not None:
+        noted["params"][elicitation.FORM] = schema
+    return noted
 
 
 class Round(NamedTuple):

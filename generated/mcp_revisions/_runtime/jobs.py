@@ -244,7 +244,7 @@ class Jobs:
         self._beside.add(self._tasks.start(_notified(work, method), self._one_less))
 
     @property
-    def heeding(self) -> frozenset[Task[None]]:
+    def notification_tasks(self) -> frozenset[Task[None]]:
         """The tasks in which handlers of notifications run."""
         return frozenset(self._beside or ())
 

@@ -141,7 +141,7 @@ class OverStateless:
         """Do not listen for them any more."""
         await self.listening.unwatch(params.uri)
 
-    def heed(
+    def on_notification(
         self, notification: Notification[Any], meta: Mapping[str, Any]
     ) -> Awaitable[None] | None:
         """Whatever the client wants to do about a notification."""

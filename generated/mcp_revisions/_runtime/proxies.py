@@ -11,7 +11,7 @@ from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from . import gate
-from .carrying import CarriedNotice, CarryingHandlers, notification_of, off_stream, request_of
+from .carrying import CarriedNotification, CarryingHandlers, notification_of, off_stream, request_of
 from .client import Agreement, ClientBase
 from .envelope import CLIENT_CAPABILITIES, CLIENT_INFO, PROGRESS_TOKEN, client_capabilities, meta_in
 from .errors import INVALID_PARAMS, METHOD_NOT_FOUND, Disconnected, McpError
@@ -133,7 +133,7 @@ class ProxyClient(ClientBase):
         return CarryingHandlers(handlers, self._other, self.TABLE, _OF_ONE_END)
 
     async def _other(self, method: str, params: Any) -> Any:
-        if isinstance(params, CarriedNotice):
+        if isinstance(params, CarriedNotification):
             return await self.server.tell(notification_of(method), off_stream(params))
         return await self.server.ask(request_of(method), params)
 
@@ -145,7 +145,7 @@ class ProxyClient(ClientBase):
         """See `ClientBase.adopt`."""
         super().adopt(agreement)
         self.notice = Notice(self.TABLE.revision, self.revision, self.on_loss)
-        if not self.is_alike:
+        if not self.same_revision:
             self._note_extensions("Client", self.caller.capabilities)
             self._note_extensions("Server", self.server_declared)
         if isinstance(agreement.ways, OverHandshake):
@@ -159,7 +159,7 @@ class ProxyClient(ClientBase):
             self.notice.take(name, [Loss(f"/{name}/{_EXTENSIONS}", "dropped", _NOT_CARRIED)])
 
     @property
-    def is_alike(self) -> bool:
+    def same_revision(self) -> bool:
         """Whether the server speaks the same revision as the client behind it."""
         return self.revision == self.TABLE.revision
 
@@ -213,7 +213,7 @@ class ProxyServer(ServerBase[Any]):
     def declaration(self) -> JSONObject:
         """What the server behind it declares."""
         declared = self.client.server_declared
-        return dict(declared) if self.client.is_alike else _plain(declared)
+        return dict(declared) if self.client.same_revision else _plain(declared)
 
     def identity(self) -> JSONObject:
         """What the server behind it is called."""
@@ -238,12 +238,12 @@ class ProxyServer(ServerBase[Any]):
         for method in _SUBSCRIBING:
             if method not in self.REQUESTS:
                 handlers[method] = self._watcher(method)
-        if not self.client.is_alike:
+        if not self.client.same_revision:
             return handlers
         return CarryingHandlers(handlers, self._other, self.TABLE, _OF_ONE_END)
 
     async def _other(self, method: str, session: "SessionBase", params: Any) -> Any:
-        if isinstance(params, CarriedNotice):
+        if isinstance(params, CarriedNotification):
             return await self.client.notify(notification_of(method), params)
         return await self._pass(request_of(method), session, params)
 

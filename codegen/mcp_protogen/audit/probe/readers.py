@@ -124,12 +124,12 @@ def _words(error: Exception) -> str:
     if callable(errors):
         lines: list[str] = []
         for line in typing.cast("list[dict[str, Any]]", errors(include_url=False))[:3]:
-            lines.append(f"{'.'.join(map(str, line['loc']))}: {_told(line)}")
+            lines.append(f"{'.'.join(map(str, line['loc']))}: {_message_of(line)}")
         return "; ".join(lines)
     return f"{type(error).__name__}: {' '.join(str(error).split())}"[:300]
 
 
-def _told(line: dict[str, Any]) -> str:
+def _message_of(line: dict[str, Any]) -> str:
     """The message, without the words that Pydantic puts before what a validator says."""
     if line.get("type") in ("value_error", "assertion_error"):
         return str(line.get("ctx", {}).get("error", "")) or "not valid"

@@ -15,7 +15,7 @@ from pydantic_core import InitErrorDetails, SchemaError, to_json
 
 from ..jsonvalue import JSONObject, is_array, is_object, json_text, read_json
 from ..model import BUILDING
-from ..pointers import Problem, escaped, problems, told
+from ..pointers import Problem, escaped, message_of, problems
 from .json_schemas import plain
 from .signatures import EMPTY, Parameter, Signature
 
@@ -157,7 +157,7 @@ class Texts:
                 read |= self._read(parameter, texts)
             except ValidationError as error:
                 lines = error.errors(include_url=False)
-                found += [Problem(f"/{escaped(name)}", told(line)) for line in lines]
+                found += [Problem(f"/{escaped(name)}", message_of(line)) for line in lines]
         if found:
             raise BadArguments(list(dict.fromkeys(found)), dict(texts))
         return read

@@ -6,6 +6,7 @@ sent; the same JSON stands in a text block, for clients that know no other (2025
 server/tools, "Structured Content" and "Output Schema").
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import NoneType, UnionType
 from typing import Any, Final, Protocol, Union, get_args, get_origin
@@ -160,7 +161,7 @@ def _written(value: Any) -> bytes:
         raise Unfit([Problem("", str(error))]) from error
 
 
-class _Structured:
+class _Structured(ABC):
     """What is structured, with a schema."""
 
     def __init__(self, words: Vocabulary, schema: JSONObject) -> None:
@@ -199,13 +200,13 @@ class _Structured:
         self.check(found)
         return result
 
+    @abstractmethod
     def text(self, value: Any) -> bytes:
         """A value as JSON text, once it is known to fit; raises `Unfit`."""
-        raise NotImplementedError
 
+    @abstractmethod
     def check(self, wire: Any) -> None:
         """Raise `Unfit` for decoded JSON that does not fit."""
-        raise NotImplementedError
 
 
 class Typed(_Structured):

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable
-from logging import getLogger
 from typing import Any, Final
 
 from ...errors import Disconnected, McpError, RemoteError
@@ -14,8 +13,6 @@ from .exchange import Exchange
 from .link import Link
 from .message import INITIALIZE, LIST_TOOLS, Message, message_of, request_of
 from .notes import post_note
-
-_log: Final = getLogger(__name__)
 
 _INITIALIZED: Final = b'{"jsonrpc":"2.0","method":"notifications/initialized"}'
 
@@ -84,7 +81,7 @@ class Sessions:
                 return
             agreed = conversation.agreed
             opening = conversation.opening
-            _log.info("the server has ended the session; a new one is begun")
+            self._link.log.info("the server has ended the session; a new one is begun")
             try:
                 await ask(self._link, request_of(self._link.own_id(), INITIALIZE, opening.params))
             except (McpError, RemoteError, Disconnected) as error:
@@ -123,6 +120,6 @@ async def relearn(link: Link, call: Message) -> bool:
                 break
             params = {"_meta": meta, "cursor": cursor}
     except (McpError, RemoteError, Disconnected) as error:
-        _log.warning("the tools could not be listed to correct header fields: %s", error)
+        link.log.warning("the tools could not be listed to correct header fields: %s", error)
         return False
     return link.conversation.headers(call) != before

@@ -302,7 +302,7 @@ class Handshake:
     async def _attend(
         self, endpoint: Endpoint, request: HttpRequest, message: object, exchange: Exchange
     ) -> None:
-        before = endpoint.heeding
+        before = endpoint.notification_tasks
         try:
             if is_array(message):
                 await endpoint.attend_batch(message, exchange)
@@ -310,7 +310,7 @@ class Handshake:
                 await endpoint.attend(message, exchange)
         finally:
             # Handlers of notifications, which nobody waits for, hold on to what came.
-            handlers = endpoint.heeding - before
+            handlers = endpoint.notification_tasks - before
             if handlers:
                 self._service.go_on(request, handlers)
 
@@ -332,7 +332,7 @@ def _tells(side: Side, message: object) -> bool:
     if is_array(message):
         return any(_tells(side, member) for member in message)
     method = message.get("method") if is_object(message) else None
-    return method != CANCELLED and side.heeds(method)
+    return method != CANCELLED and side.handles_notification(method)
 
 
 def asks(message: object) -> bool:
