@@ -101,7 +101,7 @@ def _outcome(job: _Job) -> _Outcome:
     derived = derive_revision(source)
     renderer = Renderer(templates_folder(), job.options.templates)
     if job.part == "models":
-        emitted = models.emit(derived.ir, derived.schema, templates_folder())
+        emitted = models.emit(derived.ir, templates_folder())
         return _Outcome((layout.models_module(derived.ir, emitted, renderer),))
     notice = sources.inherited_notice(source)
     warnings = (*((notice,) if notice else ()), *derived.warnings)

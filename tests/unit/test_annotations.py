@@ -33,7 +33,8 @@ NULL = Scalar("null")
         (Ref(ClassName("Tool")), "Tool"),
         (ListOf(Ref(ClassName("Tool"))), "list[Tool]"),
         (MapOf(Anything()), "dict[str, Any]"),
-        (LiteralOf(("a", 'b"', 1, True)), 'Literal["a", \'b"\', 1, True]'),
+        (LiteralOf(("a", 'b"', 2)), 'Literal["a", \'b"\', 2]'),
+        (LiteralOf((1, "a")), 'Annotated[Literal[1, "a"], Exact]'),
         (OneOf((TEXT, Scalar("integer"))), "str | Integer"),
         (OneOf((NULL, TEXT)), "str | None"),
         (OneOf((OneOf((TEXT, NULL)), Scalar("boolean"), TEXT)), "str | bool | None"),
@@ -91,6 +92,13 @@ def field(type_: TypeExpr = TEXT, **changes: Any) -> FieldIR:
         ),
         (field(Anything(), nullable=True, required=False), "Any"),
         (field(wire="xY"), 'Annotated[str, Field(alias="xY")]'),
+        (field(LiteralOf((True,)), default=True), "Annotated[Literal[True], Exact]"),
+        (
+            field(LiteralOf((True,)), wire="y"),
+            'Annotated[Literal[True], Exact, Field(alias="y")]',
+        ),
+        (field(LiteralOf((0,)), required=False), "Annotated[Literal[0], Exact] | None"),
+        (field(NULL, required=False, nullable=True), "Annotated[None, Nullable]"),
         (
             field(Scalar("number"), required=False, constraints=(("minimum", 0), ("maximum", 1))),
             "Annotated[Number | None, Field(ge=0, le=1)]",

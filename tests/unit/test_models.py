@@ -15,7 +15,7 @@ def emit(**more: Any) -> ModelsSource:
     document = schemas.schema()
     document["$defs"] |= more
     derived = schemas.derive(document)
-    return models.emit(derived.ir, derived.schema, templates_folder())
+    return models.emit(derived.ir, templates_folder())
 
 
 def classes(source: ModelsSource) -> dict[str, str]:

@@ -15,7 +15,7 @@ def ir() -> RevisionIR:
 @pytest.fixture(scope="module")
 def body() -> str:
     derived = schemas.derive(schemas.schema())
-    return models.emit(derived.ir, derived.schema, templates_folder()).body
+    return models.emit(derived.ir, templates_folder()).body
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,12 @@
 """Which types contain themselves, through whatever other types.
 
-Python reads a module from top to bottom: annotations inside such a circle have to be quoted.
+Python reads a module from top to bottom: inside such a circle, not all comes before its use.
 """
 
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from mcp_protogen.ir import (
     AliasIR,
-    FieldIR,
     ListOf,
     MapOf,
     ObjectIR,
@@ -21,45 +20,42 @@ from mcp_protogen.ir import (
 
 def circular(types: Iterable[TypeIR]) -> frozenset[str]:
     """The names of types that a value of the same type may contain."""
-    uses = {str(type_.name): frozenset(_uses(type_)) for type_ in types}
-    return frozenset(name for name in uses if name in _reached(name, uses))
+    used = {str(type_.name): frozenset(uses(type_)) for type_ in types}
+    return frozenset(name for name in used if name in _reached(name, used))
 
 
-def uses_any(field: FieldIR, types: Container[str]) -> bool:
-    """Whether the annotation of `field` names one of `types`."""
-    return any(name in types for name in _names(field.type))
-
-
-def _reached(start: str, uses: Mapping[str, frozenset[str]]) -> set[str]:
+def _reached(start: str, used: Mapping[str, frozenset[str]]) -> set[str]:
     reached: set[str] = set()
     waiting = [start]
     while waiting:
-        new = uses.get(waiting.pop(), frozenset()) - reached
+        new = used.get(waiting.pop(), frozenset()) - reached
         reached |= new
         waiting += new
     return reached
 
 
-def _uses(type_: TypeIR) -> Iterator[str]:
+def uses(type_: TypeIR) -> Iterator[str]:
+    """The types that a type names."""
     match type_:
         case ObjectIR(fields=fields):
             for field in fields:
-                yield from _names(field.type)
+                yield from names_in(field.type)
         case UnionIR(arms=arms):
             for arm in arms:
-                yield from _names(arm)
+                yield from names_in(arm)
         case AliasIR(type=expression):
-            yield from _names(expression)
+            yield from names_in(expression)
 
 
-def _names(expression: TypeExpr) -> Iterator[str]:
+def names_in(expression: TypeExpr) -> Iterator[str]:
+    """The types that an expression names."""
     match expression:
         case Ref(name):
             yield str(name)
         case ListOf(inner) | MapOf(inner):
-            yield from _names(inner)
+            yield from names_in(inner)
         case OneOf(arms):
             for arm in arms:
-                yield from _names(arm)
+                yield from names_in(arm)
         case _:
             pass

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 
 from mcp_protogen.emit.text import literal
 from mcp_protogen.ir import (
+    AliasIR,
     Anything,
     FieldIR,
     Filled,
@@ -16,7 +17,9 @@ from mcp_protogen.ir import (
     Ref,
     Scalar,
     TypeExpr,
+    UnionIR,
 )
+from mcp_protogen.names import field_name
 
 _SCALARS = {
     "string": "str",
@@ -44,7 +47,8 @@ def annotation(expr: TypeExpr) -> str:
         case Scalar(kind):
             return _SCALARS[kind]
         case LiteralOf(values):
-            return f"Literal[{', '.join(literal(value) for value in values)}]"
+            hint = _constants(values)
+            return f"Annotated[{hint}, Exact]" if _is_ambiguous(expr) else hint
         case ListOf(item):
             return f"list[{annotation(item)}]"
         case MapOf(value):
@@ -53,6 +57,29 @@ def annotation(expr: TypeExpr) -> str:
             return _either(annotation(arm) for arm in _alternatives(expr))
         case Anything():
             return "Any"
+
+
+def _constants(values: Iterable[Json]) -> str:
+    return f"Literal[{', '.join(map(literal, values))}]"
+
+
+def _is_ambiguous(expr: TypeExpr) -> bool:
+    """Whether Python takes one of some constants for another value: to it, true is 1."""
+    return isinstance(expr, LiteralOf) and any(value in (0, 1) for value in expr.values)
+
+
+def alias_annotation(type_: UnionIR | AliasIR) -> str:
+    """What an alias stands for."""
+    if isinstance(type_, AliasIR):
+        return annotation(type_.type)
+    arms = [annotation(arm) for arm in type_.arms]
+    if type_.tag is None:
+        return " | ".join(arms)
+    if type_.open:
+        arms.append("UnknownContent")
+        return f"Annotated[{' | '.join(arms)}, OpenUnion({literal(type_.tag)})]"
+    attribute = literal(field_name(type_.tag))  # Pydantic finds the wire name by itself
+    return f"Annotated[{' | '.join(arms)}, Field(discriminator={attribute})]"
 
 
 def _alternatives(expr: TypeExpr) -> Iterator[TypeExpr]:
@@ -104,6 +131,9 @@ def field_annotation(field: FieldIR) -> str:
     arguments += [f"{_CONSTRAINTS[key]}={literal(value)}" for key, value in field.constraints]
     metadata = [f"Field({', '.join(arguments)})"] if arguments else []
     metadata += markers(field)
+    if field.required and isinstance(field.type, LiteralOf) and _is_ambiguous(field.type):
+        hint = _constants(field.type.values)
+        metadata.insert(0, "Exact")
     return f"Annotated[{', '.join([hint, *metadata])}]" if metadata else hint
 
 

@@ -1,23 +1,23 @@
 """Message models: datamodel-code-generator on the normalised schema, then proof that it obeyed.
 
-The class bodies come from there, through two small templates of ours. The head of the module is
-ours alone: which names it imports follows from which names the bodies use.
+Which class has which members, and in which order all of it stands, comes from there, through two
+small templates of ours. What an annotation says comes from the IR: the other tool is shown only
+which types refer to which. So is the head of the module, whose imports follow from the names used.
 """
 
 import ast
 import json
 import warnings
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from mcp_protogen.derive import recursion
 from mcp_protogen.emit import text
-from mcp_protogen.emit.annotations import default_text, field_annotation, markers
-from mcp_protogen.ir import FieldIR, ObjectIR, RevisionIR, UnionIR
-from mcp_protogen.jsonvalue import is_array
+from mcp_protogen.emit.annotations import alias_annotation, default_text, field_annotation
+from mcp_protogen.ir import FieldIR, ObjectIR, RevisionIR, TypeIR
 
 Json = dict[str, Any]
 
@@ -29,7 +29,7 @@ _IMPORTS: tuple[tuple[str, frozenset[str]], ...] = (
     (
         ".._runtime.wire",
         frozenset(
-            {"Implied", "Integer", "Nullable", "Number", "OpenUnion"}
+            {"Exact", "Implied", "Integer", "Nullable", "Number", "OpenUnion"}
             | {"SUPPLIED", "UnknownContent", "WireModel"}
         ),
     ),
@@ -45,11 +45,9 @@ class ModelsSource:
     body: str
 
 
-def emit(ir: RevisionIR, schema: Json, templates: Path) -> ModelsSource:
-    """Python source for every type of `ir`, written from the normalised `schema`."""
-    body = _definitions(
-        _generate(_decorated(schema, recursion.circular(ir.types)), ir, templates / "models")
-    )
+def emit(ir: RevisionIR, templates: Path) -> ModelsSource:
+    """Python source for every type of `ir`."""
+    body = _quoted(_definitions(_generate(ir, templates / "models")))
     used = set(_used(ast.parse(body)))
     imports = tuple(
         (module, tuple(sorted(used & provided))) for module, provided in _IMPORTS if used & provided
@@ -69,7 +67,7 @@ def _used(tree: ast.AST) -> Iterator[str]:
                 pass
 
 
-def _generate(schema: Json, ir: RevisionIR, templates: Path) -> str:
+def _generate(ir: RevisionIR, templates: Path) -> str:
     from datamodel_code_generator import InputFileType, LiteralType, generate
     from datamodel_code_generator.enums import DataModelType
     from datamodel_code_generator.format import PythonVersion
@@ -77,14 +75,13 @@ def _generate(schema: Json, ir: RevisionIR, templates: Path) -> str:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         result = generate(
-            json.dumps(schema),
+            json.dumps(_skeleton(ir)),
             input_file_type=InputFileType.JsonSchema,
             output_model_type=DataModelType.PydanticV2BaseModel,
             target_python_version=PythonVersion.PY_311,
             base_class=f"{_RUNTIME}.WireModel",
             custom_template_dir=templates,
             extra_template_data=_template_data(ir),
-            aliases=_aliases(ir),
             custom_class_name_generator=str,  # names are ours, and safe
             formatters=[],
             disable_timestamp=True,
@@ -105,88 +102,57 @@ def _generate(schema: Json, ir: RevisionIR, templates: Path) -> str:
     return result
 
 
-def _decorated(schema: Json, circular: frozenset[str]) -> Json:
-    """The schema as datamodel-code-generator should read it: our numbers, our unknown content.
+def _skeleton(ir: RevisionIR) -> Json:
+    """The types as datamodel-code-generator should read them: members, and who refers to whom.
 
     In a circle, classes come before aliases, whose right-hand sides Python evaluates at once.
     """
+    circular = recursion.circular(ir.types)
 
-    def rank(name: str) -> int:
-        return (1 if "properties" in schema["$defs"][name] else 2) if name in circular else 0
+    def rank(type_: TypeIR) -> int:
+        return (1 if isinstance(type_, ObjectIR) else 2) if type_.name in circular else 0
 
-    ordered = sorted(schema["$defs"], key=rank)
-    definitions = {name: _decorate(schema["$defs"][name]) for name in ordered}
-    return {"$schema": schema["$schema"], "$defs": definitions}
-
-
-def _decorate(schema: Json) -> Json:
-    done: Json = {}
-    for key, value in schema.items():
-        match key:
-            case "properties":
-                done[key] = {name: _decorate(member) for name, member in value.items()}
-            case "items" | "additionalProperties":
-                done[key] = _decorate(value)
-            case "anyOf":
-                done[key] = [_decorate(arm) for arm in value]
-            case "x-open" | "x-any-of-required" | "format":
-                pass  # ours, or (format) an annotation that is never asserted
-            case _:
-                done[key] = value
-    if schema.get("x-open"):
-        del done["discriminator"]
-        done["anyOf"].append(_custom("UnknownContent"))
-    return _with_our_numbers(done)
+    definitions = {str(type_.name): _outline(type_) for type_ in sorted(ir.types, key=rank)}
+    # The whole is no type, and has a name that none has.
+    return {"title": "WireModel", "$defs": definitions}
 
 
-def _with_our_numbers(schema: Json) -> Json:
-    if "const" in schema or "enum" in schema:
-        return schema
-    match schema.get("type"):
-        case "integer":
-            return {**schema, **_custom("Integer")}
-        case "number":
-            return {**schema, **_custom("Number")}
-        case kinds if is_array(kinds) and {"integer", "number"} & set(kinds):
-            rest = {key: value for key, value in schema.items() if key != "type"}
-            return {"anyOf": [_with_our_numbers({**rest, "type": kind}) for kind in kinds]}
-        case _:
-            return schema
+def _outline(type_: TypeIR) -> Json:
+    if not isinstance(type_, ObjectIR):
+        return _references(recursion.uses(type_))
+    return {
+        "type": "object",
+        "properties": {
+            str(field.name): _references(recursion.names_in(field.type)) for field in type_.fields
+        },
+        "required": [str(field.name) for field in type_.fields if field.required],
+    }
 
 
-def _custom(name: str) -> Json:
-    return {"customTypePath": f"{_RUNTIME}.{name}"}
+def _references(names: Iterable[str]) -> Json:
+    arms = [{"$ref": f"#/$defs/{name}"} for name in dict.fromkeys(names)]
+    return {"anyOf": [*arms, {"type": "string"}]} if arms else {"type": "string"}
 
 
 def _template_data(ir: RevisionIR) -> defaultdict[str, Json]:
     data: defaultdict[str, Json] = defaultdict(dict)
-    circular = recursion.circular(ir.types)
     for type_ in ir.types:
         entry = data[type_.name]
         if type_.doc:
             entry["doc"] = text.docstring(type_.doc, 4 if isinstance(type_, ObjectIR) else 0)
-        if isinstance(type_, UnionIR) and type_.open and type_.tag:
-            entry["open_tag"] = text.literal(type_.tag)
-        if isinstance(type_, ObjectIR):
-            if type_.any_of_required:
-                entry["any_of_required"] = text.literal(type_.any_of_required)
-            if type_.name in circular:
-                entry["hints"] = _hints(type_, circular)
-            entry["defaults"] = {
-                str(field.name): default_text(field)
-                for field in type_.fields
-                if field.default is not None
+        if not isinstance(type_, ObjectIR):
+            entry["hint"] = alias_annotation(type_)
+            continue
+        if type_.any_of_required:
+            entry["any_of_required"] = text.literal(type_.any_of_required)
+        entry["members"] = {
+            str(field.name): {
+                "hint": field_annotation(field),
+                "default": default_text(field),
+                "doc": text.docstring(doc, 4) if (doc := _field_doc(field)) else None,
             }
-            entry["markers"] = {
-                str(field.name): ", ".join(marked)
-                for field in type_.fields
-                if (marked := markers(field))
-            }
-            entry["field_docs"] = {
-                str(field.name): text.docstring(doc, 4)
-                for field in type_.fields
-                if (doc := _field_doc(field))
-            }
+            for field in type_.fields
+        }
     return data
 
 
@@ -194,26 +160,6 @@ def _field_doc(field: FieldIR) -> str:
     """What a member holds, and the known values of a string that may have others."""
     known = ", ".join(f"`{value}`" for value in field.known_values)
     return f"{field.doc}\n\nKnown values: {known}." if known else field.doc
-
-
-def _hints(type_: ObjectIR, circular: frozenset[str]) -> Mapping[str, str]:
-    """The annotations of a class in a circle, where datamodel-code-generator quotes only names."""
-    return {
-        str(field.name): text.literal(hint) if recursion.uses_any(field, circular) else hint
-        for field in type_.fields
-        for hint in (field_annotation(field),)
-    }
-
-
-def _aliases(ir: RevisionIR) -> Mapping[str, str]:
-    """Our names for members; the same member is called the same everywhere."""
-    return {
-        field.wire: str(field.name)
-        for type_ in ir.types
-        if isinstance(type_, ObjectIR)
-        for field in type_.fields
-        if field.wire != field.name
-    }
 
 
 def _definitions(source: str) -> str:
@@ -229,3 +175,38 @@ def _definitions(source: str) -> str:
     while isinstance(body[-1], ast.Expr) and isinstance(body[-1].value, ast.Call):
         body.pop()
     return "\n".join(source.split("\n")[first : body[-1].end_lineno]).strip() + "\n"
+
+
+def _quoted(body: str) -> str:
+    """A body in which whatever names a type that is not defined yet is quoted, its own included."""
+    tree = ast.parse(body)
+    later = {name for node in tree.body for name in _defined(node)}
+    lines = body.split("\n")
+    for node in tree.body:
+        for hint in _hints(node):
+            if later & set(_used(hint)):
+                line = lines[hint.lineno - 1].encode()  # columns are those of bytes
+                start, end = hint.col_offset, hint.end_col_offset or 0
+                quoted = text.literal(line[start:end].decode()).encode()
+                lines[hint.lineno - 1] = (line[:start] + quoted + line[end:]).decode()
+        later -= set(_defined(node))
+    return "\n".join(lines)
+
+
+def _hints(node: ast.stmt) -> Iterator[ast.expr]:
+    """The annotations of a class, each of them in one line, or what an alias stands for."""
+    match node:
+        case ast.Assign(value=ast.Call(args=[_, value])):
+            yield value
+        case ast.ClassDef(body=body):
+            yield from (one.annotation for one in body if isinstance(one, ast.AnnAssign))
+        case _:
+            pass
+
+
+def _defined(node: ast.stmt) -> Iterator[str]:
+    match node:
+        case ast.ClassDef(name=name) | ast.Assign(targets=[ast.Name(id=name)]):
+            yield name
+        case _:
+            pass

@@ -4,8 +4,7 @@ import ast
 from collections.abc import Iterator
 
 from mcp_protogen import names
-from mcp_protogen.emit.annotations import annotation, default_text, field_annotation, same
-from mcp_protogen.emit.text import literal
+from mcp_protogen.emit.annotations import alias_annotation, default_text, field_annotation, same
 from mcp_protogen.ir import AliasIR, FieldIR, ObjectIR, RevisionIR, TypeIR, UnionIR
 from mcp_protogen.problems import Problem
 
@@ -134,25 +133,11 @@ def _differences(type_: TypeIR, node: ast.ClassDef | ast.expr) -> Iterator[str]:
         case ObjectIR(), ast.ClassDef():
             yield from _members(type_, node)
         case (UnionIR() | AliasIR()), ast.expr():
-            wanted = _alias(type_)
+            wanted = alias_annotation(type_)
             if not same(wanted, ast.unparse(node)):
                 yield f"{type_.name} is {ast.unparse(node)}, not {wanted}"
         case _:
             yield f"{type_.name} is a class where an alias is wanted, or the reverse"
-
-
-def _alias(type_: UnionIR | AliasIR) -> str:
-    if isinstance(type_, AliasIR):
-        return annotation(type_.type)
-    arms = [annotation(arm) for arm in type_.arms]
-    if type_.tag is None:
-        return " | ".join(arms)
-    if type_.open:
-        return (
-            f"Annotated[{' | '.join([*arms, 'UnknownContent'])}, OpenUnion({literal(type_.tag)})]"
-        )
-    attribute = literal(names.field_name(type_.tag))  # Pydantic finds the wire name by itself
-    return f"Annotated[{' | '.join(arms)}, Field(discriminator={attribute})]"
 
 
 def _members(type_: ObjectIR, node: ast.ClassDef) -> Iterator[str]:

@@ -1,14 +1,15 @@
-"""The two number types of JSON Schema, as Python sees them.
+"""Numbers and constants of JSON Schema, as Python sees them.
 
 JSON has one number type. An `Integer` is a number without a fraction, however it is written; a
 `Number` keeps the form it came in, so that 3 does not come back as 3.0. Neither takes a boolean, a
 string, NaN or an infinity.
 """
 
-from typing import Annotated, Any, TypeAlias
+from collections.abc import Callable
+from typing import Annotated, Any, TypeAlias, get_args
 
 from pydantic import GetCoreSchemaHandler
-from pydantic_core import CoreSchema
+from pydantic_core import CoreSchema, PydanticCustomError
 from pydantic_core import core_schema as cs
 
 
@@ -47,6 +48,34 @@ class _AnyNumber:
             custom_error_type="number_type",
             custom_error_message="Input should be a valid number",
         )
+
+
+class Exact:
+    """Marks constants of which one is a truth value, 0 or 1: `Annotated[Literal[True], Exact]`.
+
+    To Python, true is 1; to JSON it is not, and 1.0 is.
+    """
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        constants = get_args(source)
+        return cs.no_info_before_validator_function(
+            _one_of(constants), cs.literal_schema([*constants])
+        )
+
+
+def _one_of(constants: tuple[Any, ...]) -> Callable[[Any], Any]:
+    known = {(isinstance(constant, bool), constant): constant for constant in constants}
+    expected = {"expected": " or ".join(map(repr, constants))}
+
+    def check(value: Any) -> Any:
+        if isinstance(value, str | int | float):
+            found = known.get((isinstance(value, bool), value))
+            if found is not None:
+                return found
+        raise PydanticCustomError("literal_error", "Input should be {expected}", expected)
+
+    return check
 
 
 Integer: TypeAlias = Annotated[int, _WholeNumber()]

@@ -3,11 +3,12 @@
 from .adjusting import Implied, Nullable
 from .model import SUPPLIED, WireModel, validator_of
 from .pointers import Problem, problems
-from .scalars import Integer, Number
+from .scalars import Exact, Integer, Number
 from .unions import OpenUnion, UnknownContent
 
 __all__ = [
     "SUPPLIED",
+    "Exact",
     "Implied",
     "Integer",
     "Nullable",
