@@ -156,6 +156,21 @@ def test_an_arm_that_the_target_lacks_is_undecided_without_a_rule(way: Way) -> N
     assert made.plans["Block"] == plans.Arms("Block", "type", apply=judged)
 
 
+@pytest.mark.parametrize("way", WAYS)
+def test_aliases_that_contain_themselves_come_to_an_end(way: Way) -> None:
+    def types(*members: ir.FieldIR) -> Types:
+        tree = ir.OneOf((STRING, ir.ListOf(ref("Tree")), ref("Leaf")))
+        alias = ir.AliasIR(ClassName("Tree"), tree, "", "", False)
+        return a("Say", member("tree", ref("Tree"))), alias, a("Leaf", *members)
+
+    same = types(member("x"))
+    assert direction(way, same, same).plans == {}
+    found = direction(way, types(member("x"), member("y")), types(member("x"))).plans
+    leaf = To("Leaf")
+    assert found["Tree"] == Whole("Tree", step=plans.Either(leaf, plans.Each(To("Tree"))))
+    assert found["Say"] == Members("Say", inside={"tree": To("Tree")})
+
+
 def test_everything_undecided_is_reported_at_once() -> None:
     held = (
         a("Params", MAYBE, member("y", NUMBER)),

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from mcp_protogen.derive.recursion import names_in, uses
 from mcp_protogen.ir import (
     AliasIR,
     FieldIR,
@@ -66,18 +67,38 @@ def plain(expression: TypeExpr, types: Mapping[str, TypeIR]) -> TypeExpr:
     return expression
 
 
+def meant(expression: TypeExpr, types: Mapping[str, TypeIR]) -> TypeExpr:
+    """What an alias stands for, unless it holds itself: that would have no end."""
+    if isinstance(expression, Ref) and str(expression.name) in _aliases_below(expression, types):
+        return expression
+    return plain(expression, types)
+
+
+def _aliases_below(expression: TypeExpr, types: Mapping[str, TypeIR]) -> set[str]:
+    """The names that an alias comes to without going into an object."""
+    found: set[str] = set()
+    waiting = list(names_in(expression))
+    while waiting:
+        named = types.get(waiting.pop())
+        if named is not None and not isinstance(named, ObjectIR):
+            new = set(uses(named)) - found
+            found |= new
+            waiting += new
+    return found
+
+
 def flat(arms: Iterable[TypeExpr], types: Mapping[str, TypeIR]) -> Iterator[TypeExpr]:
     """Alternatives without names and unions around them, except unions that a tag tells apart."""
     for arm in arms:
-        meant = plain(arm, types)
-        if isinstance(meant, OneOf):
-            yield from flat(meant.arms, types)
+        taken = plain(arm, types)
+        if isinstance(taken, OneOf):
+            yield from flat(taken.arms, types)
             continue
-        named = types.get(str(meant.name)) if isinstance(meant, Ref) else None
+        named = types.get(str(taken.name)) if isinstance(taken, Ref) else None
         if isinstance(named, UnionIR) and named.tag is None:
             yield from flat(named.arms, types)
         else:
-            yield meant
+            yield taken
 
 
 def alternatives(type_: TypeIR) -> tuple[TypeExpr, ...]:

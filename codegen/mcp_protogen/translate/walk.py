@@ -50,7 +50,7 @@ from mcp_protogen.translate.expressions import (
     declared,
     flat,
     goes_when_empty,
-    plain,
+    meant,
     said,
 )
 from mcp_protogen.translate.ruling import Ruling
@@ -82,7 +82,7 @@ class Walk:
 
     def between(self, source: TypeExpr, target: TypeExpr, at: str) -> Step | None:
         """What makes a value of `source` one of `target`; None if it is one already."""
-        source, target = plain(source, self._sources), plain(target, self._targets)
+        source, target = meant(source, self._sources), meant(target, self._targets)
         match source, target:
             case _, Anything():
                 return None
