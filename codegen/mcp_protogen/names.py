@@ -58,22 +58,25 @@ _RESERVED_STEMS = frozenset(
 
 # ASCII only: Python folds other letters (NFKC), so two different wire names could meet.
 _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_WRITTEN_BY_TOOLS = re.compile(r"(?!__)[A-Za-z0-9_$ .,:<>\[\]|&~/@#*+-]+")
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z0-9]+|[A-Z]+|[0-9]+")
 
 # Names that generated modules import or that typing gives a meaning in annotations.
 RESERVED_TYPES = frozenset(
-    {"Annotated", "Any", "ClassVar", "Field", "Final", "Integer", "Literal", "Number", "Nullable"}
-    | {"Implied", "OpenUnion", "SUPPLIED", "TypeAliasType", "UnknownContent", "WireModel"}
+    {"Annotated", "Any", "ClassVar", "Exact", "Field", "Final", "Implied", "Integer", "Literal"}
+    | {"Nullable", "Number", "OpenUnion", "SUPPLIED", "TypeAliasType", "UnknownContent"}
+    | {"WireModel"}
     | set(dir(builtins))
 )
 
 # A field with such a name would hide the builtin from the annotations after it, or an attribute of
-# Pydantic's BaseModel; `type` and `id` appear in no annotation and read better unchanged.
+# a model or of its class; `type` and `id` appear in no annotation and read better unchanged.
 _RESERVED_FIELDS = frozenset(
     {"bool", "dict", "float", "int", "list", "str"}
     | {"construct", "copy", "from_orm", "json", "parse_file", "parse_obj", "parse_raw"}
     | {"schema", "schema_json", "update_forward_refs", "validate"}
     | {"from_json", "from_wire", "to_json", "to_wire"}
+    | {"mro", "register"}
 )
 # In `self.list`, `match` and the like are fine, true keywords are not.
 _KEYWORDS = frozenset(keyword.kwlist)
@@ -94,6 +97,20 @@ def pascal(text: str) -> str:
     return "".join(word[0].upper() + word[1:] for word in words(text))
 
 
+def type_name(text: str) -> str:
+    """What Python calls a type of a schema: its name, unless Python or a generated module has it.
+
+    `Annotated` → `AnnotatedObject`, `Box<Item>` → `BoxItem`, `3d` → `Type3d`. What no tool would
+    write as a name stays as it is, for `class_name` to refuse.
+    """
+    if not _WRITTEN_BY_TOOLS.fullmatch(text):
+        return text
+    name = text if _IDENTIFIER.fullmatch(text) and not text[0].islower() else pascal(text)
+    if name[:1].isdigit():
+        return f"Type{name}"
+    return f"{name}Object" if name in _KEYWORDS or name in RESERVED_TYPES else name or text
+
+
 def class_name(text: str) -> ClassName:
     """A type name as it stands in the schema; raises `UnsafeName`.
 
@@ -110,7 +127,9 @@ def field_name(wire: str) -> FieldName:
     """The attribute for a wire member: snake case, without `_`, `$` or a vendor prefix."""
     local = wire.rsplit("/", 1)[-1].lstrip("_$")
     name = snake(local)
-    if not _IDENTIFIER.fullmatch(name) or re.search(r"[^A-Za-z0-9_.$-]", local):
+    if name[:1].isdigit():
+        name = f"n{name}"
+    if not _IDENTIFIER.fullmatch(name) or re.search(r"[^ A-Za-z0-9_.$:@#*+-]", local):
         raise UnsafeName(wire)
     reserved = name in _KEYWORDS or name in _RESERVED_FIELDS or name.startswith("model_")
     return FieldName(f"{name}_" if reserved else name)

@@ -27,23 +27,31 @@ class Reader:
 @cache
 def reader(revision: str, name: str) -> Reader:
     """The reader of the generated type `name`: a class, or an alias through the runtime."""
-    kind: Any = getattr(load(revision).models, name)
+    return reader_of(getattr(load(revision).models, name), runtime("model").validator_of)
+
+
+def reader_of(kind: Any, validator_of: Callable[[Any], Callable[[Any], Any]]) -> Reader:
+    """The reader of a generated type; the runtime's `validator_of` reads those without a class."""
     if isinstance(kind, type):
         model: Any = kind
         return Reader(model.from_wire, model.from_json)
-    validate: Callable[[Any], Any] = runtime("model").validator_of(kind)
+    validate = validator_of(kind)
     return Reader(validate, lambda text: validate(from_json(text)))
 
 
 def disagreement(revision: str, subject: oracle.Subject, value: Any, exact: bool) -> str | None:
-    """How the generated type differs from the schema about `value`.
+    """How the generated type differs from the schema about `value`; see `difference`."""
+    wanted = oracle.accepts(revision, subject.pointer)(value)
+    return difference(reader(revision, subject.name), value, wanted, exact)
+
+
+def difference(read: Reader, value: Any, wanted: bool, exact: bool) -> str | None:
+    """How a type differs from a schema that accepts `value` or, if it is not `wanted`, does not.
 
     With `exact`, what is accepted has to come back with 1 and 1.0 kept apart; a number without a
     fraction may otherwise come back as the integer it is.
     """
-    read = reader(revision, subject.name)
     typed, refusal = _read(read.value, value)
-    wanted = oracle.accepts(revision, subject.pointer)(value)
     if wanted != (refusal is None):
         return (
             f"the schema {'accepts' if wanted else 'refuses'} {value!r:.300}, the type: {refusal}"

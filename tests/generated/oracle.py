@@ -19,9 +19,6 @@ from mcp_protogen.store import patches
 
 Json = dict[str, Any]
 
-# Python's `typing.Annotated` would be shadowed in the models of the first revision.
-RENAMED: dict[str, str] = {"Annotated": "AnnotatedObject"}
-
 CONTENT = {
     "TextContent": "text",
     "ImageContent": "image",
@@ -111,7 +108,7 @@ def subjects(revision: str) -> dict[str, Subject]:
     found: dict[str, Subject] = {}
     definitions: Json = document(revision)["$defs"]
     for name, schema in definitions.items():
-        python = RENAMED.get(name, name)
+        python = names.type_name(name)
         pointer = jsonpointer.join("$defs", name)
         found[python] = Subject(python, pointer)
         for inline in _inline(python, schema, pointer):

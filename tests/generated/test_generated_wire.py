@@ -11,6 +11,7 @@ from typing import Any
 import oracle
 import pytest
 from golden_package import PACKAGE, REVISIONS, load, runtime
+from mcp_protogen.names import type_name
 from pydantic import ValidationError
 
 Json = dict[str, Any]
@@ -336,7 +337,7 @@ def test_unions_are_aliases_of_their_arms(revision: str) -> None:
     definitions: Json = oracle.document(revision)["$defs"]
     for name, schema in definitions.items():
         if "anyOf" in schema and "properties" not in schema:
-            alias = getattr(_models(revision), oracle.RENAMED.get(name, name))
+            alias = getattr(_models(revision), type_name(name))
             assert type(alias).__name__ == "TypeAliasType", name
 
 

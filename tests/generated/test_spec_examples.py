@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-import oracle
 import pytest
 import tables
 from differential import same
 from golden_package import REVISIONS, SHARED, load, read_json, runtime, shared_json
 from mcp_protogen import jsonpointer
+from mcp_protogen.names import type_name
 from pydantic import ValidationError
 
 Json = dict[str, Any]
@@ -83,7 +83,7 @@ def _read_examples() -> Iterator[Example]:
 
 
 def _type(revision: str, definition: str) -> Any:
-    return getattr(load(revision).models, oracle.RENAMED.get(definition, definition))
+    return getattr(load(revision).models, type_name(definition))
 
 
 def _read(kind: Any, value: Any) -> Any:

@@ -41,9 +41,6 @@ REFERENCES = {
     "reference to a local file": refusal(
         "dangling-ref", "/$defs/A", define(A={"$ref": "file:///etc/passwd"})
     ),
-    "reference into a definition": refusal(
-        "dangling-ref", "/$defs/A", define(A={"$ref": "#/$defs/Result/properties/_meta"})
-    ),
     "reference to the whole schema": refusal("dangling-ref", "/$defs/A", define(A={"$ref": "#"})),
     "cycle of references": refusal(
         "ref-cycle", "/$defs/A", define(A=ref("B"), B=ref("C"), C=ref("A"))
@@ -70,30 +67,16 @@ FORMS = {
     "enumeration of nothing": refusal(
         "unsupported-schema", "/$defs/A/enum", define(A={"type": "string", "enum": []})
     ),
-    "anyOf beside oneOf": refusal(
-        "unsupported-schema", "/$defs/A", define(A={"anyOf": [STRING], "oneOf": [STRING]})
-    ),
     "intersection of object and string": refusal(
         "bad-intersection", "/$defs/A", define(A={"allOf": [ref("Result"), STRING]})
     ),
-    "intersection of strings": refusal(
+    "required member of two types": refusal(
         "bad-intersection",
-        "/$defs/A",
-        define(A={"allOf": [{"enum": ["a", "b"]}, {"enum": ["b", "c"]}]}),
+        "/$defs/A/properties/x",
+        define(A=record(("x",), x={"allOf": [STRING, {"type": "integer"}]})),
     ),
-    "intersection of unions": refusal(
-        "bad-intersection", "/$defs/A", define(A={"allOf": [ref("Block"), ref("ClientRequest")]})
-    ),
-    "reference to a union beside members": refusal(
-        "bad-intersection", "/$defs/A", define(A={**record(x=STRING), **ref("Block")})
-    ),
-    "members beside alternatives": refusal(
-        "bad-intersection", "/$defs/A", define(A={**record(x=STRING), **union("Result", "Token")})
-    ),
-    "alternatives that need several members": refusal(
-        "bad-intersection",
-        "/$defs/A",
-        define(A={**record(x=STRING), "anyOf": [{"required": ["x", "y"]}, {"required": ["z"]}]}),
+    "constant of another type": refusal(
+        "unsupported-schema", "/$defs/A/const", define(A={"type": "string", "const": 1})
     ),
     "nested intersection of different types": refusal(
         "bad-intersection",
@@ -103,20 +86,8 @@ FORMS = {
 }
 
 COLLISIONS = {
-    "inline object called like a type": refusal(
-        "name-collision",
-        "/$defs/ServerCapabilitiesEcho",
-        define(ServerCapabilitiesEcho=record(x=STRING)),
-    ),
-    "two inline objects of one name": refusal(
-        "name-collision",
-        "/$defs/AFooBar",
-        define(A=record(fooBar=record(x=STRING), foo_bar=record(y=STRING))),
-    ),
-    "two inline alternatives": refusal(
-        "name-collision",
-        "/$defs/AX",
-        define(A=record(x={"anyOf": [record(y=STRING), record(z=STRING)]})),
+    "two types of one name in Python": refusal(
+        "name-collision", "/$defs", define(**{"A<B>": record(x=STRING), "AB": record(x=STRING)})
     ),
     "members that are one in snake case": refusal(
         "name-collision", "/$defs/A/properties", define(A=record(fooBar=STRING, foo_bar=STRING))
@@ -194,6 +165,19 @@ MESSAGES = {
         "/$defs",
         define(AskRequest=schemas.message("echo/say", ref("AskRequestParams"))),
     ),
+    "request and notification of one method": refusal(
+        "bad-message",
+        "/$defs",
+        define(GoneNotification=schemas.message("echo/say", ref("AskRequestParams"))),
+    ),
+    "two messages for one method, one of them without named params": refusal(
+        "bad-message",
+        "/$defs",
+        define(
+            TalkRequest=schemas.message("echo/say", ANY_OBJECT),
+            ClientRequest=union("SayRequest", "PingRequest", "TalkRequest"),
+        ),
+    ),
     "params that are a choice": refusal(
         "bad-message",
         "/$defs/SayRequest/properties/params",
@@ -226,14 +210,12 @@ MESSAGES = {
 }
 
 TYPE_NAMES = [
-    *("None", "True", "class", "int", "Exception", "list", "print", "__import__"),
-    *("Any", "Literal", "Annotated", "Field", "WireModel", "UnknownContent", "Integer", "Final"),
-    *("", " ", "1A", "_A", "A B", "A.B", "A/B", "A~B", "A-B", "A\n", "a", "Ä", "Α", "𝐀", "A\u0301"),
-    *("A\x00", "A:pass", "A(object)", 'A"""', "A\u202e", "A;import os", "$A", "{{A}}", "{% A %}"),
+    *("", " ", "-", "A\n", "Ä", "Α", "𝐀", "A\u0301", "A\x00", "A\u202e", "__import__", "{{A}}"),
+    *("A(object)", 'A"""', "A;import os", "{% A %}"),
 ]
 MEMBER_NAMES = [
-    *("", "_", "$", "1", "1a", "é", "a b", "a\nb", "a;b", "a=b", "a\x00", 'a"b', "a'b", "a\\b"),
-    *("a(b)", "a:b", "{{a}}", "日本", "𝐚", "a\u202eb", "vendor/", "a/é", "-", "."),
+    *("", "_", "$", "é", "a\nb", "a;b", "a=b", "a\x00", 'a"b', "a'b", "a\\b", "a(b)", "{{a}}"),
+    *("日本", "𝐚", "a\u202eb", "vendor/", "a/é", "-", "."),
 ]
 
 
@@ -281,5 +263,5 @@ def test_member_names_that_are_no_attribute_are_refused(name: str) -> None:
 
 def test_every_unsafe_name_is_shown_at_once() -> None:
     document = schemas.schema()
-    document["$defs"] |= {"class": record(x=STRING), "A": record(**{"": STRING, "é": STRING})}
+    document["$defs"] |= {"Ä": record(x=STRING), "A": record(**{"": STRING, "é": STRING})}
     assert [problem.code for problem in errors_of(document)] == ["unsafe-name"] * 3

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 from mcp_protogen.problems import ProblemError
-from mcp_protogen.resources import schema_folder
 from mcp_protogen.store import facts
 from mcp_protogen.store.adoption import Origin, add
 
@@ -110,8 +109,4 @@ def test_what_is_not_said_is_empty() -> None:
         assert said == {}
     for named in (nothing.content_kinds, nothing.open_types, nothing.json_schemas):
         assert named == frozenset()
-    assert nothing.deprecated == frozenset() and nothing.renamed == {}
-
-
-def test_the_first_revision_knows_its_reserved_name() -> None:
-    assert facts.load(schema_folder(), "2024-11-05").renamed == {"Annotated": "AnnotatedObject"}
+    assert nothing.deprecated == frozenset()

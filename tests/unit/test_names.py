@@ -47,6 +47,41 @@ def test_types_are_not_called_like_what_python_or_annotations_use() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Tool", "Tool"),
+        ("A_B", "A_B"),
+        ("Annotated", "AnnotatedObject"),
+        ("None", "NoneObject"),
+        ("class", "Class"),
+        ("list", "List"),
+        ("_x", "X"),
+        ("3d", "Type3d"),
+        ("Box<Item>", "BoxItem"),
+        ("a-b.c/d", "ABCD"),
+    ],
+)
+def test_types_that_python_cannot_name_get_a_name_by_rule(text: str, expected: str) -> None:
+    assert names.type_name(text) == names.class_name(expected)
+
+
+def test_what_is_no_name_stays_and_is_refused() -> None:
+    for text in ("", " ", "Ä", "A\u0301", "A\n", "A;import os", "__import__", "A(object)", 'A"'):
+        assert names.type_name(text) == text
+        with pytest.raises(names.UnsafeName):
+            names.class_name(text)
+
+
+def test_no_member_hides_an_attribute_of_models_or_of_their_class() -> None:
+    from mcp_protogen.runtime.wire import WireModel
+
+    attributes = {name for one in (WireModel, type(WireModel)) for name in dir(one)}
+    for name in attributes:
+        if not name.startswith("_") and name.islower():
+            assert names.field_name(name) == f"{name}_"
+
+
+@pytest.mark.parametrize(
     ("wire", "expected"),
     [
         ("_meta", "meta"),
@@ -55,6 +90,9 @@ def test_types_are_not_called_like_what_python_or_annotations_use() -> None:
         ("io.modelcontextprotocol/clientInfo", "client_info"),
         ("com.example/x-y", "x_y"),
         ("a.b", "a_b"),
+        ("a b", "a_b"),
+        ("@type", "type"),
+        ("200", "n200"),
         ("type", "type"),
         ("id", "id"),
     ],
@@ -70,7 +108,7 @@ def test_members_called_like_keywords_and_builtins_get_a_suffix(wire: str) -> No
     assert names.field_name(wire) == f"{wire}_"
 
 
-@pytest.mark.parametrize("wire", ["", "_", "1", "é", "a b", "x\n", "a/", "a;b", "日本"])
+@pytest.mark.parametrize("wire", ["", "_", "é", "x\n", "a/", "a;b", "日本"])
 def test_member_names_that_are_no_identifier_are_refused(wire: str) -> None:
     with pytest.raises(names.UnsafeName):
         names.field_name(wire)
@@ -130,7 +168,8 @@ def test_duplicates_are_named_once_and_sorted() -> None:
 @settings(derandomize=True, database=None, max_examples=300)
 @given(st.text(max_size=12) | st.from_regex(r"[A-Za-z_$/. -]{1,12}"))
 def test_whatever_goes_in_only_identifiers_come_out(text: str) -> None:
-    for make in (names.class_name, names.field_name, names.stem, names.constant, names.module_name):
+    makers = (names.class_name, names.field_name, names.stem, names.constant, names.module_name)
+    for make in (*makers, lambda text: names.class_name(names.type_name(text))):
         try:
             name = make(text)
         except names.UnsafeName:

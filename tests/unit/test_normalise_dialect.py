@@ -37,7 +37,13 @@ def warned(value: Any) -> list[str]:
             {"type": "object", "additionalProperties": True},
             {"type": "object", "additionalProperties": {}},
         ),
-        ({"type": "string", "anyOf": [{"const": "a"}, {}]}, {"anyOf": [{"const": "a"}, STRING]}),
+        ({"type": "string", "enum": ["a", 1]}, {"type": "string", "enum": ["a"]}),
+        ({"enum": ["a", "b"], "const": "a"}, {"const": "a"}),
+        ({"anyOf": [False, STRING]}, {"anyOf": [STRING]}),
+        (
+            {"anyOf": [STRING], "oneOf": [{"const": "a"}]},
+            {"anyOf": [STRING], "allOf": [{"anyOf": [{"const": "a"}]}]},
+        ),
     ],
 )
 def test_forms_become_plain(value: Any, expected: Json) -> None:

@@ -3,15 +3,22 @@
 import pytest
 from mcp_protogen.normalise.flatten import flattened
 from mcp_protogen.problems import ProblemError
-from schemas import STRING, Json, record, ref, union
+from schemas import STRING, Json, record, ref
 
 INTEGER: Json = {"type": "integer"}
+NEVER: Json = {"allOf": [STRING, INTEGER]}
 BASE: Json = record(("x",), x=STRING)
 
 
 def flat(**definitions: Json) -> Json:
-    found: Json = flattened({"Base": BASE, **definitions}, "x.json")["A"]
+    flat, _ = flattened({"Base": BASE, **definitions}, "x.json")
+    found: Json = flat["A"]
     return found
+
+
+def noted(**definitions: Json) -> list[tuple[str, str]]:
+    _, problems = flattened({"Base": BASE, **definitions}, "x.json")
+    return [(problem.code, problem.pointer) for problem in problems]
 
 
 def test_parts_are_joined_with_what_stands_beside_them() -> None:
@@ -35,7 +42,7 @@ def test_intersections_nest_and_follow_references() -> None:
 
 
 def test_a_part_that_only_requires_does_not_loosen_the_member() -> None:
-    assert flat(A={"allOf": [ref("Base"), {"allOf": [{"required": ["x"]}]}]}) == BASE
+    assert flat(A={"allOf": [ref("Base"), {"allOf": [{"required": ["x"]}]}]}) == ref("Base")
 
 
 def test_inner_schemas_are_joined_too() -> None:
@@ -59,21 +66,84 @@ def test_required_members_are_declared() -> None:
 
 
 @pytest.mark.parametrize(
-    "schema",
+    ("left", "right", "expected"),
     [
-        {"allOf": [ref("Base"), STRING]},
-        {"allOf": [STRING, INTEGER]},
-        {"allOf": [union("Base"), {"anyOf": [STRING]}]},
-        {**BASE, **union("Base")},
-        {**BASE, "anyOf": [{"required": ["x", "y"]}]},
+        (STRING, {}, STRING),
+        ({"type": "number"}, INTEGER, INTEGER),
+        ({"type": ["string", "null"]}, {"type": ["integer", "null"]}, {"type": "null"}),
+        ({"enum": ["a", "b"]}, {"enum": ["b", "c"]}, {"const": "b"}),
+        ({"enum": [1, "a"]}, {"enum": [True, "a"]}, {"const": "a"}),
+        ({"const": True}, {"type": "boolean"}, {"const": True}),
+        (
+            {"type": "integer", "minimum": 1, "maximum": 9},
+            {"type": "integer", "minimum": 2, "maximum": 10},
+            {"type": "integer", "minimum": 2, "maximum": 9},
+        ),
+        ({"enum": ["a", "bc"]}, {"type": "string", "minLength": 2}, {"const": "bc"}),
+        ({"anyOf": [STRING, INTEGER]}, {"type": "number"}, INTEGER),
+        (ref("Base"), {"type": "object"}, ref("Base")),
+        (ref("Base"), record(x={"const": "a"}), record(("x",), x={"const": "a"})),
     ],
 )
-def test_what_is_no_object_cannot_be_joined(schema: Json) -> None:
+def test_what_both_parts_say_of_a_member_holds(left: Json, right: Json, expected: Json) -> None:
+    for one, other in ((left, right), (right, left)):
+        joined = flat(A={"allOf": [record(y=one), record(y=other)]})
+        assert joined["properties"]["y"] == expected
+
+
+def test_alternatives_are_joined_each_and_impossible_ones_go() -> None:
+    arms = {"anyOf": [record(("y",), y={"const": kind}) for kind in ("a", "b")]}
+    assert flat(A={**BASE, **arms}) == {
+        "anyOf": [record(("x", "y"), x=STRING, y={"const": kind}) for kind in ("a", "b")]
+    }
+    joined = flat(A={"allOf": [arms, record(y={"const": "b"})]})
+    assert joined == record(("y",), y={"const": "b"})
+    several = flat(A={**BASE, "anyOf": [{"required": ["y", "z"]}, {"required": ["u"]}]})
+    assert [arm["required"] for arm in several["anyOf"]] == [["x", "y", "z"], ["u", "x"]]
+
+
+def test_types_beside_each_other_hold_their_own_contents() -> None:
+    found = flat(A={"type": ["array", "object", "string"], "items": STRING, "required": ["x"]})
+    array = {"type": "array", "items": STRING}
+    assert found == {"anyOf": [array, record(("x",), x={}), STRING]}
+
+
+def test_what_cannot_be_said_is_noted() -> None:
+    never = {"allOf": [record(y=STRING), record(y=INTEGER)]}
+    assert flat(A=never)["properties"] == {}
+    assert noted(A=never) == [("loosened-schema", "/$defs/A")]
+    itself = {"allOf": [ref("A"), record(y=INTEGER)]}
+    assert noted(A=record(n=itself)) == [("loosened-schema", "/$defs/A")]
+    bounded = {"allOf": [{"anyOf": [INTEGER, STRING]}, {"type": "integer", "minimum": 1}]}
+    assert noted(A={"type": "array", "items": bounded}) == [("loosened-schema", "/$defs/A/items")]
+    mixed = {"allOf": [{"type": "object", "additionalProperties": STRING}, BASE]}
+    assert noted(A=mixed) == [("loosened-schema", "/$defs/A")]
+
+
+def test_what_has_no_type_is_read_as_an_object_or_array_and_noted() -> None:
+    assert flat(A={"properties": {"y": STRING}})["type"] == "object"
+    assert flat(A={"items": STRING})["type"] == "array"
+    assert noted(A=record(y={"items": STRING})) == [("unsupported-schema", "/$defs/A/properties/y")]
+
+
+@pytest.mark.parametrize(
+    ("schema", "pointer"),
+    [
+        ({"allOf": [ref("Base"), STRING]}, ""),
+        (NEVER, ""),
+        ({"allOf": [record(("y",), y=STRING), record(y=INTEGER)]}, ""),
+        (
+            record(("y",), y=record(("z",), z={"allOf": [STRING, INTEGER]})),
+            "/properties/y/properties/z",
+        ),
+    ],
+)
+def test_what_no_value_satisfies_is_refused_where_it_begins(schema: Json, pointer: str) -> None:
     with pytest.raises(ProblemError) as caught:
         flat(A=schema)
     (problem,) = caught.value.problems
     assert (problem.code, problem.place, problem.pointer) == (
         "bad-intersection",
         "x.json",
-        "/$defs/A",
+        f"/$defs/A{pointer}",
     )

@@ -2,14 +2,13 @@
 
 import pytest
 from mcp_protogen.normalise.lift import lifted
-from mcp_protogen.problems import ProblemError
 from schemas import ANY_OBJECT, STRING, Json, record, ref
 
 INNER = record(x=STRING)
 
 
 def lift(schema: Json, *json_schemas: str) -> Json:
-    return lifted({"A": schema}, json_schemas, "x.json")
+    return lifted({"A": schema}, json_schemas)
 
 
 NAMED = ref("AB")
@@ -54,8 +53,26 @@ def test_members_are_in_reading_order() -> None:
     assert list(found["A"]["properties"]) == ["type", "text", "note", "_meta"]
 
 
-def test_every_collision_is_shown() -> None:
-    definitions = {"A": record(b=INNER, c=INNER), "AB": STRING, "AC": STRING}
-    with pytest.raises(ProblemError) as caught:
-        lifted(definitions, (), "x.json")
-    assert [problem.pointer for problem in caught.value.problems] == ["/$defs/AB", "/$defs/AC"]
+def test_an_object_whose_name_is_taken_has_its_kind_after_it() -> None:
+    definitions = {"A": record(b=INNER, c=record(y=STRING)), "AB": STRING, "ABObject": STRING}
+    found = lifted(definitions, ())
+    assert found["A"]["properties"] == {"b": ref("ABObject2"), "c": ref("AC")}
+    for inline, kind in (
+        ({"type": "array", "items": INNER}, "Item"),
+        ({"type": "object", "additionalProperties": INNER}, "Value"),
+        ({"anyOf": [INNER, STRING]}, "Object"),
+    ):
+        assert lift(inline)[f"A{kind}"] == INNER
+
+
+def test_objects_that_are_the_same_in_one_place_are_one() -> None:
+    found = lift(record(foo_bar=INNER, fooBar=INNER))
+    assert set(found) == {"A", "AFooBar"}
+
+
+def test_the_objects_of_a_choice_are_told_apart_by_constants_or_numbers() -> None:
+    kinds = [record(("t",), t={"const": value}) for value in ("a", "b")]
+    assert set(lift(record(x={"anyOf": kinds}))) == {"A", "AXA", "AXB"}
+    truths = [record(("t",), t={"const": value}) for value in (True, False)]
+    assert set(lift({"anyOf": truths})) == {"A", "ATTrue", "ATFalse"}
+    assert set(lift({"anyOf": [INNER, record(y=STRING)]})) == {"A", "A1", "A2"}

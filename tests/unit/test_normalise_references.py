@@ -45,26 +45,56 @@ def test_a_second_name_of_an_object_becomes_an_object() -> None:
     assert found["T"] == ref("S")
 
 
-def test_any_json_types_lose_what_is_inside_them() -> None:
-    definitions: Json = {
-        "JSONValue": {"anyOf": [STRING, ref("JSONObject"), ref("JSONArray")]},
+def any_json(*scalars: str) -> Json:
+    return {
+        "JSONValue": {"anyOf": [{"type": list(scalars)}, ref("JSONObject"), ref("JSONArray")]},
         "JSONObject": {"type": "object", "additionalProperties": ref("JSONValue")},
         "JSONArray": {"type": "array", "items": ref("JSONValue")},
         "Use": record(
             x=ref("JSONValue"), y=ref("JSONObject"), z={"type": "array", "items": ref("JSONValue")}
         ),
     }
-    found = references.acyclic(definitions)
+
+
+def test_what_every_value_satisfies_is_written_out_where_it_is_used() -> None:
+    found = references.spelled_out(any_json("boolean", "null", "number", "string"))
     assert found["JSONValue"] == {}
     assert found["JSONObject"] == ANY_OBJECT
     assert found["JSONArray"] == {"type": "array", "items": {}}
     assert found["Use"] == record(x={}, y=ref("JSONObject"), z={"type": "array", "items": {}})
+    assert references.spelled_out({"Any_": {}, "A": record(x=ref("Any_"))})["A"] == record(x={})
 
 
-def test_a_name_for_anything_is_written_out_where_it_is_used() -> None:
-    assert references.acyclic({"Any_": {}, "A": record(x=ref("Any_"))})["A"] == record(x={})
+def test_a_type_that_contains_itself_and_not_every_value_stays_what_it_is() -> None:
+    for scalars in (("boolean", "null", "integer", "string"), ("boolean", "number", "string")):
+        definitions = any_json(*scalars)
+        assert references.spelled_out(definitions) == definitions
+    definitions = {
+        "A": {"type": "array", "items": ref("B")},
+        "B": {"type": "array", "items": ref("A")},
+    }
+    assert references.spelled_out(definitions) == definitions
+
+
+def test_what_a_reference_leads_to_inside_a_definition_becomes_one() -> None:
+    inner = record(y={"type": "array", "items": STRING})
+    document = {
+        "$defs": {
+            "A": record(x=inner),
+            "B": {"$ref": "#/$defs/A/properties/x/properties/y"},
+            "C": {"$ref": "#/$defs/A/properties/x"},
+            "D": {"$ref": "#/$defs/E%3CF%3E"},
+            "E<F>": {"$ref": "#/$defs/A/properties/nothing"},
+        }
+    }
+    found = references.hoisted(document)["$defs"]
+    assert found["A"] == record(x=ref("AX"))
+    assert found["AX"] == record(y=ref("AXY"))
+    assert found["AXY"] == {"type": "array", "items": STRING}
+    assert [found[name] for name in "BCD"] == [ref("AXY"), ref("AX"), ref("E<F>")]
+    assert found["E<F>"] == document["$defs"]["E<F>"]
 
 
 def test_objects_may_contain_themselves() -> None:
     definitions = {"A": record(x=ref("A"))}
-    assert references.acyclic(definitions) == definitions
+    assert references.spelled_out(definitions) == definitions

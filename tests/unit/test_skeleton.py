@@ -3,7 +3,7 @@
 import schemas
 from mcp_protogen.derive import skeleton
 from mcp_protogen.derive.skeleton import DerivedMethod
-from schemas import Json, record, ref, union
+from schemas import STRING, Json, record, ref, union
 
 
 def definitions() -> Json:
@@ -73,3 +73,45 @@ def test_capabilities_are_paths_and_flags_are_booleans() -> None:
     }
     assert skeleton.capabilities(definitions(), "client") == {("asking",): False}
     assert skeleton.capabilities({}, "client") == {}
+
+
+def talking(params: Json, **more: Json) -> Json:
+    """The schema with a second message for `echo/say`."""
+    made = schemas.schema()
+    made["$defs"] |= {"TalkRequest": schemas.message("echo/say", params), **more}
+    made["$defs"]["ClientRequest"] = union("SayRequest", "TalkRequest", "PingRequest")
+    return made
+
+
+def test_messages_of_one_method_with_the_same_params_are_one() -> None:
+    made = talking(
+        ref("AskRequestParams"), SayRequest=schemas.message("echo/say", ref("AskRequestParams"))
+    )
+    found = skeleton.methods(schemas.read(made).schema["$defs"])["echo/say"]
+    assert (found.message, found.params) == ("SayRequest", "AskRequestParams")
+    assert found.results == ("SayResult",)
+
+
+def test_a_message_that_also_travels_in_results_is_the_same_method() -> None:
+    made = schemas.schema()
+    made["$defs"]["AskInputRequest"] = schemas.message("user/ask", ref("AskRequestParams"))
+    made["$defs"]["InputRequest"] = union("AskInputRequest")
+    found = skeleton.methods(schemas.read(made).schema["$defs"])["user/ask"]
+    assert (found.message, found.kind, found.results) == ("AskRequest", "embedded", ("AskResult",))
+
+
+def test_messages_of_one_method_with_other_params_are_a_choice_of_params() -> None:
+    derived = schemas.read(talking(ref("AskRequestParams"), TalkResult=record(x=STRING)))
+    found = skeleton.methods(derived.schema["$defs"])["echo/say"]
+    assert (found.message, found.params) == ("SayRequest", "SayRequestParamsChoice")
+    assert found.results == ("SayResult", "TalkResult")
+    choice = derived.schema["$defs"]["SayRequestParamsChoice"]
+    assert choice == union("SayRequestParams", "AskRequestParams")
+
+
+def test_a_union_of_one_message_need_not_be_known_to_be_one() -> None:
+    for written in (ref("PingRequest"), schemas.message("ping")):
+        made = schemas.schema()
+        made["$defs"]["ServerRequest"] = written
+        found = skeleton.methods(schemas.read(made).schema["$defs"])["ping"]
+        assert (found.message, found.senders) == ("PingRequest", ("client", "server"))

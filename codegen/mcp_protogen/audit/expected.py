@@ -19,6 +19,7 @@ from mcp_protogen.audit.shapes import (
 from mcp_protogen.config import Options
 from mcp_protogen.derive.revision import derive_revision
 from mcp_protogen.ir import ObjectIR, RevisionIR, Role, TypeExpr, TypeIR, UnionIR
+from mcp_protogen.names import type_name
 from mcp_protogen.store import patches, sources
 
 Json = dict[str, Any]
@@ -185,7 +186,7 @@ def expected(revision: str) -> Expected:
     """What a pinned revision expects; raises `ProblemError` for one that is not pinned."""
     source = sources.load(revision, Options((revision,)))
     derived = derive_revision(source)
-    named = {source.facts.renamed.get(name, name): name for name in source.schema["$defs"]}
+    named = {type_name(name): name for name in source.schema["$defs"]}
     patched = frozenset(patch["pointer"] for patch in source.ledger)
     schema = patches.apply(source.schema, source.ledger, source.ledger_place)
     return Expected(derived.ir, named, source.facts.json_schemas, patched, schema)

@@ -35,7 +35,8 @@ def readable(schema: Json, json_schemas: Container[str], place: str) -> Json:
         name: _Reading(json_schemas).schema(value, name)
         for name, value in schema.get("$defs", {}).items()
     }
-    return flatten.flattened(definitions, place)
+    flat, _ = flatten.flattened(definitions, place)
+    return flat
 
 
 class _Reading:

@@ -157,7 +157,7 @@ def _member(definitions: Json, path: str, pointer: str) -> Iterator[_Finding]:
 
 def _stray_messages(definitions: Json) -> Iterator[_Finding]:
     """Message types that stand in no union: nobody would be known to send them."""
-    sent = {method.message for method in skeleton.methods(definitions).values()}
+    sent = {use.message for found in skeleton.uses(definitions).values() for use in found}
     for name, schema in definitions.items():
         method = skeleton.method_constant(schema)
         if method is not None and name not in sent:

@@ -1,10 +1,9 @@
-"""Whether the message unions can be read as methods: one message type each, with params and result.
+"""Whether the message unions can be read as methods, each of them with params and a result.
 
 Facts are not consulted: what is refused here would leave generated stubs without a type.
 """
 
-from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from mcp_protogen import jsonpointer, names
@@ -26,23 +25,40 @@ def problems(definitions: Json, place: str) -> Iterator[Problem]:
 
 
 def _unclear_methods(definitions: Json, place: str) -> Iterator[Problem]:
-    messages: defaultdict[str, dict[str, None]] = defaultdict(dict)
     for union, _, _ in skeleton.MESSAGE_UNIONS:
         for message in skeleton.union_leaves(definitions, union):
-            method = skeleton.method_constant(definitions.get(message, {}))
-            if method is not None:
-                messages[method][message] = None
-                continue
-            pointer = jsonpointer.join("$defs", message)
-            hint = "give it a required member `method` with a constant"
-            yield Problem(
-                "bad-message", f"{message} of {union} has no method", place, pointer, hint
-            )
-    for method, types in messages.items():
-        if len(types) > 1:
-            message = f"{' and '.join(types)} are both for {method!r:.80}"
-            hint = "a method has one message type, whoever sends it"
+            if skeleton.method_constant(definitions.get(message, {})) is None:
+                pointer = jsonpointer.join("$defs", message)
+                hint = "give it a required member `method` with a constant"
+                yield Problem(
+                    "bad-message", f"{message} of {union} has no method", place, pointer, hint
+                )
+    for method, found in skeleton.uses(definitions).items():
+        why = _unlike(list(found), definitions)
+        if why is not None:
+            types = " and ".join(dict.fromkeys(use.message for use in found))
+            message = f"{types} are both for {method!r:.80}, and {why}"
+            hint = "give one of them another method, or both the same params"
             yield Problem("bad-message", message, place, "/$defs", hint)
+
+
+def _unlike(found: Sequence[skeleton.Use], definitions: Json) -> str | None:
+    """Why the messages of a method cannot be alternatives; None if they can, or there is one."""
+    messages = {use.message for use in found}
+    if len(messages) < 2:
+        return None
+    if len({use.kind == "notification" for use in found}) > 1:
+        return "one is a notification"
+    schemas: list[Json] = [
+        definitions[one]["properties"].get("params", {}) for one in sorted(messages)
+    ]
+    if all(schema == schemas[0] for schema in schemas):
+        return None
+    if not all("$ref" in schema for schema in schemas):
+        return "only named types of params can be told apart"
+    if len({use.sender for use in found}) > 1:
+        return "who sends it decides what the params are"
+    return None
 
 
 def _incomplete(method: skeleton.DerivedMethod, definitions: Json, place: str) -> Iterator[Problem]:

@@ -9,7 +9,7 @@ from mcp_protogen.derive import methods as method_tables
 from mcp_protogen.derive import types as type_system
 from mcp_protogen.derive.types import Context
 from mcp_protogen.ir import RevisionIR
-from mcp_protogen.normalise import dialect, normalise
+from mcp_protogen.normalise import dialect, normalise, references
 from mcp_protogen.problems import Problem, ProblemError, raise_errors
 from mcp_protogen.store import patches
 from mcp_protogen.store.descriptions import Descriptions
@@ -44,10 +44,13 @@ def derive_revision(source: Source) -> Derived:
     """The IR of one revision; raises `ProblemError` with everything that is wrong."""
     patched = patches.apply(source.schema, source.ledger, source.ledger_place)
     _require_messages(patched, source.place)
-    plain, loosened = dialect.plain(patched, source.facts.json_schemas, source.place)
-    normalised = normalise(plain, source.facts, source.place)
+    whole = references.hoisted(patched)
+    plain, unread = dialect.plain(whole, source.facts.json_schemas, source.place)
+    unions = {union for union, _, _ in skeleton.MESSAGE_UNIONS}
+    normalised, loosened = normalise(plain, source.facts, source.place, unions)
     definitions: Json = normalised["$defs"]
     raise_errors(tuple(messages.problems(definitions, source.place)))
+    normalised["$defs"] = definitions = skeleton.with_choices(definitions)
     found = crosscheck.compare(definitions, source.facts, source.facts_place)
     raise_errors(found)
     context = Context(source.facts, source.descriptions, source.place)
@@ -67,7 +70,7 @@ def derive_revision(source: Source) -> Derived:
         meta_keys=method_tables.meta_keys(context),
     )
     raise_errors(tuple(collisions.problems(ir, source.place)))
-    return Derived(ir, normalised, (*loosened, *found))
+    return Derived(ir, normalised, (*unread, *loosened, *found))
 
 
 def _require_messages(schema: Json, place: str) -> None:

@@ -3,12 +3,12 @@
 Facts must agree with it; a method without facts lives on it.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from mcp_protogen.ir import Kind, Role
-from mcp_protogen.normalise.references import target
+from mcp_protogen.normalise.references import target, to
 
 Json = dict[str, Any]
 
@@ -36,40 +36,72 @@ class DerivedMethod:
     results: tuple[str, ...]
 
 
-def methods(definitions: Json) -> Mapping[str, DerivedMethod]:
-    """The methods of a normalised schema, by wire name."""
-    found: dict[str, DerivedMethod] = {}
+@dataclass(frozen=True, slots=True)
+class Use:
+    """A message type in one of the unions."""
+
+    message: str
+    sender: Role
+    kind: Kind
+
+
+def uses(definitions: Json) -> Mapping[str, list[Use]]:
+    """Where the messages of each method are, by wire name."""
+    found: dict[str, list[Use]] = {}
     for union, sender, kind in MESSAGE_UNIONS:
         for message in union_leaves(definitions, union):
             method = method_constant(definitions.get(message, {}))
-            if method is None:
-                continue
-            known = found.get(method)
-            senders: tuple[Role, ...] = (*(known.senders if known else ()), sender)
-            found[method] = _method(
-                definitions, method, message, kind, tuple(sorted(set(senders), key=str))
-            )
+            if method is not None:
+                found.setdefault(method, []).append(Use(message, sender, kind))
     return found
 
 
-def _method(
-    definitions: Json, method: str, message: str, kind: Kind, senders: tuple[Role, ...]
-) -> DerivedMethod:
-    schema: Json = definitions[message]
-    params: Json = schema["properties"].get("params", {})
+def methods(definitions: Json) -> Mapping[str, DerivedMethod]:
+    """The methods of a normalised schema, by wire name."""
+    return {
+        method: _method(definitions, method, found) for method, found in uses(definitions).items()
+    }
+
+
+def _method(definitions: Json, method: str, found: Sequence[Use]) -> DerivedMethod:
+    messages = list(dict.fromkeys(use.message for use in found))
+    params = params_of(definitions, messages)
+    several = len(params) > 1
+    kind = found[-1].kind
     return DerivedMethod(
         method=method,
-        message=message,
+        message=messages[0],
         kind=kind,
-        senders=senders,
-        params=target(params["$ref"]) if "$ref" in params else None,
-        params_required="params" in schema.get("required", ()),
-        results=() if kind == "notification" else tuple(_results(definitions, message)),
+        senders=tuple(sorted({use.sender for use in found}, key=str)),
+        params=f"{messages[0]}ParamsChoice" if several else next(iter(params), None),
+        params_required=all("params" in definitions[one].get("required", ()) for one in messages),
+        results=() if kind == "notification" else tuple(_results(definitions, messages)),
     )
 
 
-def _results(definitions: Json, message: str) -> Iterator[str]:
+def params_of(definitions: Json, messages: Iterable[str]) -> list[str]:
+    """The types of the params of some messages, each once."""
+    params = (definitions[one]["properties"].get("params", {}) for one in messages)
+    return list(dict.fromkeys(target(one["$ref"]) for one in params if "$ref" in one))
+
+
+def with_choices(definitions: Json) -> Json:
+    """`definitions` with a type for the params of each method that has several kinds of them."""
+    choices = {
+        f"{found[0].message}ParamsChoice": {"anyOf": [to(name) for name in params]}
+        for found in uses(definitions).values()
+        if len(params := params_of(definitions, (use.message for use in found))) > 1
+    }
+    return dict(sorted({**definitions, **choices}.items())) if choices else definitions
+
+
+def _results(definitions: Json, messages: Iterable[str]) -> Iterable[str]:
     """The result types: from a typed response if the schema has one, else by name."""
+    found = [name for message in messages for name in _results_of(definitions, message)]
+    return dict.fromkeys(found or (name for name in ("EmptyResult",) if name in definitions))
+
+
+def _results_of(definitions: Json, message: str) -> Iterator[str]:
     stem = message.removesuffix("Request")
     response: Json = (
         definitions.get(f"{stem}ResultResponse", {}).get("properties", {}).get("result", {})
@@ -79,8 +111,6 @@ def _results(definitions: Json, message: str) -> Iterator[str]:
         yield from (target(arm["$ref"]) for arm in arms)
     elif f"{stem}Result" in definitions:
         yield f"{stem}Result"
-    elif "EmptyResult" in definitions:
-        yield "EmptyResult"
 
 
 def method_constant(schema: Json) -> str | None:

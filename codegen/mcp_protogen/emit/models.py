@@ -47,24 +47,17 @@ class ModelsSource:
 
 def emit(ir: RevisionIR, templates: Path) -> ModelsSource:
     """Python source for every type of `ir`."""
-    body = _quoted(_definitions(_generate(ir, templates / "models")))
+    body = _definitions(_generate(ir, templates / "models"))
     used = set(_used(ast.parse(body)))
     imports = tuple(
         (module, tuple(sorted(used & provided))) for module, provided in _IMPORTS if used & provided
     )
-    return ModelsSource(imports, body)
+    return ModelsSource(imports, _quoted(body))
 
 
 def _used(tree: ast.AST) -> Iterator[str]:
-    """The names in a tree and in its quoted annotations."""
-    for node in ast.walk(tree):
-        match node:
-            case ast.Name(id=name):
-                yield name
-            case ast.AnnAssign(annotation=ast.Constant(value=str(quoted))):
-                yield from _used(ast.parse(quoted))
-            case _:
-                pass
+    """The names in a tree."""
+    return (node.id for node in ast.walk(tree) if isinstance(node, ast.Name))
 
 
 def _generate(ir: RevisionIR, templates: Path) -> str:

@@ -10,24 +10,44 @@ and inside them only references, scalars, constants, enumerations, arrays, maps 
 Descriptions are not carried along: they are looked up by name.
 """
 
+from collections.abc import Container, Mapping
 from typing import Any
 
+from mcp_protogen.names import duplicates, type_name
 from mcp_protogen.normalise import flatten, lift, metadata, references, unions
+from mcp_protogen.problems import Problem, ProblemError
 from mcp_protogen.store.facts import Facts
 
 Json = dict[str, Any]
 
 
-def normalise(schema: Json, facts: Facts, place: str) -> Json:
-    """The normal form of a patched structural snapshot; `place` names its file in problems."""
+def normalise(
+    schema: Json, facts: Facts, place: str, keep: Container[str] = ()
+) -> tuple[Json, tuple[Problem, ...]]:
+    """The normal form of a patched structural snapshot, with a warning for all that is lost.
+
+    `place` names its file in problems. Of definitions that are only another name, those that the
+    facts or `keep` name stay so.
+    """
     definitions: Json = references.checked(schema.get("$defs", {}), place)
-    definitions = references.renamed(definitions, facts.renamed)
-    definitions = flatten.flattened(definitions, place)
-    definitions = references.expanded(definitions, keep=facts.unions)
+    definitions = references.renamed(definitions, _called(definitions, place))
+    definitions, loosened = flatten.flattened(definitions, place)
+    definitions = references.expanded(definitions, keep={*facts.unions, *keep})
     named = frozenset(definitions)
-    definitions = lift.lifted(definitions, facts.json_schemas, place)
+    definitions = lift.lifted(definitions, facts.json_schemas)
     definitions = metadata.shared(definitions, named)
-    definitions = references.acyclic(definitions)
-    definitions = unions.ordered(definitions, facts)
+    definitions = references.spelled_out(definitions)
+    definitions = unions.ordered(definitions, facts, keep)
     definitions = unions.tagged(definitions, facts.content_kinds)
-    return {"$schema": schema.get("$schema"), "$defs": dict(sorted(definitions.items()))}
+    return {"$schema": schema.get("$schema"), "$defs": dict(sorted(definitions.items()))}, loosened
+
+
+def _called(definitions: Json, place: str) -> Mapping[str, str]:
+    """The names in Python of the definitions that have another one there."""
+    called = {name: type_name(name) for name in definitions}
+    for name in duplicates(called.values()):
+        both = " and ".join(repr(one) for one in called if called[one] == name)
+        message = f"{both:.160} would both be called {name}"
+        hint = "rename one of them in the schema"
+        raise ProblemError(Problem("name-collision", message, place, "/$defs", hint))
+    return {name: other for name, other in called.items() if other != name}

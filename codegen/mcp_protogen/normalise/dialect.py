@@ -13,6 +13,7 @@ from typing import Any
 from mcp_protogen.jsonpointer import escape
 from mcp_protogen.jsonvalue import is_array, is_object
 from mcp_protogen.names import pascal
+from mcp_protogen.normalise.intersection import of_type, same
 from mcp_protogen.problems import Level, Problem, raise_errors
 
 Json = dict[str, Any]
@@ -76,7 +77,7 @@ class _Reading:
             return {}
         done: Json = {key: value[key] for key in value if key in _PLAIN}
         self._report_unread(value, pointer)
-        self._alternatives(value, done, pointer, name)
+        self._alternatives(value, done, pointer, name, member=member)
         self._containers(value, done, pointer, name)
         self._values(value, done, pointer)
         if member:
@@ -92,21 +93,26 @@ class _Reading:
             self._refuse(f"{keyword} is not supported", f"{pointer}/{keyword}", "refer by $ref")
         self._leave_out(value, sorted(value.keys() & _UNCHECKED), pointer)
 
-    def _alternatives(self, value: Json, done: Json, pointer: str, name: str) -> None:
+    def _alternatives(
+        self, value: Json, done: Json, pointer: str, name: str, *, member: bool
+    ) -> None:
         for keyword in sorted(value.keys() & _LISTS):
+            within = member and keyword == "allOf"
             done[keyword] = [
-                self.schema(arm, f"{pointer}/{keyword}/{index}", name)
+                self.schema(arm, f"{pointer}/{keyword}/{index}", name, member=within)
                 for index, arm in enumerate(value[keyword])
+                if arm is not False or keyword == "allOf"
             ]
-        if "oneOf" in done and "anyOf" in done:
-            self._refuse("anyOf and oneOf stand side by side", pointer, "use one of the two")
+            if not done[keyword]:
+                self._refuse("nothing is valid here", pointer, "leave it out")
         if "oneOf" in done:
-            done["anyOf"] = done.pop("oneOf")
             message = "oneOf is read as anyOf: more than one alternative may hold"
             self._warn(message, f"{pointer}/oneOf")
-        kind = value.get("type")
-        if "anyOf" in done and kind is not None and not value.get("properties"):
-            done["anyOf"] = [_of_type(arm, kind) for arm in done["anyOf"]]
+            arms = done.pop("oneOf")
+            if "anyOf" in done:
+                done["allOf"] = [*done.get("allOf", ()), {"anyOf": arms}]
+            else:
+                done["anyOf"] = arms
 
     def _containers(self, value: Json, done: Json, pointer: str, name: str) -> None:
         if "properties" in value:
@@ -134,19 +140,23 @@ class _Reading:
 
     def _values(self, value: Json, done: Json, pointer: str) -> None:
         """Types, constants and enumerations; `Literal` takes strings and whole numbers."""
-        if "type" in value and "anyOf" not in done:
-            kinds = value["type"]
+        kinds = value.get("type")
+        if kinds is not None:
             done["type"] = kinds[0] if is_array(kinds) and len(kinds) == 1 else kinds
         keyword = "const" if "const" in value else "enum"
         if keyword not in value:
             return
         allowed: list[Any] = [value["const"]] if keyword == "const" else value["enum"]
-        if not allowed:
-            self._refuse("an enumeration of nothing", f"{pointer}/enum", "list its values")
-        elif "anyOf" in done or not all(map(_is_literal, allowed)):
+        if not all(map(_is_literal, allowed)):
             self._leave_out(value, [keyword], pointer)
+            return
+        values = [one for one in _distinct(allowed) if kinds is None or of_type(one, kinds)]
+        if "const" in value and "enum" in value:
+            values = [one for one in values if any(same(one, other) for other in value["enum"])]
+        if not values:
+            self._refuse("an enumeration of nothing", f"{pointer}/{keyword}", "list its values")
         else:
-            _allow(_distinct(allowed), keyword, done)
+            _allow(values, keyword, done)
 
     def _leave_out(self, value: Json, keywords: Any, pointer: str) -> None:
         for keyword in keywords:
@@ -170,12 +180,6 @@ def _reference(schema: Json) -> Json:
     return {"allOf": [{"$ref": schema["$ref"]}, *schema.get("allOf", ()), rest]}
 
 
-def _of_type(arm: Json, kind: Any) -> Json:
-    """An alternative that says itself which type its values have."""
-    says = {"$ref", "allOf", "anyOf", "const", "enum", "required", "type"} & arm.keys()
-    return arm if says else {**arm, "type": kind}
-
-
 def _is_single(schema: Json) -> bool:
     return isinstance(schema.get("type"), str) and not {"$ref", "const", "enum"} & schema.keys()
 
@@ -187,7 +191,11 @@ def _allow(values: list[Any], keyword: str, done: Json) -> None:
         done["type"] = "null"
     elif len(literals) < len(values):
         done.pop("type", None)
-        done["anyOf"] = [{"enum": literals}, {"type": "null"}]
+        choice = {"anyOf": [{"enum": literals}, {"type": "null"}]}
+        if "anyOf" in done:
+            done["allOf"] = [*done.get("allOf", ()), choice]
+        else:
+            done |= choice
     else:
         done[keyword] = values[0] if keyword == "const" else values
 

@@ -1,94 +1,162 @@
-"""Intersections become one object, and rules about required members become data."""
+"""Intersections become one schema each, and rules about required members become data."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from mcp_protogen import jsonpointer
-from mcp_protogen.jsonvalue import is_object
-from mcp_protogen.normalise.references import target
-from mcp_protogen.problems import Problem, ProblemError
+from mcp_protogen.canonical import canonical
+from mcp_protogen.jsonvalue import is_array, is_object
+from mcp_protogen.normalise.intersection import (
+    NOTHING,
+    Intersection,
+    alternatives,
+    either,
+    only_required,
+)
+from mcp_protogen.problems import Level, Problem, ProblemError
 
 Json = dict[str, Any]
 
+_CONTENTS = frozenset({"additionalProperties", "anyOf", "items", "properties", "required"})
+_DEEPEST = 20
+_BOUNDS = frozenset({"maxItems", "maxLength", "maximum", "minItems", "minLength", "minimum"})
 
-def flattened(definitions: Json, place: str) -> Json:
+
+def flattened(definitions: Json, place: str) -> tuple[Json, tuple[Problem, ...]]:
     """`definitions` without `allOf`, and with `anyOf` of `required` lists as `x-any-of-required`.
 
-    Raises `ProblemError` for an intersection that is not one of objects.
+    With a warning for each thing that is lost. Raises `ProblemError` for what no value satisfies.
     """
-    return {
-        name: _Flattening(definitions, place, jsonpointer.join("$defs", name)).flat(schema)
-        for name, schema in definitions.items()
-    }
+    problems: dict[Problem, None] = {}
+    done: Json = {}
+    for name, schema in definitions.items():
+        pointer = jsonpointer.join("$defs", name)
+        flattening = _Flattening(definitions, place, pointer, problems)
+        try:
+            done[name] = flattening.flat(schema)
+        except RecursionError as error:
+            message = "allOf and the references in it have no end"
+            hint = "give what is joined a definition of its own"
+            problem = Problem("unsupported-schema", message, place, pointer, hint)
+            raise ProblemError(problem) from error
+        if done[name] == NOTHING:
+            raise ProblemError(flattening.impossible())
+    return done, tuple(problems)
 
 
 class _Flattening:
     """Works on one definition, at `pointer` of the file `place`."""
 
-    def __init__(self, definitions: Json, place: str, pointer: str) -> None:
-        self.definitions = definitions
+    def __init__(
+        self, definitions: Json, place: str, pointer: str, problems: dict[Problem, None]
+    ) -> None:
         self.place = place
         self.pointer = pointer
+        self.problems = problems
+        self.intersection = Intersection(definitions, self._note)
+        self._nowhere: list[str] = []
+        self._open: set[bytes] = set()
 
-    def flat(self, schema: Json) -> Json:
-        """A schema and everything inside it."""
-        flat = dict(self._joined(schema))
+    def impossible(self) -> Problem:
+        """What is wrong with a definition that nothing satisfies, where that begins."""
+        message = "no value can be all of this at once"
+        hint = "look at what the parts of the allOf say of the same thing, and say it once"
+        pointer = self.pointer + next(iter(self._nowhere), "")
+        return Problem("bad-intersection", message, self.place, pointer, hint)
+
+    def flat(self, schema: Json, steps: str = "") -> Json:
+        """A schema and everything inside it; `steps` lead to it from the definition."""
+        if "allOf" not in schema and ("anyOf" not in schema or len(schema) == 1):
+            return self._flat(schema, steps)
+        key = canonical(schema)
+        if key in self._open or len(self._open) > _DEEPEST:
+            self._note("an intersection that contains itself is not checked by the models", steps)
+            return next((part for part in schema.get("allOf", ()) if "$ref" in part), {})
+        self._open.add(key)
+        flat = self._flat(schema, steps)
+        self._open.discard(key)
+        return flat
+
+    def _flat(self, schema: Json, steps: str) -> Json:
+        flat = self._inside(dict(self._spread(self.intersection.joined(schema))), steps)
+        if flat == NOTHING:
+            self._nowhere.append(steps)
+            return NOTHING
+        done = _declared(_one_of_required(self._typed(flat, steps)))
+        if "properties" in done and done.get("additionalProperties"):
+            self._note("additionalProperties is not checked by the models", steps)
+        return done
+
+    def _inside(self, flat: Json, steps: str) -> Json:
+        """A schema whose inner ones are flat."""
         if "properties" in flat:
-            flat["properties"] = {
-                member: self.flat(value) for member, value in flat["properties"].items()
+            members = {
+                member: self.flat(value, steps + jsonpointer.join("properties", member))
+                for member, value in flat["properties"].items()
             }
+            flat["properties"] = {name: one for name, one in members.items() if one != NOTHING}
+            if not flat["properties"] and flat.get("additionalProperties"):
+                del flat["properties"]
+            for name in sorted(members.keys() - flat.get("properties", {}).keys()):
+                if name in flat.get("required", ()):
+                    return NOTHING
+                self._note(f"that {name} is never there is not checked by the models", steps)
         for keyword in ("items", "additionalProperties"):
             if is_object(flat.get(keyword)):
-                flat[keyword] = self.flat(flat[keyword])
-        if "anyOf" in flat:
-            flat["anyOf"] = [
-                self.flat(arm) if set(arm) != {"required"} else arm for arm in flat["anyOf"]
-            ]
-        return _declared(self._one_of_required(flat))
+                inner = self._inner(flat[keyword], f"{steps}/{keyword}")
+                if inner == NOTHING:
+                    self._note(f"{keyword} that nothing satisfies are not checked", steps)
+                flat[keyword] = {} if inner == NOTHING else inner
+        if "anyOf" in flat and not only_required(flat["anyOf"]):
+            arms = enumerate(flat.pop("anyOf"))
+            choice = either(self._inner(arm, f"{steps}/anyOf/{index}") for index, arm in arms)
+            return {**flat, **choice}
+        return flat
 
-    def _joined(self, schema: Json) -> Json:
-        """The one schema that an `allOf` and what stands beside it come to."""
-        if "allOf" not in schema:
+    def _typed(self, schema: Json, steps: str) -> Json:
+        """A schema that says of objects or arrays what they hold, said of them alone."""
+        if "type" in schema or "anyOf" in schema or not schema.keys() & _CONTENTS:
             return schema
-        rest = {key: value for key, value in schema.items() if key != "allOf"}
-        merged: Json = {}
-        for part in (*schema["allOf"], rest):
-            merged = self._merged(merged, self._joined(self._resolved(part)))
-        return merged
+        kind = "array" if "items" in schema else "object"
+        message = f"this has no type, and is read as that of an {kind}"
+        hint = f'write "type": "{kind}" beside it'
+        problem = Problem(
+            "unsupported-schema", message, self.place, self.pointer + steps, hint, Level.WARNING
+        )
+        self.problems[problem] = None
+        return {"type": kind, **schema}
 
-    def _resolved(self, part: Json) -> Json:
-        while set(part) == {"$ref"}:
-            part = self.definitions[target(part["$ref"])]
-        return part
+    def _inner(self, schema: Json, steps: str) -> Json:
+        """A schema that is not a member's own, whose bounds are in no annotation."""
+        flat = self.flat(schema, steps)
+        for keyword in sorted(flat.keys() & _BOUNDS):
+            self._note(f"{keyword} is not checked by the models", steps)
+            del flat[keyword]
+        return flat
 
-    def _merged(self, left: Json, right: Json) -> Json:
-        """Both schemas in one; where they name the same member, the later and narrower one wins."""
-        merged = {**left, **right}
-        if "properties" in left and "properties" in right:
-            merged["properties"] = {**left["properties"], **right["properties"]}
-        if "required" in left or "required" in right:
-            merged["required"] = sorted({*left.get("required", ()), *right.get("required", ())})
-        if left.get("type", "object") != right.get("type", "object"):
-            raise self._bad("allOf joins different types")
-        for keyword in sorted(left.keys() & right.keys() - {"properties", "required", "type"}):
-            if left[keyword] != right[keyword] and keyword != "additionalProperties":
-                raise self._bad(f"allOf joins two different {keyword}")
-        return merged
-
-    def _one_of_required(self, schema: Json) -> Json:
-        if "anyOf" not in schema:
+    def _spread(self, schema: Json) -> Json:
+        """Alternatives that have something beside them, each with that."""
+        of_types = is_array(schema.get("type")) and schema.keys() & _CONTENTS
+        if not of_types and (len(schema) == 1 or only_required(schema.get("anyOf", ({},)))):
             return schema
-        arms: list[Json] = schema["anyOf"]
-        if all(set(arm) == {"required"} and len(arm["required"]) == 1 for arm in arms):
-            rest = {key: value for key, value in schema.items() if key != "anyOf"}
-            return {**rest, "x-any-of-required": [arm["required"][0] for arm in arms]}
-        if "properties" in schema or any(set(arm) == {"required"} for arm in arms):
-            raise self._bad("members stand beside alternatives")
+        arms = alternatives(schema) if of_types or "anyOf" in schema else ()
+        if not arms:
+            return schema
+        return self._spread(either(map(self.intersection.joined, arms)))
+
+    def _note(self, message: str, steps: str = "") -> None:
+        hint = "they accept more than the schema does"
+        pointer = self.pointer + steps
+        problem = Problem("loosened-schema", message, self.place, pointer, hint, Level.WARNING)
+        self.problems[problem] = None
+
+
+def _one_of_required(schema: Json) -> Json:
+    arms: list[Json] = schema.get("anyOf", [])
+    if not only_required(arms):
         return schema
-
-    def _bad(self, message: str) -> ProblemError:
-        hint = "only objects can be joined, and each alternative needs all of its members"
-        return ProblemError(Problem("bad-intersection", message, self.place, self.pointer, hint))
+    rest = {key: value for key, value in schema.items() if key != "anyOf"}
+    return {**rest, "x-any-of-required": [arm["required"][0] for arm in arms]}
 
 
 def _declared(schema: Json) -> Json:

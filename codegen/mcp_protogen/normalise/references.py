@@ -1,9 +1,11 @@
 """Where `$ref`s lead: nowhere, in circles, or to a definition that is only another name."""
 
 from collections.abc import Container, Iterator, Mapping
+from copy import deepcopy
 from typing import Any
+from urllib.parse import unquote
 
-from mcp_protogen import jsonpointer
+from mcp_protogen import jsonpointer, names
 from mcp_protogen.jsonvalue import is_array, is_object
 from mcp_protogen.problems import Problem, raise_errors
 
@@ -19,6 +21,52 @@ def target(ref: str) -> str:
 def to(name: str) -> Json:
     """A schema that refers to the definition `name`."""
     return {"$ref": PREFIX + name}
+
+
+def hoisted(schema: Json) -> Json:
+    """`schema` in which references lead to definitions alone.
+
+    What one leads to inside a definition becomes a definition too, called after the way there; a
+    name may be escaped as in a URI. References that lead nowhere stay as they are.
+    """
+    done: Json = deepcopy(schema)
+    definitions: Json = done.get("$defs", {})
+    for _, value in list(jsonpointer.walk(definitions)):
+        ref = value.get("$ref") if is_object(value) else None
+        if isinstance(ref, str) and ref.startswith(PREFIX) and target(ref) not in definitions:
+            name = _named(ref, definitions)
+            if name is not None:
+                value["$ref"] = PREFIX + name
+    return done
+
+
+_KEYWORDS = frozenset({"$defs", "additionalProperties", "items", "properties"})
+
+
+def _named(ref: str, definitions: Json) -> str | None:
+    """The name of the definition that `ref` leads to, made if need be; None if there is nothing."""
+    owner, *way = jsonpointer.split(unquote(ref.removeprefix("#/$defs")))
+    if owner not in definitions or not way:
+        return owner if owner in definitions else None
+    inner, outer, last = definitions[owner], definitions, owner
+    for step in way:
+        while is_object(inner) and isinstance(inner.get("$ref"), str):
+            outer, last = definitions, target(inner["$ref"])
+            inner = definitions.get(last)
+        if is_array(inner) and step.isdigit() and int(step) < len(inner):
+            outer, last = inner, int(step)
+        elif is_object(inner) and step in inner:
+            outer, last = inner, step
+        else:
+            return None
+        inner = outer[last]
+    if outer is definitions:
+        return str(last)
+    name = owner + "".join(names.pascal(step) for step in way if step not in _KEYWORDS)
+    while name in definitions:
+        name += "Object"
+    definitions[name], outer[last] = inner, to(name)
+    return name
 
 
 def checked(definitions: Json, place: str) -> Json:
@@ -45,7 +93,7 @@ def _dangling(definitions: Json, place: str) -> Iterator[Problem]:
 def _circular(definitions: Json, place: str) -> Iterator[Problem]:
     """Definitions that mean themselves with no array or object in between."""
     for name in definitions:
-        if name in _reached(definitions, name, _direct):
+        if name in _reached(definitions, name):
             yield Problem(
                 "ref-cycle",
                 f"{name} refers to itself without an array or object in between",
@@ -63,21 +111,11 @@ def _direct(schema: Json) -> Iterator[Json]:
             yield from _direct(arm)
 
 
-def _through_containers(schema: Json) -> Iterator[Json]:
-    """As `_direct`, and into arrays and maps, but not into the members of objects."""
-    yield from _direct(schema)
-    for part in (schema.get("items"), schema.get("additionalProperties")):
-        if is_object(part) and not schema.get("properties"):
-            yield from _through_containers(part)
-    for arm in schema.get("anyOf", ()):
-        yield from _through_containers(arm)
-
-
-def _reached(definitions: Json, start: str, step: Any) -> set[str]:
+def _reached(definitions: Json, start: str) -> set[str]:
     reached: set[str] = set()
     waiting = [start]
     while waiting:
-        for schema in step(definitions.get(waiting.pop(), {})):
+        for schema in _direct(definitions.get(waiting.pop(), {})):
             name = target(schema["$ref"]) if isinstance(schema.get("$ref"), str) else None
             if name is not None and name not in reached:
                 reached.add(name)
@@ -85,19 +123,19 @@ def _reached(definitions: Json, start: str, step: Any) -> set[str]:
     return reached
 
 
-def renamed(definitions: Json, names: Mapping[str, str]) -> Json:
-    """`definitions` in which the types of `names` are called as it says, references included."""
-    if not names:
+def renamed(definitions: Json, called: Mapping[str, str]) -> Json:
+    """`definitions` in which the types of `called` are called as it says, references included."""
+    if not called:
         return definitions
 
     def rename(value: Any) -> Any:
         if is_object(value):
-            if isinstance(value.get("$ref"), str) and target(value["$ref"]) in names:
-                return to(names[target(value["$ref"])])
+            if isinstance(value.get("$ref"), str) and target(value["$ref"]) in called:
+                return to(called[target(value["$ref"])])
             return {key: rename(item) for key, item in value.items()}
         return [rename(item) for item in value] if is_array(value) else value
 
-    return {names.get(name, name): rename(schema) for name, schema in definitions.items()}
+    return {called.get(name, name): rename(schema) for name, schema in definitions.items()}
 
 
 def expanded(definitions: Json, keep: Container[str]) -> Json:
@@ -122,30 +160,59 @@ def expanded(definitions: Json, keep: Container[str]) -> Json:
     }
 
 
-def acyclic(definitions: Json) -> Json:
-    """Aliases that contain themselves (any-JSON types) lose what is inside them.
+def spelled_out(definitions: Json) -> Json:
+    """Definitions that every JSON value satisfies, such as a `JSONValue`, say so themselves.
 
-    `JSONValue` becomes anything, `JSONObject` an object of anything: a recursive alias costs
-    every import and says no more, since every JSON value satisfies it. Where a name means anything,
-    its uses say so themselves: anything includes null.
+    So do their uses: anything includes null. What is such a definition is told by its structure.
     """
-    recursive = {
-        name for name in definitions if name in _reached(definitions, name, _through_containers)
+    anything = frozenset(name for name in definitions if "properties" not in definitions[name])
+    while True:
+        schemas = _Anything(definitions, anything)
+        left = frozenset(name for name in anything if schemas.holds(definitions[name]))
+        if left == anything:
+            break
+        # The last ones may have stood on those that are gone.
+        anything = left
+    return {
+        name: {} if name in anything else _without(schema, anything)
+        for name, schema in definitions.items()
     }
-    anything = {name for name in recursive if "anyOf" in definitions[name]}
-    anything |= {name for name, schema in definitions.items() if not schema}
-    loosened: Json = {}
-    for name, schema in definitions.items():
-        if name in recursive:
-            loosened[name] = {} if name in anything else _emptied(schema)
-        else:
-            loosened[name] = _without(schema, anything)
-    return loosened
 
 
-def _emptied(schema: Json) -> Json:
-    kind = schema["type"]
-    return {"type": kind, "items" if kind == "array" else "additionalProperties": {}}
+_KINDS = frozenset({"array", "boolean", "null", "number", "object", "string"})
+
+
+class _Anything:
+    """Which schemas every value satisfies, if every value satisfies those called `names`."""
+
+    def __init__(self, definitions: Json, names: Container[str]) -> None:
+        self._definitions = definitions
+        self._names = names
+
+    def holds(self, schema: Json) -> bool:
+        """Whether every value satisfies `schema`."""
+        if "$ref" in schema:
+            return target(schema["$ref"]) in self._names
+        return self._kinds(schema) >= _KINDS
+
+    def _kinds(self, schema: Json) -> frozenset[str]:
+        """The types of which a schema accepts every value."""
+        if not schema:
+            return _KINDS
+        if "$ref" in schema:
+            name = target(schema["$ref"])
+            return _KINDS if name in self._names else self._kinds(self._definitions[name])
+        arms: list[Json] = schema.get("anyOf", ())
+        if is_array(schema.get("type")):
+            arms = [{**schema, "type": kind} for kind in schema["type"]]
+        if arms:
+            return frozenset[str]().union(*map(self._kinds, arms))
+        inner = {"array": "items", "object": "additionalProperties"}.get(schema.get("type", ""))
+        if {"const", "enum", "properties"} & schema.keys():
+            return frozenset()
+        if inner is not None and not self.holds(schema.get(inner, {})):
+            return frozenset()
+        return frozenset({schema.get("type", "")})
 
 
 def _without(schema: Any, anything: set[str]) -> Any:

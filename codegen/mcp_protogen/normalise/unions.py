@@ -1,6 +1,6 @@
 """Unions: their names, the order of their arms, and the constant that tells the arms apart."""
 
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import Any
 
 from mcp_protogen.jsonvalue import is_object
@@ -11,14 +11,15 @@ from mcp_protogen.store.facts import Facts
 Json = dict[str, Any]
 
 
-def ordered(definitions: Json, facts: Facts) -> Json:
+def ordered(definitions: Json, facts: Facts, keep: Iterable[str] = ()) -> Json:
     """Arms and enumeration members in the order of the specification's own source.
 
     A union that the facts name and the schema wrote out at each use becomes a definition again.
     Which arms a union of the schema has is the schema's business: one that the facts do not know
-    goes last, and one that the schema no longer has is dropped.
+    goes last, and one that the schema no longer has is dropped. Those that `keep` names are unions
+    though the facts do not know them.
     """
-    done = _with_arms(definitions, facts)
+    done = _with_arms(definitions, {**dict.fromkeys(keep, ()), **facts.unions})
     while missing := [name for name in facts.unions if _is_complete(name, done, facts)]:
         done |= {name: {"anyOf": [to(arm) for arm in facts.unions[name]]} for name in missing}
     stated = {
@@ -38,10 +39,10 @@ def ordered(definitions: Json, facts: Facts) -> Json:
     return done
 
 
-def _with_arms(definitions: Json, facts: Facts) -> Json:
+def _with_arms(definitions: Json, unions: Mapping[str, Sequence[str]]) -> Json:
     """Unions of a single arm as such: published files write the arm in place of its name."""
     done = dict(definitions)
-    for name, stated in facts.unions.items():
+    for name, stated in unions.items():
         content = definitions.get(name, {})
         if "properties" not in content:
             continue

@@ -77,11 +77,6 @@ class Facts:
         """Deprecated types and members (`Type`, `Type.member`)."""
         return frozenset(self._types("deprecated"))
 
-    @cached_property
-    def renamed(self) -> Mapping[str, str]:
-        """Type names that Python reserves, with what they are called instead."""
-        return {name: entry["python"] for name, entry in self._types("reserved").items()}
-
     def _types(self, kind: str) -> Json:
         entries: Json = self.document.get("types", {}).get(kind, {})
         return entries

@@ -66,7 +66,7 @@ def _vectors(document: Json, source: Source, derived: Derived) -> Iterator[Vecto
         Tolerance(source.facts, derived.ir, shapes),
     )
     known: set[str] = set()
-    for topic in topics(document, derived.ir, source.facts.renamed):
+    for topic in topics(document, derived.ir):
         for vector in making.of(topic):
             if vector.id in known:
                 raise VectorFault(f"two vectors are called {vector.id}")

@@ -39,15 +39,12 @@ class Topic:
         return Node((Part("", self.schema),))
 
 
-def topics(document: Json, ir: RevisionIR, renamed: Mapping[str, str]) -> Iterator[Topic]:
-    """Everything there are vectors of: definitions by name, then messages by method.
-
-    `renamed` are definitions that have another name in `ir`.
-    """
+def topics(document: Json, ir: RevisionIR) -> Iterator[Topic]:
+    """Everything there are vectors of: definitions by name, then messages by method."""
     definitions: Json = document["$defs"]
     for name in sorted(definitions):
         yield Topic(Subject(type=name), _ref(name))
-    wire = {str(names.class_name(renamed.get(name, name))): name for name in definitions}
+    wire = {names.type_name(name): name for name in definitions}
     for method in ir.methods:
         if method.kind != "embedded":
             yield from _messages(method, wire)

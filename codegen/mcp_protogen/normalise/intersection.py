@@ -1,0 +1,229 @@
+"""What satisfies two schemas at once, as one schema.
+
+Schemas are those of the dialect, with `allOf` inside. Alternatives are multiplied out and values
+are filtered, so that nothing is lost; what cannot be said in one schema is noted. Nothing at all is
+an enumeration without values.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from mcp_protogen.canonical import canonical
+from mcp_protogen.jsonvalue import is_array, is_object
+from mcp_protogen.normalise.references import target
+
+Json = dict[str, Any]
+
+NOTHING: Json = {"enum": []}
+
+# Bounds, with which of two holds.
+_BOUNDS: Mapping[str, Callable[[Any, Any], Any]] = {
+    **dict.fromkeys(("minimum", "minLength", "minItems"), max),
+    **dict.fromkeys(("maximum", "maxLength", "maxItems"), min),
+}
+_RANGES = (("minimum", "maximum"), ("minLength", "maxLength"), ("minItems", "maxItems"))
+# Keywords that are joined one by one; of any other, one is as good as two.
+_JOINED = frozenset({"additionalProperties", "items", "properties", "required", "type"})
+_OF_OBJECTS = frozenset({"additionalProperties", "anyOf", "properties", "required"})
+_OF_ARRAYS = frozenset({"items", "maxItems", "minItems"})
+_MOST_ALTERNATIVES = 64
+_DEEPEST = 8
+
+
+class Intersection:
+    """Joins schemas that may refer to `definitions`; `note` is told what is lost."""
+
+    def __init__(self, definitions: Json, note: Callable[[str], None]) -> None:
+        self._definitions = definitions
+        self._note = note
+        self._done: dict[bytes, Json] = {}
+        self._open: set[bytes] = set()
+
+    def joined(self, schema: Json) -> Json:
+        """The one schema that an `allOf` and what stands beside it come to."""
+        if "allOf" not in schema:
+            return schema
+        rest = {key: value for key, value in schema.items() if key != "allOf"}
+        merged: Json = {}
+        for part in (*schema["allOf"], rest):
+            merged = self.both(merged, part)
+        return merged
+
+    def both(self, left: Json, right: Json) -> Json:
+        """A schema of the values that both accept."""
+        left, right = self.joined(left), self.joined(right)
+        if not left or not right or same(left, right):
+            return left or right
+        if "$ref" in left or "$ref" in right:
+            return self._named(left, right)
+        for one, other in ((left, right), (right, left)):
+            arms = alternatives(one, beside=other)
+            if len(arms) * len(alternatives(other)) > _MOST_ALTERNATIVES:
+                self._note("an intersection has too many alternatives")
+                return one
+            if arms:
+                return either(self._in_order(one is left, arm, other) for arm in arms)
+        if {"const", "enum"} & (left.keys() | right.keys()):
+            return _values(left, right)
+        kind = _kind(left.get("type"), right.get("type"))
+        if kind == "":
+            return NOTHING
+        merged = {**left, **right, **({"type": kind} if kind else {})}
+        return self._contents(left, right, about(kind, merged))
+
+    def _in_order(self, is_left: bool, arm: Json, other: Json) -> Json:
+        return self.both(arm, other) if is_left else self.both(other, arm)
+
+    def _named(self, left: Json, right: Json) -> Json:
+        """A type by its name if the other takes nothing away from it."""
+        key = canonical([left, right])
+        if key in self._done:
+            return self._done[key]
+        if key in self._open or len(self._open) > _DEEPEST:
+            self._note("an intersection goes round in a circle")
+            return left
+        self._open.add(key)
+        self._done[key] = self._met(left, right)
+        self._open.discard(key)
+        return self._done[key]
+
+    def _met(self, left: Json, right: Json) -> Json:
+        ours, theirs = self._resolved(left), self._resolved(right)
+        merged = self.both(ours, theirs)
+        for one, content in ((left, ours), (right, theirs)):
+            if "$ref" in one and same(merged, content):
+                return one
+        return merged
+
+    def _resolved(self, schema: Json) -> Json:
+        while "$ref" in schema:
+            schema = self.joined(self._definitions[target(schema["$ref"])])
+        return schema
+
+    def _contents(self, left: Json, right: Json, merged: Json) -> Json:
+        if "required" in merged:
+            merged["required"] = sorted({*left.get("required", ()), *right.get("required", ())})
+        for keyword in (left.keys() & right.keys() & merged.keys()) - _JOINED:
+            choose = _BOUNDS.get(keyword, _first)
+            merged[keyword] = choose(left[keyword], right[keyword])
+        if any(merged.get(low, 0) > merged[high] for low, high in _RANGES if high in merged):
+            return NOTHING
+        for keyword in ("items", "additionalProperties"):
+            if keyword in merged and is_object(left.get(keyword)) and is_object(right.get(keyword)):
+                merged[keyword] = self.both(left[keyword], right[keyword])
+        if merged.get("items") == NOTHING:
+            merged |= {"items": {}, "maxItems": 0}
+        return self._members(left, right, merged) if "properties" in merged else merged
+
+    def _members(self, left: Json, right: Json, merged: Json) -> Json:
+        sides = (left, right)
+        members: Json = {}
+        for name in dict.fromkeys(name for side in sides for name in side.get("properties", {})):
+            member = self.both(*(_member(side, name) for side in sides))
+            if member != NOTHING:
+                members[name] = member
+            elif name in merged.get("required", ()):
+                return NOTHING
+            else:
+                self._note(f"that {name} is never there is not checked by the models")
+        return {**merged, "properties": members}
+
+
+def alternatives(schema: Json, *, beside: Json | None = None) -> Sequence[Json]:
+    """The arms of a schema that is a choice; those that only require members are no choice."""
+    if is_array(schema.get("type")):
+        return [about(kind, {**schema, "type": kind}) for kind in schema["type"]]
+    arms: Sequence[Json] = schema.get("anyOf", ())
+    if only_required(arms) and (beside is None or "anyOf" not in beside):
+        return ()
+    rest = {key: value for key, value in schema.items() if key != "anyOf"}
+    return [{"allOf": [rest, arm]} for arm in arms] if rest else arms
+
+
+def either(arms: Iterable[Json]) -> Json:
+    """The choice between schemas, each once, and without those that nothing satisfies."""
+    found: list[Json] = []
+    for arm in arms:
+        for one in arm["anyOf"] if set(arm) == {"anyOf"} else [arm]:
+            if one != NOTHING and not any(same(one, other) for other in found):
+                found.append(one)
+    if len(found) < 2:
+        return found[0] if found else NOTHING
+    return {"anyOf": found}
+
+
+def about(kind: str | None, schema: Json) -> Json:
+    """A schema without what it says of objects and arrays, if its type is another."""
+    away = {"object": _OF_ARRAYS, "array": _OF_OBJECTS}.get(kind or "", _OF_OBJECTS | _OF_ARRAYS)
+    return {key: value for key, value in schema.items() if kind is None or key not in away}
+
+
+def only_required(arms: Sequence[Json]) -> bool:
+    """Whether alternatives come to: one of these members has to be there."""
+    return bool(arms) and all(
+        set(arm) == {"required"} and len(arm["required"]) == 1 for arm in arms
+    )
+
+
+def of_type(value: object, kind: object) -> bool:
+    """Whether a scalar is of a type, or of one of several."""
+    if is_array(kind):
+        return any(of_type(value, one) for one in kind)
+    match value:
+        case bool():
+            return kind == "boolean"
+        case str():
+            return kind == "string"
+        case None:
+            return kind == "null"
+        case _:
+            return kind in ("integer", "number")
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two JSON values are the same, where true is not 1."""
+    return bool(one == other) and canonical(one) == canonical(other)
+
+
+def _first(left: Any, _: Any) -> Any:
+    return left
+
+
+def _kind(left: str | None, right: str | None) -> str | None:
+    """The type of both; empty if there is none."""
+    if left == right or left is None or right is None:
+        return left or right
+    return "integer" if {left, right} == {"integer", "number"} else ""
+
+
+def _member(schema: Json, name: str) -> Json:
+    members: Mapping[str, Json] = schema.get("properties", {})
+    if name in members:
+        return members[name]
+    others = schema.get("additionalProperties")
+    return others if is_object(others) else {}
+
+
+def _values(left: Json, right: Json) -> Json:
+    """Which of some constants the other side accepts."""
+    one, other = (left, right) if {"const", "enum"} & left.keys() else (right, left)
+    allowed: Sequence[Any] = [one["const"]] if "const" in one else one["enum"]
+    found = [value for value in allowed if _accepts(other, value)]
+    if len(found) == len(allowed):
+        return one
+    if not found:
+        return NOTHING
+    rest = {key: value for key, value in one.items() if key not in ("const", "enum")}
+    return {**rest, "const": found[0]} if len(found) == 1 else {**rest, "enum": found}
+
+
+def _accepts(schema: Json, value: Any) -> bool:
+    if "const" in schema or "enum" in schema:
+        values: Sequence[Any] = schema.get("enum", [schema.get("const")])
+        return any(same(value, one) for one in values)
+    if "type" in schema and not of_type(value, schema["type"]):
+        return False
+    size = len(value) if isinstance(value, str) else value
+    lowest, highest = ("minLength", "maxLength") if isinstance(value, str) else _RANGES[0]
+    low, high = schema.get(lowest), schema.get(highest)
+    return (low is None or size >= low) and (high is None or size <= high)

@@ -1,0 +1,53 @@
+"""Whatever form a definition has, its type accepts what it accepts, and writes back what it read."""
+
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+import pytest
+import tables
+from differential import Reader, difference, reader_of
+from made_up_forms import FORMS, values
+from mcp_protogen import jsonpointer
+from mcp_protogen.names import type_name
+from mcp_protogen.output.package import Package
+
+import schemas
+
+
+@pytest.fixture(scope="module")
+def made() -> Package:
+    document = schemas.schema()
+    document["$defs"] |= FORMS
+    return schemas.make_models(document)
+
+
+@pytest.fixture(scope="module")
+def package(made: Package, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
+    with schemas.imported(made, tmp_path_factory.mktemp("forms"), "forms") as module:
+        yield module
+
+
+def test_nothing_of_it_is_loosened(made: Package) -> None:
+    assert [str(one) for one in made.warnings if one.code == "loosened-schema"] == []
+
+
+def read_by(package: ModuleType, name: str) -> Reader:
+    validator_of: Callable[[Any], Any] = import_module("forms._runtime.model").validator_of
+    return reader_of(getattr(import_module("forms.models.all"), type_name(name)), validator_of)
+
+
+def test_types_accept_what_their_definitions_accept(package: ModuleType) -> None:
+    definitions = {**schemas.schema()["$defs"], **FORMS}
+    for name in FORMS:
+        with tables.case(name):
+            read = read_by(package, name)
+            pointer = jsonpointer.join("$defs", name).replace("<", "%3C").replace(">", "%3E")
+            oracle = schemas.validator({"$ref": f"#{pointer}", "$defs": definitions})
+            accepted = 0
+            for value in values(FORMS[name]):
+                wanted = oracle.is_valid(value)
+                accepted += wanted
+                assert difference(read, value, wanted, exact=False) is None
+            assert accepted, "no value was valid"
