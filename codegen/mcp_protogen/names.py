@@ -64,8 +64,8 @@ _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z0-9]+|[A-Z]+|[0-9]+")
 # Names that generated modules import or that typing gives a meaning in annotations.
 RESERVED_TYPES = frozenset(
     {"Annotated", "Any", "ClassVar", "Exact", "Field", "Final", "Implied", "Integer", "Literal"}
-    | {"Nullable", "Number", "OpenUnion", "SUPPLIED", "TypeAliasType", "UnknownContent"}
-    | {"WireModel"}
+    | {"Nullable", "Number", "OpenUnion", "SUPPLIED", "TYPE_CHECKING", "TypeAlias"}
+    | {"TypeAliasType", "UnknownContent", "WireModel"}
     | set(dir(builtins))
 )
 

@@ -93,3 +93,23 @@ def test_types_that_contain_themselves_are_quoted_and_built_on_first_use() -> No
     assert "next: 'Node | None' = None" in classes(written)["Node"]
     assert "name: str | None = None" in classes(written)["Node"]
     assert "model_rebuild" not in written.body
+
+
+def test_aliases_that_contain_themselves_are_spelled_for_type_checkers_and_for_pydantic() -> None:
+    tree = {"anyOf": [STRING, {"type": "array", "items": ref("Tree")}]}
+    written = emit(Tree=tree, Use=record(tree=ref("Tree")))
+    assert (
+        'if TYPE_CHECKING:\n    Tree: TypeAlias = "str | list[Tree]"\n'
+        'else:\n    Tree = TypeAliasType("Tree", "str | list[Tree]")\n'
+    ) in written.body
+    assert {"TYPE_CHECKING", "TypeAlias"} <= set(dict(written.imports)["typing"])
+
+
+def test_an_alias_of_what_is_defined_further_down_is_quoted() -> None:
+    late = {"anyOf": [record(late=ref("Late")), {"type": "integer"}]}
+    written = emit(Late=late, Sooner=record(late=ref("Late")))
+    aliases = [node for node in ast.parse(written.body).body if isinstance(node, ast.Assign)]
+    defined = [ast.unparse(node) for node in aliases if "Late" in ast.unparse(node)]
+    assert defined == ["Late = TypeAliasType('Late', LateObject | Integer)"]
+    assert "late: 'Late | None' = None" in classes(written)["LateObject"]
+    assert "Integer" in dict(written.imports)[".._runtime.wire"]

@@ -79,6 +79,23 @@ TAMPERED = {
 }
 
 
+def test_an_alias_that_is_said_twice_is_the_same_both_times() -> None:
+    document = schemas.schema()
+    document["$defs"]["Tree"] = {"type": "array", "items": schemas.ref("Tree")}
+    ir = schemas.derive(document).ir
+    body = models.emit(ir, templates_folder()).body
+    assert verify.models(body, ir, "models.py") == ()
+    for old, new in (
+        ('Tree: TypeAlias = "list[Tree]"', 'Tree: TypeAlias = "list[int]"'),
+        ('TypeAliasType("Tree", "list[Tree]")', 'TypeAliasType("Tree", "list[int]")'),
+        ("if TYPE_CHECKING:\n", "if evil():\n"),
+        ("else:\n", "    evil()\nelse:\n"),
+    ):
+        assert old in body
+        found = verify.models(body.replace(old, new), ir, "models.py")
+        assert any("out of place" in problem.message for problem in found), new
+
+
 @pytest.mark.parametrize(("old", "new", "message"), TAMPERED.values(), ids=TAMPERED)
 def test_every_departure_from_the_ir_is_named(
     old: str, new: str, message: str, ir: RevisionIR, body: str

@@ -9,7 +9,7 @@ import ast
 import json
 import warnings
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,13 +17,16 @@ from typing import Any
 from mcp_protogen.derive import recursion
 from mcp_protogen.emit import text
 from mcp_protogen.emit.annotations import alias_annotation, default_text, field_annotation
-from mcp_protogen.ir import FieldIR, ObjectIR, RevisionIR, TypeIR
+from mcp_protogen.ir import AliasIR, FieldIR, ObjectIR, RevisionIR, TypeIR, UnionIR
 
 Json = dict[str, Any]
 
 # Where the names that class bodies may use come from, in the order of import lines.
 _IMPORTS: tuple[tuple[str, frozenset[str]], ...] = (
-    ("typing", frozenset({"Annotated", "Any", "ClassVar", "Literal"})),
+    (
+        "typing",
+        frozenset({"Annotated", "Any", "ClassVar", "Literal", "TYPE_CHECKING", "TypeAlias"}),
+    ),
     ("pydantic", frozenset({"Field"})),
     ("typing_extensions", frozenset({"TypeAliasType"})),
     (
@@ -48,7 +51,8 @@ class ModelsSource:
 def emit(ir: RevisionIR, templates: Path) -> ModelsSource:
     """Python source for every type of `ir`."""
     body = _definitions(_generate(ir, templates / "models"))
-    used = set(_used(ast.parse(body)))
+    hints = map(alias_annotation, _endless(ir).values())
+    used = {name for part in (body, *hints) for name in _used(ast.parse(part))}
     imports = tuple(
         (module, tuple(sorted(used & provided))) for module, provided in _IMPORTS if used & provided
     )
@@ -129,12 +133,16 @@ def _references(names: Iterable[str]) -> Json:
 
 def _template_data(ir: RevisionIR) -> defaultdict[str, Json]:
     data: defaultdict[str, Json] = defaultdict(dict)
+    endless = _endless(ir)
     for type_ in ir.types:
         entry = data[type_.name]
         if type_.doc:
-            entry["doc"] = text.docstring(type_.doc, 4 if isinstance(type_, ObjectIR) else 0)
+            inside = isinstance(type_, ObjectIR) or type_.name in endless
+            entry["doc"] = text.docstring(type_.doc, 4 if inside else 0)
         if not isinstance(type_, ObjectIR):
             entry["hint"] = alias_annotation(type_)
+            if type_.name in endless:
+                entry["recursive"] = text.literal(entry["hint"])
             continue
         if type_.any_of_required:
             entry["any_of_required"] = text.literal(type_.any_of_required)
@@ -147,6 +155,15 @@ def _template_data(ir: RevisionIR) -> defaultdict[str, Json]:
             for field in type_.fields
         }
     return data
+
+
+def _endless(ir: RevisionIR) -> Mapping[str, UnionIR | AliasIR]:
+    """The aliases that contain themselves without a class in between.
+
+    Pydantic needs a `TypeAliasType` there, of which pyright follows only some circles.
+    """
+    aliases = {str(one.name): one for one in ir.types if not isinstance(one, ObjectIR)}
+    return {name: aliases[name] for name in sorted(recursion.circular(aliases.values()))}
 
 
 def _field_doc(field: FieldIR) -> str:
@@ -201,5 +218,7 @@ def _defined(node: ast.stmt) -> Iterator[str]:
     match node:
         case ast.ClassDef(name=name) | ast.Assign(targets=[ast.Name(id=name)]):
             yield name
+        case ast.If(orelse=[other]):
+            yield from _defined(other)
         case _:
             pass

@@ -42,6 +42,8 @@ def _defined(tree: ast.Module) -> Iterator[str]:
                 yield name
             case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
                 yield name
+            case ast.If(orelse=[ast.Assign(targets=[ast.Name(id=name)])]):
+                yield name
             case _:
                 pass
 
@@ -90,6 +92,10 @@ def _types(tree: ast.Module) -> Iterator[tuple[str, ast.ClassDef | ast.expr]]:
                 yield name, node
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(args=[_, value])):
                 yield name, value
+            case ast.If(
+                body=[ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value), *_]
+            ):
+                yield name, value
             case _:
                 pass
 
@@ -103,21 +109,47 @@ def _strangers(tree: ast.Module) -> Iterator[ast.stmt]:
             case ast.Assign(targets=[ast.Name(id="__all__")], value=ast.List(elts=elements)):
                 if not all(isinstance(element, ast.Constant) for element in elements):
                     yield node
-            case ast.Assign(
-                targets=[ast.Name(id=name)],
-                value=ast.Call(
-                    func=ast.Name(id="TypeAliasType"),
-                    args=[ast.Constant(value=called), _],
-                    keywords=[],
-                ),
-            ) if (
-                name == called
-            ):
+            case ast.Assign() if _alias(node):
+                pass
+            case ast.If(test=ast.Name(id="TYPE_CHECKING")) if _is_said_twice(node):
                 pass
             case ast.ClassDef(bases=[ast.Name(id="WireModel")], keywords=[], decorator_list=[]):
                 yield from (statement for statement in node.body if not _is_member(statement))
             case _:
                 yield node
+
+
+def _alias(node: ast.stmt) -> tuple[str, str] | None:
+    """What an alias is called and stands for, if a statement defines one."""
+    match node:
+        case ast.Assign(
+            targets=[ast.Name(id=name)],
+            value=ast.Call(
+                func=ast.Name(id="TypeAliasType"),
+                args=[ast.Constant(value=called), value],
+                keywords=[],
+            ),
+        ) if (
+            name == called
+        ):
+            return name, ast.unparse(value)
+        case ast.AnnAssign(
+            target=ast.Name(id=name), annotation=ast.Name(id="TypeAlias"), value=ast.expr() as value
+        ):
+            return name, ast.unparse(value)
+        case _:
+            return None
+
+
+def _is_said_twice(node: ast.If) -> bool:
+    """Whether both branches define one alias: for type checkers, and for Pydantic."""
+    match node:
+        case ast.If(body=[shown], orelse=[run]):
+            return _alias(shown) is not None and _alias(shown) == _alias(run)
+        case ast.If(body=[shown, ast.Expr(value=ast.Constant(value=str()))], orelse=[run]):
+            return _alias(shown) is not None and _alias(shown) == _alias(run)
+        case _:
+            return False
 
 
 def _is_member(statement: ast.stmt) -> bool:

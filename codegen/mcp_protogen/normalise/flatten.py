@@ -131,7 +131,6 @@ class _Flattening:
         flat = self.flat(schema, steps)
         for keyword in sorted(flat.keys() & _BOUNDS):
             self._note(f"{keyword} is not checked by the models", steps)
-            del flat[keyword]
         return flat
 
     def _spread(self, schema: Json) -> Json:
