@@ -18,7 +18,7 @@ from mcp_protogen.emit.parallel import executor
 from mcp_protogen.emit.render import Renderer
 from mcp_protogen.ir import RevisionIR
 from mcp_protogen.names import UnsafeName, module_name
-from mcp_protogen.output.package import GeneratedFile, Package
+from mcp_protogen.output.package import GeneratedFile, Inputs, Package
 from mcp_protogen.problems import Level, Problem, ProblemError, raise_errors
 from mcp_protogen.resources import runtime_folder, templates_folder
 from mcp_protogen.store import sources
@@ -43,7 +43,7 @@ def generate(options: Options) -> Package:
         outcomes = [done.result() for done in (*running[1:], running[0])]
         problems = _once(problem for outcome in outcomes for problem in outcome.problems)
         raise_errors(problems)
-        package = _package_module(options)
+        package = _package_module(inputs, options)
         formatter.add(package.pieces)
         modules = [package, *(module for outcome in outcomes for module in outcome.modules)]
         files = [_file(module, formatter) for module in modules]
@@ -120,10 +120,10 @@ def _translations(options: Options) -> _Outcome:
     return _Outcome(tuple(layout.translation_modules(all_tables(derived, options), renderer)))
 
 
-def _package_module(options: Options) -> Module:
+def _package_module(inputs: Inputs, options: Options) -> Module:
     listed = tuple(
-        layout.ListedRevision(revision, sources.era(revision), module_name(revision))
-        for revision in sorted({*options.revisions, *options.kept})
+        layout.ListedRevision(revision, made_from.era or "handshake", module_name(revision))
+        for revision, made_from in inputs.revisions.items()
     )
     return layout.package_module(listed, Renderer(templates_folder(), options.templates))
 

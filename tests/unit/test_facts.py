@@ -74,7 +74,7 @@ def test_a_revision_without_facts_lives_on_those_of_the_nearest_that_has_any(
     for pinned in ("1", "2", "25", "3", "draft"):
         content = b'{"$defs": {}}'
         add(pinned, content, Origin(), "a.json", folder)
-    found = facts.holding(folder, revision)
+    found = facts.holding(folder, revision, {"$defs": {}})
     assert (found.revision, found.basis) == (revision, basis)
     assert found.inherited == (revision != basis)
     assert found.methods == facts.load(folder, basis).methods
@@ -83,7 +83,7 @@ def test_a_revision_without_facts_lives_on_those_of_the_nearest_that_has_any(
 def test_without_any_facts_there_is_nothing_to_live_on(tmp_path: Path) -> None:
     add("1", b'{"$defs": {}}', Origin(), "a.json", tmp_path)
     with pytest.raises(ProblemError, match="missing-facts"):
-        facts.holding(tmp_path, "2")
+        facts.holding(tmp_path, "2", {"$defs": {}})
 
 
 def test_a_chain_that_leads_nowhere_is_refused(folder: Path) -> None:

@@ -75,13 +75,13 @@ def test_descriptions_of_another_revision_move_nothing(folder: Path) -> None:
     assert moved(before, inputs(folder)) == {"descriptions"}
 
 
-def test_an_unpinned_revision_lives_on_the_facts_of_the_nearest(folder: Path) -> None:
+def test_an_unpinned_revision_lives_on_the_facts_and_patches_of_another(folder: Path) -> None:
     content = b'{"$defs": {"A": {"description": "words"}}}'
     options = Options(("2025-12-01",), {"2025-12-01": GivenFile("draft.json", content)})
     found = read_inputs(options, folder).revisions["2025-12-01"]
     assert (found.source, found.published) == ("draft.json", sha256(content))
     assert found.schema == sha256(b'{\n  "$defs": {\n    "A": {}\n  }\n}\n')
-    assert (found.facts, found.patches) == (inputs(folder).facts, "")
+    assert (found.facts, found.patches) == (inputs(folder).facts, inputs(folder).patches)
 
 
 def test_kept_revisions_are_listed_as_they_were(folder: Path) -> None:

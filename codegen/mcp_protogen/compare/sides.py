@@ -87,14 +87,13 @@ def given_side(
 
 def _as_given(source: Source) -> tuple[Source, tuple[Problem, ...]]:
     """A source as it is read when its schema is not the pinned one."""
-    basis = source.facts.basis
-    known = source if not source.facts.inherited else sources.load(basis, Options((basis,)))
-    mended = ledger.mended(source.schema, known.ledger, known.ledger_place)
+    if source.facts.inherited:
+        notice = sources.inherited_notice(source)
+        return source, (notice,) if notice else ()
+    mended = ledger.mended(source.schema, source.ledger, source.ledger_place)
     # Facts that are borrowed may say something else than the schema: that is news, and no error.
     facts = replace(source.facts, revision=f"{source.facts.revision}-given")
-    unknown = sources.inherited_notice(source)
-    source = replace(source, ledger=mended.entries, facts=facts)
-    return source, (*((unknown,) if unknown else ()), *mended.notes)
+    return replace(source, ledger=mended.entries, facts=facts), mended.notes
 
 
 def _derived(source: Source) -> Derived:

@@ -20,7 +20,10 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What one revision is generated from; `place` names the schema in problems."""
+    """What one revision is generated from; `place` names the schema in problems.
+
+    `notes` are warnings about the inputs themselves.
+    """
 
     schema: Json
     ledger: tuple[Json, ...]
@@ -29,6 +32,7 @@ class Source:
     place: str
     ledger_place: str
     facts_place: str
+    notes: tuple[Problem, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +65,7 @@ def derive_revision(source: Source) -> Derived:
     ir = RevisionIR(
         id=revision,
         module=names.module_name(revision),
-        era=source.facts.document["lifecycle"]["era"],
+        era=source.facts.era,
         rules=method_tables.rules(context),
         types=types,
         methods=methods,
@@ -70,7 +74,7 @@ def derive_revision(source: Source) -> Derived:
         meta_keys=method_tables.meta_keys(context),
     )
     raise_errors(tuple(collisions.problems(ir, source.place)))
-    return Derived(ir, normalised, (*unread, *loosened, *found))
+    return Derived(ir, normalised, (*source.notes, *unread, *loosened, *found))
 
 
 def _require_messages(schema: Json, place: str) -> None:

@@ -6,8 +6,9 @@ neither how files are made nor where they go.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
+from mcp_protogen.ir import Era
 from mcp_protogen.problems import Problem
 
 
@@ -30,7 +31,8 @@ class RevisionInputs:
 
     `source` is "pinned", or the file name or URL given in its place; `published` is the sha256 of
     the published bytes. The others are sha256 digests in hexadecimal of canonical contents, empty
-    where there is none.
+    where there is none. `era` is how its sessions open, for a package that keeps it; empty where
+    the lock is too old to say.
     """
 
     source: str
@@ -41,6 +43,7 @@ class RevisionInputs:
     facts: str
     descriptions: str
     rules: str = ""
+    era: Era | Literal[""] = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from mcp_protogen.canonical import parse_json
+from mcp_protogen.ir import Era
 from mcp_protogen.jsonvalue import is_object
 from mcp_protogen.problems import Problem, ProblemError
-from mcp_protogen.store.pins import load_pins, nearest_revision
+from mcp_protogen.store.basis import best_basis, era_of
+from mcp_protogen.store.pins import load_pins
 
 Json = dict[str, Any]
 
@@ -25,12 +27,18 @@ class Facts:
     revision: str
     document: Json
     basis: str
-    """The revision whose facts these are: itself, or the nearest known one for lack of its own."""
+    """The revision whose facts these are: itself, or another one for lack of its own."""
 
     @property
     def inherited(self) -> bool:
         """Whether the revision has no facts of its own."""
         return self.basis != self.revision
+
+    @property
+    def era(self) -> Era:
+        """How sessions open."""
+        stated: Era = self.document.get("lifecycle", {}).get("era", "handshake")
+        return stated
 
     @cached_property
     def methods(self) -> Mapping[str, Json]:
@@ -118,24 +126,34 @@ def load(folder: Path, revision: str) -> Facts:
     return Facts(revision, document, revision)
 
 
-def basis_of(folder: Path, revision: str) -> str | None:
-    """The revision whose facts hold for this one: itself, or the nearest pinned one with facts.
+def basis_of(folder: Path, revision: str, schema: Mapping[str, Any]) -> str | None:
+    """The revision whose facts hold for this one, whose snapshot is `schema`: itself, or another.
 
     A revision that has just been pinned has none yet, and so is a basis for nobody.
     """
     if _file(folder, revision).is_file():
         return revision
-    having = {name: pin for name, pin in load_pins(folder).items() if _file(folder, name).is_file()}
-    return nearest_revision(revision, having)
+    pins = load_pins(folder)
+    having = [name for name in pins if _file(folder, name).is_file()]
+    eras = {name: load(folder, name).era for name in having}
+    return best_basis(revision, schema, eras, folder, pins)
 
 
-def holding(folder: Path, revision: str) -> Facts:
+def holding(folder: Path, revision: str, schema: Mapping[str, Any]) -> Facts:
     """The facts that hold for a revision, its own or others; raises `ProblemError` if none do."""
-    basis = basis_of(folder, revision)
+    basis = basis_of(folder, revision, schema)
     if basis is None:
         message = f"no revision is known that {revision} could follow"
         raise ProblemError(Problem("missing-facts", message, str(folder)))
-    return Facts(revision, load(folder, basis).document, basis)
+    document = load(folder, basis).document
+    return Facts(revision, document if basis == revision else opened(document, schema), basis)
+
+
+def opened(document: Json, schema: Mapping[str, Any]) -> Json:
+    """Inherited facts of which none contradicts how the schema opens a session, if it says that."""
+    era = era_of(schema)
+    merged: Json = merge_patch(document, {"lifecycle": {"era": era}}) if era else document
+    return merged
 
 
 def _file(folder: Path, revision: str) -> Path:

@@ -13,7 +13,7 @@ from mcp_protogen.canonical import digest, digest_files, parse_json, pretty, sha
 from mcp_protogen.config import GivenFile, Options
 from mcp_protogen.output.package import Inputs, RevisionInputs
 from mcp_protogen.resources import runtime_folder, schema_folder, templates_folder
-from mcp_protogen.store.facts import basis_of, merge_patch
+from mcp_protogen.store.facts import basis_of, merge_patch, opened
 from mcp_protogen.store.pins import load_pins, pin_of, read_snapshot
 from mcp_protogen.store.snapshot import snapshot_of
 
@@ -53,19 +53,31 @@ class _SchemaFolder:
     def inputs(self, revision: str, options: Options) -> RevisionInputs:
         """The digests of one revision that is generated."""
         given = options.schemas.get(revision)
-        basis = basis_of(self._folder, revision)
-        ledger = self._json(revision, "patches.json")
-        source, published, commit, schema = _given(given) if given else self._pinned(revision)
+        source, published, commit, snapshot = _given(given) if given else self._pinned(revision)
+        facts, patches = self._judgements(revision, snapshot)
         return RevisionInputs(
             source=source,
             published=published,
             spec_commit=commit,
-            schema=schema,
-            patches=digest(ledger) if ledger is not None else "",
-            facts=digest(facts) if (facts := self._merged_facts(basis)) is not None else "",
+            schema=sha256(snapshot),
+            patches=digest(patches) if patches is not None else "",
+            facts=digest(facts) if facts is not None else "",
             descriptions=self._descriptions_digest(revision),
             rules=digest(rules) if (rules := self._rules(revision, options)) is not None else "",
+            era=facts["lifecycle"]["era"] if facts is not None else "",
         )
+
+    def _judgements(self, revision: str, snapshot: bytes) -> tuple[Any, Any]:
+        """The facts and patches that hold for a revision, its own or those of its basis."""
+        own = self._json(revision, "patches.json")
+        if (self._folder / revision / "facts.json").is_file():
+            return self._merged_facts(revision), own
+        structure: dict[str, Any] = parse_json(snapshot, revision)
+        basis = basis_of(self._folder, revision, structure)
+        if basis is None:
+            return None, own
+        facts = opened(self._merged_facts(basis), structure)
+        return facts, own if own is not None else self._json(basis, "patches.json")
 
     def _rules(self, revision: str, options: Options) -> Any:
         given = options.rules.get(revision)
@@ -73,10 +85,10 @@ class _SchemaFolder:
             return parse_json(given.content, given.name)
         return self._json(revision, "translation.json")
 
-    def _pinned(self, revision: str) -> tuple[str, str, str | None, str]:
-        pin = pin_of(revision, self._pins)
-        read_snapshot(revision, self._folder)
-        return "pinned", pin.published.sha256, pin.published.spec_commit, pin.snapshot_sha256
+    def _pinned(self, revision: str) -> tuple[str, str, str | None, bytes]:
+        published = pin_of(revision, self._pins).published
+        snapshot = read_snapshot(revision, self._folder)
+        return "pinned", published.sha256, published.spec_commit, snapshot
 
     def _merged_facts(self, revision: str | None) -> Any:
         if revision is None:
@@ -103,9 +115,9 @@ class _SchemaFolder:
         return parse_json(content, str(file))
 
 
-def _given(given: GivenFile) -> tuple[str, str, str | None, str]:
+def _given(given: GivenFile) -> tuple[str, str, str | None, bytes]:
     structure = snapshot_of(parse_json(given.content, given.name), given.name)
-    return given.name, sha256(given.content), None, sha256(pretty(structure))
+    return given.name, sha256(given.content), None, pretty(structure)
 
 
 def _code_digest() -> str:

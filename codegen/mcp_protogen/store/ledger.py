@@ -1,11 +1,17 @@
-"""Which patches of ours still fit a schema that has moved, and which are done upstream."""
+"""Which patches of ours fit a schema that they were not written for, and which are done there.
 
-from collections.abc import Sequence
+A schema that has moved since, or that has no patches of its own and takes those of its basis.
+"""
+
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from pathlib import Path
 from typing import Any
 
-from mcp_protogen.problems import Level, Problem, ProblemError
+from mcp_protogen import jsonpointer
+from mcp_protogen.jsonvalue import is_object
+from mcp_protogen.problems import Level, Problem, ProblemError, raise_errors
 from mcp_protogen.store import patches
 
 Json = dict[str, Any]
@@ -54,13 +60,47 @@ def mended(schema: Json, ledger: Sequence[Json], place: str) -> Mended:
         where = f"{place}#/patches/{number}"
         fit = Fit.FITS
         try:
-            schema = patches.apply(schema, [entry], place)
+            patched = patches.apply(schema, [entry], place)
+            raise_errors(tuple(_dangling(entry, patched, where)))
+            schema = patched
             applied.append(entry)
         except ProblemError as error:
             fit = Fit.DONE if patches.is_done(schema, entry) else Fit.STALE
             notes += (_note(one, where, entry["pointer"]) for one in error.problems)
         fits.append(PatchFit(where, entry["pointer"], fit, entry.get("reason", "")))
     return Mended(schema, tuple(applied), tuple(fits), tuple(notes))
+
+
+def _dangling(entry: Json, patched: Json, place: str) -> Iterator[Problem]:
+    """What keeps an entry from fitting that puts in place what refers to nothing there."""
+    for _, value in jsonpointer.walk(entry.get("now"), ""):
+        ref = value.get("$ref") if is_object(value) else None
+        try:
+            jsonpointer.get(patched, ref.removeprefix("#") if isinstance(ref, str) else "")
+        except jsonpointer.Absent:
+            yield Problem("stale-patch", f"{ref} leads nowhere in this schema", place)
+
+
+def inherited(schema: Json, folder: Path, revision: str, basis: str) -> Mended:
+    """`schema`, called `revision`, with the patches of its basis that fit it.
+
+    `notes` warn of each that is applied, and of each that no longer fits, in the place where the
+    revision's own patches would be. One that is done upstream is not worth a word.
+    """
+    tried = mended(schema, patches.ledger_of(folder, basis), f"schema/{basis}/patches.json")
+    place = f"schema/{revision}/patches.json"
+    notes = tuple(_inherited(one, place, basis) for one in tried.fits if one.fit is not Fit.DONE)
+    return replace(tried, notes=notes)
+
+
+def _inherited(one: PatchFit, place: str, basis: str) -> Problem:
+    if one.fit is Fit.FITS:
+        message = f"{one.pointer} is mended as in {basis}"
+        hint = f"copy the entry from schema/{basis}/patches.json if it is right here too"
+        return Problem("inherited-patch", message, place, hint=hint, level=Level.WARNING)
+    message = f"{one.pointer} is left as it is: the patch of {basis} does not fit"
+    hint = "look whether the schema is still wrong there, and write the entry anew if so"
+    return Problem("stale-patch", message, place, hint=hint, level=Level.WARNING)
 
 
 def _note(problem: Problem, place: str, pointer: str) -> Problem:

@@ -1,14 +1,15 @@
 """What one revision is generated from, read and checked: pinned, or handed over by the user."""
 
+from pathlib import Path
 from typing import Any
 
 from mcp_protogen.canonical import parse_json
 from mcp_protogen.config import GivenFile, Options
 from mcp_protogen.derive.revision import Source
-from mcp_protogen.ir import Era
 from mcp_protogen.problems import Level, Problem
 from mcp_protogen.resources import schema_folder
-from mcp_protogen.store import descriptions, facts, metacheck, patches
+from mcp_protogen.store import descriptions, facts, ledger, metacheck, patches
+from mcp_protogen.store.facts import Facts
 from mcp_protogen.store.pins import read_snapshot
 from mcp_protogen.store.snapshot import snapshot_of
 
@@ -25,16 +26,29 @@ def load(revision: str, options: Options) -> Source:
         own: dict[str, str] = {}
     else:
         place, schema, own = _given(given)
-    merged = facts.holding(folder, revision)
+    merged = facts.holding(folder, revision, schema)
+    entries, notes = _ledger(folder, schema, merged)
     return Source(
         schema=schema,
-        ledger=patches.ledger_of(folder, revision),
+        ledger=entries,
         facts=merged,
         descriptions=descriptions.load(folder / "descriptions.json", revision, own),
         place=place,
         ledger_place=f"schema/{revision}/patches.json",
-        facts_place=f"schema/{merged.basis}/facts.json",
+        facts_place=f"schema/{revision}/facts.json",
+        notes=notes,
     )
+
+
+def _ledger(
+    folder: Path, schema: Json, merged: Facts
+) -> tuple[tuple[Json, ...], tuple[Problem, ...]]:
+    """The patches that hold, with what there is to say of inherited ones."""
+    own = patches.ledger_of(folder, merged.revision)
+    if own or not merged.inherited:
+        return own, ()
+    tried = ledger.inherited(schema, folder, merged.revision, merged.basis)
+    return tried.entries, tried.notes
 
 
 def check(source: Source) -> None:
@@ -48,12 +62,6 @@ def _given(given: GivenFile) -> tuple[str, Json, dict[str, str]]:
     return given.name, structure, descriptions.extract(published)
 
 
-def era(revision: str) -> Era:
-    """Whether sessions of `revision` open with a handshake."""
-    stated: Era = facts.holding(schema_folder(), revision).document["lifecycle"]["era"]
-    return stated
-
-
 def inherited_notice(source: Source) -> Problem | None:
     """A warning for a revision that has no facts of its own."""
     if not source.facts.inherited:
@@ -61,7 +69,7 @@ def inherited_notice(source: Source) -> Problem | None:
     return Problem(
         "derived-facts",
         f"{source.facts.revision} has no facts: gates and codes are those of {source.facts.basis}",
-        source.place,
-        hint="read the warnings below, then write a facts.json that inherits from it",
+        source.facts_place,
+        hint="read the warnings below, then write this file; it may inherit from that revision",
         level=Level.WARNING,
     )

@@ -16,7 +16,7 @@ from mcp_protogen.ir import RevisionIR
 from mcp_protogen.problems import Problem, ProblemError
 from mcp_protogen.resources import schema_folder
 from mcp_protogen.store import descriptions, facts, patches
-from mcp_protogen.store.ledger import mended
+from mcp_protogen.store.ledger import inherited, mended
 from mcp_protogen.store.pins import Pins, read_snapshot
 from mcp_protogen.store.rules import between
 from mcp_protogen.store.sources import inherited_notice
@@ -62,11 +62,17 @@ def undecided(revision: str, structure: Json, known: Judgements) -> Undecided:
 def _source(revision: str, structure: Json, known: Judgements) -> Source:
     folder = known.meaning
     place = f"schema/{revision}/patches.json"
-    patched = mended(structure, patches.ledger_of(folder, revision), place)
+    holding = facts.holding(folder, revision, structure)
+    own = patches.ledger_of(folder, revision)
+    patched = (
+        inherited(structure, folder, revision, holding.basis)
+        if holding.inherited and not own
+        else mended(structure, own, place)
+    )
     return Source(
         schema=patched.schema,
         ledger=(),
-        facts=facts.holding(folder, revision),
+        facts=holding,
         descriptions=descriptions.load(folder / "descriptions.json", revision),
         place=f"schema/{revision}/schema.json",
         ledger_place=place,

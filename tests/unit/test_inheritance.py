@@ -1,0 +1,104 @@
+"""What a schema that nobody has written facts or patches for takes from a known revision."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp_protogen.canonical import parse_json
+from mcp_protogen.config import GivenFile, Options
+from mcp_protogen.derive.revision import Derived, derive_revision
+from mcp_protogen.ir import LiteralOf, ObjectIR
+from mcp_protogen.problems import Level
+from mcp_protogen.resources import schema_folder
+from mcp_protogen.store import facts, sources
+from mcp_protogen.store.inputs import read_inputs
+from mcp_protogen.store.ledger import inherited
+from mcp_protogen.store.pins import load_pins, read_snapshot
+
+NAMES = ("draft", "2024-01-01", "2025-07-01", "2099-01-01")
+
+
+def snapshot(revision: str) -> dict[str, Any]:
+    schema: dict[str, Any] = parse_json(read_snapshot(revision), revision)
+    return schema
+
+
+def read(schema: Any, revision: str = "draft") -> Derived:
+    given = GivenFile("given.json", json.dumps(schema).encode())
+    source = sources.load(revision, Options((revision,), {revision: given}))
+    return derive_revision(source)
+
+
+def test_a_schema_takes_after_the_revision_it_is_most_like_whatever_it_is_called() -> None:
+    for published in load_pins():
+        schema = snapshot(published)
+        for name in NAMES:
+            held = facts.holding(schema_folder(), name, schema)
+            assert (held.basis, held.era) == (published, facts.load(schema_folder(), published).era)
+
+
+def test_a_schema_takes_after_one_that_opens_sessions_as_it_does() -> None:
+    schema = snapshot("2026-07-28")
+    discover = schema["$defs"]["DiscoverRequest"]["properties"]["method"]
+    discover["const"] = "initialize"
+    held = facts.holding(schema_folder(), "draft", schema)
+    assert (held.basis, held.era) == ("2025-11-25", "handshake")
+
+
+def test_how_sessions_open_is_as_the_schema_says_where_no_known_revision_opens_them_so(
+    tmp_path: Path,
+) -> None:
+    folder = Path(shutil.copytree(schema_folder(), tmp_path / "schema"))
+    (folder / "2026-07-28" / "facts.json").unlink()
+    schema = snapshot("2026-07-28")
+    held = facts.holding(folder, "draft", schema)
+    assert (held.basis, held.era) == ("2025-11-25", "stateless")
+    given = GivenFile("given.json", json.dumps(schema).encode())
+    found = read_inputs(Options(("draft",), {"draft": given}), folder)
+    assert found.revisions["draft"].era == "stateless"
+
+
+def test_patches_of_the_basis_mend_what_is_still_wrong() -> None:
+    types = {str(type_.name): type_ for type_ in read(snapshot("2026-07-28")).ir.types}
+    asked = types["InputRequiredResult"]
+    assert isinstance(asked, ObjectIR)
+    assert asked.any_of_required == ("inputRequests", "requestState")
+    (kind,) = (field for field in asked.fields if field.wire == "resultType")
+    assert kind.type == LiteralOf(("input_required",))
+
+
+def test_each_patch_of_the_basis_is_named_unless_it_is_done() -> None:
+    schema = snapshot("2026-07-28")
+    defs = schema["$defs"]
+    defs["ClientNotification"] = {"$ref": "#/$defs/CancelledNotification"}  # done
+    defs["JSONValue"]["anyOf"][2]["type"] = ["string", "boolean"]  # something else
+    found = {(one.code, one.message.split()[0], one.place) for one in read(schema).warnings}
+    place = "schema/draft/patches.json"
+    kept = "/$defs/InputRequiredResult/properties/resultType/const"
+    assert ("inherited-patch", kept, place) in found
+    assert ("stale-patch", "/$defs/JSONValue/anyOf/2/type", place) in found
+    assert not any(pointer == "/$defs/ClientNotification" for _, pointer, _ in found)
+
+
+def test_a_patch_that_refers_to_what_is_not_there_is_left_out(tmp_path: Path) -> None:
+    (tmp_path / "1").mkdir()
+    entry = {"pointer": "/$defs/A/b", "now": {"$ref": "#/$defs/B"}, "reason": "Why.", "source": ""}
+    (tmp_path / "1" / "patches.json").write_text(json.dumps({"patches": [entry]}))
+    for definitions, kept in (({"A": {}}, 0), ({"A": {}, "B": {}}, 1)):
+        mended = inherited({"$defs": definitions}, tmp_path, "2", "1")
+        assert len(mended.entries) == kept
+        assert [note.level for note in mended.notes] == [Level.WARNING]
+
+
+@pytest.mark.parametrize("file", ["patches", "facts"])
+def test_what_is_inherited_is_an_input(file: str, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(schema_folder(), tmp_path / "schema"))
+    given = GivenFile("given.json", read_snapshot("2026-07-28"))
+    options = Options(("draft",), {"draft": given})
+    before = read_inputs(options, folder).revisions["draft"]
+    path = folder / "2026-07-28" / f"{file}.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "extra": 1}))
+    after = read_inputs(options, folder).revisions["draft"]
+    assert {n for n in ("patches", "facts") if getattr(before, n) != getattr(after, n)} == {file}
