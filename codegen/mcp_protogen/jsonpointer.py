@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 from mcp_protogen.jsonvalue import is_array, is_object
@@ -36,6 +37,15 @@ def get(document: Any, pointer: str) -> Any:
         except (KeyError, IndexError, TypeError, ValueError):
             raise Absent(pointer) from None
     return document
+
+
+def remove(document: Any, pointer: str) -> None:
+    """Take out of `document` what is at `pointer`, if anything is."""
+    *above, last = split(pointer)
+    with suppress(Absent):
+        get(document, pointer)
+        holder = get(document, join(*above))
+        del holder[_index(last) if is_array(holder) else last]
 
 
 def _index(token: str) -> int:

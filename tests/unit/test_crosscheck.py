@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 import schemas
-from mcp_protogen.derive.crosscheck import compare
+from mcp_protogen.derive.crosscheck import compare, without
+from mcp_protogen.jsonpointer import walk
 from mcp_protogen.problems import Level, Problem, ProblemError
 from mcp_protogen.store.facts import Facts
 from schemas import PAGE, STRING, Json, record
@@ -101,6 +102,16 @@ DISAGREEMENTS: dict[str, tuple[Mutation, str, str]] = {
         "unknown-type",
         "/unions/Other/arms/1",
     ),
+    "unknown type of a member of _meta": (
+        section("meta_keys", x={"on": ["request"], "type": "Gone", "required": False}),
+        "unknown-type",
+        "/meta_keys/x",
+    ),
+    "unknown type of results": (
+        lambda facts: facts["rules"].update(result_type={"member": "gone", "absent": "x"}),
+        "unknown-type",
+        "/rules/result_type",
+    ),
     "unknown content": (
         section("content_blocks", types=["TextBlock", "Gone"]),
         "unknown-type",
@@ -179,6 +190,39 @@ def test_with_inherited_facts_it_is_news_and_no_error(
     news = found(mutate, own=False)
     assert (news[0].code, news[0].pointer) == (code, pointer)
     assert {problem.level for problem in news} == {Level.WARNING}
+
+
+def test_inherited_facts_that_disagree_are_left_out_and_nothing_else_is() -> None:
+    definitions = schemas.derive(schemas.schema()).schema["$defs"]
+    for mutate, _, pointer in DISAGREEMENTS.values():
+        stated = schemas.facts()
+        mutate(stated)
+        inherited = Facts(schemas.REVISION, stated, "2029-01-01")
+        problems = compare(definitions, inherited, "facts.json")
+        left = dict(walk(without(inherited, problems).document))
+        about = tuple(problem.pointer for problem in problems)
+        gone = [one for one, _ in walk(stated) if one not in left]
+        assert all(one.startswith(about) for one in gone), pointer
+        assert bool(gone) == any(one in dict(walk(stated)) for one in about), pointer
+
+
+def test_items_of_a_list_are_left_out_by_their_own_index() -> None:
+    arms = [f"Gone{number}" for number in range(12)]
+    arms[1:1] = ["TextBlock"]
+    stated = schemas.facts() | {"unions": {"Block": {"arms": arms, "source": PAGE}}}
+    definitions = schemas.derive(schemas.schema()).schema["$defs"]
+    facts = Facts(schemas.REVISION, stated, "2029-01-01")
+    left = without(facts, compare(definitions, facts, "facts.json"))
+    assert left.unions == {"Block": ("TextBlock",)}
+    assert facts.unions["Block"] == tuple(arms)
+
+
+def test_facts_that_open_sessions_otherwise_than_the_schema_are_found() -> None:
+    definitions = schemas.derive(schemas.schema()).schema["$defs"]
+    definitions["OpenRequest"] = schemas.message("server/discover")
+    facts = Facts(schemas.REVISION, schemas.facts(), schemas.REVISION)
+    codes = {(one.code, one.pointer) for one in compare(definitions, facts, "facts.json")}
+    assert ("facts-disagree", "/lifecycle/era") in codes
 
 
 def test_a_message_that_stands_in_no_union_is_found() -> None:

@@ -60,6 +60,19 @@ def test_how_sessions_open_is_as_the_schema_says_where_no_known_revision_opens_t
     assert found.revisions["draft"].era == "stateless"
 
 
+def test_what_results_name_their_type_by_is_known_whatever_the_basis_is() -> None:
+    schema = snapshot("2025-11-25")
+    for name in ("Result", "InitializeResult"):
+        schema["$defs"][name]["properties"]["resultType"] = {"type": "string"}
+        schema["$defs"][name].setdefault("required", []).append("resultType")
+    derived = read(schema)
+    assert derived.ir.rules.result_type_values == ("complete", "input_required")
+    types = {str(type_.name): type_ for type_ in derived.ir.types}
+    welcome = types["InitializeResult"]
+    assert isinstance(welcome, ObjectIR)
+    assert [one.default for one in welcome.fields if one.wire == "resultType"] == ["complete"]
+
+
 def test_patches_of_the_basis_mend_what_is_still_wrong() -> None:
     types = {str(type_.name): type_ for type_ in read(snapshot("2026-07-28")).ir.types}
     asked = types["InputRequiredResult"]

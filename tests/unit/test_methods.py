@@ -121,6 +121,13 @@ def test_inherited_facts_about_what_is_gone_are_not_used() -> None:
     assert all(error.data is None for error in ir.errors)
 
 
+def test_a_result_that_may_be_one_of_several_types_is_any_of_them() -> None:
+    stated = schemas.facts()
+    stated["methods"]["echo/say"]["results"].append("EmptyResult")
+    louder = {"SayResult": union("LoudResult", "EmptyResult"), "LoudResult": record(loud=STRING)}
+    assert method(derived(stated, **louder), "echo/say").results == ("LoudResult", "EmptyResult")
+
+
 def test_errors_go_from_the_oldest_and_keep_their_meaning() -> None:
     stated = schemas.facts()
     stated["errors"]["-32042"] = {

@@ -48,6 +48,9 @@ def test_a_typed_response_names_the_results() -> None:
     changed = definitions()
     changed["SayResultResponse"] = record(("result",), result=union("SayResult", "AskResult"))
     assert skeleton.methods(changed)["echo/say"].results == ("SayResult", "AskResult")
+    # The plain one is first, wherever the schema has it.
+    changed["SayResultResponse"] = record(("result",), result=union("AskResult", "SayResult"))
+    assert skeleton.methods(changed)["echo/say"].results == ("SayResult", "AskResult")
     changed["SayResultResponse"] = record(("result",), result=ref("AskResult"))
     assert skeleton.methods(changed)["echo/say"].results == ("AskResult",)
 

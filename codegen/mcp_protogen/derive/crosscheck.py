@@ -1,16 +1,19 @@
 """Facts against schema: what can be derived is derived, and must agree.
 
 For a revision with facts of its own a disagreement is an error. For one that lives on inherited
-facts it is news, reported as a warning so that somebody decides.
+facts it is news, reported as a warning so that somebody decides; what they say of it is left out.
 """
 
-from collections.abc import Container, Iterator
+import copy
+from collections.abc import Container, Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from mcp_protogen import jsonpointer
 from mcp_protogen.derive import filled, skeleton
 from mcp_protogen.normalise.references import PREFIX
 from mcp_protogen.problems import Level, Problem
+from mcp_protogen.store.basis import era_of
 from mcp_protogen.store.facts import Facts
 
 Json = dict[str, Any]
@@ -25,15 +28,40 @@ def compare(definitions: Json, facts: Facts, place: str) -> tuple[Problem, ...]:
     )
 
 
+def without(facts: Facts, problems: Iterable[Problem]) -> Facts:
+    """`facts` without each fact that one of the problems is about."""
+    document = copy.deepcopy(facts.document)
+    # From the end, since what is taken out of a list moves what comes after it.
+    for pointer in sorted({problem.pointer for problem in problems}, key=_order, reverse=True):
+        jsonpointer.remove(document, pointer)
+    return replace(facts, document=document)
+
+
+def _order(pointer: str) -> list[tuple[int, str]]:
+    return [(int(part) if part.isdecimal() else 0, part) for part in jsonpointer.split(pointer)]
+
+
 _Finding = tuple[str, str, str, str]
 
 
 def _findings(definitions: Json, facts: Facts) -> Iterator[_Finding]:
+    yield from _opening(definitions, facts)
     yield from _methods(definitions, facts)
     yield from _capabilities(definitions, facts)
     yield from _types(definitions, facts)
     yield from _duties(definitions, facts)
     yield from _stray_messages(definitions)
+
+
+def _opening(definitions: Json, facts: Facts) -> Iterator[_Finding]:
+    era = era_of({"$defs": definitions})
+    if era not in (None, facts.era):
+        message = f"sessions open as in the {era} era by the methods of the schema"
+        yield "facts-disagree", message, "/lifecycle/era", "one of the two is wrong"
+    result_type: Json = facts.document.get("rules", {}).get("result_type", {})
+    if result_type:
+        path = f"Result.{result_type['member']}"
+        yield from _member(definitions, path, "/rules/result_type")
 
 
 def _methods(definitions: Json, facts: Facts) -> Iterator[_Finding]:
@@ -146,6 +174,12 @@ def _named(document: Json, methods: Container[str]) -> Iterator[tuple[str, str]]
     for code, fact in document.get("errors", {}).items():
         if "data" in fact:
             yield jsonpointer.join("errors", code, "data"), fact["data"]
+    for key, fact in document.get("meta_keys", {}).items():
+        if fact["type"] not in _JSON_TYPES:
+            yield jsonpointer.join("meta_keys", key), fact["type"]
+
+
+_JSON_TYPES = frozenset({"array", "boolean", "integer", "null", "number", "object", "string"})
 
 
 def _member(definitions: Json, path: str, pointer: str) -> Iterator[_Finding]:

@@ -19,11 +19,13 @@ from mcp_protogen.ir import (
     MetaKeyIR,
     MethodIR,
     ObjectIR,
+    Ref,
     Requirement,
     Role,
     Rules,
     TypeExpr,
     TypeIR,
+    UnionIR,
 )
 from mcp_protogen.problems import Problem, ProblemError
 
@@ -143,7 +145,8 @@ def _method(
     deprecated = fact.get("deprecated")
     params = _params(schema, fact, definitions, context)
     traits = tuple(fact.get("traits", _traits(schema, definitions)))
-    results = [name for name in fact.get("results", schema.results) if name in definitions]
+    stated = [name for name in fact.get("results", schema.results) if name in definitions]
+    results = [one for name in stated or schema.results for one in _alternatives(name, types)]
     return MethodIR(
         method=schema.method,
         kind=schema.kind,
@@ -154,7 +157,7 @@ def _method(
         params=params,
         params_required=schema.params_required,
         params_given=_given(params, schema, types),
-        results=tuple(names.class_name(name) for name in results or schema.results),
+        results=tuple(names.class_name(name) for name in dict.fromkeys(results)),
         requires=tuple(_requirements(schema, fact, definitions)),
         phase=fact.get("phase", "any"),
         traits=traits,
@@ -165,6 +168,17 @@ def _method(
         source=fact.get("source", ""),
         doc=documented(context.descriptions.method(schema.method), deprecated is not None),
     )
+
+
+def _alternatives(name: str, types: Mapping[str, TypeIR]) -> Iterator[str]:
+    """The classes of a result that may be one of several types."""
+    type_ = types.get(name)
+    arms = type_.arms if isinstance(type_, UnionIR) else ()
+    if not arms or not all(isinstance(arm, Ref) for arm in arms):
+        yield name
+    for arm in arms:
+        if isinstance(arm, Ref):
+            yield from _alternatives(arm.name, types)
 
 
 def _params(

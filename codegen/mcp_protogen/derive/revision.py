@@ -37,10 +37,11 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """A revision's IR, the normalised schema it was derived from, and warnings."""
+    """A revision's IR, the normalised schema and the facts it was derived from, and warnings."""
 
     ir: RevisionIR
     schema: Json
+    facts: Facts
     warnings: tuple[Problem, ...]
 
 
@@ -57,15 +58,16 @@ def derive_revision(source: Source) -> Derived:
     normalised["$defs"] = definitions = skeleton.with_choices(definitions)
     found = crosscheck.compare(definitions, source.facts, source.facts_place)
     raise_errors(found)
-    context = Context(source.facts, source.descriptions, source.place)
+    facts = crosscheck.without(source.facts, found)
+    context = Context(facts, source.descriptions, source.place)
     types = type_system.types(definitions, context)
     by_name = {str(type_.name): type_ for type_ in types}
     methods = method_tables.methods(definitions, by_name, context)
-    revision = source.facts.revision
+    revision = facts.revision
     ir = RevisionIR(
         id=revision,
         module=names.module_name(revision),
-        era=source.facts.era,
+        era=facts.era,
         rules=method_tables.rules(context),
         types=types,
         methods=methods,
@@ -74,7 +76,7 @@ def derive_revision(source: Source) -> Derived:
         meta_keys=method_tables.meta_keys(context),
     )
     raise_errors(tuple(collisions.problems(ir, source.place)))
-    return Derived(ir, normalised, (*source.notes, *unread, *loosened, *found))
+    return Derived(ir, normalised, facts, (*source.notes, *unread, *loosened, *found))
 
 
 def _require_messages(schema: Json, place: str) -> None:

@@ -108,7 +108,8 @@ def _results_of(definitions: Json, message: str) -> Iterator[str]:
     )
     arms = [response] if "$ref" in response else response.get("anyOf", [])
     if arms:
-        yield from (target(arm["$ref"]) for arm in arms)
+        # The plain one first, wherever the schema has it.
+        yield from sorted((target(arm["$ref"]) for arm in arms), key=f"{stem}Result".__ne__)
     elif f"{stem}Result" in definitions:
         yield f"{stem}Result"
 

@@ -1,6 +1,6 @@
 """What templates print: the IR, and filters for the phrases that take more than printing."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, cast
 
@@ -8,7 +8,7 @@ from mcp_protogen.emit import rows
 from mcp_protogen.emit.annotations import annotation_elsewhere
 from mcp_protogen.emit.module_names import METHODS_MODULE, iterator
 from mcp_protogen.emit.text import literal
-from mcp_protogen.ir import Condition, MethodIR, Requirement, RevisionIR
+from mcp_protogen.ir import Condition, MethodIR, ObjectIR, Requirement, RevisionIR
 from mcp_protogen.runtime.translation.plans import Direction
 from mcp_protogen.translate.tables import PairTables
 
@@ -104,6 +104,7 @@ def revision_context(ir: RevisionIR) -> dict[str, Any]:
     client_sends = [method for method in methods if "client" in method.senders]
     client_calls = [method for method in client_sends if method.method not in SENT_BY_RUNTIME]
     names = {str(type_.name) for type_ in ir.types}
+    classes = {str(type_.name) for type_ in ir.types if isinstance(type_, ObjectIR)}
     server_sends = [method for method in methods if "server" in method.senders]
     return {
         "ir": ir,
@@ -114,11 +115,12 @@ def revision_context(ir: RevisionIR) -> dict[str, Any]:
         "server_pages": any(method.items for method in server_sends),
         "server_requests": any(method.kind == "request" for method in server_sends),
         "server_sends": server_sends,
-        "server_asks_in_results": any(method.kind == "embedded" for method in server_sends),
+        "server_asks_in_results": "InputRequiredResult" in classes
+        and names >= {"InputRequest", "InputResponse"}
+        and any(method.kind == "embedded" for method in server_sends),
         "has_conditions": any(need.when for method in methods for need in method.requires),
         "server_asks": any(method.kind != "notification" for method in server_sends),
-        # A schema need not say what a side calls itself.
-        "implementation": "m.Implementation" if "Implementation" in names else "WireModel",
+        **_of_a_side(classes),
         "exported": sorted(names),
         "capabilities_exported": sorted(
             {str(capability.constant) for capability in ir.capabilities}
@@ -158,6 +160,16 @@ def _table(name: str, direction: Direction) -> dict[str, Any]:
         "direction": rows.laid_out(whole, f"{name}: Final = "),
         "doc": f"From {direction.source} to {direction.target}; what is in no plan stays as it is.",
     }
+
+
+def _of_a_side(classes: Container[str]) -> Mapping[str, str]:
+    """What a side calls itself and what it declares, neither of which a schema has to say."""
+    wanted = {
+        "client_capabilities": "ClientCapabilities",
+        "implementation": "Implementation",
+        "server_capabilities": "ServerCapabilities",
+    }
+    return {key: f"m.{name}" if name in classes else "WireModel" for key, name in wanted.items()}
 
 
 # What agrees on a revision is not a user's to send or to answer.

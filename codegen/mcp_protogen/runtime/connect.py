@@ -230,7 +230,7 @@ def _agreement(
         state=State.OPEN_PENDING,
     )
     connection.ids = count(first_id)
-    info = result.get("_meta", {}).get(SERVER_INFO) if stateless else result["serverInfo"]
+    info = result.get("serverInfo") or result.get("_meta", {}).get(SERVER_INFO)
     connection.identity["client"] = face.identity
     if is_object(info):
         connection.identity["server"] = table.called(info)

@@ -177,10 +177,14 @@ class Side:
 
     async def discover(self, request: Request[Any]) -> Any:
         """What the server speaks, offers and is called (2026-07-28, server/discover)."""
-        return request.spec.results[0](
+        face, result = self._repertoire.face, request.spec.results[0]
+        # Where there is a member for it, it is not only in `_meta`.
+        called = {"server_info": face.identity} if "server_info" in result.model_fields else {}
+        return result(
             supported_versions=list(self._shared.supported),
-            capabilities=self._repertoire.face.declared,
+            capabilities=face.declared,
             instructions=getattr(self.server, "instructions", None),
+            **called,
         )
 
     async def subscribe(self, request: Request[Any]) -> Any:

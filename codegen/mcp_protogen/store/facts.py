@@ -5,13 +5,16 @@ so that what holds in several revisions is written once.
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from mcp_protogen import jsonpointer
 from mcp_protogen.canonical import parse_json
 from mcp_protogen.ir import Era
+from mcp_protogen.jsonpointer import Absent
 from mcp_protogen.jsonvalue import is_object
 from mcp_protogen.problems import Problem, ProblemError
 from mcp_protogen.store.basis import best_basis, era_of
@@ -134,8 +137,7 @@ def basis_of(folder: Path, revision: str, schema: Mapping[str, Any]) -> str | No
     if _file(folder, revision).is_file():
         return revision
     pins = load_pins(folder)
-    having = [name for name in pins if _file(folder, name).is_file()]
-    eras = {name: load(folder, name).era for name in having}
+    eras = {name: load(folder, name).era for name in _having(folder)}
     return best_basis(revision, schema, eras, folder, pins)
 
 
@@ -146,14 +148,32 @@ def holding(folder: Path, revision: str, schema: Mapping[str, Any]) -> Facts:
         message = f"no revision is known that {revision} could follow"
         raise ProblemError(Problem("missing-facts", message, str(folder)))
     document = load(folder, basis).document
-    return Facts(revision, document if basis == revision else opened(document, schema), basis)
+    if basis != revision:
+        document = merge_patch(document, _shown(folder, document, schema))
+    return Facts(revision, document, basis)
 
 
-def opened(document: Json, schema: Mapping[str, Any]) -> Json:
-    """Inherited facts of which none contradicts how the schema opens a session, if it says that."""
-    era = era_of(schema)
-    merged: Json = merge_patch(document, {"lifecycle": {"era": era}}) if era else document
-    return merged
+def _shown(folder: Path, document: Json, schema: Mapping[str, Any]) -> Json:
+    """What a schema shows of itself, so that inherited facts have no say in it, as a patch.
+
+    That results name their type makes each message one that has to: whatever else the basis says,
+    it cannot be silent on that.
+    """
+    shown: Json = {}
+    if era := era_of(schema):
+        shown["lifecycle"] = {"era": era}
+    with suppress(Absent):
+        jsonpointer.get(schema, "/$defs/Result/properties/resultType")
+        if "result_type" not in document.get("rules", {}):
+            known = [load(folder, name).document.get("rules", {}) for name in _having(folder)]
+            rules = [one["result_type"] for one in known if "result_type" in one]
+            shown["rules"] = {"result_type": rules[-1] if rules else None}
+    return shown
+
+
+def _having(folder: Path) -> list[str]:
+    """The pinned revisions that have facts, oldest first."""
+    return [name for name in load_pins(folder) if _file(folder, name).is_file()]
 
 
 def _file(folder: Path, revision: str) -> Path:

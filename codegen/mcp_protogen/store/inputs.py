@@ -13,7 +13,7 @@ from mcp_protogen.canonical import digest, digest_files, parse_json, pretty, sha
 from mcp_protogen.config import GivenFile, Options
 from mcp_protogen.output.package import Inputs, RevisionInputs
 from mcp_protogen.resources import runtime_folder, schema_folder, templates_folder
-from mcp_protogen.store.facts import basis_of, merge_patch, opened
+from mcp_protogen.store.facts import basis_of, holding, merge_patch
 from mcp_protogen.store.pins import load_pins, pin_of, read_snapshot
 from mcp_protogen.store.snapshot import snapshot_of
 
@@ -73,11 +73,11 @@ class _SchemaFolder:
         if (self._folder / revision / "facts.json").is_file():
             return self._merged_facts(revision), own
         structure: dict[str, Any] = parse_json(snapshot, revision)
-        basis = basis_of(self._folder, revision, structure)
-        if basis is None:
+        if basis_of(self._folder, revision, structure) is None:
             return None, own
-        facts = opened(self._merged_facts(basis), structure)
-        return facts, own if own is not None else self._json(basis, "patches.json")
+        facts = holding(self._folder, revision, structure)
+        patches = own if own is not None else self._json(facts.basis, "patches.json")
+        return facts.document, patches
 
     def _rules(self, revision: str, options: Options) -> Any:
         given = options.rules.get(revision)

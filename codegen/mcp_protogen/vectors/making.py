@@ -63,7 +63,7 @@ def _vectors(document: Json, source: Source, derived: Derived) -> Iterator[Vecto
         samples,
         Walk(samples, source.facts.json_schemas),
         Judge(document),
-        Tolerance(source.facts, derived.ir, shapes),
+        Tolerance(derived.facts, derived.ir, shapes),
     )
     known: set[str] = set()
     for topic in topics(document, derived.ir):

@@ -14,7 +14,6 @@ from .jsonvalue import JSONObject
 from .kept import Kept
 from .lifecycle import Event as Step
 from .lifecycle import State
-from .model import WireModel
 from .options import Options
 from .repertoire import Repertoire
 
@@ -68,13 +67,9 @@ def _envelope(revision: str, declared: Kept, identity: Kept) -> Mapping[str, Any
 
 def _welcome(request: Request[Any], repertoire: Repertoire) -> Any:
     face = repertoire.face
-    result: JSONObject = {
-        "protocolVersion": face.table.revision,
-        "capabilities": face.declared,
-        "serverInfo": face.identity,
-    }
-    instructions: str | None = getattr(face.side, "instructions", None)
-    if instructions is not None:
-        result["instructions"] = instructions
-    welcome: type[WireModel] = request.spec.results[0]
-    return welcome.from_wire(result)
+    return request.spec.results[0](
+        protocol_version=face.table.revision,
+        capabilities=face.declared,
+        server_info=face.identity,
+        instructions=getattr(face.side, "instructions", None),
+    )
