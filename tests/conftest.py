@@ -111,9 +111,10 @@ def spec(_unmoved: "Spec", tmp_path: Path) -> "Spec":
 @pytest.fixture
 def little(mcp_gen: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch) -> None:
     """Has commands generate packages of few files, in no time."""
-    from generating import generate_little
+    from generating import generate_little, require_nothing
 
     monkeypatch.setattr("mcp_protogen.generate.generate", generate_little)
+    monkeypatch.setattr("mcp_protogen.output.trial.require_importable", require_nothing)
 
 
 @pytest.fixture

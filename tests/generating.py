@@ -18,3 +18,7 @@ def generate_little(options: Options) -> Package:
         path, content = f"{module_name(revision)}/models.py", f'"""Of {revision}."""\n'.encode()
         files.append(GeneratedFile(path, content, f"schema of {revision}"))
     return Package(tuple(sorted(files, key=lambda file: file.path)), read_inputs(options))
+
+
+def require_nothing(package: Package) -> None:
+    """Take it for granted that such modules can be imported."""

@@ -6,11 +6,13 @@ import pytest
 from mcp_protogen.config import Options
 from mcp_protogen.generate import generate
 from mcp_protogen.output.package import Package
+from mcp_protogen.output.trial import require_importable
 from mcp_protogen.store.inputs import read_inputs
 from mcp_protogen.vectors.making import make
 from mcp_protogen.vectors.vector import VectorSet
 
 _packages: Final[dict[str, Package]] = {}
+_importable: Final[set[int]] = set()
 _vectors: Final[dict[str, VectorSet]] = {}
 
 
@@ -20,6 +22,14 @@ def generated_once(options: Options) -> Package:
     if key not in _packages:
         _packages[key] = generate(options)
     return _packages[key]
+
+
+def required_once(package: Package) -> None:
+    """Whether a package can be imported, asked once of each that was generated once."""
+    if id(package) not in _importable:
+        require_importable(package)
+    if any(package is one for one in _packages.values()):
+        _importable.add(id(package))
 
 
 def vectors_once(revision: str, options: Options | None = None) -> VectorSet:
@@ -37,5 +47,6 @@ def _told(options: Options) -> str:
 def put_in_place(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have the command line use these."""
     monkeypatch.setattr("mcp_protogen.generate.generate", generated_once)
+    monkeypatch.setattr("mcp_protogen.output.trial.require_importable", required_once)
     for user in ("vectors.making", "vectors.writing", "audit.behaviour"):
         monkeypatch.setattr(f"mcp_protogen.{user}.make", vectors_once)

@@ -123,16 +123,16 @@ def test_a_template_whose_text_is_no_python_is_named(text: str, tmp_path: Path) 
 
 def test_templates_of_the_user_go_first_and_ours_fill_in(tmp_path: Path) -> None:
     text = '{% include "_macros.jinja" %}MINE = {{ ir.id | literal }}\n'
-    (tmp_path / "methods.py.jinja").write_text(text, encoding="utf-8")
+    (tmp_path / "revision.py.jinja").write_text(text, encoding="utf-8")
     package = generate(Options((REVISION,), templates=tmp_path))
-    assert schemas.text_of(package, "v2024_11_05/methods.py") == f'MINE = "{REVISION}"\n'
+    assert schemas.text_of(package, "v2024_11_05/__init__.py") == f'MINE = "{REVISION}"\n'
     assert "class Server(" in schemas.text_of(package, "v2024_11_05/server.py")
 
 
 def test_an_empty_template_makes_an_empty_module(tmp_path: Path) -> None:
-    (tmp_path / "methods.py.jinja").write_text("")
+    (tmp_path / "revision.py.jinja").write_text("")
     package = generate(Options((REVISION,), templates=tmp_path))
-    assert schemas.text_of(package, "v2024_11_05/methods.py").strip() == ""
+    assert schemas.text_of(package, "v2024_11_05/__init__.py").strip() == ""
 
 
 def test_schema_text_is_no_template(tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ def body() -> str:
         ("class A: ...\ndef A(): ...", "A is defined twice"),
         ("x: int = 1\nasync def x(): ...", "x is defined twice"),
         ("__all__ = ['y']\nx = 1", "__all__ lists y"),
+        ("def f(a: b) -> None: ...", "b is used and not defined"),
     ],
 )
 def test_what_is_no_sound_module_is_named(source: str, message: str) -> None:
@@ -40,6 +41,19 @@ def test_a_sound_module_passes() -> None:
     imported = "from x import y as z\n__all__ = ['A', 'z', 'f', 'v']\n"
     source = imported + "class A: ...\ndef f(): ...\nv: int = 1"
     assert verify.module(source, "m.py") == ()
+
+
+def test_what_a_module_takes_from_another_in_vain_is_named() -> None:
+    sources = {
+        "methods": "from . import models as m\nX = m.A\ndef f(): return m.B",
+        "server": "from . import methods\nfrom .methods import f, g\nprint(methods.X, methods.Y)",
+    }
+    found = [(one.place, one.message) for one in verify.members(sources, ["A"], "v1")]
+    assert found == [
+        ("v1/methods.py", "models.B is not there"),
+        ("v1/server.py", "methods.Y is not there"),
+        ("v1/server.py", "methods.g is not there"),
+    ]
 
 
 def test_what_the_writer_made_of_the_ir_passes(ir: RevisionIR, body: str) -> None:

@@ -45,13 +45,14 @@ def check(settings: Settings) -> Report:
 
 def write(settings: Settings, *, force: bool = False) -> Report:
     """Generate and publish."""
+    from mcp_protogen.output import trial
     from mcp_protogen.output.publish import publish
     from mcp_protogen.output.workspace import exclusive
 
     with exclusive(_out(settings)) as space:
         task = prepare(settings)
         package = _generate(task)
-        outcome = publish(package, space, force=force)
+        outcome = publish(package, space, force=force, require=trial.require_importable)
     summary = (
         f"{task.out}: {_count(len(outcome.written), 'file')} written ({len(outcome.created)} new),"
         f" {len(outcome.removed)} removed, {outcome.unchanged} unchanged"

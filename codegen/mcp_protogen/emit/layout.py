@@ -106,10 +106,12 @@ def models_module(ir: RevisionIR, models: ModelsSource, renderer: Renderer) -> M
 
 
 def revision_modules(ir: RevisionIR, renderer: Renderer) -> Iterator[Module]:
-    """The other modules of a revision."""
+    """The other modules of a revision, proven against its types and each other."""
     context = views.revision_context(ir)
-    for module, template in MODULES.items():
-        yield _module(f"{ir.module}/{module}.py", template, renderer.render(template, context))
+    sources = {module: renderer.render(template, context) for module, template in MODULES.items()}
+    for module, source in sources.items():
+        yield _module(f"{ir.module}/{module}.py", MODULES[module], source)
+    raise_errors(verify.members(sources, {type_.name for type_ in ir.types}, ir.module))
 
 
 def translation_modules(pairs: Iterable[PairTables], renderer: Renderer) -> Iterator[Module]:

@@ -1,16 +1,20 @@
 """Proof that generated modules say what the IR says: read with `ast`, never executed."""
 
 import ast
-from collections.abc import Iterator
+import builtins
+from collections.abc import Collection, Iterator, Mapping
 
 from mcp_protogen import names
 from mcp_protogen.emit.annotations import alias_annotation, default_text, field_annotation, same
 from mcp_protogen.ir import AliasIR, FieldIR, ObjectIR, RevisionIR, TypeIR, UnionIR
 from mcp_protogen.problems import Problem
 
+_BUILT_IN = {*dir(builtins), "__file__"}
+_REPORT = "report this with the schema that led to it"
+
 
 def module(source: str, path: str) -> tuple[Problem, ...]:
-    """What keeps `source` from being a module: syntax, a name defined twice, a stale `__all__`."""
+    """What keeps `source` from being a module: syntax, names defined twice, or used and nowhere."""
     try:
         tree = ast.parse(source)
         compile(tree, path, "exec")
@@ -29,6 +33,58 @@ def _defects(tree: ast.Module, path: str) -> Iterator[Problem]:
             yield Problem(
                 "bad-output", f"__all__ lists {name}, which is not there", path, hint="report this"
             )
+    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    for name in sorted(used - _bound(tree) - _BUILT_IN):
+        yield Problem("bad-output", f"{name} is used and not defined", path, hint="report this")
+
+
+def _bound(tree: ast.Module) -> set[str]:
+    """The names that something in a module is called by, in whatever scope."""
+    bound = set(_imported(tree))
+    for node in ast.walk(tree):
+        match node:
+            case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name):
+                bound.add(name)
+            case (
+                ast.ClassDef(name=name)
+                | ast.FunctionDef(name=name)
+                | ast.AsyncFunctionDef(name=name)
+            ):
+                bound.add(name)
+            case _:
+                pass
+    return bound
+
+
+def members(sources: Mapping[str, str], types: Collection[str], folder: str) -> tuple[Problem, ...]:
+    """What modules of a revision, by name, take from each other, or from its types, in vain."""
+    trees = {name: ast.parse(source) for name, source in sources.items()}
+    offered = {name: {*_defined(tree), *_imported(tree)} for name, tree in trees.items()}
+    offered["models"] = set(types)
+    return tuple(
+        Problem("bad-output", f"{module}.{name} is not there", f"{folder}/{user}.py", hint=_REPORT)
+        for user, tree in trees.items()
+        for module, name in sorted(set(_taken(tree)))
+        if module in offered and not {name, "__getattr__"} & offered[module]
+    )
+
+
+def _taken(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """Each name taken from a module beside, with the module."""
+    beside: dict[str, str] = {}
+    for node in tree.body:
+        if isinstance(node, ast.ImportFrom) and node.level == 1:
+            for alias in node.names:
+                if node.module is None:
+                    beside[alias.asname or alias.name] = alias.name
+                else:
+                    yield node.module, alias.name
+    for node in ast.walk(tree):
+        match node:
+            case ast.Attribute(value=ast.Name(id=module), attr=name) if module in beside:
+                yield beside[module], name
+            case _:
+                pass
 
 
 def _defined(tree: ast.Module) -> Iterator[str]:
@@ -71,7 +127,7 @@ def models(source: str, ir: RevisionIR, path: str) -> tuple[Problem, ...]:
     written = dict(_types(tree))
     expected = {str(type_.name): type_ for type_ in ir.types}
     return tuple(
-        Problem("bad-output", message, path, hint="report this with the schema that led to it")
+        Problem("bad-output", message, path, hint=_REPORT)
         for message in (
             *(f"{ast.unparse(node):.80} is out of place" for node in _strangers(tree)),
             *(f"type {name} is missing" for name in expected.keys() - written.keys()),

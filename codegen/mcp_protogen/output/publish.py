@@ -4,6 +4,7 @@ Decides with `plan`, acts through `workspace`; both the all-or-nothing replaceme
 after a kill are described there. Nothing is generated or printed here.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -26,11 +27,18 @@ class Outcome:
     warnings: tuple[Problem, ...] = ()
 
 
-def publish(package: Package, space: Workspace, *, force: bool = False) -> Outcome:
+def publish(
+    package: Package,
+    space: Workspace,
+    *,
+    force: bool = False,
+    require: Callable[[Package], None] | None = None,
+) -> Outcome:
     """Make the held folder contain `package`; files of the user's own stay as they are.
 
     With `force`, edited files and files in the way are overwritten. Raises `ProblemError` with
-    everything that stands in the way, and then nothing has changed.
+    everything that stands in the way, and then nothing has changed. `require` raises it for a
+    package that is not fit to be used, and is asked when there is something to write.
     """
     tree = read_tree(space.target)
     work = plan(package, read_lock(space.target), tree, force=force)
@@ -38,6 +46,8 @@ def publish(package: Package, space: Workspace, *, force: bool = False) -> Outco
     if not work.changes:
         return _outcome(work, tree)
     _refuse_inside(space.target)
+    if require is not None:
+        require(package)
     with space.changing():
         space.stage(work.written, (*work.unchanged, *work.carried), _own_folders(work, tree))
         old = space.swap()

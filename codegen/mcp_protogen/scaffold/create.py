@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mcp_protogen.config import Options
+from mcp_protogen.output import trial
 from mcp_protogen.output.lock import lock_file, lock_of
 from mcp_protogen.output.package import Package
 from mcp_protogen.output.workspace import exclusive
@@ -28,6 +29,7 @@ def create(choices: Choices, folder: Path) -> Created:
     refuse_occupied(folder)
     own = project_files(choices)
     package = _generated(choices)
+    trial.require_importable(package)
     protocol = protocol_folder(choices)
     generated = {f"{protocol}/{file.path}": file.content for file in package.files}
     lock = lock_file(lock_of(package, {}))

@@ -5,13 +5,15 @@ from pathlib import Path
 from types import ModuleType
 
 from mcp_protogen.cli import main
+from mcp_protogen.output import trial
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 
-from generating import generate_little
+from generating import generate_little, require_nothing
 
 generator = ModuleType("mcp_protogen.generate")
 generator.generate = generate_little
 sys.modules[generator.__name__] = generator
+trial.require_importable = require_nothing
 
 main()

@@ -1,0 +1,137 @@
+"""A package is imported before it is put into place, and nothing else is."""
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import made_once
+import packages
+import pytest
+import schemas
+from mcp_protogen.config import Options
+from mcp_protogen.output.package import GeneratedFile, Package
+from mcp_protogen.output.trial import require_importable
+from mcp_protogen.problems import ProblemError
+from running import Ran
+
+REVISION = "2025-11-25"
+
+
+@pytest.fixture(scope="module")
+def whole() -> Package:
+    return made_once.generated_once(Options((REVISION,)))
+
+
+def refused(package: Package) -> Iterator[tuple[str, str, str]]:
+    with pytest.raises(ProblemError) as caught:
+        require_importable(package)
+    return ((one.code, one.place, one.message) for one in caught.value.problems)
+
+
+def edited(package: Package, **texts: str) -> Package:
+    """A package with a text at the end of some of its files, which are named without `.py`."""
+    files = (
+        replace(file, content=file.content + texts.get(file.path[:-3], "").encode())
+        for file in package.files
+    )
+    return Package(tuple(files), package.inputs)
+
+
+def test_what_is_generated_can_be_imported_wherever_the_process_is(
+    whole: Package, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for trap in ("pydantic.py", "json.py", "sitecustomize.py", "generated.py"):
+        (tmp_path / trap).write_text("import os; os.mkdir('executed')")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("PYTHONSTARTUP", str(tmp_path / "json.py"))
+    before = sorted(os.listdir(tmp_path))
+    require_importable(whole)
+    assert sorted(os.listdir(tmp_path)) == before
+
+
+def test_each_module_that_cannot_be_imported_is_named(whole: Package) -> None:
+    folder = "v2025_11_25"
+    broken = edited(
+        whole,
+        **{
+            f"{folder}/capabilities": "\nfrom .. import nothing_of_ours\n",
+            "bridge": "\n__all__ += ['Nothing']\n",
+        },
+    )
+    found = {(code, place): message for code, place, message in refused(broken)}
+    assert {code for code, _ in found} == {"bad-output"}
+    assert "nothing_of_ours" in found["bad-output", f"{folder}/capabilities.py"]
+    assert "Nothing" in found["bad-output", "bridge.py"]
+
+
+def test_a_model_that_cannot_be_built_is_named() -> None:
+    package = packages.package(
+        {
+            "__init__.py": "",
+            "v1/__init__.py": "",
+            "v1/models.py": "from pydantic import BaseModel, ConfigDict\n__all__ = ['A']\n"
+            "class A(BaseModel):\n    model_config = ConfigDict(defer_build=True)\n    x: 'Gone'\n",
+        }
+    )
+    ((code, place, message),) = refused(package)
+    assert (code, place) == ("bad-output", "v1/models.py")
+    assert "Gone" in message
+
+
+def test_an_interpreter_that_ends_without_a_word_is_a_refusal() -> None:
+    package = packages.package({"__init__.py": "import os\nos._exit(7)\n"})
+    ((code, _, message),) = refused(package)
+    assert code == "bad-output"
+    assert "could not be tried" in message
+
+
+def test_modules_of_ones_own_templates_are_not_run(whole: Package, tmp_path: Path) -> None:
+    fatal = GeneratedFile("bridge.py", f"open({str(tmp_path / 'ran')!r}, 'w')".encode(), "mine")
+    own = replace(whole.inputs, options={"templates": "own"})
+    require_importable(Package((fatal,), own))
+    assert not any(tmp_path.iterdir())
+
+
+def test_nothing_is_written_that_cannot_be_imported(
+    whole: Package,
+    mcp_gen: Callable[..., Ran],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    broken = edited(whole, **{"v2025_11_25/server": "\nundefined\n"})
+
+    def generate(options: Options) -> Package:
+        return broken
+
+    monkeypatch.setattr("mcp_protogen.generate.generate", generate)
+    ran = mcp_gen("--revision", REVISION, "--out", "pkg")
+    assert ran.code == 2
+    assert "error[bad-output]: v2025_11_25/server.py: cannot be imported: NameError" in ran.err
+    assert not any(tmp_path.iterdir())
+    assert mcp_gen("new", "clock", "--revision", REVISION).code == 2
+    assert not any(tmp_path.iterdir())
+    assert mcp_gen("--revision", REVISION, "--out", "pkg", "--dry-run").code == 0
+
+
+def test_files_of_the_users_own_beside_generated_ones_are_not_run(
+    mcp_gen: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("mcp_protogen.output.trial.require_importable", require_importable)
+    trap = f"open({str(tmp_path / 'ran')!r}, 'w')"
+    for place in ("pkg/mine.py", "pkg/v2025_11_25/errors/__init__.py", "pkg/bridge/__init__.py"):
+        (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / place).write_text(trap)
+    assert mcp_gen("--revision", REVISION, "--out", "pkg", "--force").code == 0
+    assert not (tmp_path / "ran").exists()
+    assert not list(tmp_path.rglob("__pycache__"))
+
+
+def test_a_schema_without_what_a_side_declares_or_is_called_makes_a_package() -> None:
+    document = schemas.schema()
+    for name in ("ClientCapabilities", "ServerCapabilities"):
+        del document["$defs"][name]
+    package = schemas.make(document)
+    require_importable(package)
+    assert "from .._runtime.wire import WireModel" in schemas.text_of(package, "vdraft/server.py")
