@@ -5,6 +5,8 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,9 @@ import packages
 import pytest
 from mcp_protogen import __version__
 from mcp_protogen.cli import commands
+from mcp_protogen.cli.console import show_problems
 from mcp_protogen.output.lock import LOCK_NAME
+from mcp_protogen.problems import Level, Problem
 from running import Ran
 
 Run = Callable[..., Ran]
@@ -298,6 +302,29 @@ def test_problems_are_in_the_json_document(mcp_gen: Run) -> None:
     data = document(ran.out)
     assert data["status"] == "failed"
     assert "unknown-revision" in str(data["problems"])
+
+
+def test_warnings_of_a_kind_about_a_file_are_shown_together(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    warn = partial(Problem, hint="Do.", level=Level.WARNING)
+    many = [warn("stale", f"is {number}", "a.json", f"/{number}") for number in range(12)]
+    two = [warn("stale", "alone", place) for place in ("b.json", "c.json")]
+    error = Problem("stale", "wrong", "a.json")
+    other = [replace(warn("loose", f"{number}", "a.json"), hint=f"{number}") for number in range(3)]
+    show_problems([error, many[0], *other, *many[1:], *two])
+    assert capsys.readouterr().err.split("\n") == [
+        "error[stale]: a.json: wrong",
+        "warning[stale]: a.json: 12 warnings",
+        *(f"  #/{number}: is {number}" for number in range(10)),
+        "  and 2 more; --format json tells all",
+        "  hint: Do.",
+        "warning[loose]: a.json: 3 warnings",
+        *(f"  {number}" for number in range(3)),
+        "  hint: mcp-gen explain loose",
+        *("warning[stale]: b.json: alone", "  hint: Do."),
+        *("warning[stale]: c.json: alone", "  hint: Do.", ""),
+    ]
 
 
 def test_github_gets_annotations_with_files(mcp_gen: Run) -> None:

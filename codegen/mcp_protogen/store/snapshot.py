@@ -9,8 +9,9 @@ That is done only where both drafts read the schema alike; a schema using one of
 that changed keeps the dialect it was published in.
 """
 
+import json
 from collections.abc import Iterator, Mapping
-from typing import Any, cast
+from typing import Any
 
 from mcp_protogen.canonical import canonical
 from mcp_protogen.jsonpointer import escape
@@ -42,8 +43,10 @@ def snapshot_of(published: Any, place: str = "") -> dict[str, Any]:
         raise ProblemError(Problem("not-a-schema", message, place))
     try:
         dialect = dialect_of(schema)
-        snapshot = _members(schema)
-    except (AttributeError, TypeError, RecursionError) as error:
+        snapshot = _members(schema, "")
+    except _Misshapen as error:
+        raise ProblemError(Problem("not-a-schema", error.message, place, error.pointer)) from None
+    except (TypeError, RecursionError) as error:
         message = f"a keyword holds something that is no schema: {error}"
         raise ProblemError(Problem("not-a-schema", message, place)) from error
     if dialect.startswith(_DRAFT_07) and not _uses_changed_keywords(snapshot):
@@ -70,29 +73,48 @@ def differences(before: Any, after: Any, pointer: str = "") -> Iterator[str]:
         yield pointer  # canonical, because in Python 1 == True and 1 == 1.0
 
 
-def _structure(schema: Any) -> Any:
-    return schema if isinstance(schema, bool) else _members(schema)
+class _Misshapen(Exception):
+    """A keyword does not hold what its meaning needs; other faults are the metaschema's to find."""
+
+    def __init__(self, pointer: str, wanted: str, found: Any) -> None:
+        super().__init__(pointer)
+        self.pointer = pointer
+        self.message = f"here has to be {wanted}, and there is {json.dumps(found):.80}"
 
 
-def _members(schema: Mapping[str, Any]) -> dict[str, Any]:
+def _structure(schema: Any, pointer: str) -> Any:
+    return schema if isinstance(schema, bool) else _members(schema, pointer)
+
+
+def _members(schema: Any, pointer: str) -> dict[str, Any]:
+    if not is_object(schema):
+        raise _Misshapen(pointer, "a schema", schema)
     if {"$defs", "definitions"} <= schema.keys():
         raise TypeError("$defs and definitions side by side")
     structure: dict[str, Any] = {}
     for keyword, value in schema.items():
         if keyword not in _PROSE:
-            structure["$defs" if keyword == "definitions" else keyword] = _value(keyword, value)
+            name = "$defs" if keyword == "definitions" else keyword
+            structure[name] = _value(keyword, value, f"{pointer}/{escape(keyword)}")
     return structure
 
 
-def _value(keyword: str, value: Any) -> Any:
+def _value(keyword: str, value: Any, pointer: str) -> Any:
     if keyword in _MAPS:
-        return {name: _structure(schema) for name, schema in value.items()}
+        if not is_object(value):
+            raise _Misshapen(pointer, "an object of schemas", value)
+        return {name: _structure(one, f"{pointer}/{escape(name)}") for name, one in value.items()}
     if keyword in _LISTS or (keyword == "items" and is_array(value)):
-        return [_structure(schema) for schema in cast("list[Any]", value)]
+        if not is_array(value):
+            raise _Misshapen(pointer, "an array of schemas", value)
+        return [_structure(one, f"{pointer}/{index}") for index, one in enumerate(value)]
     if keyword in _SINGLE:
-        return _structure(value)
-    if keyword == "$ref" and value.startswith(_OLD_REFERENCE):
-        return "#/$defs/" + value.removeprefix(_OLD_REFERENCE)
+        return _structure(value, pointer)
+    if keyword == "$ref":
+        if not isinstance(value, str):
+            raise _Misshapen(pointer, "a text", value)
+        if value.startswith(_OLD_REFERENCE):
+            return "#/$defs/" + value.removeprefix(_OLD_REFERENCE)
     return value
 
 
