@@ -18,7 +18,7 @@ LOWEST = (
     "jinja2==3.1.6",
     "jsonschema==4.23.0",
     "pydantic==2.12.0",
-    "typer==0.16.0",
+    "typer==0.18.0",
 )
 
 pytestmark = pytest.mark.xdist_group("packaging")
@@ -133,4 +133,6 @@ def test_lowest_supported_dependencies_write_the_same_bytes(dist: Path, tmp_path
     run(binaries / "mcp-gen", "--revision", "all", "--out", "pkg", cwd=work)
     assert_golden(work / "pkg")
     run(binaries / "python", "-c", "import pkg; pkg.load('2026-07-28').Client()", cwd=work)
+    wrong = subprocess.run([binaries / "mcp-gen", "new"], cwd=work, capture_output=True, text=True)
+    assert (wrong.returncode, wrong.stderr.splitlines()[0][:19]) == (2, "error[wrong-usage]:")
     everything_else_works(binaries, work)
