@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mcp_protogen import __version__
 from mcp_protogen.resources import schema_folder
 from specifications import OLDER, Spec, committed, git
 
@@ -145,6 +144,24 @@ def test_the_check_annotates_what_is_out_of_date(runner: Runner) -> None:
     assert "::error file=pkg/__init__.py,title=edited::" in done.stdout
 
 
+@pytest.mark.parametrize(
+    ("workflow", "job"), [("mcp-schemas.yml", "look"), ("mcp-gen-check.yml", "check")]
+)
+def test_the_generator_is_installed_from_what_the_repository_says(
+    runner: Runner, workflow: str, job: str
+) -> None:
+    install = steps(workflow, job)["Install"]
+    assert install["env"] == {"MCP_GEN_SOURCE": "${{ vars.MCP_GEN_SOURCE }}"}
+    python = runner.folder.parent / "bin" / "python"  # plays the interpreter of the job
+    python.write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n')
+    python.chmod(0o755)
+    done = runner.run(install, MCP_GEN_SOURCE="git+https://example.com/a b@main")
+    assert done.stdout.splitlines() == ["-m", "pip", "install", "git+https://example.com/a b@main"]
+    done = runner.run(install, MCP_GEN_SOURCE="")
+    assert done.returncode != 0
+    assert "MCP_GEN_SOURCE" in done.stderr and done.stdout == ""
+
+
 @pytest.fixture(scope="module")
 def pre_commit() -> Path:
     """The program, in an environment of its own that is made on first use."""
@@ -231,9 +248,8 @@ def of_the_repository(runner: Runner, offered: Path) -> tuple[str | Path, ...]:
 def of_the_page(runner: Runner, offered: Path) -> tuple[str | Path, ...]:
     page = (ROOT / "docs" / "update.md").read_text()
     (example,) = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
-    released = f"[mcp-protogen=={__version__}]"
-    assert released in example
-    here = example.replace(released, f"[{offered}]")
+    assert "[SOURCE]" in example
+    here = example.replace("[SOURCE]", f"[{offered}]")
     (runner.folder / ".pre-commit-config.yaml").write_text(here)
     return "run", "--all-files"
 
