@@ -11,7 +11,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Never
 
+from mcp_protogen.jsonvalue import is_array, is_object
 from mcp_protogen.problems import Problem, ProblemError
+
+_LINE = 100
+"""Characters of a line in files that people write."""
 
 
 def parse_json(data: bytes, place: str) -> Any:
@@ -67,6 +71,29 @@ def pretty(value: Any) -> bytes:
     """The form committed files have: sorted members, two spaces, a newline at the end."""
     text = json.dumps(value, sort_keys=True, indent=2, ensure_ascii=False, allow_nan=False)
     return f"{text}\n".encode()
+
+
+def compact(value: Any) -> bytes:
+    """The form of files that people write: members in their order, what fits on its line."""
+    return f"{_laid_out(value, 0, 0)}\n".encode()
+
+
+def _laid_out(value: Any, indent: int, before: int) -> str:
+    """`value` in a line after `before` characters, with a comma, or else in several."""
+    flat = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    if len(flat) + indent + before < _LINE or not value:
+        return flat
+    inner = " " * (indent + 2)
+    if is_object(value):
+        keyed = [
+            (f"{json.dumps(name, ensure_ascii=False)}: ", item) for name, item in value.items()
+        ]
+    elif is_array(value):
+        keyed = [("", item) for item in value]
+    else:
+        return flat
+    lines = [inner + key + _laid_out(item, indent + 2, len(key)) for key, item in keyed]
+    return "\n".join([flat[0], ",\n".join(lines), " " * indent + flat[-1]])
 
 
 def sha256(data: bytes) -> str:

@@ -1,4 +1,4 @@
-"""`mcp-gen schema`: pinning published schemas and proving the snapshots of them."""
+"""`mcp-gen schema`: pinning published schemas, proving snapshots, drafting what people decide."""
 
 from pathlib import Path
 from typing import Annotated
@@ -11,7 +11,7 @@ from mcp_protogen.cli.usage import Command, Group
 from mcp_protogen.config import Format
 
 schema_app = typer.Typer(
-    help="Pin published schemas, and prove their snapshots.",
+    help="Pin published schemas, prove their snapshots, and draft what people decide about them.",
     cls=Group,
     rich_markup_mode=None,
 )
@@ -91,3 +91,28 @@ def verify(
         return verification(revision, given, folder)
 
     finish(work, "schema verify", form)
+
+
+@schema_app.command("draft-facts", cls=Command)
+def draft_facts(
+    revision: Annotated[
+        str, typer.Argument(metavar="REV", help="A pinned revision, such as 2025-11-25.")
+    ],
+    only_check: Annotated[
+        bool,
+        typer.Option(
+            "--check", help="Write nothing: name what is left to decide, and fail if there is any."
+        ),
+    ] = False,
+    folder: _Folder = None,
+    form: _Form = Format.TEXT,
+) -> None:
+    """Write what follows from the schema of a revision, and TODO where people have to decide.
+
+    That is for facts, patches, rules of translation and descriptions. What is in these files
+    already stays as it is.
+    """
+    from mcp_protogen.decisions.drafting import check, write
+
+    work = check if only_check else write
+    finish(lambda: work(revision, folder), "schema draft-facts", form)

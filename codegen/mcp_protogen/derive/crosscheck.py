@@ -19,11 +19,17 @@ from mcp_protogen.store.facts import Facts
 Json = dict[str, Any]
 
 
-def compare(definitions: Json, facts: Facts, place: str) -> tuple[Problem, ...]:
-    """Every way in which the facts and a normalised schema contradict or miss each other."""
+def compare(
+    definitions: Json, facts: Facts, place: str, inherited_hint: str = ""
+) -> tuple[Problem, ...]:
+    """Every way in which the facts and a normalised schema contradict or miss each other.
+
+    Facts that are inherited are in no file that could be mended: `inherited_hint` says what to do.
+    """
     level = Level.WARNING if facts.inherited else Level.ERROR
+    instead = inherited_hint if facts.inherited else ""
     return tuple(
-        Problem(code, message, place, pointer, hint, level)
+        Problem(code, message, place, pointer, instead or hint, level)
         for code, message, pointer, hint in _findings(definitions, facts)
     )
 

@@ -144,7 +144,7 @@ def _method(
     stem = names.stem(schema.message)
     deprecated = fact.get("deprecated")
     params = _params(schema, fact, definitions, context)
-    traits = tuple(fact.get("traits", _traits(schema, definitions)))
+    traits = tuple(fact.get("traits", derived_traits(schema, definitions)))
     stated = [name for name in fact.get("results", schema.results) if name in definitions]
     results = [one for name in stated or schema.results for one in _alternatives(name, types)]
     return MethodIR(
@@ -217,7 +217,7 @@ def _items(result: TypeIR | None) -> tuple[names.FieldName, TypeExpr] | None:
     return lists[0] if goes_on and len(lists) == 1 else None
 
 
-def _traits(schema: skeleton.DerivedMethod, definitions: Json) -> Iterator[str]:
+def derived_traits(schema: skeleton.DerivedMethod, definitions: Json) -> Iterator[str]:
     """What a method without facts shows of itself in its params and result."""
     params = definitions.get(schema.params or "", {}).get("properties", {})
     results = [definitions.get(name, {}).get("properties", {}) for name in schema.results]

@@ -22,7 +22,8 @@ Json = dict[str, Any]
 class Source:
     """What one revision is generated from; `place` names the schema in problems.
 
-    `notes` are warnings about the inputs themselves.
+    `notes` are warnings about the inputs themselves. `facts_hint` says what to do where inherited
+    facts do not fit.
     """
 
     schema: Json
@@ -33,6 +34,7 @@ class Source:
     ledger_place: str
     facts_place: str
     notes: tuple[Problem, ...] = ()
+    facts_hint: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,16 +49,9 @@ class Derived:
 
 def derive_revision(source: Source) -> Derived:
     """The IR of one revision; raises `ProblemError` with everything that is wrong."""
-    patched = patches.apply(source.schema, source.ledger, source.ledger_place)
-    _require_messages(patched, source.place)
-    whole = references.hoisted(patched)
-    plain, unread = dialect.plain(whole, source.facts.json_schemas, source.place)
-    unions = {union for union, _, _ in skeleton.MESSAGE_UNIONS}
-    normalised, loosened = normalise(plain, source.facts, source.place, unions)
+    normalised, loosened = normal_form(source)
     definitions: Json = normalised["$defs"]
-    raise_errors(tuple(messages.problems(definitions, source.place)))
-    normalised["$defs"] = definitions = skeleton.with_choices(definitions)
-    found = crosscheck.compare(definitions, source.facts, source.facts_place)
+    found = crosscheck.compare(definitions, source.facts, source.facts_place, source.facts_hint)
     raise_errors(found)
     facts = crosscheck.without(source.facts, found)
     context = Context(facts, source.descriptions, source.place)
@@ -76,7 +71,24 @@ def derive_revision(source: Source) -> Derived:
         meta_keys=method_tables.meta_keys(context),
     )
     raise_errors(tuple(collisions.problems(ir, source.place)))
-    return Derived(ir, normalised, facts, (*source.notes, *unread, *loosened, *found))
+    return Derived(ir, normalised, facts, (*source.notes, *loosened, *found))
+
+
+def normal_form(source: Source) -> tuple[Json, tuple[Problem, ...]]:
+    """The schema of a revision, patched and normalised, with warnings of what that loosened.
+
+    Raises `ProblemError` where its messages cannot be methods.
+    """
+    patched = patches.apply(source.schema, source.ledger, source.ledger_place)
+    _require_messages(patched, source.place)
+    whole = references.hoisted(patched)
+    plain, unread = dialect.plain(whole, source.facts.json_schemas, source.place)
+    unions = {union for union, _, _ in skeleton.MESSAGE_UNIONS}
+    normalised, loosened = normalise(plain, source.facts, source.place, unions)
+    definitions: Json = normalised["$defs"]
+    raise_errors(tuple(messages.problems(definitions, source.place)))
+    normalised["$defs"] = skeleton.with_choices(definitions)
+    return normalised, (*unread, *loosened)
 
 
 def _require_messages(schema: Json, place: str) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 from mcp_protogen.canonical import parse_json
 from mcp_protogen.jsonvalue import is_object
 from mcp_protogen.names import pascal
+from mcp_protogen.store.todo import TODO
 
 Json = dict[str, Any]
 _LINK = re.compile(r"\{@link\s+([^}]*)\}")
@@ -47,7 +48,8 @@ class Descriptions:
         return self._text("errors", name)
 
     def _text(self, kind: str, key: str) -> str:
-        return self.texts.get(kind, {}).get(key, "")
+        text = self.texts.get(kind, {}).get(key, "")
+        return "" if text == TODO else text
 
 
 def load(path: Path, revision: str, own: Mapping[str, str] | None = None) -> Descriptions:

@@ -14,13 +14,14 @@ from mcp_protogen.canonical import parse_json
 from mcp_protogen.config import GivenFile, Options
 from mcp_protogen.problems import Problem, raise_errors
 from mcp_protogen.store.pins import load_pins
+from mcp_protogen.store.todo import CHOICES
 from mcp_protogen.suggest import did_you_mean
 
 Json = dict[str, Any]
 Way = Literal["up", "down"]
 Verb = Literal["keep", "drop", "move", "add", "apply", "finish"]
 
-_WAYS: tuple[Way, ...] = get_args(Way)
+WAYS: tuple[Way, ...] = get_args(Way)
 _VERBS: tuple[Verb, ...] = get_args(Verb)
 
 
@@ -57,6 +58,16 @@ class CodeRule:
 
 
 @dataclass(frozen=True, slots=True)
+class Choice:
+    """A place where somebody has yet to choose what to do in one direction."""
+
+    at: str
+    way: Way
+    place: str
+    """Where the choices stand: file and JSON pointer."""
+
+
+@dataclass(frozen=True, slots=True)
 class Translation:
     """The rules of one step, from `older` to `newer`; `became` are types with another name now."""
 
@@ -65,6 +76,7 @@ class Translation:
     became: Mapping[str, str]
     rules: tuple[Rule, ...]
     errors: tuple[CodeRule, ...]
+    choices: tuple[Choice, ...] = ()
 
 
 def place_of(revision: str) -> str:
@@ -77,11 +89,12 @@ def load(folder: Path, revision: str) -> Translation | None:
     file = folder / revision / "translation.json"
     if not file.is_file():
         return None
-    return _translation(file.read_bytes(), revision, place_of(revision))
+    place = place_of(revision)
+    return translation_of(parse_json(file.read_bytes(), place), revision, place)
 
 
-def _translation(content: bytes, revision: str, place: str) -> Translation:
-    document: Json = parse_json(content, place)
+def translation_of(document: Json, revision: str, place: str) -> Translation:
+    """The rules that a document holds, which is of the form of a rules file."""
     rules = tuple(
         rule
         for number, entry in enumerate(document["rules"])
@@ -90,16 +103,23 @@ def _translation(content: bytes, revision: str, place: str) -> Translation:
     errors = tuple(
         CodeRule(entry["method"], way, entry[way]["was"], entry[way]["becomes"], entry["reason"])
         for entry in document["errors"]
-        for way in _WAYS
+        for way in WAYS
         if way in entry
     )
-    return Translation(document["older"], revision, document["became"], rules, errors)
+    choices = tuple(
+        Choice(at, way, f"{place}#/rules/{number}/{way}")
+        for number, entry in enumerate(document["rules"])
+        for way in WAYS
+        if CHOICES in entry.get(way, ())
+        for at in entry["at"]
+    )
+    return Translation(document["older"], revision, document["became"], rules, errors, choices)
 
 
 def _rules(entry: Json, place: str) -> Iterator[Rule]:
-    for way in _WAYS:
+    for way in WAYS:
         action: Json | None = entry.get(way)
-        if action is None:
+        if action is None or CHOICES in action:
             continue
         do: Verb = next(verb for verb in _VERBS if verb in action)
         settles = tuple(action.get("settles", ()))
@@ -136,7 +156,7 @@ def _given(given: GivenFile, revision: str, folder: Path) -> Translation:
         for error in validator.iter_errors(document)
     ]
     raise_errors(problems)
-    translation = _translation(given.content, revision, given.name)
+    translation = translation_of(document, revision, given.name)
     raise_errors(tuple(_unknown_functions(translation)))
     return translation
 

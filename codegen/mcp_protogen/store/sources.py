@@ -1,5 +1,7 @@
 """What one revision is generated from, read and checked: pinned, or handed over by the user."""
 
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,20 +14,49 @@ from mcp_protogen.store import descriptions, facts, ledger, metacheck, patches
 from mcp_protogen.store.facts import Facts
 from mcp_protogen.store.pins import read_snapshot
 from mcp_protogen.store.snapshot import snapshot_of
+from mcp_protogen.store.todo import TODO, todos
 
 Json = dict[str, Any]
 
 
 def load(revision: str, options: Options) -> Source:
     """The inputs of `revision`; raises `ProblemError` for what cannot be one."""
-    folder = schema_folder()
     given = options.schemas.get(revision)
     if given is None:
-        place = f"schema/{revision}/schema.json"
-        schema: Json = parse_json(read_snapshot(revision, folder), place)
-        own: dict[str, str] = {}
-    else:
-        place, schema, own = _given(given)
+        return pinned(revision, schema_folder())
+    place, schema, own = _given(given)
+    hint = (
+        f"for facts of its own, pin it: mcp-gen schema add {revision} --from FILE, draft-facts next"
+    )
+    return replace(_source(revision, schema_folder(), schema, place, own), facts_hint=hint)
+
+
+def pinned(revision: str, folder: Path) -> Source:
+    """The inputs of a revision that is pinned in a schema folder."""
+    place = f"schema/{revision}/schema.json"
+    schema: Json = parse_json(read_snapshot(revision, folder), place)
+    source = _source(revision, folder, schema, place, {})
+    hint = f"mcp-gen schema draft-facts {revision} writes what follows from the schema"
+    notes = (*source.notes, *_undecided(revision, folder))
+    return replace(source, facts_hint=hint, notes=notes)
+
+
+def _undecided(revision: str, folder: Path) -> Iterator[Problem]:
+    """A warning for each file of a revision in which somebody still has to decide something."""
+    for name in ("facts", "patches", "translation"):
+        file = folder / revision / f"{name}.json"
+        content = file.read_bytes() if file.is_file() else b""
+        if TODO.encode() not in content:  # spares most runs the parser
+            continue
+        place = f"schema/{revision}/{file.name}"
+        pointers = list(todos(parse_json(content, place)))
+        message = f"nobody has decided this yet, nor {len(pointers) - 1} more here"
+        hint = f"mcp-gen schema draft-facts {revision} --check names each"
+        if pointers:
+            yield Problem("to-decide", message, place, pointers[0], hint, Level.WARNING)
+
+
+def _source(revision: str, folder: Path, schema: Json, place: str, own: dict[str, str]) -> Source:
     merged = facts.holding(folder, revision, schema)
     entries, notes = _ledger(folder, schema, merged)
     return Source(
@@ -70,6 +101,6 @@ def inherited_notice(source: Source) -> Problem | None:
         "derived-facts",
         f"{source.facts.revision} has no facts: gates and codes are those of {source.facts.basis}",
         source.facts_place,
-        hint="read the warnings below, then write this file; it may inherit from that revision",
+        hint=source.facts_hint,
         level=Level.WARNING,
     )

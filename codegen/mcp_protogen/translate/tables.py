@@ -1,5 +1,6 @@
 """The tables of a pair of revisions: both directions, cut down to what changes."""
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -30,6 +31,8 @@ from mcp_protogen.translate.work import Pair, key_of, works
 
 # What is exchanged outside the methods that both have, in any era.
 _BESIDE = ("ClientCapabilities", "Implementation", "ServerCapabilities")
+
+_AROUND = re.compile(r"(\[\]|\{\})+$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,14 +73,42 @@ def pair_tables(older: RevisionIR, newer: RevisionIR, steps: tuple[Translation, 
     return PairTables(older, newer, up, down)
 
 
-def _direction(
+def unsettled(
+    older: RevisionIR, newer: RevisionIR, steps: tuple[Translation, ...]
+) -> Mapping[tuple[Way, str], str]:
+    """What no rule decides, or a rule decides in vain: each place, by direction, with the reason.
+
+    A place is one that a rule can stand at.
+    """
+    found: dict[tuple[Way, str], str] = {}
+    for walk, _ in (_walked(older, newer, "up", steps), _walked(newer, older, "down", steps)):
+        for one in walk.undecided:
+            found.setdefault((walk.way, place_in(one.at)), one.what)
+        for rule in walk.ruling.idle():
+            found.setdefault((walk.way, rule.at), "nothing is there")
+    return found
+
+
+def place_in(at: str) -> str:
+    """The member in which a difference is, without the list or map around it."""
+    return _AROUND.sub("", at)
+
+
+def _walked(
     source: RevisionIR, target: RevisionIR, way: Way, steps: tuple[Translation, ...]
-) -> tuple[Direction, list[Problem]]:
+) -> tuple[Walk, Mapping[str, Method]]:
     walk = Walk(source, target, way, Ruling(steps, way))
     methods = dict(_methods(walk))
     for name in _BESIDE:
         if _has(source, name) and _has(target, name):
             walk.between(Ref(ClassName(name)), Ref(ClassName(name)), name)
+    return walk, methods
+
+
+def _direction(
+    source: RevisionIR, target: RevisionIR, way: Way, steps: tuple[Translation, ...]
+) -> tuple[Direction, list[Problem]]:
+    walk, methods = _walked(source, target, way, steps)
     plans, named = _cut(walk.plans)
     direction = Direction(
         source.id,
@@ -100,12 +131,19 @@ def _has(revision: RevisionIR, name: str) -> bool:
 
 
 def _problem(at: str, what: str, walk: Walk, newer: str) -> Problem:
+    choices = {
+        (choice.way, choice.at): choice.place
+        for step in walk.ruling.steps
+        for choice in step.choices
+    }
+    place, _, pointer = choices.get((walk.way, place_in(at)), "").partition("#")
+    hint = "a rule has to say what becomes of it: here, or in a file given with --rules"
     return Problem(
         "undecided-difference",
         f"from {walk.source.id} to {walk.target.id}, {at}: {what}",
-        place_of(newer),
-        "/rules",
-        "a rule has to say what becomes of it: here, or in a file given with --rules",
+        place or place_of(newer),
+        pointer or "/rules",
+        "put one of the choices in their place, with a reason" if place else hint,
     )
 
 

@@ -77,6 +77,7 @@ def _source(revision: str, structure: Json, known: Judgements) -> Source:
         place=f"schema/{revision}/schema.json",
         ledger_place=place,
         facts_place=f"schema/{revision}/facts.json",
+        facts_hint=f"once it is pinned, mcp-gen schema draft-facts {revision} writes what follows",
     )
 
 

@@ -1,0 +1,197 @@
+"""Drafting the files of a revision: what follows from its schema, and a TODO for what does not.
+
+Reads a schema folder and returns what its files should hold. What is in them stays as it is; only
+what they do not speak of is added, so that a second draft adds nothing.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from jsonschema import Draft202012Validator
+
+from mcp_protogen import jsonpointer
+from mcp_protogen.canonical import compact, parse_json
+from mcp_protogen.cli.report import Action, FileChange, Report, Status
+from mcp_protogen.decisions import descriptions, facts
+from mcp_protogen.decisions.methods import Shown
+from mcp_protogen.decisions.patches import ledger_file
+from mcp_protogen.decisions.translation import Step, rules_file
+from mcp_protogen.derive.revision import Source, derive_revision, normal_form
+from mcp_protogen.output.files import replace_files, writing
+from mcp_protogen.problems import Problem, raise_errors
+from mcp_protogen.resources import schema_folder
+from mcp_protogen.store import sources
+from mcp_protogen.store.facts import Facts, chain, load, merge_patch
+from mcp_protogen.store.patches import ledger_of
+from mcp_protogen.store.pins import changing, load_pins, pin_of
+from mcp_protogen.store.todo import todos
+
+Json = dict[str, Any]
+
+_ENOUGH = 10
+"""Rounds after which facts and schema have long agreed: each settles what the one before showed."""
+_TEXTS = "descriptions.json"
+_HINTS = {
+    "reason": "write why, in a sentence",
+    "source": "write which page of the specification says so; it may say more, or otherwise",
+    "state": "if nothing is wrong there, write `dropped`; if something is, add a patch of your own",
+    "text": "write a sentence of your own",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """The files of a revision by their paths below the schema folder: as they are, and should be.
+
+    `undecided` is what somebody has to decide even then, and `contradictions` what people have
+    written against the schema.
+    """
+
+    before: Mapping[str, Json | None]
+    after: Mapping[str, Json]
+    undecided: tuple[Problem, ...]
+    contradictions: tuple[Problem, ...]
+
+    @property
+    def changed(self) -> Mapping[str, Json]:
+        """Those that are to be written."""
+        return {
+            path: held
+            for path, held in self.after.items()
+            if held != self.before.get(path) and (path in self.before or any(held.values()))
+        }
+
+
+def write(revision: str, folder: Path | None = None) -> Report:
+    """Write the draft of a revision into a schema folder, all files or none."""
+    target = folder or schema_folder()
+    pin_of(revision, load_pins(target))
+    with changing(target):
+        made = draft(revision, target)
+        with writing(target):
+            replace_files({target / path: compact(held) for path, held in made.changed.items()})
+    return _report(made, revision, Status.FINE)
+
+
+def check(revision: str, folder: Path | None = None) -> Report:
+    """Whether all is drafted, and all decided."""
+    made = draft(revision, folder or schema_folder())
+    problems = (*made.contradictions, *made.undecided)
+    report = _report(made, revision, Status.DIFFERS if made.changed or problems else Status.FINE)
+    return replace(report, problems=problems)
+
+
+def _report(made: Draft, revision: str, status: Status) -> Report:
+    left = len(made.undecided)
+    return Report(
+        "schema draft-facts",
+        status,
+        f"{revision}: {left} left to decide" if left else f"{revision}: nothing is left to decide",
+        files=tuple(
+            FileChange(path, Action.CHANGE if made.before.get(path) else Action.CREATE)
+            for path in made.changed
+        ),
+        revisions=({"revision": revision, "undecided": left},),
+        problems=made.contradictions,
+    )
+
+
+def draft(revision: str, folder: Path) -> Draft:
+    """What the files of a pinned revision should hold.
+
+    Raises `ProblemError` for an unknown revision, for files that are not of their form, and for a
+    schema that there would be no code for.
+    """
+    files = _Files(folder, revision)
+    source = sources.pinned(revision, folder)
+    sources.check(source)
+    source = _settled(source, files)
+    newer = derive_revision(source)
+    rules = files.before(files.rules)
+    before_it = max((name for name in load_pins(folder) if name < revision), default=None)
+    older: str | None = rules["older"] if rules else before_it
+    if older is not None:
+        step = Step(derive_revision(sources.pinned(older, folder)), newer)
+        files.after[files.rules] = rules_file(rules, step)
+    missing = tuple(descriptions.missing(newer.ir))
+    texts = files.before(_TEXTS) or {}
+    files.after[_TEXTS] = descriptions.with_missing(texts, missing)
+    own = (files.facts, files.patches, files.rules)
+    pointers = [(path, at) for path in own for at in todos(files.after.get(path))]
+    pointers += [(_TEXTS, jsonpointer.join(*key)) for key in missing]
+    contradictions = tuple(one for one in newer.warnings if one.place == source.facts_place)
+    undecided = tuple(_to_decide(*one) for one in pointers)
+    return Draft(files.read, files.after, undecided, contradictions)
+
+
+def _to_decide(path: str, pointer: str) -> Problem:
+    what = "text" if path == _TEXTS else jsonpointer.split(pointer)[-1]
+    hint = _HINTS.get(what, "put one of the choices in their place")
+    return Problem("to-decide", "nobody has decided this yet", f"schema/{path}", pointer, hint)
+
+
+class _Files:
+    """The files in which people decide about a revision: as they were read, and should be."""
+
+    def __init__(self, folder: Path, revision: str) -> None:
+        self.folder = folder
+        self.facts, self.patches, self.rules = (
+            f"{revision}/{name}.json" for name in ("facts", "patches", "translation")
+        )
+        self.read: dict[str, Json | None] = {}
+        self.after: dict[str, Json] = {}
+
+    def before(self, path: str) -> Json | None:
+        """A file, None if it is not there; raises `ProblemError` unless it is of its form."""
+        if path not in self.read:
+            self.read[path] = self._read(path)
+        return self.read[path]
+
+    def _read(self, path: str) -> Json | None:
+        file, place = self.folder / path, f"schema/{path}"
+        if not file.is_file():
+            return None
+        document: Json = parse_json(file.read_bytes(), place)
+        form = schema_folder() / "formats" / f"{file.stem}.schema.json"
+        validator: Any = Draft202012Validator(parse_json(form.read_bytes(), form.name))
+        raise_errors(
+            Problem("bad-form", error.message, place, jsonpointer.join(*error.absolute_path))
+            for error in validator.iter_errors(document)
+        )
+        return document
+
+
+def _settled(source: Source, files: _Files) -> Source:
+    """What a revision is generated from with its facts and patches as they should be.
+
+    What a person has written against the schema is a warning here, whoever's facts they are.
+    """
+    revision = source.facts.revision
+    own = files.before(files.facts)
+    basis: str | None = own["inherits"] if own else source.facts.basis
+    inherited = load(files.folder, basis).document if basis else {}
+    theirs = ledger_of(files.folder, basis) if basis else ()
+    ledger = ledger_file(files.before(files.patches), source.schema, theirs, source.ledger_place)
+    source = replace(source, ledger=tuple(ledger["patches"]), notes=(), facts_hint="")
+    file = own or {"inherits": basis}
+    for _ in range(_ENOUGH):
+        stated = merge_patch(inherited, file)
+        source = replace(source, facts=Facts(revision, stated, basis or ""))
+        definitions = normal_form(source)[0]["$defs"]
+        shown = Shown(revision, definitions, source.schema)
+        fuller = facts.filled_in(file, facts.step(stated, facts.settled(stated, shown)))
+        if fuller == file:
+            break
+        file = fuller
+    gone = [method for method, fact in file.get("methods", {}).items() if fact is None]
+    behind = chain(files.folder, basis) if basis else ()
+    earlier = {path: files.before(path) or {} for path in map(_below, behind)}
+    files.after |= facts.with_removed(earlier, gone, revision)
+    files.after |= {files.facts: file, files.patches: ledger}
+    return source
+
+
+def _below(path: Path) -> str:
+    return f"{path.parent.name}/{path.name}"

@@ -1,0 +1,103 @@
+"""The rules that a step between two revisions lacks, each with what could be chosen.
+
+What can be chosen is found out by trying: a choice settles the difference it stands for.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from mcp_protogen.canonical import canonical
+from mcp_protogen.derive import filled
+from mcp_protogen.derive.revision import Derived
+from mcp_protogen.normalise.references import target
+from mcp_protogen.store.rules import WAYS, Rule, Translation, Verb, Way, translation_of
+from mcp_protogen.store.todo import CHOICES, TODO
+from mcp_protogen.translate.tables import unsettled
+
+Json = dict[str, Any]
+_Open = Mapping[tuple[Way, str], str]
+
+# What a member may hold where the schema does not list it: the plainest value of each kind.
+_PLAINEST: tuple[Any, ...] = ("", 0, False, [], {})
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Two revisions, one after the other."""
+
+    older: Derived
+    newer: Derived
+
+    def open(self, translation: Translation) -> _Open:
+        """What the rules leave undecided, by direction and place."""
+        return unsettled(self.older.ir, self.newer.ir, (translation,))
+
+
+def rules_file(own: Json | None, step: Step) -> Json:
+    """The rules file of the newer revision, with an entry for each difference that lacks one.
+
+    An entry that nobody has touched goes when its difference has gone.
+    """
+    newer = step.newer.ir.id
+    document = own or {"older": step.older.ir.id, "became": {}, "rules": [], "errors": []}
+    translation = translation_of(document, newer, "")
+    found = step.open(translation)
+    rules = [entry for entry in document["rules"] if not _is_moot(entry, found)]
+    named = {key for entry in rules for key in _open_places(entry)}
+    missing = {key: what for key, what in found.items() if key not in named}
+    return {**document, "rules": [*rules, *_entries(missing, translation, step)]}
+
+
+def _is_moot(entry: Json, found: _Open) -> bool:
+    """Whether an entry is one of ours, about nothing that is open."""
+    ours = entry["reason"] == TODO and entry["source"] == TODO
+    places = list(_open_places(entry))
+    return ours and bool(places) and not any(key in found for key in places)
+
+
+def _open_places(entry: Json) -> Iterator[tuple[Way, str]]:
+    for way in WAYS:
+        for at in entry["at"] if CHOICES in entry.get(way, ()) else ():
+            yield way, at
+
+
+def _entries(missing: _Open, translation: Translation, step: Step) -> Iterator[Json]:
+    added = _settled("add", missing, translation, step)
+    kept = _settled("keep", missing, translation, step)
+    grouped: dict[bytes, Json] = {}
+    for (way, at), what in missing.items():
+        there = step.newer if way == "up" else step.older
+        values = _values(at, there) if (way, at) in added else []
+        choices: list[Json] = [{"add": value} for value in values]
+        if not choices and (way, at) in kept:
+            choices = [{"keep": True}]
+        if choices:
+            action = {"difference": what, CHOICES: choices}
+            key = canonical([way, at.partition(".")[2], action])
+            entry: Json = {"at": [], way: action, "reason": TODO, "source": TODO}
+            grouped.setdefault(key, entry)["at"].append(at)
+    yield from grouped.values()
+
+
+def _settled(
+    do: Verb, missing: _Open, translation: Translation, step: Step
+) -> set[tuple[Way, str]]:
+    """The differences that a rule with this verb would settle."""
+    tried = tuple(Rule(at, way, do, None, (), False, "", "#") for way, at in missing)
+    rest = step.open(replace(translation, rules=(*translation.rules, *tried)))
+    return missing.keys() - rest.keys()
+
+
+def _values(at: str, there: Derived) -> list[Any]:
+    """Values that a member may have where it is missing."""
+    owner, _, member = at.partition(".")
+    definitions: Json = there.schema["$defs"]
+    schema = definitions.get(owner, {}).get("properties", {}).get(member)
+    if schema is None:
+        return []
+    listed = schema
+    while "$ref" in listed:
+        listed = definitions[target(listed["$ref"])]
+    values = [listed["const"]] if "const" in listed else listed.get("enum", _PLAINEST)
+    return [value for value in values if filled.fits(value, schema, definitions)]

@@ -1,0 +1,577 @@
+"""`mcp-gen schema draft-facts`: what it fills in, leaves to people, and leaves alone."""
+
+import copy
+import json
+import shutil
+from collections import Counter
+from collections.abc import Callable, Generator, Iterator, Mapping
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from mcp_protogen import jsonpointer
+from mcp_protogen.canonical import compact, digest, pretty
+from mcp_protogen.decisions.drafting import Draft, check, draft, write
+from mcp_protogen.derive.revision import derive_revision
+from mcp_protogen.problems import Problem, ProblemError
+from mcp_protogen.resources import schema_folder
+from mcp_protogen.store import facts, metacheck, sources
+from mcp_protogen.store.adoption import Origin, add
+from mcp_protogen.store.pins import load_pins, read_snapshot
+from mcp_protogen.store.rules import translation_of
+from mcp_protogen.store.todo import CHOICES, TODO, todos
+from mcp_protogen.translate.tables import unsettled
+from mcp_protogen.update.undecided import Judgements, undecided
+from running import Ran
+
+Json = dict[str, Any]
+SCHEMA = schema_folder()
+KNOWN, BEFORE = "2026-07-28", "2025-11-25"
+"""A revision whose facts people have written, to hold drafts against, and the one before it."""
+NEWEST, NEXT = max(load_pins()), "2099-01-01"
+WRITTEN = ("facts", "patches", "translation")
+
+
+def read(path: Path) -> Any:
+    return json.loads(path.read_bytes())
+
+
+def copied(folder: Path, source: Path = SCHEMA) -> Path:
+    return Path(shutil.copytree(source, folder / "schema"))
+
+
+def bare(folder: Path) -> Path:
+    """A schema folder of the days when nobody had decided anything about the known revision."""
+    schema = copied(folder)
+    pins = read(schema / "pins.json")
+    pins["revisions"] = {name: one for name, one in pins["revisions"].items() if name <= KNOWN}
+    (schema / "pins.json").write_bytes(pretty(pins))
+    for name in WRITTEN:
+        (schema / KNOWN / f"{name}.json").unlink()
+    for revision in ("2024-11-05", BEFORE):
+        file = schema / revision / "facts.json"
+        document = read(file)
+        for fact in document["methods"].values():
+            if fact is not None and fact.get("removed") == KNOWN:
+                del fact["removed"]
+        file.write_bytes(compact(document))
+    return schema
+
+
+@pytest.fixture(scope="module")
+def known(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Draft]:
+    """The draft of the known revision from its schema alone, in a folder not to be changed."""
+    schema = bare(tmp_path_factory.mktemp("known"))
+    made = draft(KNOWN, schema)
+    write(KNOWN, schema)
+    return schema, made
+
+
+def made_up() -> Json:
+    """A schema with a request, a capability, types and members more than the newest one."""
+    document: Json = json.loads(read_snapshot(NEWEST))
+    defs = document["$defs"]
+    for name in ("ListToolsRequest", "ListToolsResult"):
+        text = json.dumps(defs[name]).replace('"tools"', '"gadgets"')
+        text = text.replace("$defs/Tool", "$defs/Gadget").replace("tools/list", "gadgets/list")
+        defs[name.replace("Tools", "Gadgets")] = json.loads(text)
+    defs["Gadget"] = {
+        "type": "object",
+        "properties": {"metal": {"type": "string", "enum": ["brass", "tin"], "deprecated": True}},
+        "required": ["metal"],
+    }
+    defs["Gadget"]["properties"]["anything"] = True
+    defs["ClientRequest"]["anyOf"].append({"$ref": "#/$defs/ListGadgetsRequest"})
+    defs["ServerCapabilities"]["properties"]["gadgets"] = {"type": "object"}
+    defs["Tool"]["properties"]["keeper"] = {"type": "string", "enum": ["nobody", "anybody"]}
+    defs["Tool"]["required"].append("keeper")
+    return document
+
+
+@pytest.fixture(scope="module")
+def pinned(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A schema folder in which a made-up revision has just been pinned; not to be changed."""
+    schema = copied(tmp_path_factory.mktemp("pinned"))
+    add(NEXT, json.dumps(made_up()).encode(), Origin(), "made-up.json", schema)
+    return schema
+
+
+@pytest.fixture
+def schema(pinned: Path, tmp_path: Path) -> Path:
+    """The same, to be changed."""
+    return copied(tmp_path, pinned)
+
+
+@pytest.fixture(scope="module")
+def made(pinned: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A schema folder with the draft of the made-up revision; not to be changed."""
+    schema = copied(tmp_path_factory.mktemp("made"), pinned)
+    assert len(write(NEXT, schema).files) == 4
+    return schema
+
+
+@pytest.fixture(scope="module", autouse=True)
+def each_schema_checked_once() -> Generator[None, None, None]:
+    """Whether a schema is one is found out once, however often it is drafted from."""
+    seen: set[str] = set()
+    real = metacheck.check
+
+    def once(document: Json, place: str) -> None:
+        if digest(document) not in seen:
+            real(document, place)
+            seen.add(digest(document))
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(metacheck, "check", once)
+        yield
+
+
+def drafted(schema: Path, name: str = "facts", revision: str = NEXT) -> Json:
+    write(revision, schema)
+    found: Json = read(schema / revision / f"{name}.json")
+    return found
+
+
+def put(schema: Path, name: str, document: Json) -> None:
+    (schema / NEXT / f"{name}.json").write_bytes(compact(document))
+
+
+def contents(schema: Path) -> Mapping[Path, bytes]:
+    return {file: file.read_bytes() for file in schema.rglob("*.json") if file.is_file()}
+
+
+# How much of what people have written is drafted.
+
+Said = Mapping[tuple[str, ...], str]
+
+
+def said(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str]]:
+    """What facts say, piece by piece, but for the pages that they name."""
+    pieces = cast("Json", value) if isinstance(value, dict) else {}
+    inner = [(name, piece) for name, piece in pieces.items() if name != "source"]
+    for name, piece in inner:
+        yield from said(piece, (*path, name))
+    if not inner:  # a value, or an entry that says something by being there
+        yield path, json.dumps(None if isinstance(value, dict) else value)
+
+
+@pytest.fixture(scope="module")
+def compared(known: tuple[Path, Draft]) -> tuple[Said, Said, Said]:
+    """What facts say: before the known revision, as people wrote those of it, and as drafted."""
+    folder, _ = known
+    places = ((SCHEMA, BEFORE), (SCHEMA, KNOWN), (folder, KNOWN))
+    old, wanted, made = (dict(said(facts.load(at, name).document)) for at, name in places)
+    return old, wanted, made
+
+
+# Of each section, what is drafted as people wrote it, and all in which it differs from before.
+DRAFTED = {
+    "capabilities": (17, 17),
+    "enums": (2, 9),
+    "errors": (17, 22),
+    "headers": (0, 12),
+    "leniency": (0, 12),
+    "lifecycle": (1, 1),
+    "meta_keys": (24, 35),
+    "methods": (238, 250),
+    "open_strings": (0, 14),
+    "producer": (6, 24),
+    "rules": (1, 5),
+    "types": (18, 39),
+    "unions": (6, 8),
+}
+# What is drafted otherwise than people wrote it; all of it asks for a page that says so.
+GUESSED = {
+    ("meta_keys", "io.modelcontextprotocol/subscriptionId"),
+    ("methods", "subscriptions/listen"),
+    ("unions", "ClientRequest"),
+    ("unions", "ServerResult"),
+    *(
+        ("enums", f"{name}Result.cacheScope")
+        for name in ("Cacheable", "Discover", "ListPrompts", "ListResourceTemplates")
+    ),
+    *(("enums", f"{name}Result.cacheScope") for name in ("ListResources", "ListTools")),
+    ("enums", "ReadResourceResult.cacheScope"),
+}
+
+
+def test_most_facts_of_a_revision_follow_from_its_schema(
+    compared: tuple[Said, Said, Said],
+) -> None:
+    old, wanted, made = compared
+    changed = {path for path in old.keys() | wanted.keys() if old.get(path) != wanted.get(path)}
+    changed.discard(("inherits",))
+    right = {path for path in changed if made.get(path) == wanted.get(path)}
+    of_all, of_right = (Counter(path[0] for path in paths) for paths in (changed, right))
+    assert {name: (of_right[name], of_all[name]) for name in of_all} == DRAFTED
+    assert (len(right), len(changed)) == (330, 448)
+
+
+def test_what_is_drafted_otherwise_is_left_to_people(
+    compared: tuple[Said, Said, Said], known: tuple[Path, Draft]
+) -> None:
+    old, wanted, made = compared
+    new = {path for path in made if made[path] != old.get(path)}
+    guessed = {path[:2] for path in new if made[path] != wanted.get(path)}
+    document = facts.load(known[0], KNOWN).document
+    assert guessed == GUESSED
+    assert {document[section][name]["source"] for section, name in guessed} == {TODO}
+
+
+def test_nothing_that_a_schema_contradicts_is_left_to_be_typed(
+    known: tuple[Path, Draft], tmp_path: Path
+) -> None:
+    schema, _ = known
+    bare_schema = bare(tmp_path)
+    structure = json.loads(read_snapshot(KNOWN))
+
+    def about_facts(folder: Path) -> int:
+        judged = Judgements(load_pins(folder), folder)
+        found = (*(result := undecided(KNOWN, structure, judged)).open, *result.wrong)
+        of_facts = {"derived-facts", "facts-disagree", "unknown-type"}
+        return sum(one.code in of_facts for one in found)
+
+    assert about_facts(bare_schema) > 80
+    assert about_facts(schema) == 0
+
+
+def test_methods_that_are_gone_are_said_to_be_where_they_were_brought(
+    known: tuple[Path, Draft],
+) -> None:
+    for revision in ("2024-11-05", BEFORE):
+        file = f"{revision}/facts.json"
+        assert (known[0] / file).read_bytes() == (SCHEMA / file).read_bytes()
+
+
+def test_what_is_left_to_decide_is_counted_by_file(known: tuple[Path, Draft]) -> None:
+    _, made = known
+    left = Counter(Path(one.place).stem for one in made.undecided)
+    assert left == {"facts": 38, "patches": 4, "translation": 30}
+
+
+def test_finished_revisions_have_nothing_to_decide() -> None:
+    made = draft(NEWEST, SCHEMA)
+    assert (made.changed, made.undecided, made.contradictions) == ({}, (), ())
+    for revision in load_pins():
+        for name in WRITTEN:
+            file = SCHEMA / revision / f"{name}.json"
+            if file.is_file():
+                assert list(todos(read(file))) == [], file
+                assert compact(read(file)) == file.read_bytes(), file
+    assert list(todos(read(SCHEMA / "descriptions.json"))) == []
+
+
+# A revision that nobody has seen before.
+
+
+def test_a_new_method_is_drafted_with_its_gate_and_everything_around_it(made: Path) -> None:
+    file = read(made / NEXT / "facts.json")
+    assert file["inherits"] == NEWEST
+    assert file["methods"] == {
+        "gadgets/list": {
+            "message": "ListGadgetsRequest",
+            "kind": "request",
+            "senders": ["client"],
+            "params": "PaginatedRequestParams",
+            "params_required": True,
+            "results": ["ListGadgetsResult"],
+            "requires": {"server.gadgets": {"level": "MUST", "source": TODO}},
+            "phase": "any",
+            "traits": ["cacheable", "cancellable", "paginated"],
+            "since": NEXT,
+            "source": TODO,
+        }
+    }
+    assert file["capabilities"] == {"server": {"gadgets": {"kind": "presence", "source": TODO}}}
+    assert file["enums"] == {
+        "ListGadgetsResult.cacheScope": {"values": ["public", "private"], "source": "schema.ts"},
+        "Tool.keeper": {"values": ["nobody", "anybody"], "source": TODO},
+        "Gadget.metal": {"values": ["brass", "tin"], "source": TODO},
+    }
+    assert file["types"] == {
+        "open": {"ListGadgetsResult": {"source": TODO}},
+        "deprecated": {"Gadget.metal": {"source": TODO}},
+    }
+    assert list(file["open_strings"]) == ["ListGadgetsResult.resultType"]
+    assert file["unions"]["ClientRequest"]["arms"][-1] == "ListGadgetsRequest"
+
+
+def test_texts_that_are_missing_are_named_and_not_shown(made: Path) -> None:
+    before = read(SCHEMA / "descriptions.json")
+    texts = read(made / "descriptions.json")
+    new = {f"{kind}.{key}" for kind in texts for key in texts[kind].keys() - before[kind].keys()}
+    assert new == {
+        "capabilities.server.gadgets",
+        "fields.ListGadgetsResult.gadgets",
+        "fields.ServerCapabilities.gadgets",
+        "fields.Tool.keeper",
+        "fields.Gadget.anything",
+        "fields.Gadget.metal",
+        "methods.gadgets/list",
+        "types.ListGadgetsRequest",
+        "types.ListGadgetsResult",
+        "types.Gadget",
+    }
+    ir = derive_revision(sources.pinned(NEXT, made)).ir
+    assert [one.doc for one in ir.types if one.name == "Gadget"] == [""]
+
+
+def test_a_draft_is_of_the_form_of_its_files_and_a_second_one_changes_nothing(made: Path) -> None:
+    before = contents(made)
+    assert write(NEXT, made).files == ()
+    assert contents(made) == before
+
+
+def test_what_a_person_has_written_stays(schema: Path) -> None:
+    own: Json = {
+        "inherits": NEWEST,
+        "methods": {
+            "gadgets/list": {"source": "server/gadgets#listing", "traits": ["long_lived"]},
+            "tools/call": {"errors": {"-32603": {"when": "it broke", "level": "MAY"}}},
+        },
+        "capabilities": {"server": {"gadgets": {"kind": "presence", "source": "server/gadgets"}}},
+        "unions": {"ClientRequest": {"arms": ["ListGadgetsRequest"], "source": "schema.ts"}},
+        "enums": {"Gadget.metal": None},
+    }
+    put(schema, "facts", own)
+    made = drafted(schema)
+    method = made["methods"]["gadgets/list"]
+    assert (method["source"], method["traits"]) == ("server/gadgets#listing", ["long_lived"])
+    assert method["message"] == "ListGadgetsRequest"
+    for section, name in (("methods", "tools/call"), ("unions", "ClientRequest")):
+        assert made[section][name] == own[section][name]
+    assert made["capabilities"] == own["capabilities"]
+    assert made["enums"]["Gadget.metal"] is None
+
+
+def test_a_text_of_a_person_stays_and_is_not_asked_for_again(schema: Path) -> None:
+    texts = read(schema / "descriptions.json")
+    texts["types"]["Gadget"] = "Something to hold."
+    (schema / "descriptions.json").write_bytes(compact(texts))
+    write(NEXT, schema)
+    assert read(schema / "descriptions.json")["types"]["Gadget"] == "Something to hold."
+    assert not [one for one in draft(NEXT, schema).undecided if one.pointer == "/types/Gadget"]
+
+
+# Patches.
+
+
+def test_each_patch_of_the_revision_before_is_an_entry_or_is_named(
+    known: tuple[Path, Draft],
+) -> None:
+    made = read(known[0] / KNOWN / "patches.json")
+    before = {
+        entry["pointer"]: entry for entry in read(SCHEMA / BEFORE / "patches.json")["patches"]
+    }
+    states = {one["pointer"]: one["state"] for one in made["left_out"]}
+    assert before.keys() == states.keys() | {entry["pointer"] for entry in made["patches"]}
+    assert [before[entry["pointer"]] for entry in made["patches"]] == made["patches"]
+    assert Counter(states.values()) == {"gone": 4, "done": 2, TODO: 4}
+    tool = "/$defs/Tool/properties/inputSchema"
+    assert states["/$defs/GetTaskRequest/properties/params/properties/_meta"] == "gone"
+    assert states[f"{tool}/additionalProperties"] == "done"
+    assert states[f"{tool}/properties/properties/additionalProperties"] == TODO
+
+
+def test_patches_are_added_to_those_that_are_there_and_what_was_dropped_stays_out(
+    schema: Path,
+) -> None:
+    first, *rest = read(SCHEMA / NEWEST / "patches.json")["patches"]
+    left_out = {"pointer": first["pointer"], "state": "dropped", "reason": first["reason"]}
+    mine = {"pointer": "/$defs/Gadget/extra", "now": 1, "reason": "Mine.", "source": "schema.ts"}
+    put(schema, "patches", {"patches": [mine], "left_out": [left_out]})
+    assert drafted(schema, "patches") == {"patches": [mine, *rest], "left_out": [left_out]}
+
+
+# Rules of translation.
+
+
+def open_places(schema: Path, document: Json, newer: str, older: str) -> set[tuple[str, str]]:
+    irs = [derive_revision(sources.pinned(name, schema)).ir for name in (older, newer)]
+    return set(unsettled(irs[0], irs[1], (translation_of(document, newer, ""),)))
+
+
+def test_each_difference_is_named_with_choices_of_which_each_settles_it(
+    known: tuple[Path, Draft],
+) -> None:
+    schema, _ = known
+    made = read(schema / KNOWN / "translation.json")
+    named = {
+        (way, at)
+        for rule in made["rules"]
+        for way in ("up", "down")
+        if way in rule
+        for at in rule["at"]
+    }
+    assert open_places(schema, made, KNOWN, BEFORE) == named
+    for number in range(2):  # the first choice of each, and the last
+        chosen = copy.deepcopy(made)
+        for rule in chosen["rules"]:
+            for way in rule.keys() & {"up", "down"}:
+                rule[way] = rule[way][CHOICES][-number]
+        assert open_places(schema, chosen, KNOWN, BEFORE) == set()
+
+
+def test_a_value_that_may_be_added_is_one_of_the_schema(made: Path) -> None:
+    (rule,) = read(made / NEXT / "translation.json")["rules"]
+    assert rule["at"] == ["Tool.keeper"]
+    assert rule["up"] == {
+        "difference": f"is required in {NEXT}",
+        CHOICES: [{"add": "nobody"}, {"add": "anybody"}],
+    }
+
+
+def test_what_is_decided_stays_and_what_no_longer_differs_goes(made: Path, tmp_path: Path) -> None:
+    schema = copied(tmp_path, made)
+    (rule,) = read(schema / NEXT / "translation.json")["rules"]
+    decided = {**rule, "up": {"add": "nobody"}, "reason": "Before, none had one.", "source": "x"}
+    moot = {**rule, "at": ["Gadget.metal"]}
+    touched = {**moot, "reason": "I am at it."}
+    document = read(schema / NEXT / "translation.json")
+    put(schema, "translation", {**document, "rules": [moot, decided, touched]})
+    assert drafted(schema, "translation")["rules"] == [decided, touched]
+
+
+def test_an_open_choice_is_no_rule_and_generation_leads_to_it(made: Path) -> None:
+    judged = Judgements(load_pins(made), made)
+    (found,) = (
+        one for one in undecided(NEXT, made_up(), judged).open if one.code == "undecided-difference"
+    )
+    assert f"{found.place}#{found.pointer}" == f"schema/{NEXT}/translation.json#/rules/0/up"
+    assert "choices" in found.hint
+
+
+# What can go wrong.
+
+
+def test_each_decision_that_is_left_is_named_where_it_is_until_there_is_none(
+    schema: Path, mcp_gen: Callable[..., Ran]
+) -> None:
+    arguments = ("schema", "draft-facts", NEXT, "--schema-folder", str(schema))
+    ran = mcp_gen(*arguments)
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.splitlines() == [
+        f"create: {NEXT}/facts.json",
+        f"create: {NEXT}/patches.json",
+        f"create: {NEXT}/translation.json",
+        "change: descriptions.json",
+        f"{NEXT}: 21 left to decide",
+    ]
+    before = contents(schema)
+    ran = mcp_gen(*arguments, "--check")
+    assert ran.code == 1
+    assert ran.err.count("error[to-decide]") == 21
+    assert f"schema/{NEXT}/facts.json#/methods/gadgets~1list/source: " in ran.err
+    assert f"schema/{NEXT}/translation.json#/rules/0/up: " in ran.err
+    assert "schema/descriptions.json#/types/Gadget: " in ran.err
+    assert contents(schema) == before
+    decide(schema)
+    assert mcp_gen(*arguments, "--check").code == 0
+
+
+def decide(schema: Path) -> None:
+    """Write something in place of each TODO."""
+    words = {"source": "schema.ts", "reason": "So it is.", "state": "dropped"}
+    for name in (*(f"{NEXT}/{name}.json" for name in WRITTEN), "descriptions.json"):
+        document = read(schema / name)
+        for pointer in list(todos(document)):
+            *above, last = jsonpointer.split(pointer)
+            holder = jsonpointer.get(document, jsonpointer.join(*above))
+            if last == "up":
+                holder[last] = holder[last][CHOICES][0]
+            else:
+                page = "server/tools" if "rules" in above else words.get(last, "A text.")
+                holder[last] = page if last == "source" else words.get(last, "A text.")
+        (schema / name).write_bytes(compact(document))
+
+
+def test_what_is_missing_altogether_fails_the_check_too(pinned: Path) -> None:
+    report = check(NEXT, pinned)
+    assert report.status.exit_code == 1
+    assert len(report.files) == 4
+    assert not (pinned / NEXT / "facts.json").exists()
+
+
+def test_generation_warns_of_each_file_that_is_not_decided(made: Path) -> None:
+    found = derive_revision(sources.pinned(NEXT, made)).warnings
+    assert [(one.code, one.place) for one in found] == [
+        ("to-decide", f"schema/{NEXT}/facts.json"),
+        ("to-decide", f"schema/{NEXT}/translation.json"),
+    ]
+    assert f"mcp-gen schema draft-facts {NEXT} --check" in found[0].hint
+
+
+def test_a_warning_about_facts_names_the_file_to_write_and_what_writes_it(pinned: Path) -> None:
+    warnings = derive_revision(sources.pinned(NEXT, pinned)).warnings
+    about_facts = [one for one in warnings if one.code == "derived-facts"]
+    assert {one.place for one in about_facts} == {f"schema/{NEXT}/facts.json"}
+    hint = f"mcp-gen schema draft-facts {NEXT} writes what follows from the schema"
+    assert {one.hint for one in about_facts} == {hint}
+
+
+def problems(revision: str, schema: Path) -> tuple[Problem, ...]:
+    before = contents(schema)
+    with pytest.raises(ProblemError) as caught:
+        write(revision, schema)
+    assert contents(schema) == before
+    return caught.value.problems
+
+
+def test_a_revision_that_is_not_pinned_is_refused(schema: Path, tmp_path: Path) -> None:
+    assert [one.code for one in problems("2027-01-02", schema)] == ["unknown-revision"]
+    assert [one.code for one in problems(NEXT, tmp_path)] == ["bad-pins"]
+
+
+def test_a_file_that_is_not_of_its_form_is_refused_with_the_place(schema: Path) -> None:
+    put(schema, "facts", {"inherits": NEWEST, "methods": {"gadgets/list": {"knid": "request"}}})
+    put(schema, "translation", {"older": NEWEST, "became": {}, "rules": [{}], "errors": []})
+    (found,) = problems(NEXT, schema)
+    assert (found.code, found.place) == ("bad-form", f"schema/{NEXT}/facts.json")
+    assert found.pointer == "/methods/gadgets~1list"
+    put(schema, "facts", {"inherits": NEWEST})
+    assert {one.code for one in problems(NEXT, schema)} == {"bad-form"}
+
+
+def test_what_a_person_wrote_against_the_schema_is_told_and_the_rest_is_drafted(
+    schema: Path,
+) -> None:
+    put(schema, "facts", {"inherits": NEWEST, "methods": {"tools/call": {"kind": "notification"}}})
+    report = write(NEXT, schema)
+    (found,) = report.problems
+    assert (found.code, found.pointer) == ("facts-disagree", "/methods/tools~1call/kind")
+    assert "gadgets/list" in read(schema / NEXT / "facts.json")["methods"]
+    assert check(NEXT, schema).problems[0] == found
+
+
+def test_a_folder_that_cannot_be_written_is_left_as_it_is(schema: Path) -> None:
+    (schema / NEXT / "facts.json").mkdir()
+    assert [one.code for one in problems(NEXT, schema)] == ["cannot-write"]
+
+
+def test_a_draft_without_a_revision_before_has_no_patches_or_rules() -> None:
+    made = draft("2024-11-05", SCHEMA)
+    assert made.changed == {}
+    assert "2024-11-05/translation.json" not in made.after
+
+
+@pytest.mark.sampled(1)
+@pytest.mark.parametrize("number", range(8))
+def test_states_of_the_draft_lead_to_facts_that_agree_with_them(
+    shared: Path, tmp_path: Path, number: int
+) -> None:
+    file = sorted((shared / "published" / "drafts").glob("*.json"))[number]
+    schema = copied(tmp_path)
+    add(NEXT, file.read_bytes(), Origin(), file.name, schema)
+    try:
+        derive_revision(sources.pinned(NEXT, schema))
+    except ProblemError as refused:  # there is no code for it, with or without facts
+        assert {one.code for one in problems(NEXT, schema)} <= {
+            one.code for one in refused.problems
+        }
+        return
+    stray = [one.message.endswith("is in no message union") for one in write(NEXT, schema).problems]
+    assert all(stray)  # which only a patch can mend
+    assert write(NEXT, schema).files == ()
+    if not stray:
+        warnings = derive_revision(sources.pinned(NEXT, schema)).warnings
+        assert {one.code for one in warnings} <= {"to-decide"}
