@@ -229,10 +229,55 @@ def test_programs_are_told_what_is_wrong_in_their_form(mcp_gen: Command, form: s
         assert ran.out.startswith("::error ")
 
 
-def test_a_file_takes_the_facts_of_the_newest_revision(mcp_gen: Command, tmp_path: Path) -> None:
-    (tmp_path / "draft.json").write_bytes(schema())
-    ran = mcp_gen("diff", "2026-07-28", "draft.json")
-    assert (ran.code, ran.out) == (0, "2026-07-28 -> draft.json\n\nno changes\n")
+def edited(content: bytes, *, size: Json | None = None) -> bytes:
+    """A schema with other prose, and with a member of `Tool` more if one is given."""
+    document = json.loads(content)
+    tool = document.get("$defs", document.get("definitions"))["Tool"]
+    tool["description"] = "Something to call."
+    if size is not None:
+        tool["properties"]["size"] = size
+    return json.dumps(document).encode()
+
+
+def test_a_file_takes_the_facts_of_the_other_side(
+    mcp_gen: Command, tmp_path: Path, published: Callable[[str], bytes]
+) -> None:
+    for revision in load_pins():
+        (tmp_path / "prose.json").write_bytes(edited(published(revision)))
+        (tmp_path / "more.json").write_bytes(edited(published(revision), size={"type": "integer"}))
+        ran = mcp_gen("diff", revision, "prose.json")
+        assert (ran.code, ran.out, ran.err) == (0, f"{revision} -> prose.json\n\nno changes\n", "")
+        for pair in ((revision, "more.json"), ("more.json", revision)):
+            ran = mcp_gen("diff", *pair, "--format", "json")
+            assert [one["item"] for one in changes(ran)] == ["Tool.size"], revision
+
+
+def test_two_files_have_the_same_facts(
+    mcp_gen: Command, tmp_path: Path, published: Callable[[str], bytes]
+) -> None:
+    for name, size in (("old", {"type": "integer"}), ("new", {"type": "number"})):
+        (tmp_path / f"{name}.json").write_bytes(edited(published("2025-03-26"), size=size))
+    for pair in (
+        ("old.json", "new.json"),
+        ("2025-03-26=old.json", "new.json"),
+        ("old.json", "2025-03-26=new.json"),
+    ):
+        ran = mcp_gen("diff", *pair, "--format", "json")
+        (change,) = changes(ran)
+        assert (change["code"], change["item"]) == ("field-type-widened", "Tool.size")
+        said = [note["message"] for note in json.loads(ran.out)["notes"]]
+        assert any("both files" in one for one in said) == ("=" not in "".join(pair))
+
+
+def test_a_file_that_differs_from_a_revision_in_prose_alone_has_its_facts(
+    mcp_gen: Command, tmp_path: Path, published: Callable[[str], bytes]
+) -> None:
+    (tmp_path / "prose.json").write_bytes(edited(published("2026-07-28")))
+    for name in ("2025-11-25", "2025-11-25=prose.json"):
+        ran = mcp_gen("diff", name, "prose.json", "--format", "json")
+        assert json.loads(ran.out)["after"].endswith("prose.json")
+        eras = [one for one in changes(ran) if one["code"] == "era-changed"]
+        assert len(eras) == 1
 
 
 def test_a_file_takes_the_facts_of_the_revision_before_its_name(

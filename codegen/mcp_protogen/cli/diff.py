@@ -91,8 +91,8 @@ def diff(
 ) -> None:
     """Compare two revisions by what they mean: methods, gates, types, members, headers.
 
-    A file takes the facts of the revision it is a publication of, or of the newest one;
-    REVISION=FILE takes those of another.
+    No file says who needs which capability and the like: it takes this from the other side, unless
+    it is a file of a pinned revision; REVISION=FILE takes it from another.
     """
     asked = Asked(
         before,

@@ -2,19 +2,19 @@
 
 2025-11-25                  the revision as it is pinned
 2025-11-25@1ffe4c55         an earlier publication, by digest or commit, read from a source
-draft.json                  a file, with the facts of the revision it is a publication of, or else
-                            of the newest one
+draft.json                  a file, with the facts of the revision whose schema it is, or else of
+                            the other side
 2025-11-25=draft.json       a file, with the facts of a revision
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mcp_protogen.canonical import sha256
-from mcp_protogen.compare.sides import Side, given_side, title_of
+from mcp_protogen.compare.sides import Side, given_side, inherited_basis, revision_of, title_of
 from mcp_protogen.config import GivenFile
-from mcp_protogen.problems import Problem, ProblemError
+from mcp_protogen.problems import Level, Problem, ProblemError
 from mcp_protogen.store.pins import Pin, Pins, Publication, load_pins, pin_of
 from mcp_protogen.suggest import did_you_mean
 
@@ -24,33 +24,64 @@ if TYPE_CHECKING:
 _SHORTEST = 4
 
 
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """What one text stands for: a file, or what is pinned; a file may be of no known revision."""
+
+    title: str
+    revision: str | None
+    given: GivenFile | None = None
+
+
 def named_sides(
     texts: tuple[str, str], source: str | None, *, as_published: bool = False
 ) -> tuple[Side, Side]:
-    """Both sides of a comparison, called so that they can be told apart."""
-    before, after = (named_side(text, source, as_published=as_published) for text in texts)
-    if before.title == after.title and texts[0] != texts[1]:
-        before, after = replace(before, title=texts[0]), replace(after, title=texts[1])
-    return before, after
+    """Both sides of a comparison, called so that they can be told apart.
 
-
-def named_side(text: str, source: str | None, *, as_published: bool = False) -> Side:
-    """The side that `text` names; `source` is a clone or folder of the specification.
+    `source` is a clone or folder of the specification. What no schema says has to be the same on
+    both sides unless somebody says otherwise: a file of no known revision takes it from the other
+    side, and two such files take it from where a package made of the first one would.
 
     Raises `ProblemError`: `unknown-revision`, `unknown-publication`, `no-source`, and whatever is
     wrong with a file.
     """
     pins = load_pins()
+    found = [_named(text, source, pins) for text in texts]
+    titles = [one.title for one in found]
+    if titles[0] == titles[1] and texts[0] != texts[1]:
+        titles = [*texts]
+    known = next((one.revision for one in found if one.revision), None)
+    # Where nothing is known of either, both are files, and the first one decides.
+    basis = known or inherited_basis(next(one.given for one in found if one.given))
+    before, after = (
+        given_side(one.revision or basis, one.given, title=title, as_published=as_published)
+        for one, title in zip(found, titles, strict=True)
+    )
+    if known is None:
+        before = replace(before, notes=(_borrowed(basis), *before.notes))
+    return before, after
+
+
+def _borrowed(basis: str) -> Problem:
+    return Problem(
+        "derived-facts",
+        f"both files are compared by the facts of {basis}: neither is a file of a pinned revision",
+        hint="write REVISION=FILE to take those of another revision",
+        level=Level.WARNING,
+    )
+
+
+def _named(text: str, source: str | None, pins: Pins) -> _Named:
     revision, mark, state = text.partition("@")
     if text in pins:
-        return given_side(text, None, as_published=as_published)
+        return _Named(text, text)
     if mark and revision in pins:
-        return _publication(revision, state, source, as_published)
+        return _publication(revision, state, source, pins)
     facts_of, _, place = text.partition("=")
     if place and facts_of in pins:
-        return _file(facts_of, place, as_published)
+        return _file(place, pins, facts_of)
     if _is_place(text):
-        return _file(None, text, as_published)
+        return _file(text, pins)
     hint = f"name a file or a URL for anything else; {did_you_mean(text, pins)}"
     raise ProblemError(Problem("unknown-revision", f"no schema is pinned for {text!r}", hint=hint))
 
@@ -61,39 +92,25 @@ def _is_place(text: str) -> bool:
     return named or (bool(text) and Path(text).exists())
 
 
-def _file(revision: str | None, place: str, as_published: bool) -> Side:
+def _file(place: str, pins: Pins, revision: str | None = None) -> _Named:
     from mcp_protogen.store.upstream import read_source, source_name
 
-    pins = load_pins()
     given = GivenFile(source_name(place), read_source(place))
-    title = title_of(given.name)
-    return given_side(
-        revision or _published_for(given.content, pins) or max(pins),
-        given,
-        title=place if title in pins else title,
-        as_published=as_published,
-    )
+    title = place if (name := title_of(given.name)) in pins else name
+    return _Named(title, revision or revision_of(given, pins), given)
 
 
-def _published_for(content: bytes, pins: Pins) -> str | None:
-    """The revision that a file is a known publication of, if it is one."""
-    digest = sha256(content)
-    return next((name for name, pin in pins.items() if pin.known(digest)), None)
-
-
-def _publication(revision: str, state: str, source: str | None, as_published: bool) -> Side:
-    pins = load_pins()
+def _publication(revision: str, state: str, source: str | None, pins: Pins) -> _Named:
     publication = _known(revision, state, pins)
     title = f"{revision}@{publication.sha256[:8]}"
     if publication is pin_of(revision, pins).published:
-        return given_side(revision, None, title=title, as_published=as_published)
+        return _Named(title, revision)
     if source is None:
         hint = "name a clone of the specification with --source, or the file itself"
         message = f"only the pinned publication of {revision} is at hand"
         raise ProblemError(Problem("no-source", message, text_of(revision, state), hint=hint))
     content = _published(pins[revision], publication, source)
-    given = GivenFile(title, content)
-    return given_side(revision, given, title=title, as_published=as_published)
+    return _Named(title, revision, GivenFile(title, content))
 
 
 def text_of(revision: str, state: str) -> str:

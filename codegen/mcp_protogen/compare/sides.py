@@ -1,13 +1,14 @@
 """One side of a comparison: everything that a revision means, read from where the user says.
 
-A published file has no facts of its own. It takes those of the revision it is said to be, or of
-the nearest one that is known, and its patches as far as they fit.
+A published file has no facts of its own. It takes those of the revision it is said to be, and its
+patches as far as they fit.
 """
 
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from mcp_protogen.canonical import parse_json, pretty, sha256
 from mcp_protogen.compare.reading import readable
 from mcp_protogen.config import GivenFile, Options
 from mcp_protogen.derive import methods
@@ -16,11 +17,15 @@ from mcp_protogen.derive.types import Context
 from mcp_protogen.ir import RevisionIR
 from mcp_protogen.problems import Problem
 from mcp_protogen.store import ledger, patches, sources
+from mcp_protogen.store.pins import Pins
+from mcp_protogen.store.snapshot import snapshot_of
 
 Json = dict[str, Any]
 
 # Warnings about what models cannot say: here nothing is made of the schema.
 _NOT_OF_CONCERN = frozenset({"loosened-schema"})
+# A name that is no date, as schemas have that no revision has.
+_UNNAMED = "draft"
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +111,21 @@ def _derived(source: Source) -> Derived:
     derived = derive_revision(replace(source, facts=replace(source.facts, document=document)))
     context = Context(source.facts, source.descriptions, source.place)
     return replace(derived, ir=replace(derived.ir, rules=methods.rules(context)))
+
+
+def revision_of(given: GivenFile, pins: Pins) -> str | None:
+    """The pinned revision that a file is of, but for its prose, or an earlier publication of."""
+    digest = sha256(given.content)
+    known = next((name for name, pin in pins.items() if pin.known(digest)), None)
+    if known is not None:
+        return known
+    structure = sha256(pretty(snapshot_of(parse_json(given.content, given.name), given.name)))
+    return next((name for name, pin in pins.items() if pin.snapshot_sha256 == structure), None)
+
+
+def inherited_basis(given: GivenFile) -> str:
+    """The revision whose facts a package would take that is made of a file of no pinned one."""
+    return sources.load(_UNNAMED, Options((_UNNAMED,), {_UNNAMED: given})).facts.basis
 
 
 def title_of(source: str) -> str:
