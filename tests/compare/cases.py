@@ -43,6 +43,11 @@ def of_union(*arms: str) -> Side:
     return result(ref("Union"), union(*arms))
 
 
+def no_thing(code: int) -> dict[str, Any]:
+    """An error with a code of its own."""
+    return record(code={"const": code}, message=STRING)
+
+
 MEMBERS = (
     one("field-added-required", NOTHING, result(STRING, required=True)),
     one("field-added-optional", NOTHING, PLAIN),
@@ -203,6 +208,7 @@ THE_REST = (
     ),
     one("error-added", NOTHING, side(errors=(error(),))),
     one("error-removed", side(errors=(error(),)), NOTHING),
+    one("error-renumbered", side({"NoThing": no_thing(-3)}), side({"NoThing": no_thing(-21)})),
     one("error-forbidden", side(errors=(error(),)), side(errors=(error(emit="never"),))),
     one("error-sender-changed", side(errors=(error(),)), side(errors=(error(emit="both"),))),
     one("error-data-changed", side(errors=(error(),)), side(errors=(error(data="AskResult"),))),

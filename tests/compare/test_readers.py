@@ -1,6 +1,7 @@
 """Whom a change matters to: the one who sends what has changed, and the one who receives it."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from made_up import (
@@ -19,6 +20,7 @@ from made_up import (
     result,
     side,
 )
+from mcp_protogen import jsonpointer
 from mcp_protogen.compare.change import Change, Reader, Severity
 from mcp_protogen.compare.engine import compare_sides
 from mcp_protogen.compare.sides import Side
@@ -106,6 +108,40 @@ def test_the_type_of_an_error_is_sent_by_whom_the_error_is() -> None:
 
     change = the_one(version(), version("more"), "field-now-required")
     assert (change.item, to_client_and_server(change)) == ("NoThing.more", (INFO, BREAKING))
+
+
+def no_thing(code: int, **facts: Any) -> Side:
+    """A version whose schema has an error of a code, as a response and by itself."""
+    inner = record(("code",), code={"const": code}, message=STRING)
+    types = {"NoThing": record(error=inner), "NoThingError": inner}
+    return side(types, **facts)
+
+
+def test_another_code_in_a_schema_breaks_everybody_whether_facts_know_it_or_not() -> None:
+    for was, now in (((), ()), ((-3,), (-21,)), ((-21,), (-21,))):
+        before = no_thing(-3, errors=tuple(error(code=code) for code in was))
+        after = no_thing(-21, errors=tuple(error(code=code) for code in now))
+        changes = compare_sides(before, after).changes
+        assert [(one.code, one.item, one.before, one.after) for one in changes] == [
+            ("error-renumbered", "NoThing", "-3", "-21"),
+            ("error-renumbered", "NoThingError", "-3", "-21"),
+        ]
+        assert {level for one in changes for level in one.severity.values()} == {BREAKING}
+        where = {"$defs": after.definitions}
+        assert [jsonpointer.get(where, one.pointer) for one in changes] == [{"const": -21}] * 2
+
+
+def test_a_code_that_a_schema_alone_has_comes_and_goes() -> None:
+    for before, after, code in (
+        (NOTHING, no_thing(-3), "error-added"),
+        (no_thing(-3), NOTHING, "error-removed"),
+    ):
+        change = the_one(before, after, code)
+        assert change.item == "-3 NoThing"
+        assert NONE not in change.severity.values()
+    known = {"errors": (error(code=-3),)}
+    codes = [one.code for one in compare_sides(side(**known), no_thing(-3, **known)).changes]
+    assert codes == ["type-added", "type-added"]
 
 
 def test_a_type_that_travels_on_one_side_only_is_no_news_on_the_wire() -> None:

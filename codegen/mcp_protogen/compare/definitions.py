@@ -12,7 +12,7 @@ from mcp_protogen.compare.renames import renames
 from mcp_protogen.compare.severities import Found
 from mcp_protogen.compare.sides import Side
 from mcp_protogen.compare.spelling import spelled
-from mcp_protogen.compare.traffic import NOBODY, Senders, envelopes, senders
+from mcp_protogen.compare.traffic import NOBODY, Senders, envelopes, error_code, senders
 from mcp_protogen.compare.values import Values
 from mcp_protogen.ir import ObjectIR, TypeIR
 from mcp_protogen.jsonvalue import is_object
@@ -169,15 +169,26 @@ def _members(types: Types, old: str, new: str, who: Senders) -> Iterator[Found]:
     was = {member.path: member for member in (one.of(new) for one in found.values())}
     now = members(types.after.definitions, new, message=message)
     elsewhere = fields.Elsewhere(types.before.definitions, types.after.definitions)
+    code = _told_as_error(types, old, new)
     for path in sorted({*was, *now}):
         before, after = was.get(path), now.get(path)
         if not message and path.split(".")[1] in _CONTENTS:
+            continue
+        if path == code:
             continue
         inside = _along(before, was, now) or _along(after, now, was)
         pair = fields.Pair(path, before, after, (old, new), inside)
         for one in fields.changes(pair, types.values, elsewhere, who):
             if one.code not in _untold(types, new, pair):
                 yield one
+
+
+def _told_as_error(types: Types, old: str, new: str) -> str:
+    """The path of the code of an error, if a type has one of its own on both sides."""
+    was = error_code(types.before.definitions[old])
+    now = error_code(types.after.definitions[new])
+    same = was is not None and now is not None and was.steps == now.steps
+    return ".".join((new, *now.steps)) if now is not None and same else ""
 
 
 def _along(member: Member | None, here: Mapping[str, Member], there: Mapping[str, Member]) -> bool:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from mcp_protogen.compare import definitions, methods, protocol
+from mcp_protogen.compare import definitions, errors, methods, protocol
 from mcp_protogen.compare.change import Change, Comparison
 from mcp_protogen.compare.definitions import Types
 from mcp_protogen.compare.known_values import changes as known_values
@@ -23,6 +23,7 @@ def _found(before: Side, after: Side) -> Iterator[Found]:
     yield from methods.changes(before, after)
     yield from definitions.changes(types)
     yield from known_values(types)
+    yield from errors.changes(types)
     yield from protocol.changes(before, after)
 
 

@@ -1,4 +1,4 @@
-"""What differs beside types and methods: capabilities, error codes, `_meta`, headers, rules."""
+"""What differs beside types, methods and errors: capabilities, `_meta`, headers, rules."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -6,16 +6,15 @@ from typing import Any, Literal
 
 from mcp_protogen.compare.severities import Found
 from mcp_protogen.compare.sides import Header, Side
-from mcp_protogen.compare.traffic import EMITTERS, NOBODY, ROLES, Senders, answerers
-from mcp_protogen.ir import CapabilityIR, ErrorIR, MetaKeyIR, Role
+from mcp_protogen.compare.traffic import NOBODY, ROLES, Senders, answerers
+from mcp_protogen.ir import CapabilityIR, MetaKeyIR, Role
 
 _SERVER: Senders = frozenset({"server"})
 
 
 def changes(before: Side, after: Side) -> Iterator[Found]:
-    """Everything that differs and stands in no type and no method."""
+    """Everything that differs and is about no type, method or error."""
     yield from _capabilities(before, after)
-    yield from _errors(before, after)
     yield from _meta_keys(before, after)
     yield from _headers(before, after)
     yield from _rules(before, after)
@@ -41,34 +40,6 @@ def _capability(one: CapabilityIR) -> str:
 def _declared(one: CapabilityIR) -> str:
     implied = ", implied by an empty object around it" if one.implied else ""
     return ("a flag that is true" if one.flag else "by presence") + implied
-
-
-def _errors(before: Side, after: Side) -> Iterator[Found]:
-    was = {one.code: one for one in before.ir.errors}
-    now = {one.code: one for one in after.ir.errors}
-    for code in sorted({*was, *now}):
-        old, new = was.get(code), now.get(code)
-        if old is None and new is not None:
-            yield _error("added", new, "", f"sent by {new.emit}")
-        elif new is None and old is not None:
-            yield _error("removed", old, f"sent by {old.emit}", "")
-        elif old is not None and new is not None:
-            yield from _compared_errors(old, new)
-
-
-def _compared_errors(old: ErrorIR, new: ErrorIR) -> Iterator[Found]:
-    if old.emit != new.emit and new.emit == "never":
-        yield _error("forbidden", old, f"sent by {old.emit}", "sent by nobody")
-        return
-    if old.emit != new.emit:
-        yield _error("sender-changed", new, f"sent by {old.emit}", f"sent by {new.emit}")
-    if old.data != new.data:
-        yield _error("data-changed", new, str(old.data or ""), str(new.data or ""))
-
-
-def _error(change: str, error: ErrorIR, before: str, after: str) -> Found:
-    item = f"{error.code} {error.name}"
-    return Found(f"error-{change}", item, "", before, after, EMITTERS[error.emit])
 
 
 def _meta_keys(before: Side, after: Side) -> Iterator[Found]:

@@ -5,6 +5,7 @@ are everyone's. Types that no message contains, such as bases, travel with nobod
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from mcp_protogen.compare.sides import Side
@@ -55,13 +56,42 @@ def _starts(method: MethodIR) -> Iterator[tuple[str, Role]]:
 
 
 def _errors(side: Side) -> Iterator[tuple[str, Senders]]:
-    """The types of errors that have one of their own, told by the code."""
+    """The types of errors that have one of their own, told by the code.
+
+    Anybody may answer with a code of which no fact says who does.
+    """
     emitters = {error.code: EMITTERS[error.emit] for error in side.ir.errors}
     for name, schema in side.definitions.items():
-        error = schema.get("properties", {}).get("error", {})
-        code = error.get("properties", {}).get("code", {}).get("const")
-        if code in emitters:
-            yield name, emitters[code]
+        if (error := error_code(schema)) is not None:
+            yield name, emitters.get(error.code, ROLES)
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorCode:
+    """The code that a type of errors has as a constant; `steps` lead to that member."""
+
+    code: int
+    steps: tuple[str, ...]
+
+    @property
+    def pointer(self) -> tuple[str, ...]:
+        """The same as keys of the schema."""
+        return tuple(key for step in self.steps for key in ("properties", step))
+
+
+def error_code(schema: Json) -> ErrorCode | None:
+    """The code of a type that is an error of JSON-RPC, or a response with one, if it has its own.
+
+    https://www.jsonrpc.org/specification#error_object
+    """
+    members: Json = schema.get("properties", {})
+    steps: tuple[str, ...] = ("code",)
+    if "error" in members:
+        steps, members = ("error", "code"), members["error"].get("properties", {})
+    elif "message" not in members:
+        return None
+    code = members.get("code", {}).get("const")
+    return ErrorCode(code, steps) if type(code) is int else None
 
 
 def envelopes(definitions: Json) -> Iterator[str]:

@@ -1,0 +1,87 @@
+"""What differs between the error codes of two sides: those of facts, and those in schemas.
+
+A schema names a code as the constant of a type. What facts say of it, such as who answers with it,
+is compared where both sides have facts of it.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from mcp_protogen import jsonpointer
+from mcp_protogen.compare.definitions import Types
+from mcp_protogen.compare.severities import Found
+from mcp_protogen.compare.sides import Side
+from mcp_protogen.compare.traffic import EMITTERS, ErrorCode, Senders, error_code
+
+
+@dataclass(frozen=True, slots=True)
+class _Error:
+    """A code, who answers with it, and what stands beside it; `stated` if facts say so."""
+
+    code: int
+    name: str
+    emit: str
+    data: str = ""
+    stated: bool = True
+
+
+def changes(types: Types) -> Iterator[Found]:
+    """Everything that differs between the error codes of two sides."""
+    was, now = _errors(types.before), _errors(types.after)
+    moved: set[int] = set()
+    for name, old, new in _renumbered(types):
+        moved |= {old.code, new.code}
+        pointer = jsonpointer.join("$defs", name, *new.pointer)
+        yield Found("error-renumbered", name, pointer, str(old.code), str(new.code), _who(new, now))
+    for code in sorted({*was, *now}):
+        before, after = was.get(code), now.get(code)
+        if before and after:
+            yield from _compared(before, after)
+        elif code in moved:
+            continue
+        elif after:
+            yield _found("added", after, "", f"sent by {after.emit}")
+        elif before:
+            yield _found("removed", before, f"sent by {before.emit}", "")
+
+
+def _errors(side: Side) -> Mapping[int, _Error]:
+    """By code, what facts say of it, or else the type that has it; then either side may answer."""
+    found = {
+        error.code: _Error(error.code, error.name, error.emit, str(error.data or ""))
+        for error in side.ir.errors
+    }
+    for name, schema in side.definitions.items():
+        if (error := error_code(schema)) is not None:
+            found.setdefault(error.code, _Error(error.code, name, "both", stated=False))
+    return found
+
+
+def _renumbered(types: Types) -> Iterator[tuple[str, ErrorCode, ErrorCode]]:
+    """The types of errors that have another code, by their new names."""
+    for name, schema in types.before.definitions.items():
+        called = types.renamed.get(name, name)
+        old, new = error_code(schema), error_code(types.after.definitions.get(called, {}))
+        if old and new and old.code != new.code:
+            yield called, old, new
+
+
+def _who(error: ErrorCode, errors: Mapping[int, _Error]) -> Senders:
+    return EMITTERS[errors[error.code].emit]
+
+
+def _compared(old: _Error, new: _Error) -> Iterator[Found]:
+    if not (old.stated and new.stated):
+        return
+    if old.emit != new.emit and new.emit == "never":
+        yield _found("forbidden", old, f"sent by {old.emit}", "sent by nobody")
+        return
+    if old.emit != new.emit:
+        yield _found("sender-changed", new, f"sent by {old.emit}", f"sent by {new.emit}")
+    if old.data != new.data:
+        yield _found("data-changed", new, old.data, new.data)
+
+
+def _found(change: str, error: _Error, before: str, after: str) -> Found:
+    item = f"{error.code} {error.name}"
+    return Found(f"error-{change}", item, "", before, after, EMITTERS[error.emit])
