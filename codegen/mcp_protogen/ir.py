@@ -214,7 +214,10 @@ class ErrorIR:
 
 @dataclass(frozen=True, slots=True)
 class MetaKeyIR:
-    """A key of `_meta` that the specification gives a meaning."""
+    """A key of `_meta` that the specification gives a meaning.
+
+    It is on messages of the kinds `on`; where only some of these have it, `of` names their types.
+    """
 
     key: str
     constant: Constant
@@ -222,6 +225,7 @@ class MetaKeyIR:
     type: str
     required: bool
     source: str
+    of: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

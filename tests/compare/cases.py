@@ -99,6 +99,7 @@ MEMBERS = (
         side({"AskResult": record(plan={"type": "object"})}),
         side({"AskResult": record(plan={"type": "object", "required": ["type"]})}),
     ),
+    one("field-format-changed", PLAIN, result({"type": "string", "format": "uri"})),
     one("bound-tightened", PLAIN, AT_MOST_3),
     one("bound-loosened", AT_MOST_3, PLAIN),
     one(
@@ -143,6 +144,7 @@ TYPES = (
         result(ref("Named"), NAMED),
         result(ref("Named"), {"Named": STRING}),
     ),
+    one("type-changed-unsent", side({"Name": STRING}), side({"Name": {"type": "integer"}})),
     one("type-opened", side(types=(answer_type(),)), side(types=(answer_type(open=True),))),
     one("type-closed", side(types=(answer_type(open=True),)), side(types=(answer_type(),))),
     one(

@@ -21,7 +21,6 @@ TIGHTENED, LOOSENED, CHANGED = "bound-tightened", "bound-loosened", "bound-chang
         ("minItems", 2, 1),
         ("additionalProperties/minimum", 2, 1),
         ("pattern", "^a", None),
-        ("format", "uri", None),
         ("additionalProperties", False, None),
     ],
 )
@@ -33,7 +32,14 @@ def test_the_one_that_allows_less_is_tighter(keyword: str, less: Any, more: Any)
 
 @pytest.mark.parametrize(
     ("keyword", "was", "now"),
-    [("pattern", "^a", "^b"), ("format", "uri", "date"), ("anyOf", ["a"], ["b"])],
+    [("pattern", "^a", "^b"), ("anyOf", ["a"], ["b"])],
 )
 def test_what_has_no_order_has_changed(keyword: str, was: Any, now: Any) -> None:
     assert bound_change(keyword, was, now) == CHANGED
+
+
+@pytest.mark.parametrize("keyword", ["format", "items/format", "contentEncoding"])
+def test_what_is_an_annotation_bounds_nothing(keyword: str) -> None:
+    for was, now in (("uri", "date"), ("uri", None), (None, "uri")):
+        assert bound_change(keyword, was, now) == "field-format-changed"
+    assert bound_change(keyword, "uri", "uri") is None

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from made_up import ref
 from mcp_protogen import jsonpointer
-from mcp_protogen.compare.change import Change, Comparison
+from mcp_protogen.compare.change import Change, Comparison, Reader
 from mcp_protogen.compare.engine import compare_sides
 from mcp_protogen.compare.sides import given_side, pinned_side
 from mcp_protogen.config import GivenFile
@@ -53,19 +53,19 @@ def test_a_draft_that_nobody_has_written_on_is_the_newest_revision() -> None:
     assert {note.code for note in comparison.notes} == {"derived-facts", "inherited-patch"}
 
 
-KEYWORDS: list[Json] = [
-    {"pattern": "^a"},
-    {"format": "uri"},
-    {"minLength": 1},
-    {"contentEncoding": "base64"},
+KEYWORDS: list[tuple[Json, str]] = [
+    ({"pattern": "^a"}, "bound-tightened"),
+    ({"format": "uri"}, "field-format-changed"),
+    ({"minLength": 1}, "bound-tightened"),
+    ({"contentEncoding": "base64"}, "field-format-changed"),
 ]
 
 
-@pytest.mark.parametrize("keyword", KEYWORDS, ids=lambda one: next(iter(one)))
-def test_no_keyword_is_lost_on_the_way(keyword: Json) -> None:
+@pytest.mark.parametrize(("keyword", "code"), KEYWORDS, ids=str)
+def test_no_keyword_is_lost_on_the_way(keyword: Json, code: str) -> None:
     change = the_one(edited(lambda types: types["Tool"]["properties"]["name"].update(keyword)))
     name, value = next(iter(keyword.items()))
-    assert (change.code, change.item) == ("bound-tightened", "Tool.name")
+    assert (change.code, change.item) == (code, "Tool.name")
     assert change.after == f"{name} {json.dumps(value)}"
     assert change.pointer == f"/$defs/Tool/properties/name/{name}"
 
@@ -115,6 +115,82 @@ def test_a_default_is_compared() -> None:
     assert (change.code, change.before, change.after) == ("field-default-changed", "", '"x"')
 
 
+def test_a_default_of_a_type_is_compared() -> None:
+    for name in ("Tool", "ContentBlock", "Role", "Cursor"):
+        change = the_one(edited(lambda types, name=name: types[name].update(default="x")))
+        assert (change.item, change.before, change.after) == (name, "", '"x"'), name
+
+
+def test_the_keyword_of_what_is_deprecated_is_compared() -> None:
+    for path, code, item in (
+        (("Tool",), "type-deprecated", "Tool"),
+        (("Cursor",), "type-deprecated", "Cursor"),
+        (("Tool", "properties", "title"), "field-deprecated", "Tool.title"),
+        (("Tool", "properties", "inputSchema"), "field-deprecated", "Tool.inputSchema"),
+        (("BaseMetadata", "properties", "title"), "field-deprecated", "BaseMetadata.title"),
+        (
+            ("CallToolRequestParams", "properties", "name"),
+            "field-deprecated",
+            "CallToolRequest.params.name",
+        ),
+    ):
+
+        def edit(types: Json, path: tuple[str, ...] = path) -> None:
+            jsonpointer.get(types, jsonpointer.join(*path))["deprecated"] = True
+
+        change = the_one(edited(edit))
+        assert (change.code, change.item) == (code, item)
+
+
+def test_what_facts_call_deprecated_already_is_no_news_in_the_schema() -> None:
+    """https://modelcontextprotocol.io/specification/2026-07-28/deprecated: logging, for one."""
+
+    def edit(types: Json) -> None:
+        types["LoggingLevel"]["deprecated"] = True
+        types["CreateMessageRequestParams"]["properties"]["includeContext"]["deprecated"] = True
+
+    assert edited(edit).changes == ()
+
+
+def test_a_name_that_no_message_holds_is_compared_for_who_writes_code() -> None:
+    def edit(types: Json) -> None:
+        types["Cursor"]["type"] = "integer"
+        types["MultiSelectEnumSchema"]["anyOf"].pop()
+        # These are lists, and of each message on them there is something to be told by itself.
+        types["ServerResult"]["anyOf"].pop()
+
+    changes = edited(edit).changes
+    assert [(one.code, one.item, one.before, one.after) for one in changes] == [
+        ("type-changed-unsent", "Cursor", "string", "integer"),
+        (
+            "type-changed-unsent",
+            "MultiSelectEnumSchema",
+            "TitledMultiSelectEnumSchema|UntitledMultiSelectEnumSchema",
+            "UntitledMultiSelectEnumSchema",
+        ),
+    ]
+    assert {str(one.severity[Reader.SDK]) for one in changes} == {"warning"}
+
+
+def test_an_intersection_of_one_is_that_one() -> None:
+    def edit(types: Json) -> None:
+        tool = types["Tool"]["properties"]
+        for schema in (tool["annotations"], tool["title"], types["EmptyResult"], types["Tool"]):
+            alone = dict(schema)
+            schema.clear()
+            schema["allOf"] = [alone]
+
+    assert edited(edit).changes == ()
+
+
+def test_an_object_behind_a_name_is_the_same_object() -> None:
+    def edit(types: Json) -> None:
+        types["BaseIcon"] = types["Icon"]
+        types["Icon"] = ref("BaseIcon")
+
+    assert the_one(edited(edit)).code == "type-added"
+
+
 def test_what_others_may_write_into_a_schema_of_theirs_is_compared_as_a_whole() -> None:
     schema = edited(lambda types: types["Tool"]["properties"]["inputSchema"].update(required=["a"]))
     assert (the_one(schema).code, the_one(schema).item) == (
@@ -130,7 +206,8 @@ def test_a_bound_beside_a_reference_leaves_it_a_reference() -> None:
         )
     )
     assert [(one.code, one.item) for one in comparison.changes] == [
-        ("bound-tightened", "Tool.annotations")
+        ("bound-tightened", "Tool.annotations"),
+        ("field-deprecated", "Tool.annotations"),
     ]
 
 

@@ -166,6 +166,17 @@ def test_a_key_that_has_to_be_written_breaks_who_writes_it(
     after = side(meta_keys=(meta_key(required=True, on=on),))
     change = the_one(NOTHING, after, "meta-key-added-required")
     assert to_client_and_server(change) == expected
+    assert change.after == f"required string of each {' and '.join(on)}"
+
+
+def test_a_key_of_some_messages_is_that_of_no_others() -> None:
+    for of, expected in (("AskResult", (INFO, BREAKING)), ("AskRequest", (BREAKING, INFO))):
+        key = meta_key(required=True, on=("request", "result"), of=(of,))
+        change = the_one(NOTHING, side(meta_keys=(key,)), "meta-key-added-required")
+        assert (change.after, to_client_and_server(change)) == (
+            f"required string of {of}",
+            expected,
+        )
 
 
 @pytest.mark.parametrize(

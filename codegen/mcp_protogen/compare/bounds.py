@@ -9,6 +9,9 @@ _UPPER = frozenset(
 _LOWER = frozenset(
     {"minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties", "minContains"}
 )
+# https://json-schema.org/draft/2020-12/json-schema-validation: sections 7 and 8, where both are
+# annotations unless somebody asks for more.
+_ANNOTATIONS = frozenset({"contentEncoding", "contentMediaType", "contentSchema", "format"})
 
 
 def bound_change(keyword: str, was: Any, now: Any) -> str | None:
@@ -18,11 +21,13 @@ def bound_change(keyword: str, was: Any, now: Any) -> str | None:
     """
     if was == now:
         return None
+    name = keyword.rpartition("/")[2]
+    if name in _ANNOTATIONS:
+        return "field-format-changed"
     if was is None:
         return "bound-tightened"
     if now is None:
         return "bound-loosened"
-    name = keyword.rpartition("/")[2]
     if name in _UPPER:
         return "bound-tightened" if now < was else "bound-loosened"
     if name in _LOWER:

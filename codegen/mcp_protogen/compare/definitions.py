@@ -7,13 +7,14 @@ from typing import Any
 
 from mcp_protogen import jsonpointer
 from mcp_protogen.compare import fields
-from mcp_protogen.compare.members import Member, members
+from mcp_protogen.compare.members import Member, members, named
 from mcp_protogen.compare.renames import renames
 from mcp_protogen.compare.severities import Found
 from mcp_protogen.compare.sides import Side
 from mcp_protogen.compare.spelling import spelled
 from mcp_protogen.compare.traffic import NOBODY, Senders, envelopes, error_code, senders
 from mcp_protogen.compare.values import Values
+from mcp_protogen.derive.skeleton import MESSAGE_UNIONS
 from mcp_protogen.ir import ObjectIR, TypeIR
 from mcp_protogen.jsonvalue import is_object
 from mcp_protogen.normalise.references import target
@@ -23,6 +24,11 @@ Json = dict[str, Any]
 _CAPABILITIES = frozenset({"ClientCapabilities", "ServerCapabilities"})
 # What an envelope contains, and what stands for it in a base, is told of the messages.
 _CONTENTS = frozenset({"params", "result"})
+# What travels is one of their arms.
+_LISTS = frozenset({"JSONRPCMessage", *(name for name, _, _ in MESSAGE_UNIONS)}) | {
+    *("ClientResult", "ServerResult"),
+}
+_UNSEEN = frozenset({"field-type-renamed", "union-arms-renamed"})
 _SAME_ON_THE_WIRE = frozenset(
     {"field-moved-into-type", "field-moved-out-of-type", "field-type-renamed"}
 )
@@ -149,15 +155,17 @@ def _compared(types: Types, old: str, new: str) -> Iterator[Found]:
     before, after = types.before.definitions[old], types.after.definitions[new]
     who = types.sent_by(old, new)
     yield from _manner(types, old, new, who)
-    if not (_is_object(before) and _is_object(after)):
-        # A union that nobody sends is a list of messages, results or envelopes, each of which is
-        # told of by itself.
-        if who or _is_object(before) or _is_object(after):
-            yield from _other(types, old, new, who)
-        return
     pointer = jsonpointer.join("$defs", new)
-    alone = _alone(old, before, pointer), _alone(new, after, pointer)
-    found = [*fields.bounds(fields.Pair(new, *alone, (old, new)), who)]
+    if _is_object(before) != _is_object(after):
+        # One of the two may be no more than a name for such an object.
+        before = named(before, types.before.definitions)
+        after = named(after, types.after.definitions)
+    pair = fields.Pair(new, _alone(old, before, pointer), _alone(new, after, pointer), (old, new))
+    if not (_is_object(before) and _is_object(after)):
+        found = _other(pair, types.values, who)
+        yield from found if who else _of_unsent(new, found)
+        return
+    found = [*fields.bounds(pair, who), *fields.defaults(pair, who)]
     if not {old, new} & types.params:
         found += _members(types, old, new, who)
     yield from found if who else _of_base(found)
@@ -199,9 +207,15 @@ def _along(member: Member | None, here: Mapping[str, Member], there: Mapping[str
 def _of_base(found: Iterable[Found]) -> Iterator[Found]:
     """What has changed in a type that nobody sends: it says less, as it is told where it counts."""
     for one in found:
-        if one.code not in _SAME_ON_THE_WIRE:
-            what = "changed" if one.before and one.after else "added" if one.after else "removed"
-            yield replace(one, code=f"base-member-{what}")
+        match one.code.split("-"):
+            case ["field", "deprecated" | "undeprecated"]:
+                yield one
+            case ["field", "added" | "removed" as what, *_]:
+                yield replace(one, code=f"base-member-{what}")
+            case _ if one.code not in _SAME_ON_THE_WIRE:
+                yield replace(one, code="base-member-changed")
+            case _:
+                pass
 
 
 def _untold(types: Types, name: str, pair: fields.Pair) -> frozenset[str]:
@@ -217,19 +231,28 @@ def _are_maps(pair: fields.Pair) -> bool:
     return len(members_) == 2 and all(one.type.startswith("map<") for one in members_)
 
 
-def _other(types: Types, old: str, new: str, who: Senders) -> Iterator[Found]:
+def _other(pair: fields.Pair, values: Values, who: Senders) -> Iterator[Found]:
     """Unions, enumerations and other names for something."""
-    before, after = types.before.definitions[old], types.after.definitions[new]
-    pointer = jsonpointer.join("$defs", new)
+    assert pair.before is not None and pair.after is not None
+    before, after = pair.before.schema, pair.after.schema
     if _is_object(before) != _is_object(after):
-        yield Found("type-changed", new, pointer, _nature(before), _nature(after), who)
-        return
-    alone = _alone(old, before, pointer), _alone(new, after, pointer)
-    pair = fields.Pair(new, *alone, (old, new))
-    if "anyOf" not in before and "anyOf" not in after:
-        yield from fields.changes(pair, types.values, fields.Elsewhere({}, {}), who)
+        natures = _nature(before), _nature(after)
+        yield Found("type-changed", pair.path, pair.pointer, *natures, who)
+    elif "anyOf" not in before and "anyOf" not in after:
+        yield from fields.changes(pair, values, fields.Elsewhere({}, {}), who)
     else:
-        yield from fields.alternatives(pair, types.values, who)
+        yield from fields.alternatives(pair, values, who)
+
+
+def _of_unsent(name: str, found: Iterable[Found]) -> Iterator[Found]:
+    """What has changed in a name that no message holds, once.
+
+    Of lists of messages and results each arm is told of by itself, and of what they are called
+    nothing stands on the wire.
+    """
+    one = next(iter(found), None)
+    if one is not None and name not in _LISTS and one.code not in _UNSEEN:
+        yield replace(one, code="type-changed-unsent", item=name)
 
 
 def _alone(name: str, schema: Json, pointer: str) -> Member:
@@ -239,10 +262,16 @@ def _alone(name: str, schema: Json, pointer: str) -> Member:
 def _manner(types: Types, old: str, new: str, who: Senders) -> Iterator[Found]:
     """Whether a type is open by intent, or deprecated."""
     was, now = types.derived[0].get(old), types.derived[1].get(new)
-    if was is None or now is None:
-        return
     pointer = jsonpointer.join("$defs", new)
-    if was.deprecated != now.deprecated:
-        yield Found(f"type-{'' if now.deprecated else 'un'}deprecated", new, pointer, senders=who)
+    deprecated = (
+        _deprecated(types.before.definitions[old], was),
+        _deprecated(types.after.definitions[new], now),
+    )
+    if deprecated[0] != deprecated[1]:
+        yield Found(f"type-{'' if deprecated[1] else 'un'}deprecated", new, pointer, senders=who)
     if isinstance(was, ObjectIR) and isinstance(now, ObjectIR) and was.open != now.open:
         yield Found("type-opened" if now.open else "type-closed", new, pointer, senders=who)
+
+
+def _deprecated(schema: Json, derived: TypeIR | None) -> bool:
+    return schema.get("deprecated") is True or (derived is not None and derived.deprecated)

@@ -12,7 +12,8 @@ from mcp_protogen.compare.sides import Side
 
 def compare_sides(before: Side, after: Side) -> Comparison:
     """Everything that differs between two sides, the worst first."""
-    found = (judged(one) for one in _found(before, after))
+    # A schema and the facts of it may say the same, such as that a member is deprecated.
+    found = map(judged, dict.fromkeys(_found(before, after)))
     changes = tuple(sorted(found, key=_order))
     notes = tuple(dict.fromkeys((*before.notes, *after.notes)))
     return Comparison(before.title, after.title, changes, notes)

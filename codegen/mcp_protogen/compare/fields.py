@@ -92,17 +92,30 @@ def changes(pair: Pair, values: Values, elsewhere: Elsewhere, who: Senders) -> I
     elif change := _type_change(before, after, values):
         yield Found(change, *at, before.type, after.type, who)
     yield from bounds(pair, who)
-    if before.schema.get("default") != after.schema.get("default"):
-        was, now = (_shown(one.schema.get("default")) for one in (before, after))
-        yield Found("field-default-changed", *at, was, now, who)
+    yield from defaults(pair, who)
+    # Of a whole type that is told beside its other manners.
+    if after.steps[1:] and before.deprecated != after.deprecated:
+        code = f"field-{'' if after.deprecated else 'un'}deprecated"
+        yield Found(code, *at, senders=who)
     if before.schema.get(EMBEDDED) != after.schema.get(EMBEDDED):
         yield Found("field-schema-changed", *at, senders=who)
+
+
+def defaults(pair: Pair, who: Senders) -> Iterator[Found]:
+    """What two members, or two types, stand for where they are left out, if that differs."""
+    assert pair.before is not None and pair.after is not None
+    was, now = (_shown(one.schema.get("default")) for one in (pair.before, pair.after))
+    if was != now:
+        yield Found("field-default-changed", pair.path, pair.pointer, was, now, who)
 
 
 def alternatives(pair: Pair, values: Values, who: Senders) -> Iterator[Found]:
     """What differs between two unions."""
     before, after = pair.before, pair.after
-    if before is None or after is None or before.type == after.type:
+    if before is None or after is None:
+        return
+    yield from defaults(pair, who)
+    if before.type == after.type:
         return
     schemas = before.schema, after.schema
     relation = values.of_names(*schemas) or values.relation(*schemas)

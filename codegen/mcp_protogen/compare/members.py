@@ -61,6 +61,11 @@ class Member:
         return _allows_null(self.schema)
 
     @property
+    def deprecated(self) -> bool:
+        """Whether the schema, or a fact that was written into it, says so."""
+        return self.schema.get("deprecated") is True
+
+    @property
     def text(self) -> str:
         """Its type, and whether it is required and may be null."""
         null = "|null" if self.nullable and self.type != "null" else ""
@@ -85,11 +90,20 @@ def members(definitions: Json, name: str, *, message: bool) -> Mapping[str, Memb
     """The members of a named type by path; of a `message`, those of its params alone."""
     walk = _Walk(definitions)
     start = jsonpointer.join("$defs", name)
-    schema: Json = definitions[name]
+    schema = named(definitions[name], definitions)
     if not message:
         return _by_path(walk.inside((name,), schema, start))
     params: Json = schema.get("properties", {}).get("params", {})
     return _by_path(walk.through_names((name, "params"), params, f"{start}/properties/params"))
+
+
+def named(schema: Json, definitions: Json) -> Json:
+    """What a schema is behind the names that it may be no more than."""
+    met: set[str] = set()
+    while "$ref" in schema and (name := target(schema["$ref"])) not in met:
+        met.add(name)
+        schema = definitions[name]
+    return schema
 
 
 def _path(steps: tuple[str, ...]) -> str:

@@ -58,7 +58,8 @@ def _meta_keys(before: Side, after: Side) -> Iterator[Found]:
 
 def _written(one: MetaKeyIR) -> str:
     need = "required" if one.required else "optional"
-    return f"{need} {one.type} of each {' and '.join(one.on)}"
+    on = ", ".join(one.of) if one.of else f"each {' and '.join(one.on)}"
+    return f"{need} {one.type} of {on}"
 
 
 def _writers(old: MetaKeyIR | None, new: MetaKeyIR | None, before: Side, after: Side) -> Senders:
@@ -70,9 +71,10 @@ def _writers(old: MetaKeyIR | None, new: MetaKeyIR | None, before: Side, after: 
 def _on(key: MetaKeyIR, side: Side) -> Senders:
     found: set[Role] = set()
     for method in side.ir.methods:
-        if method.kind in key.on:
+        if method.kind in key.on and (not key.of or method.message in key.of):
             found.update(method.senders)
-        if "result" in key.on and method.results:
+        results = [one for one in method.results if not key.of or one in key.of]
+        if "result" in key.on and results:
             found.update(answerers(method))
     return frozenset(found)
 

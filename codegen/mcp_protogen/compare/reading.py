@@ -5,7 +5,7 @@ is a difference like any other, so all of it is kept: only references beside oth
 and boolean schemas are written as what they come to.
 """
 
-from collections.abc import Container
+from collections.abc import Collection, Container
 from typing import Any
 
 from mcp_protogen.canonical import digest
@@ -23,6 +23,8 @@ _DIGITS = 12
 # What makes a reference and its neighbours an intersection of objects; anything else is a bound or
 # an annotation, and stays beside the reference.
 _OF_OBJECTS = frozenset({"additionalProperties", "allOf", "anyOf", "properties", "required"})
+# Said of the member, and not of the schema that it holds.
+_ANNOTATIONS = frozenset({"default", "deprecated"})
 
 
 def readable(schema: Json, json_schemas: Container[str], place: str) -> Json:
@@ -37,6 +39,24 @@ def readable(schema: Json, json_schemas: Container[str], place: str) -> Json:
     }
     flat, _ = flatten.flattened(definitions, place)
     return flat
+
+
+def with_deprecations(definitions: Json, deprecated: Collection[str]) -> Json:
+    """The same with the keyword at types and members (`Type.member`) that facts call deprecated.
+
+    Members of objects without a name in the schema are not found.
+    """
+    marked = dict(definitions)
+    for path in deprecated:
+        name, _, member = path.partition(".")
+        schema: Json = marked.get(name, {})
+        members: Json = schema.get("properties", {})
+        if member in members:
+            members = {**members, member: {**members[member], "deprecated": True}}
+            marked[name] = {**schema, "properties": members}
+        elif schema and not member:
+            marked[name] = {**schema, "deprecated": True}
+    return marked
 
 
 class _Reading:
@@ -64,6 +84,7 @@ class _Reading:
                 done[keyword] = [self.schema(arm, path) for arm in done[keyword]]
         if "anyOf" not in done and "oneOf" in done:
             done["anyOf"] = done.pop("oneOf")
+        done = _without_lone_arm(done)
         if done.get("additionalProperties") is True or done.get("additionalProperties") == {}:
             # An object is open anyway; one without members is a map of anything.
             del done["additionalProperties"]
@@ -77,8 +98,19 @@ class _Reading:
 
     def _member(self, value: Any, path: str) -> Json:
         if path in self._json_schemas:
-            return {"type": "object", EMBEDDED: digest(value)[:_DIGITS]}
+            rest = {key: value[key] for key in value if key not in _ANNOTATIONS}
+            kept = {key: value[key] for key in value if key in _ANNOTATIONS}
+            return {"type": "object", EMBEDDED: digest(rest)[:_DIGITS], **kept}
         return self.schema(value, path)
+
+
+def _without_lone_arm(schema: Json) -> Json:
+    """An intersection of one schema is that schema, with whatever stands beside it."""
+    parts = schema.get("allOf", ())
+    rest = {key: value for key, value in schema.items() if key != "allOf"}
+    if len(parts) != 1 or parts[0].keys() & rest.keys():
+        return schema
+    return {**parts[0], **rest}
 
 
 def _reference(schema: Json) -> Json:

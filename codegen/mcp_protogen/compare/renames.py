@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mcp_protogen import jsonpointer
+from mcp_protogen.compare.members import named
 
 Json = dict[str, Any]
 
@@ -41,7 +42,7 @@ def _is_object(schema: Json) -> bool:
 
 
 def _lives_on(name: str, after: Json) -> bool:
-    return name in after and _is_object(after[name])
+    return name in after and _is_object(named(after[name], after))
 
 
 def _best(old: str, likeness: Mapping[tuple[str, str], float]) -> str | None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mcp_protogen.canonical import parse_json, pretty, sha256
-from mcp_protogen.compare.reading import readable
+from mcp_protogen.compare.reading import readable, with_deprecations
 from mcp_protogen.config import GivenFile, Options
 from mcp_protogen.derive import methods
 from mcp_protogen.derive.revision import Derived, Source, derive_revision
@@ -81,9 +81,10 @@ def given_side(
     derived = _derived(replace(source, schema=mended, ledger=()))
     found = (one for one in derived.warnings if one.code not in _NOT_OF_CONCERN)
     compared = source.schema if as_published else mended
+    definitions = readable(compared, source.facts.json_schemas, source.place)
     return Side(
         title=title or revision,
-        definitions=readable(compared, source.facts.json_schemas, source.place),
+        definitions=with_deprecations(definitions, source.facts.deprecated),
         ir=derived.ir,
         headers=_headers(source.facts.document),
         notes=(*notes, *found),

@@ -112,6 +112,7 @@ def meta_keys(context: Context) -> tuple[MetaKeyIR, ...]:
             type=fact["type"],
             required=fact["required"],
             source=fact["source"],
+            of=tuple(fact.get("of", ())),
         )
         for key, fact in sorted(stated.items())
     )
