@@ -1,7 +1,10 @@
 """A comparison as annotations of GitHub Actions."""
 
-from comparisons import NOTHING, SMALL, hostile
-from mcp_protogen.compare.change import Reader
+from dataclasses import replace
+from typing import Any
+
+from comparisons import BREAKING, INFO, NOTHING, REMOVED, SMALL, WARNING, everybody, hostile
+from mcp_protogen.compare.change import Comparison, Reader
 from mcp_protogen.compare.pages.github import render
 
 
@@ -45,3 +48,38 @@ def test_text_from_elsewhere_starts_no_command_and_ends_none() -> None:
         # Within the properties, only ours may separate.
         assert properties.count(",") == line.startswith("::warning file=")
         assert "%250A" in line and line.isprintable()
+
+
+def many(number: int, **differences: Any) -> Comparison:
+    """As many removed methods."""
+    one = replace(REMOVED, **differences)
+    return Comparison("a", "b", tuple(replace(one, item=f"m/{n:02}") for n in range(number)))
+
+
+def test_as_many_annotations_as_github_shows_are_made_and_the_rest_is_logged() -> None:
+    for level, severity in (("error", BREAKING), ("warning", WARNING), ("notice", INFO)):
+        for number in (10, 11, 42):
+            comparison = many(number, severity=everybody(severity))
+            lines = render(comparison, reader=None).splitlines()
+            shown = [line for line in lines if line.startswith("::")]
+            assert len(shown) == 10 and {line.split()[0] for line in shown} == {f"::{level}"}
+            logged = [line for line in lines if line.startswith(f"{level}: method-removed: m/")]
+            assert len(logged) == (number - 9 if number > 10 else 0)
+            assert all(any(f"m/{n:02}" in line for line in lines) for n in range(number))
+            if logged:
+                assert shown[-1].startswith(f"::{level} title={len(logged)} more::")
+
+
+def test_a_long_message_is_cut_in_the_annotation_and_whole_in_the_log() -> None:
+    long = many(1, why="because " * 4096, message="x" * 300, code="c" * 300)
+    command, line, _ = render(long, reader=None).splitlines()
+    title, message = command.removeprefix("::error title=").split("::")
+    assert (len(title.replace("%3A", ":")), len(message)) == (255, 4096)
+    assert title.endswith("…") and message.endswith("…")
+    assert line.endswith("because  For everybody.") and len(line) > 8 * 4096
+
+
+def test_what_is_logged_is_no_command() -> None:
+    one = replace(REMOVED, item="a", message="x\n::error::y")
+    lines = render(Comparison("a", "b", (one,) * 30), reader=None).splitlines()
+    assert sum(line.lstrip().startswith("::") for line in lines) == 10

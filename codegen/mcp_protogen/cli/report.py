@@ -8,13 +8,10 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from enum import StrEnum
+from itertools import chain
 from typing import Any
 
-from mcp_protogen.compare.pages.workflow_commands import (
-    annotation,
-    log_line,
-    problem_annotation,
-)
+from mcp_protogen.compare.pages.workflow_commands import Annotation, problem_annotation, written
 from mcp_protogen.config import Format
 from mcp_protogen.output.drift import Cause, Kind
 from mcp_protogen.printable import one_line
@@ -93,9 +90,11 @@ def render(report: Report, form: Format, *, colour: bool = False, quiet: bool = 
     """
     if form is Format.JSON:
         return json.dumps(as_json(report), indent=2) + "\n"
-    lines = list(_github(report) if form is Format.GITHUB else _text(report, colour))
-    if not quiet:
-        lines += map(log_line if form is Format.GITHUB else one_line, report.summary_lines)
+    summary = () if quiet else report.summary_lines
+    if form is Format.GITHUB:
+        lines = written((*_github(report), *summary))
+    else:
+        lines = chain(_text(report, colour), map(one_line, summary))
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -124,11 +123,10 @@ def _coloured(line: str) -> str:
     return f"{start}{line}{_PLAIN}" if start else line
 
 
-def _github(report: Report) -> Iterator[str]:
+def _github(report: Report) -> Iterator[Annotation | str]:
     for cause in report.drift:
         file = f"{report.folder}/{cause.subject}" if cause.kind in _FILE_KINDS else ""
         message = cause.message if file else f"{cause.subject}: {cause.message}"
-        yield annotation("error", cause.kind, message, file)
-    for change in report.files:
-        yield log_line(f"{change.action}: {change.path}")
+        yield Annotation("error", cause.kind, message, file)
+    yield from (f"{change.action}: {change.path}" for change in report.files)
     yield from map(problem_annotation, report.problems)

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from mcp_protogen.compare.change import Comparison, Reader, Severity
 from mcp_protogen.compare.pages.harmless import made_safe
 from mcp_protogen.compare.pages.ranking import Ranked, concerning, summary
-from mcp_protogen.compare.pages.workflow_commands import annotation, log_line, problem_annotation
+from mcp_protogen.compare.pages.workflow_commands import Annotation, problem_annotation, written
 
 _LEVELS: Mapping[Severity, str] = {
     Severity.BREAKING: "error",
@@ -17,15 +17,17 @@ _LEVELS: Mapping[Severity, str] = {
 
 def render(comparison: Comparison, *, reader: Reader | None) -> str:
     """A line for each change that concerns `reader`, or anybody, and for each note."""
-    return "".join(f"{line}\n" for line in _lines(made_safe(comparison), reader))
+    return "".join(f"{line}\n" for line in written(parts(comparison, reader)))
 
 
-def _lines(comparison: Comparison, reader: Reader | None) -> Iterator[str]:
-    for entry in concerning(comparison, reader):
+def parts(comparison: Comparison, reader: Reader | None) -> Iterator[Annotation | str]:
+    """The annotations, the worst first, and the line with the counts."""
+    safe = made_safe(comparison)
+    for entry in concerning(safe, reader):
         title = f"{entry.change.code}: {entry.change.item}"
-        yield annotation(_LEVELS[entry.severity], title, _message(entry, reader))
-    yield from map(problem_annotation, comparison.notes)
-    yield log_line(f"{comparison.before} -> {comparison.after}: {summary(comparison, reader)}")
+        yield Annotation(_LEVELS[entry.severity], title, _message(entry, reader))
+    yield from map(problem_annotation, safe.notes)
+    yield f"{safe.before} -> {safe.after}: {summary(safe, reader)}"
 
 
 def _message(entry: Ranked, reader: Reader | None) -> str:

@@ -2,9 +2,8 @@
 
 from collections.abc import Iterator
 
-from mcp_protogen.compare.pages import PageFormat
-from mcp_protogen.compare.pages import render as render_comparison
-from mcp_protogen.compare.pages.workflow_commands import annotation, log_line, problem_annotation
+from mcp_protogen.compare.pages.github import parts as comparison_parts
+from mcp_protogen.compare.pages.workflow_commands import Annotation, problem_annotation, written
 from mcp_protogen.update.candidates import Standing
 from mcp_protogen.update.pages import words
 from mcp_protogen.update.updating import News, Outcome
@@ -18,39 +17,39 @@ _TITLES = {
 
 def render(outcome: Outcome) -> str:
     """An annotation for each finding, what it asks for, and each change."""
-    return "".join(f"{line}\n" for line in _lines(outcome))
+    return "".join(f"{line}\n" for line in written(_parts(outcome)))
 
 
-def _lines(outcome: Outcome) -> Iterator[str]:
-    # A page shows ten annotations of each level and step, so that what matters most goes first.
+def _parts(outcome: Outcome) -> Iterator[Annotation | str]:
+    # Few annotations are shown of each level, so that what matters most goes first.
     if outcome.accepted is None:
         yield from (_headline(outcome, news) for news in outcome.news)
     yield from map(problem_annotation, outcome.notices)
     for news in outcome.news:
         yield from _details(news)
-    yield log_line(words.summary(outcome))
+    yield words.summary(outcome)
 
 
-def _headline(outcome: Outcome, news: News) -> str:
+def _headline(outcome: Outcome, news: News) -> Annotation:
     finding = news.finding
     message = (
         f"{words.headline(finding)}: {words.changes(finding)}."
         f" To accept: {words.command(outcome, finding)}"
     )
     title = _TITLES.get(finding.candidate.standing, "schema")
-    return annotation("warning", title, message)
+    return Annotation("warning", title, message)
 
 
-def _details(news: News) -> Iterator[str]:
+def _details(news: News) -> Iterator[Annotation | str]:
     finding = news.finding
     for patch, advice in words.advice(finding):
         message = f"{patch.pointer}: {advice}"
         file = patch.place.partition("#")[0]
-        yield annotation("warning", f"patch {patch.fit}", message, file)
+        yield Annotation("warning", f"patch {patch.fit}", message, file)
     yield from map(problem_annotation, (*finding.undecided.wrong, *finding.undecided.open))
     for package in news.packages:
         if package.would_change:
             message = f"{package.folder}: {words.effect(package, finding)}"
-            yield annotation("notice", "package to generate again", message)
+            yield Annotation("notice", "package to generate again", message)
     if finding.comparison is not None:
-        yield from render_comparison(PageFormat.GITHUB, finding.comparison).splitlines()
+        yield from comparison_parts(finding.comparison, None)
