@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from mcp_protogen.audit.baseline import Baseline, Entry, read_baseline, sort, write_baseline
+from mcp_protogen.compare.baseline import Baseline, Entry, read_baseline, sort, write_baseline
 from mcp_protogen.audit.severities import Finding, judged
 from mcp_protogen.compare.change import Change
 

@@ -72,13 +72,22 @@ def test_known_findings_do_not_fail_and_new_ones_do(
     file = tmp_path / "known.json"
     assert run("--baseline", str(file), "--write-baseline").code == 0
     document = json.loads(file.read_bytes())
-    described("audit-baseline").validate(document)
+    described("baseline").validate(document)
     assert run("--baseline", str(file)).code == 0
     document["findings"].remove({"code": "field-type", "item": "Root.uri"})
     file.write_text(json.dumps(document))
     ran = run("--baseline", str(file), "--format", "json")
     assert ran.code == 1
     assert [c["item"] for c in json.loads(ran.out)["comparison"]["changes"]] == ["Root.uri"]
+
+
+def test_what_is_ignored_does_not_fail(run: Callable[..., Ran]) -> None:
+    ran = run("--ignore", "field-*:Root.*", "--ignore", "*-missing*", "--ignore", "unknown-*")
+    assert ran.code == 0
+    assert ran.out.endswith(" findings ignored\n")
+    ran = run("--ignore", "field-tpe")
+    assert (ran.code, ran.out) == (2, "")
+    assert "did you mean field-type" in ran.err
 
 
 def test_what_is_fixed_is_said_and_does_not_fail(run: Callable[..., Ran], tmp_path: Path) -> None:

@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 from mcp_protogen.canonical import sha256
 from mcp_protogen.compare import naming
+from mcp_protogen.resources import schema_folder
 from mcp_protogen.store.pins import Pin, Publication, load_pins, read_snapshot
 from running import Ran
 
@@ -21,6 +23,15 @@ Command = Callable[..., Ran]
 
 PAIR = ("2025-11-25", "2026-07-28")
 SAME = ("2026-07-28", "2026-07-28")
+
+
+SIZE = {"code": "field-added-optional", "item": "Tool.size"}
+
+
+def described(name: str) -> Any:
+    """A validator of one of our formats."""
+    file = schema_folder() / "formats" / f"{name}.schema.json"
+    return Draft202012Validator(json.loads(file.read_bytes()))
 
 
 def changes(ran: Ran) -> list[Json]:
@@ -150,6 +161,60 @@ def test_text_of_others_cannot_steer_a_terminal(mcp_gen: Command, tmp_path: Path
         assert ran.code == 0
         assert "\x1b" not in ran.out
         assert "\n::error::y" not in ran.out
+
+
+# What is known.
+
+
+def test_known_changes_do_not_fail_and_new_ones_do(mcp_gen: Command, tmp_path: Path) -> None:
+    compare = ("diff", "2026-07-28", "draft.json", "--baseline", "known.json", "--fail-on", "any")
+    (tmp_path / "draft.json").write_bytes(schema(size={"type": "integer"}))
+    ran = mcp_gen(*compare, "--write-baseline")
+    assert (ran.code, ran.out, ran.err) == (0, "known.json: 1 change written\n", "")
+    document = json.loads((tmp_path / "known.json").read_bytes())
+    described("baseline").validate(document)
+    assert (document["revision"], document["findings"]) == ("2026-07-28", [SIZE])
+    ran = mcp_gen(*compare)
+    assert ran.code == 0
+    assert ran.out.endswith("1 change, left out\n1 change known from the baseline\n")
+    (tmp_path / "draft.json").write_bytes(schema(weight={"type": "integer"}))
+    ran = mcp_gen(*compare, "--format", "json")
+    document = json.loads(ran.out)
+    described("comparison").validate(document)
+    assert (ran.code, document["known"], document["fixed"]) == (1, [], [SIZE])
+    assert [one["item"] for one in document["changes"]] == ["Tool.weight"]
+    assert "fixed: field-added-optional: Tool.size\n" in mcp_gen(*compare).out
+
+
+def test_a_baseline_is_of_what_comes_first(mcp_gen: Command, tmp_path: Path) -> None:
+    assert mcp_gen("diff", *PAIR, "--baseline", "known.json", "--write-baseline").code == 0
+    assert mcp_gen("diff", *PAIR, "--baseline", "known.json", "--fail-on", "any").code == 0
+    ran = mcp_gen("diff", "2025-06-18", "2026-07-28", "--baseline", "known.json")
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith("error[bad-baseline]: known.json: this is a baseline of 2025-11-25")
+    assert mcp_gen("diff", *PAIR, "--write-baseline").err.startswith("error[conflicting-options]")
+
+
+def test_what_is_ignored_is_left_out_and_does_not_fail(mcp_gen: Command, tmp_path: Path) -> None:
+    more = {"size": {"type": "array", "items": {"type": "object", "properties": {"a": {}}}}}
+    (tmp_path / "draft.json").write_bytes(schema(**more))
+    left = {
+        "field-added-optional": ["Tool.size[].a"],
+        "field-*": [],
+        "*:Tool.size[].a": ["Tool.size"],
+        "*:Tool.s*": [],
+        "field-added-inside:Tool.size": ["Tool.size", "Tool.size[].a"],
+    }
+    for rule, items in left.items():
+        compare = ("diff", "2026-07-28", "draft.json", "--ignore", rule)
+        ran = mcp_gen(*compare, "--fail-on", "any", "--format", "json")
+        assert [one["item"] for one in changes(ran)] == items, rule
+        assert ran.code == (1 if items else 0)
+        said = mcp_gen(*compare).out.endswith(f"{2 - len(items)} changes ignored\n")
+        assert said == (not items)
+    ran = mcp_gen("diff", *PAIR, "--ignore", "field-add-optional")
+    assert (ran.code, ran.out) == (2, "")
+    assert "did you mean field-added-optional" in ran.err
 
 
 # Where it goes.

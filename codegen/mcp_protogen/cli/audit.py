@@ -2,24 +2,22 @@
 
 import json
 import sys
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mcp_protogen.cli.console import colourful, fail, say, show_problems
+from mcp_protogen.cli.console import colourful, fail, show_problems
+from mcp_protogen.cli.known import BaselineFile, Held, Ignore, Known, WriteBaseline
 from mcp_protogen.cli.page import columns, deliver
 from mcp_protogen.compare.change import Comparison, Reader, Severity
 from mcp_protogen.compare.pages import PageFormat, render
-from mcp_protogen.compare.pages.workflow_commands import log_line
 from mcp_protogen.compare.select import narrowed
-from mcp_protogen.printable import one_line
-from mcp_protogen.problems import Problem, ProblemError
+from mcp_protogen.problems import ProblemError
 
 if TYPE_CHECKING:
-    from mcp_protogen.audit.baseline import Sorted
     from mcp_protogen.audit.engine import Audit
 
 FORMAT = 1
@@ -76,12 +74,9 @@ def audit(
         Path | None,
         typer.Option(metavar="FILE", help="What stands for what, where names do not tell."),
     ] = None,
-    baseline: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Findings that are known: they do not fail.")
-    ] = None,
-    write_baseline: Annotated[
-        bool, typer.Option("--write-baseline", help="Write all findings into the baseline.")
-    ] = False,
+    baseline: BaselineFile = None,
+    write_baseline: WriteBaseline = False,
+    ignore: Ignore = None,
     reader: Annotated[
         Reader | None, typer.Option("--for", help="Judge for this reader alone.")
     ] = None,
@@ -107,48 +102,33 @@ def audit(
     --baseline, that there are new ones.
     """
     from mcp_protogen.audit.engine import Options, audit
+    from mcp_protogen.audit.severities import ROWS
     from mcp_protogen.audit.target import find
+    from mcp_protogen.vectors.severities import WEIGHTS
 
     choice = _Choice(reader, only, format, output)
     options = Options(mapping, not no_vectors, written, timeout)
+    known = Known("finding", baseline, write_baseline, tuple(ignore or ()))
     try:
-        if write_baseline and baseline is None:
-            message = "--write-baseline says nothing without --baseline FILE"
-            raise ProblemError(Problem("conflicting-options", message))
+        known.check({*ROWS, *WEIGHTS})
         found = audit(find(target, python), revision, options)
-        if write_baseline and baseline is not None:
-            _keep(found, baseline)
-        else:
-            _report(found, baseline, choice)
+        held = known.held(found.comparison)
+        if not held.keep(found.summary):
+            _report(found, held, choice)
     except ProblemError as error:
         fail(error, "audit", format)
 
 
-def _keep(found: "Audit", file: Path) -> None:
-    from mcp_protogen.audit.baseline import write_baseline
-
-    changes = found.comparison.changes
-    write_baseline(file, found.comparison.before, changes)
-    written = f"{file}: {_count(len(changes))} written"
-    say(f"{one_line(found.summary)}\n{one_line(written)}\n")
-
-
-def _report(found: "Audit", baseline: Path | None, choice: _Choice) -> None:
-    from mcp_protogen.audit.baseline import Baseline, read_baseline, sort
-
-    revision = found.comparison.before
-    known = read_baseline(baseline, revision) if baseline else Baseline(revision, {})
-    held = sort(found.comparison.changes, known)
+def _report(found: "Audit", held: Held, choice: _Choice) -> None:
     least = Severity(choice.only) if choice.only else None
-    new = replace(found.comparison, changes=held.new)
-    shown = narrowed(new, choice.reader, least)
+    shown = narrowed(held.new, choice.reader, least)
     if choice.form is PageFormat.TEXT:
         show_problems(shown.notes)
     deliver(_rendered(found, shown, held, choice), choice.form, choice.output)
     raise SystemExit(1 if shown.changes else 0)
 
 
-def _rendered(found: "Audit", shown: Comparison, held: "Sorted", choice: _Choice) -> str:
+def _rendered(found: "Audit", shown: Comparison, held: Held, choice: _Choice) -> str:
     page = render(
         choice.form,
         shown,
@@ -158,36 +138,17 @@ def _rendered(found: "Audit", shown: Comparison, held: "Sorted", choice: _Choice
     )
     if choice.form is PageFormat.JSON:
         return _document(found, json.loads(page), held)
-    if choice.form in (PageFormat.TEXT, PageFormat.GITHUB):
-        return page + "".join(f"{log_line(line)}\n" for line in _closing(found, held))
-    if choice.form is PageFormat.MARKDOWN:
-        from mcp_protogen.compare.pages.markdown import prose
-
-        return page + "\n" + "".join(f"- {prose(line)}\n" for line in _closing(found, held))
-    return page
+    return held.closed(page, choice.form, found.summary)
 
 
-def _closing(found: "Audit", held: "Sorted") -> list[str]:
-    lines = [f"fixed: {code}: {item}" for code, item in held.fixed]
-    lines.append(found.summary)
-    if held.known:
-        lines.append(f"{_count(len(held.known))} known from the baseline")
-    return lines
-
-
-def _document(found: "Audit", comparison: Any, held: "Sorted") -> str:
+def _document(found: "Audit", comparison: Any, held: Held) -> str:
     document = {
         "format": FORMAT,
         "target": found.comparison.after,
         "revision": found.comparison.before,
         "summary": found.summary,
         "matched": [asdict(row) for row in found.matched],
-        "known": [{"code": change.code, "item": change.item} for change in held.known],
-        "fixed": [{"code": code, "item": item} for code, item in held.fixed],
+        **held.as_json(),
         "comparison": comparison,
     }
     return json.dumps(document, indent=2) + "\n"
-
-
-def _count(number: int) -> str:
-    return f"{number} finding{'' if number == 1 else 's'}"

@@ -1,5 +1,6 @@
 """`mcp-gen diff`: what differs between two revisions, and to whom it matters."""
 
+import json
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mcp_protogen.cli.console import colourful, fail, show_problems
+from mcp_protogen.cli.known import BaselineFile, Held, Ignore, Known, WriteBaseline
 from mcp_protogen.cli.page import columns, deliver
 from mcp_protogen.compare.change import Reader, Severity
 from mcp_protogen.compare.pages import PageFormat
@@ -55,6 +57,9 @@ class Asked:
     reader: Reader | None
     only: Severity | None
     fail_on: Severity | None
+    known: Known
+    form: PageFormat
+    output: Path | None
 
 
 def diff(
@@ -75,6 +80,9 @@ def diff(
     fail_on: Annotated[
         FailOn | None, typer.Option(help="Exit with 1 if a change matters as much as this.")
     ] = None,
+    baseline: BaselineFile = None,
+    write_baseline: WriteBaseline = False,
+    ignore: Ignore = None,
     as_published: Annotated[
         bool, typer.Option("--as-published", help="Compare the types without mending them.")
     ] = False,
@@ -102,32 +110,50 @@ def diff(
         reader,
         _LEAST[only] if only else None,
         _LEAST[fail_on] if fail_on else None,
+        Known("change", baseline, write_baseline, tuple(ignore or ())),
+        format,
+        output,
     )
     try:
-        failed = _show(asked, format, output)
+        failed = _show(asked)
     except ProblemError as error:
         fail(error, "diff", format)
     raise SystemExit(1 if failed else 0)
 
 
-def _show(asked: Asked, form: PageFormat, output: Path | None) -> bool:
+def _show(asked: Asked) -> bool:
     from mcp_protogen.compare.engine import compare_sides
     from mcp_protogen.compare.naming import named_sides
-    from mcp_protogen.compare.pages import render
-    from mcp_protogen.compare.select import narrowed, reaches
+    from mcp_protogen.compare.select import reaches
+    from mcp_protogen.compare.severities import severities
 
+    asked.known.check(severities())
     names = asked.before, asked.after
-    before, after = named_sides(names, asked.source, as_published=asked.as_published)
-    comparison = compare_sides(before, after)
-    shown = narrowed(comparison, asked.reader, asked.only)
-    matrix = _matrix(before, after) if form is PageFormat.HTML else None
-    colour = output is None and colourful(sys.stdout)
-    width = columns(output)
-    page = render(form, shown, matrix, reader=asked.reader, colour=colour, width=width)
-    if form in (PageFormat.TEXT, PageFormat.HTML):
-        show_problems(comparison.notes)
-    deliver(page, form, output)
-    return asked.fail_on is not None and reaches(comparison, asked.reader, asked.fail_on)
+    sides = named_sides(names, asked.source, as_published=asked.as_published)
+    held = asked.known.held(compare_sides(*sides))
+    if held.keep():
+        return False
+    if asked.form in (PageFormat.TEXT, PageFormat.HTML):
+        show_problems(held.new.notes)
+    deliver(_page(asked, held, sides), asked.form, asked.output)
+    return asked.fail_on is not None and reaches(held.new, asked.reader, asked.fail_on)
+
+
+def _page(asked: Asked, held: Held, sides: "tuple[Side, Side]") -> str:
+    from mcp_protogen.compare.pages import render
+    from mcp_protogen.compare.select import narrowed
+
+    page = render(
+        asked.form,
+        narrowed(held.new, asked.reader, asked.only),
+        _matrix(*sides) if asked.form is PageFormat.HTML else None,
+        reader=asked.reader,
+        colour=asked.output is None and colourful(sys.stdout),
+        width=columns(asked.output),
+    )
+    if asked.form is PageFormat.JSON and asked.known.baseline is not None:
+        return json.dumps({**json.loads(page), **held.as_json()}, indent=2) + "\n"
+    return held.closed(page, asked.form)
 
 
 def _matrix(before: "Side", after: "Side") -> "Matrix":

@@ -84,7 +84,8 @@ def summary(comparison: Comparison, reader: Reader | None) -> str:
         others = found[Severity.NONE]
         line = f"{line} for {reader}" + (f" ({others} for others)" if others else "")
     if comparison.left_out and not comparison.changes:
-        return f"{comparison.left_out} changes, all of them left out"
+        number = comparison.left_out
+        return f"{number} changes, all of them left out" if number > 1 else "1 change, left out"
     return f"{line}, {comparison.left_out} left out" if comparison.left_out else line
 
 

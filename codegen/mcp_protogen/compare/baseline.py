@@ -1,12 +1,13 @@
 """The findings that somebody knows of already, in a file: only new ones fail a run.
 
-A finding is known by its code and its item; everything else about it may change. Where several have
-both in common, their number is known: one more is new, and as there is no telling which, all of
-them are shown. The file is sorted, so that it can be reviewed line by line, and an entry may have a
-note, which is kept when the file is written anew. Described by
-`schema/formats/audit-baseline.schema.json`.
+A finding, be it of a comparison or of an audit, is known by its code and its item; everything else
+about it may change. Where several have both in common, their number is known: one more is new, and
+as there is no telling which, all of them are shown. The file is sorted, so that it can be reviewed
+line by line, and an entry may have a note, which is kept when the file is written anew. Described
+by `schema/formats/baseline.schema.json`.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -36,15 +37,38 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """The known findings of one revision, by code and item."""
+    """The known findings about one revision, by code and item."""
 
     revision: str
     entries: Mapping[Key, Entry]
 
 
 @dataclass(frozen=True, slots=True)
+class Ignored:
+    """What nobody wants to hear of: a kind of finding and what it is about, `*` being anything."""
+
+    code: str
+    item: str = "*"
+
+    def covers(self, change: Change) -> bool:
+        """Whether a finding is one of these."""
+        pairs = ((self.code, change.code), (self.item, change.item))
+        return all(re.fullmatch(_any(pattern), text) for pattern, text in pairs)
+
+
+def ignored(text: str) -> Ignored:
+    """What `CODE` or `CODE:ITEM` stands for."""
+    code, _, item = text.partition(":")
+    return Ignored(code, item or "*")
+
+
+def _any(pattern: str) -> str:
+    return ".*".join(map(re.escape, pattern.split("*")))
+
+
+@dataclass(frozen=True, slots=True)
 class Sorted:
-    """Findings that are new, those that are known, and the known ones that occur no more.
+    """Findings that are new, that are known or ignored, and the known ones that occur no more.
 
     What is fixed is there as often as it was known and is not found.
     """
@@ -52,6 +76,7 @@ class Sorted:
     new: tuple[Change, ...]
     known: tuple[Change, ...]
     fixed: tuple[Key, ...]
+    ignored: tuple[Change, ...] = ()
 
 
 def key_of(change: Change) -> Key:
@@ -59,14 +84,18 @@ def key_of(change: Change) -> Key:
     return change.code, change.item
 
 
-def sort(changes: Sequence[Change], baseline: Baseline) -> Sorted:
+def sort(changes: Sequence[Change], baseline: Baseline, ignore: Iterable[Ignored] = ()) -> Sorted:
     """Hold findings against a baseline."""
+    rules = tuple(ignore)
+    passed = [any(rule.covers(change) for rule in rules) for change in changes]
+    heard = [change for change, out in zip(changes, passed, strict=True) if not out]
     found = Counter(map(key_of, changes))
     known = Counter({key: entry.count for key, entry in baseline.entries.items()})
     return Sorted(
-        new=tuple(c for c in changes if found[key_of(c)] > known[key_of(c)]),
-        known=tuple(c for c in changes if found[key_of(c)] <= known[key_of(c)]),
+        new=tuple(c for c in heard if found[key_of(c)] > known[key_of(c)]),
+        known=tuple(c for c in heard if found[key_of(c)] <= known[key_of(c)]),
         fixed=tuple(sorted((known - found).elements())),
+        ignored=tuple(change for change, out in zip(changes, passed, strict=True) if out),
     )
 
 
@@ -80,8 +109,8 @@ def read_baseline(file: Path, revision: str) -> Baseline:
     if not is_object(document) or document.get("format") != FORMAT:
         raise _bad(file, f"this is no baseline of format {FORMAT}")
     if document.get("revision") != revision:
-        message = f"this is a baseline of {document.get('revision')}, and {revision} is audited"
-        raise _bad(file, message, "keep a file for each revision, or name the other --revision")
+        message = f"this is a baseline of {document.get('revision')}, and this is about {revision}"
+        raise _bad(file, message, "keep a file for each revision that something is held against")
     entries = document.get("findings")
     if not is_array(entries):
         raise _bad(file, "findings is no list", pointer="/findings")

@@ -1,0 +1,128 @@
+"""What somebody knows of or does not want to hear of: the options that say so, and their effect.
+
+The same for all commands that report findings.
+"""
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mcp_protogen.cli.console import say
+from mcp_protogen.compare.change import Comparison
+from mcp_protogen.compare.pages import PageFormat
+from mcp_protogen.compare.pages.workflow_commands import log_line
+from mcp_protogen.printable import one_line
+from mcp_protogen.problems import Problem, ProblemError
+from mcp_protogen.suggest import did_you_mean
+
+if TYPE_CHECKING:
+    from mcp_protogen.compare.baseline import Sorted
+
+BaselineFile = Annotated[
+    Path | None,
+    typer.Option("--baseline", metavar="FILE", help="What is known already: it does not fail."),
+]
+WriteBaseline = Annotated[
+    bool, typer.Option("--write-baseline", help="Write all that is found into the baseline.")
+]
+Ignore = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--ignore",
+        metavar="CODE[:ITEM]",
+        help="Leave out what has this code, and is about this item; * stands for anything.",
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What was said with these options; `noun` is what a command calls what it finds."""
+
+    noun: str
+    baseline: Path | None = None
+    write: bool = False
+    ignore: tuple[str, ...] = ()
+
+    def check(self, codes: Collection[str]) -> None:
+        """Raise `ProblemError` if one of the options says nothing; `codes` are those there are."""
+        if self.write and self.baseline is None:
+            message = "--write-baseline says nothing without --baseline FILE"
+            raise ProblemError(Problem("conflicting-options", message))
+        for one in self.ignore:
+            code = one.partition(":")[0]
+            if "*" not in code and code not in codes:
+                message = f"--ignore names {code!r}, which is the code of no {self.noun}"
+                raise ProblemError(Problem("unknown-code", message, hint=did_you_mean(code, codes)))
+
+    def held(self, found: Comparison) -> "Held":
+        """What is found, held against what is known."""
+        from mcp_protogen.compare.baseline import Baseline, ignored, read_baseline, sort
+
+        known = Baseline(found.before, {})
+        if self.baseline is not None and not self.write:
+            known = read_baseline(self.baseline, found.before)
+        return Held(self, found, sort(found.changes, known, map(ignored, self.ignore)))
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What was found and held against what is known."""
+
+    known: Known
+    found: Comparison
+    sorted: "Sorted"
+
+    @property
+    def new(self) -> Comparison:
+        """What is to be shown; the rest counts as left out."""
+        left_out = self.found.left_out + len(self.sorted.known) + len(self.sorted.ignored)
+        return replace(self.found, changes=self.sorted.new, left_out=left_out)
+
+    def keep(self, *lines: str) -> bool:
+        """Write what was found into the baseline, if that was asked for, and say so."""
+        if not self.known.write or self.known.baseline is None:
+            return False
+        from mcp_protogen.compare.baseline import write_baseline
+
+        write_baseline(self.known.baseline, self.found.before, self.sorted.new)
+        written = f"{self.known.baseline}: {self._count(len(self.sorted.new))} written"
+        say("".join(f"{one_line(line)}\n" for line in (*lines, written)))
+        return True
+
+    def closed(self, page: str, form: PageFormat, *lines: str) -> str:
+        """A page for people with some lines more, and what was left out of it, and why."""
+        closing = [*self._fixed(), *lines, *self._left_out()]
+        if form in (PageFormat.TEXT, PageFormat.GITHUB):
+            return page + "".join(f"{log_line(line)}\n" for line in closing)
+        if form is PageFormat.MARKDOWN and closing:
+            from mcp_protogen.compare.pages.markdown import prose
+
+            return page + "\n" + "".join(f"- {prose(line)}\n" for line in closing)
+        return page
+
+    def as_json(self) -> dict[str, Any]:
+        """What is known and what is fixed, for programs."""
+        return {
+            "known": [_entry(change.code, change.item) for change in self.sorted.known],
+            "fixed": [_entry(*key) for key in self.sorted.fixed],
+        }
+
+    def _fixed(self) -> Iterator[str]:
+        yield from (f"fixed: {code}: {item}" for code, item in self.sorted.fixed)
+
+    def _left_out(self) -> Iterator[str]:
+        if self.sorted.known:
+            yield f"{self._count(len(self.sorted.known))} known from the baseline"
+        if self.sorted.ignored:
+            yield f"{self._count(len(self.sorted.ignored))} ignored"
+
+    def _count(self, number: int) -> str:
+        return f"{number} {self.known.noun}{'' if number == 1 else 's'}"
+
+
+def _entry(code: str, item: str) -> dict[str, str]:
+    return {"code": code, "item": item}
