@@ -3,8 +3,8 @@
 import json
 from pathlib import Path
 
-from mcp_protogen.compare.baseline import Baseline, Entry, read_baseline, sort, write_baseline
 from mcp_protogen.audit.severities import Finding, judged
+from mcp_protogen.compare.baseline import Baseline, Entry, read_baseline, sort, write_baseline
 from mcp_protogen.compare.change import Change
 
 KEY = ("field-type", "Root.uri")

@@ -1,53 +1,88 @@
 """Every code that can be shown is explained, and nothing else is."""
 
 import ast
-from collections.abc import Iterator
+import json
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import mcp_protogen
+from mcp_protogen.audit.severities import ROWS
 from mcp_protogen.cli.explain import explain, explanations, overview
+from mcp_protogen.compare.severities import severities
 from mcp_protogen.output.drift import Kind
+from mcp_protogen.resources import schema_folder
+from mcp_protogen.vectors.severities import WEIGHTS
 
 CODE = Path(mcp_protogen.__file__).parent
 # Codes of the generator that are announced before anything raises them.
 ANNOUNCED = {"missing-description"}
 
 
-def codes_in(tree: ast.AST) -> Iterator[str]:
-    """First arguments of `Problem`, and first items of the tuples that are made into one."""
+def constants(node: ast.AST) -> Iterator[str]:
+    """The texts that an expression may come to, as far as they stand in it."""
+    match node:
+        case ast.Constant(value=str(text)) if text:
+            yield text
+        case ast.IfExp(body=body, orelse=orelse):
+            yield from (*constants(body), *constants(orelse))
+        case _:
+            pass
+
+
+def codes_in(tree: ast.AST, *makers: str) -> Iterator[str]:
+    """What is handed to one of `makers` as a code."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Problem":
-            first = node.args[0]
-        elif isinstance(node, ast.Yield) and isinstance(node.value, ast.Tuple):
-            first = node.value.elts[0]
-        else:
-            continue
-        if isinstance(first, ast.Constant) and isinstance(first.value, str):
-            yield first.value
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") in makers:
+            named = [one.value for one in node.keywords if one.arg == "code"]
+            for code in (*node.args[:1], *named):
+                yield from constants(code)
 
 
-def codes_of_the_source() -> set[str]:
+def problems_in(tree: ast.AST) -> Iterator[str]:
+    """The codes of `Problem`s, and first items of the tuples that are made into one."""
+    yield from codes_in(tree, "Problem")
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Yield) and isinstance(node.value, ast.Tuple):
+            yield from constants(node.value.elts[0])
+
+
+def of_the_source(found: Callable[[ast.AST], Iterator[str]]) -> set[str]:
     files = (path for path in CODE.rglob("*.py") if "runtime" not in path.parts)
-    return {code for file in files for code in codes_in(ast.parse(file.read_text()))}
+    return {code for file in files for code in found(ast.parse(file.read_text()))}
 
 
-def test_every_code_of_the_source_is_explained() -> None:
-    assert codes_of_the_source() - explanations().keys() == set()
+def codes_of_problems() -> set[str]:
+    return of_the_source(problems_in) | {kind.value for kind in Kind}
 
 
-def test_every_cause_of_drift_is_explained() -> None:
-    assert {kind.value for kind in Kind} <= explanations().keys()
+def codes_of_findings() -> set[str]:
+    """Those of the tables by which everything is judged that commands find, and of test vectors."""
+    form = json.loads((schema_folder() / "formats" / "vectors.schema.json").read_bytes())
+    return {*severities(), *ROWS, *WEIGHTS, *form["$defs"]["code"]["enum"]}
+
+
+def test_every_code_that_a_command_prints_is_explained() -> None:
+    made = of_the_source(lambda tree: codes_in(tree, "Found", "Finding", "Change", "replace"))
+    assert {"type-added", "type-extra", "loses-member"} <= made
+    assert (made | codes_of_problems() | codes_of_findings()) - explanations().keys() == set()
 
 
 def test_nothing_is_explained_that_cannot_happen() -> None:
-    known = codes_of_the_source() | {kind.value for kind in Kind} | ANNOUNCED
+    known = codes_of_problems() | codes_of_findings() | ANNOUNCED
     assert explanations().keys() - known == set()
+
+
+def test_a_code_of_two_commands_is_explained_for_both() -> None:
+    for code in severities().keys() & ROWS.keys():
+        text = explain(code)
+        assert "mcp-gen diff" in text and "mcp-gen audit" in text
 
 
 def test_without_a_code_each_is_listed_with_what_it_means() -> None:
     lines = overview().splitlines()
-    assert [line.split()[0] for line in lines] == sorted(explanations())
-    assert "no-output              nothing says where the package goes" in lines
+    assert list(dict.fromkeys(line.split()[0] for line in lines)) == sorted(explanations())
+    assert "no-output                   nothing says where the package goes" in lines
+    assert "method-removed              diff: method: removed" in lines
     assert max(map(len, lines)) <= 100
 
 

@@ -145,10 +145,10 @@ def revisions(
 def explain(
     code: Annotated[
         str | None,
-        typer.Argument(metavar="CODE", help="Problem code or cause of drift; all if left out."),
+        typer.Argument(metavar="CODE", help="A code that a command has printed; all if left out."),
     ] = None,
 ) -> None:
-    """Explain a problem: what it means, why it matters and what to do."""
+    """Explain a problem, a change or a finding: what it means, why it matters and what to do."""
     from mcp_protogen.cli.explain import explain as text_for
     from mcp_protogen.cli.explain import overview
 

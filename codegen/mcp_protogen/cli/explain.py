@@ -1,10 +1,19 @@
-"""What is behind a problem code or a cause of drift: a line, and a longer text."""
+"""What is behind a code that a command prints: a line, and a longer text.
+
+Problems and causes of drift have texts of their own. What is said of changes and findings comes out
+of the tables by which these are judged.
+"""
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from textwrap import fill, shorten
 
+from mcp_protogen.canonical import parse_json
 from mcp_protogen.problems import Problem, ProblemError
+from mcp_protogen.resources import schema_folder
 from mcp_protogen.suggest import did_you_mean
 
 _TEXTS = Path(__file__).with_name("explanations.md")
@@ -12,18 +21,35 @@ _SECTION = re.compile(
     r"^## (?P<code>[a-z-]+): (?P<meaning>[^\n]+)\n\n(?P<text>.*?)\n*(?=^## |\Z)",
     re.MULTILINE | re.DOTALL,
 )
+_WIDTH = 100
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """What one command means by a code."""
+
+    code: str
+    meaning: str
+    text: str
 
 
 def explanations() -> dict[str, str]:
-    """Every code with its text."""
-    return {found["code"]: found["text"] for found in _sections()}
+    """Every code with its text; one that two commands print has what either means by it."""
+    texts: dict[str, list[str]] = {}
+    for entry in _entries():
+        texts.setdefault(entry.code, []).append(entry.text)
+    return {code: "\n\n".join(found) for code, found in texts.items()}
 
 
 def overview() -> str:
     """Every code with its meaning, a line for each, in the alphabet."""
-    meanings = {found["code"]: found["meaning"] for found in _sections()}
-    width = max(map(len, meanings))
-    return "\n".join(f"{code:<{width}}  {meanings[code]}" for code in sorted(meanings))
+    entries = sorted(_entries(), key=lambda entry: entry.code)
+    width = max(len(entry.code) for entry in entries)
+    room = _WIDTH - width - 2
+    return "\n".join(
+        f"{entry.code:<{width}}  {shorten(entry.meaning, room, placeholder=' …')}"
+        for entry in entries
+    )
 
 
 def explain(code: str) -> str:
@@ -32,8 +58,65 @@ def explain(code: str) -> str:
     if code in texts:
         return texts[code]
     hint = did_you_mean(code, texts)
-    raise ProblemError(Problem("unknown-code", f"there is no problem code {code!r}", hint=hint))
+    raise ProblemError(Problem("unknown-code", f"no command prints the code {code!r}", hint=hint))
 
 
-def _sections() -> Iterator[re.Match[str]]:
-    return _SECTION.finditer(_TEXTS.read_text(encoding="utf-8"))
+@cache
+def _entries() -> tuple[_Entry, ...]:
+    return (*_of_problems(), *_of_diff(), *_of_audit(), *_of_vectors())
+
+
+def _of_problems() -> Iterator[_Entry]:
+    for found in _SECTION.finditer(_TEXTS.read_text(encoding="utf-8")):
+        yield _Entry(found["code"], found["meaning"], found["text"])
+
+
+def _of_diff() -> Iterator[_Entry]:
+    from mcp_protogen.compare.severities import severities
+
+    for code, row in severities().items():
+        levels = {
+            "who sends it": row.sender,
+            "who receives it": row.receiver,
+            "libraries": row.sdk,
+            "gateways": row.gateway,
+        }
+        yield _finding("diff", code, f"{row.category}: {row.message}", row.why, levels)
+
+
+def _of_audit() -> Iterator[_Entry]:
+    from mcp_protogen.audit.severities import ROWS
+
+    for code, row in ROWS.items():
+        levels = {
+            "the SDK": row.sdk,
+            "who builds on it and sends such values": row.sends,
+            "who reads them": row.reads,
+            "gateways": row.gateway,
+        }
+        yield _finding("audit", code, f"{row.category}: {row.why}", row.why, levels)
+
+
+def _of_vectors() -> Iterator[_Entry]:
+    from mcp_protogen.vectors.severities import WEIGHTS
+
+    for code, weight in WEIGHTS.items():
+        levels = {
+            "who builds on it": weight.builds,
+            "who maintains it": weight.maintains,
+            "who passes on what it writes": weight.passes_on,
+        }
+        yield _finding("audit, vectors", code, weight.why, weight.why, levels)
+    file = schema_folder() / "formats" / "vectors.schema.json"
+    form = parse_json(file.read_bytes(), file.name)
+    for word in form["$defs"]["code"]["enum"]:
+        meaning = "vectors: what a value of a test vector is right or wrong about"
+        text = "The code of a test vector: what is wrong with its value, or what the value shows."
+        yield _Entry(word, meaning, f"{text}\nIts reason says the same in a sentence.")
+
+
+def _finding(commands: str, code: str, meaning: str, why: str, levels: dict[str, str]) -> _Entry:
+    said = "" if why in meaning else f"{meaning[:1].upper()}{meaning[1:]}. "
+    told = ", ".join(f"{level} for {reader}" for reader, level in levels.items())
+    text = f"{fill(f'Found by mcp-gen {commands}. {said}{why}', _WIDTH)}\n\n"
+    return _Entry(code, f"{commands}: {meaning}", text + fill(f"Severity: {told}.", _WIDTH))
