@@ -1,6 +1,7 @@
 """Comparisons to render: a small one, a large one, and one that means harm."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from mcp_protogen.compare.change import Category, Change, Comparison, Reader, Severity
@@ -109,9 +110,11 @@ HARM = (
 def hostile() -> tuple[Comparison, Matrix]:
     """Every text of it tries to be more than text."""
     change = Change("x-y", Category.FIELD, HARM, HARM, everybody(WARNING), HARM, HARM, HARM, HARM)
+    change = replace(change, feature=HARM)
     note = Problem("x-y", HARM, HARM, HARM, HARM, Level.WARNING)
     row = Row(Category.TYPE, HARM, (there(HARM), ABSENT, there(HARM)))
-    return Comparison(HARM, HARM, (change,), (note,)), matrix(row, revisions=(HARM, "b", "c"))
+    comparison = Comparison(HARM, HARM, (change,), (note,), went=(HARM,))
+    return comparison, matrix(row, revisions=(HARM, "b", "c"))
 
 
 def large() -> tuple[Comparison, Matrix]:

@@ -39,12 +39,13 @@ def test_no_changes_are_one_line() -> None:
 
 
 def test_text_from_elsewhere_starts_no_command_and_ends_none() -> None:
-    change, note, summary = render(hostile()[0], reader=None).split("\n")[:-1]
+    headline, whole, change, note, summary = render(hostile()[0], reader=None).split("\n")[:-1]
     assert change.startswith("::warning title=x-y%3A ")
     assert note.startswith("::warning file=")
-    assert not summary.startswith("::")
-    for line in (change, note):
-        properties = line.split("::")[1].removeprefix("warning ")
+    assert not summary.startswith("::") and not whole.startswith("::")
+    assert headline.startswith("::notice title=")
+    for line in (headline, change, note):
+        properties = line.split("::")[1].partition(" ")[2]
         # Within the properties, only ours may separate.
         assert properties.count(",") == line.startswith("::warning file=")
         assert "%250A" in line and line.isprintable()

@@ -73,6 +73,7 @@ def test_everything_is_in_it_whoever_reads() -> None:
         "before": "",
         "after": "object, 4 members",
         "why": "",
+        "feature": "",
     }
     assert len(found) == len(SMALL.changes)
 

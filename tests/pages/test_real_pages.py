@@ -1,6 +1,7 @@
 """The pages of what really differs between two revisions."""
 
 import json
+import re
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -13,6 +14,7 @@ from mcp_protogen.compare.change import Comparison, Reader, Severity
 from mcp_protogen.compare.engine import compare_sides
 from mcp_protogen.compare.matrix import Matrix, matrix_of
 from mcp_protogen.compare.pages import PageFormat, render
+from mcp_protogen.compare.pages.headline import headline
 from mcp_protogen.compare.pages.ranking import severity_for
 from mcp_protogen.compare.pages.text import WIDTH
 from mcp_protogen.compare.sides import Side, pinned_side
@@ -59,6 +61,50 @@ def test_every_real_change_is_in_the_text_and_fits(
     for change in comparison.changes:
         if reader is None or severity_for(change, reader) is not Severity.NONE:
             assert set(change.item.replace(",", " ").split()) <= set(words)
+
+
+@pytest.mark.parametrize("form", list(PageFormat))
+def test_each_page_has_the_whole_in_a_sentence_on_top(form: PageFormat) -> None:
+    for before, after in PAIRS:
+        plain = re.sub(r"[\\*`]", "", render(form, compared(before, after)))
+        words = " ".join(plain.split()).replace("%2C", ",").replace("%3A", ":")
+        told = headline(compared(before, after), None)
+        assert told.startswith(f"{after} against {before}: ") and len(told) < 700
+        assert told in words, (before, form)
+
+
+def test_every_real_change_is_of_a_feature() -> None:
+    for before, after in PAIRS:
+        assert all(change.feature for change in compared(before, after).changes)
+
+
+def test_features_come_and_go() -> None:
+    found = {after: (one.came, one.went) for one in (compared(*pair) for pair in PAIRS)
+             for after in [one.after]}  # fmt: skip
+    assert found == {
+        "2025-03-26": ((), ()),
+        "2025-06-18": (("elicitation",), ()),
+        "2025-11-25": (("tasks",), ()),
+        "2026-07-28": (("extensions", "server/discover", "subscriptions"), ("tasks",)),
+    }
+
+
+def test_a_change_belongs_where_it_travels() -> None:
+    features = {change.item: change.feature for change in compared(*PAIRS[-1]).changes}
+    for item, feature in {
+        "notifications/tasks/status": "tasks",
+        "client:tasks.list": "tasks",
+        "CallToolRequest.params.inputResponses": "inputResponses",
+        "CompleteResult.resultType": "resultType",
+        "CompleteResult.completion.values": "completion",
+        "notifications/elicitation/complete": "elicitation",
+        "initialize": "base protocol",
+        "lifecycle": "base protocol",
+        "server/discover": "server/discover",
+        "io.modelcontextprotocol/serverInfo": "_meta",
+        "-32020 HEADER_MISMATCH": "error codes",
+    }.items():
+        assert features[item] == feature, item
 
 
 def test_the_page_of_two_far_revisions_is_not_heavy(tmp_path: Path) -> None:

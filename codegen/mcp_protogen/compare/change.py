@@ -67,7 +67,8 @@ class Change:
     has changed, such as `Tool.icons` or `tools/call`; `pointer` is an RFC 6901 JSON Pointer into
     the schema after, or into the one before for what is gone, and empty for what no schema says.
     `before` and `after` are the two sides as short text, empty where there is none. `why` is the
-    reason for the severities, in a sentence.
+    reason for the severities, in a sentence. `feature` is the part of the protocol that it belongs
+    to, such as `tools`, where that is known.
     """
 
     code: str
@@ -79,6 +80,7 @@ class Change:
     before: str = ""
     after: str = ""
     why: str = ""
+    feature: str = ""
 
     @property
     def worst(self) -> Severity:
@@ -91,7 +93,8 @@ class Comparison:
     """All differences between two things, which are called as their user called them.
 
     `notes` are warnings met on the way, such as about a method without facts. `left_out` is how
-    many changes are not among these, because they matter too little or not to the reader.
+    many changes are not among these, because they matter too little or not to the reader. `came`
+    and `went` are the features that only one of the two has.
     """
 
     before: str
@@ -99,3 +102,5 @@ class Comparison:
     changes: tuple[Change, ...]
     notes: tuple[Problem, ...] = ()
     left_out: int = 0
+    came: tuple[str, ...] = ()
+    went: tuple[str, ...] = ()

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from mcp_protogen.compare import definitions, errors, methods, protocol
 from mcp_protogen.compare.change import Change, Comparison
 from mcp_protogen.compare.definitions import Types
+from mcp_protogen.compare.features import Features
 from mcp_protogen.compare.known_values import changes as known_values
 from mcp_protogen.compare.severities import Found, judged
 from mcp_protogen.compare.sides import Side
@@ -12,15 +13,19 @@ from mcp_protogen.compare.sides import Side
 
 def compare_sides(before: Side, after: Side) -> Comparison:
     """Everything that differs between two sides, the worst first."""
-    # A schema and the facts of it may say the same, such as that a member is deprecated.
-    found = map(judged, dict.fromkeys(_found(before, after)))
-    changes = tuple(sorted(found, key=_order))
-    notes = tuple(dict.fromkeys((*before.notes, *after.notes)))
-    return Comparison(before.title, after.title, changes, notes)
-
-
-def _found(before: Side, after: Side) -> Iterator[Found]:
     types = Types(before, after)
+    features = Features(types)
+    # A schema and the facts of it may say the same, such as that a member is deprecated.
+    found = map(judged, dict.fromkeys(_found(types)))
+    changes = tuple(sorted(features.marked(found), key=_order))
+    notes = tuple(dict.fromkeys((*before.notes, *after.notes)))
+    return Comparison(
+        before.title, after.title, changes, notes, came=features.came, went=features.went
+    )
+
+
+def _found(types: Types) -> Iterator[Found]:
+    before, after = types.before, types.after
     yield from methods.changes(before, after)
     yield from definitions.changes(types)
     yield from known_values(types)

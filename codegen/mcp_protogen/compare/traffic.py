@@ -4,7 +4,7 @@ A type counts as sent by everyone who sends a message in which it may stand, at 
 are everyone's. Types that no message contains, such as bases, travel with nobody.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,12 +32,11 @@ OTHER: Mapping[Role, Role] = {"client": "server", "server": "client"}
 def senders(side: Side) -> Mapping[str, Senders]:
     """By type, who sends it."""
     found: dict[str, set[Role]] = {}
-    for method in side.ir.methods:
-        for name, role in _starts(method):
-            _spread(side.definitions, name, role, found)
-    for name, roles in _errors(side):
-        for role in roles:
-            _spread(side.definitions, name, role, found)
+    starts = [start for method in side.ir.methods for start in _starts(method)]
+    starts += ((name, role) for name, roles in _errors(side) for role in roles)
+    for role in ROLES:
+        for name in reached(side.definitions, [name for name, one in starts if one == role]):
+            found.setdefault(name, set()).add(role)
     for name in envelopes(side.definitions):
         found.setdefault(name, set()).update(ROLES)
     return {name: frozenset(roles) for name, roles in found.items()}
@@ -116,15 +115,17 @@ def envelopes(definitions: Json) -> Iterator[str]:
 _OWN = frozenset({"error", "id", "jsonrpc", "method"})
 
 
-def _spread(definitions: Json, name: str, role: Role, found: dict[str, set[Role]]) -> None:
-    waiting = [name]
+def reached(definitions: Json, names: Iterable[str]) -> frozenset[str]:
+    """The definitions that may stand in some types, at any depth, and these themselves."""
+    # Names that only the IR has, of objects without one in the schema, lead nowhere.
+    waiting = [name for name in names if name in definitions]
+    found: set[str] = set()
     while waiting:
         here = waiting.pop()
-        roles = found.setdefault(here, set())
-        # Names that only the IR has, of objects without one in the schema, lead nowhere.
-        if role not in roles and here in definitions:
-            roles.add(role)
+        if here not in found:
+            found.add(here)
             waiting += references_in(definitions[here])
+    return frozenset(found)
 
 
 def references_in(value: Any) -> Iterator[str]:

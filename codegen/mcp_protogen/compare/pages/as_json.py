@@ -10,6 +10,7 @@ from dataclasses import asdict
 from typing import Any
 
 from mcp_protogen.compare.change import Comparison, Reader, Severity
+from mcp_protogen.compare.pages.headline import headline
 from mcp_protogen.compare.pages.ranking import Ranked, counts, ranked, severity_for
 
 FORMAT = 1
@@ -27,6 +28,7 @@ def as_json(comparison: Comparison, reader: Reader | None) -> dict[str, Any]:
         "before": comparison.before,
         "after": comparison.after,
         "reader": reader,
+        "summary": headline(comparison, reader),
         "counts": {one: _counts(comparison, one) for one in Reader},
         "changes": [_change(entry) for entry in ranked(comparison, reader)],
         "notes": [asdict(note) for note in comparison.notes],
@@ -50,4 +52,5 @@ def _change(entry: Ranked) -> dict[str, Any]:
         "before": change.before,
         "after": change.after,
         "why": change.why,
+        "feature": change.feature,
     }

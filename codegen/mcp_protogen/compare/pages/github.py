@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from mcp_protogen.compare.change import Comparison, Reader, Severity
 from mcp_protogen.compare.pages.harmless import made_safe
+from mcp_protogen.compare.pages.headline import headline
 from mcp_protogen.compare.pages.ranking import Ranked, concerning, summary
 from mcp_protogen.compare.pages.workflow_commands import Annotation, problem_annotation, written
 
@@ -21,13 +22,16 @@ def render(comparison: Comparison, *, reader: Reader | None) -> str:
 
 
 def parts(comparison: Comparison, reader: Reader | None) -> Iterator[Annotation | str]:
-    """The annotations, the worst first, and the line with the counts."""
+    """The annotations, the sum of them and then the worst first, and the line with the counts."""
     safe = made_safe(comparison)
+    title = f"{safe.before} -> {safe.after}"
+    if told := headline(safe, reader):
+        yield Annotation("notice", title, told)
     for entry in concerning(safe, reader):
-        title = f"{entry.change.code}: {entry.change.item}"
-        yield Annotation(_LEVELS[entry.severity], title, _message(entry, reader))
+        about = f"{entry.change.code}: {entry.change.item}"
+        yield Annotation(_LEVELS[entry.severity], about, _message(entry, reader))
     yield from map(problem_annotation, safe.notes)
-    yield f"{safe.before} -> {safe.after}: {summary(safe, reader)}"
+    yield f"{title}: {summary(safe, reader)}"
 
 
 def _message(entry: Ranked, reader: Reader | None) -> str:

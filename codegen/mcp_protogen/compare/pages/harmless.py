@@ -15,6 +15,8 @@ def made_safe(comparison: Comparison) -> Comparison:
         after=one_line(comparison.after),
         changes=tuple(map(_safe_change, comparison.changes)),
         notes=tuple(map(_safe_note, comparison.notes)),
+        came=tuple(map(one_line, comparison.came)),
+        went=tuple(map(one_line, comparison.went)),
     )
 
 
@@ -27,6 +29,7 @@ def _safe_change(change: Change) -> Change:
         before=one_line(change.before),
         after=one_line(change.after),
         why=one_line(change.why),
+        feature=one_line(change.feature),
     )
 
 

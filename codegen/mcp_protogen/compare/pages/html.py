@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from mcp_protogen.compare.change import Comparison, Reader, Severity
 from mcp_protogen.compare.matrix import Matrix
 from mcp_protogen.compare.pages.harmless import made_safe
+from mcp_protogen.compare.pages.headline import headline
 from mcp_protogen.compare.pages.html_views import columns_of, filters_of, groups_of, sections_of
 from mcp_protogen.compare.pages.ranking import counts, severity_for, summary
 from mcp_protogen.resources import templates_folder
@@ -32,6 +33,7 @@ def render(comparison: Comparison, matrix: Matrix | None, *, reader: Reader | No
         before=safe.before,
         after=safe.after,
         reader=reader,
+        headline=headline(safe, reader),
         summary=summary(safe, reader),
         tally=_tally(safe),
         sections=sections_of(safe, reader),

@@ -10,6 +10,7 @@ from itertools import groupby
 
 from mcp_protogen.compare.change import Comparison, Reader, Severity
 from mcp_protogen.compare.pages.harmless import made_safe
+from mcp_protogen.compare.pages.headline import headline
 from mcp_protogen.compare.pages.ranking import (
     CATEGORIES,
     HEADINGS,
@@ -33,6 +34,9 @@ def render(comparison: Comparison, *, reader: Reader | None) -> str:
 def _lines(comparison: Comparison, reader: Reader | None) -> Iterator[str]:
     yield f"## {prose(comparison.before)} → {prose(comparison.after)}"
     yield ""
+    if told := headline(comparison, reader):
+        yield f"**{prose(told)}**"
+        yield ""
     yield f"{_capitalised(summary(comparison, reader))}."
     entries = concerning(comparison, reader)
     for severity, group in groupby(entries, key=lambda entry: entry.severity):

@@ -69,7 +69,7 @@ def counts(severities: Iterable[Severity]) -> Mapping[Severity, int]:
 def counted(found: Mapping[Severity, int]) -> str:
     """Counts in words, such as `3 breaking, 1 warning, 40 info`, without what is no concern."""
     parts = [
-        f"{number} {_noun(severity, number)}"
+        f"{number} {noun(severity, number)}"
         for severity, number in found.items()
         if number and severity is not Severity.NONE
     ]
@@ -107,5 +107,6 @@ def _order(entry: Ranked) -> tuple[int, int, str, str, str]:
     return entry.severity.rank, _POSITION[change.category], change.item, change.code, change.pointer
 
 
-def _noun(severity: Severity, number: int) -> str:
+def noun(severity: Severity, number: int) -> str:
+    """A severity in words, after a number."""
     return "warnings" if severity is Severity.WARNING and number != 1 else severity

@@ -14,6 +14,7 @@ from itertools import groupby
 
 from mcp_protogen.compare.change import Category, Change, Comparison, Reader, Severity
 from mcp_protogen.compare.pages.harmless import made_safe
+from mcp_protogen.compare.pages.headline import headline
 from mcp_protogen.compare.pages.ranking import (
     CATEGORIES,
     HEADINGS,
@@ -47,6 +48,8 @@ def render(
     safe = made_safe(comparison)
     page = _Page(_Paint(colour), reader, max(width, _NARROWEST))
     lines = [page.paint(_BOLD, f"{safe.before} -> {safe.after}"), ""]
+    if told := headline(safe, reader):
+        lines += [*_filled(told, page.width), ""]
     shown = concerning(safe, reader)
     for severity, entries in groupby(shown, key=lambda entry: entry.severity):
         lines += page.section(severity, list(entries))

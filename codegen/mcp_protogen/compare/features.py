@@ -1,0 +1,144 @@
+"""Which feature of the protocol a change is about, told by methods, capabilities and what holds it.
+
+A feature is what methods have in common before the first `/`, with the capability that goes with
+them and the types that no other feature sends. What several of them share is a feature of its own.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import cached_property
+
+from mcp_protogen.compare.change import Category, Change
+from mcp_protogen.compare.definitions import Types
+from mcp_protogen.compare.sides import Side
+from mcp_protogen.compare.traffic import envelopes, error_code, reached
+from mcp_protogen.ir import MethodIR
+
+BASE = "base protocol"
+_SHARED = "shared types"
+_UNSENT = "types that nobody sends"
+_ERRORS = "error codes"
+_BY_CATEGORY: Mapping[Category, str] = {
+    Category.ERROR: _ERRORS,
+    Category.META_KEY: "_meta",
+    Category.HEADER: "HTTP headers",
+    Category.RULE: BASE,
+}
+_OF_TYPES = frozenset({Category.TYPE, Category.FIELD, Category.UNION, Category.ENUM})
+# A member that has changed alike in so many types, of more than one feature, is one thing.
+_ALIKE = 3
+
+
+class Features:
+    """The features of two sides."""
+
+    def __init__(self, types: Types) -> None:
+        self._sides = types.before, types.after
+
+    @property
+    def came(self) -> tuple[str, ...]:
+        """Those of the side after alone."""
+        was, now = map(self._present, self._sides)
+        return tuple(sorted(now - was))
+
+    @property
+    def went(self) -> tuple[str, ...]:
+        """Those of the side before alone."""
+        was, now = map(self._present, self._sides)
+        return tuple(sorted(was - now))
+
+    def marked(self, changes: Iterable[Change]) -> Iterator[Change]:
+        """The changes with what they are about."""
+        found = [(change, self._of(change)) for change in changes]
+        alike: dict[tuple[str, ...], list[str]] = defaultdict(list)
+        for change, feature in found:
+            if change.category is Category.FIELD:
+                alike[_likeness(change)].append(feature)
+        for change, feature in found:
+            others = alike.get(_likeness(change), ())
+            across = len(others) >= _ALIKE and len({*others}) > 1
+            name = _member(change) if change.category is Category.FIELD and across else feature
+            yield replace(change, feature=name)
+
+    def _of(self, change: Change) -> str:
+        if change.category is Category.METHOD:
+            return self._by_method[change.item]
+        if change.category is Category.CAPABILITY:
+            return self._of_capability(change.item.partition(":")[2])
+        if change.category in _OF_TYPES:
+            return self._of_type(_owner(change))
+        return _BY_CATEGORY.get(change.category, BASE)
+
+    @cached_property
+    def _by_method(self) -> Mapping[str, str]:
+        methods = [method for side in self._sides for method in side.ir.methods]
+        found = {one.method: _prefix(one) for one in methods}
+        numbers = Counter(found.values())
+        declared = {one.path[0] for side in self._sides for one in side.ir.capabilities}
+        gated = {one.method for one in methods if one.requires}
+        # One method for which nothing is declared is best called by its own name.
+        return {
+            method: method if numbers[name] == 1 and name not in declared | {BASE} else name
+            for method, name in found.items()
+        } | {method: found[method] for method in gated}
+
+    def _of_capability(self, path: str) -> str:
+        name = path.partition(".")[0]
+        if name in self._by_method.values():
+            return name
+        gated = {
+            self._by_method[method.method]
+            for side in self._sides
+            for method in side.ir.methods
+            if any(one.path[0] == name for one in method.requires)
+        }
+        return gated.pop() if len(gated) == 1 else name
+
+    def _present(self, side: Side) -> frozenset[str]:
+        methods = (self._by_method[one.method] for one in side.ir.methods)
+        paths = (self._of_capability(".".join(one.path)) for one in side.ir.capabilities)
+        return frozenset((*methods, *paths))
+
+    def _of_type(self, name: str) -> str:
+        holders = self._holders[1].get(name) or self._holders[0].get(name, frozenset[str]())
+        if len(holders) == 1:
+            return next(iter(holders))
+        if holders:
+            return _SHARED
+        schemas = [side.definitions.get(name, {}) for side in self._sides]
+        if any(error_code(schema) for schema in schemas):
+            return _ERRORS
+        return BASE if any(name in envelopes(side.definitions) for side in self._sides) else _UNSENT
+
+    @cached_property
+    def _holders(self) -> tuple[Mapping[str, frozenset[str]], Mapping[str, frozenset[str]]]:
+        """By type, the features in whose messages it may stand; before, and after."""
+        before, after = map(self._holding, self._sides)
+        return before, after
+
+    def _holding(self, side: Side) -> Mapping[str, frozenset[str]]:
+        found: dict[str, set[str]] = defaultdict(set)
+        for method in side.ir.methods:
+            for name in reached(side.definitions, (method.message, *method.results)):
+                found[name].add(self._by_method[method.method])
+        return {name: frozenset(features) for name, features in found.items()}
+
+
+def _prefix(method: MethodIR) -> str:
+    name = method.method.removeprefix("notifications/")
+    if "/" in name:
+        return name.partition("/")[0]
+    return method.requires[0].path[0] if method.requires else BASE
+
+
+def _owner(change: Change) -> str:
+    return change.item.partition(".")[0].partition("[")[0].partition("{")[0]
+
+
+def _member(change: Change) -> str:
+    return change.item.rpartition(".")[2]
+
+
+def _likeness(change: Change) -> tuple[str, ...]:
+    return change.code, _member(change), change.before, change.after
