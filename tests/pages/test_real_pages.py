@@ -89,6 +89,11 @@ def test_features_come_and_go() -> None:
     }
 
 
+def test_what_a_second_feature_takes_up_stays_with_the_first() -> None:
+    changes = compared("2025-06-18", "2025-11-25").changes
+    assert {one.feature for one in changes if one.item == "Tool.inputSchema"} == {"tools"}
+
+
 def test_a_change_belongs_where_it_travels() -> None:
     features = {change.item: change.feature for change in compared(*PAIRS[-1]).changes}
     for item, feature in {
@@ -96,6 +101,7 @@ def test_a_change_belongs_where_it_travels() -> None:
         "client:tasks.list": "tasks",
         "CallToolRequest.params.inputResponses": "inputResponses",
         "CompleteResult.resultType": "resultType",
+        "SamplingMessageContentBlock": "sampling",
         "CompleteResult.completion.values": "completion",
         "notifications/elicitation/complete": "elicitation",
         "initialize": "base protocol",

@@ -1,7 +1,7 @@
 """Which feature of the protocol a change is about, told by methods, capabilities and what holds it.
 
 A feature is what methods have in common before the first `/`, with the capability that goes with
-them and the types that no other feature sends. What several of them share is a feature of its own.
+them and the types that no other feature sends. A type that several of them share stands for itself.
 """
 
 from collections import Counter, defaultdict
@@ -16,7 +16,6 @@ from mcp_protogen.compare.traffic import envelopes, error_code, reached
 from mcp_protogen.ir import MethodIR
 
 BASE = "base protocol"
-_SHARED = "shared types"
 _UNSENT = "types that nobody sends"
 _ERRORS = "error codes"
 _BY_CATEGORY: Mapping[Category, str] = {
@@ -101,11 +100,12 @@ class Features:
         return frozenset((*methods, *paths))
 
     def _of_type(self, name: str) -> str:
-        holders = self._holders[1].get(name) or self._holders[0].get(name, frozenset[str]())
+        was, now = (holders.get(name, frozenset[str]()) for holders in self._holders)
+        holders = was & now or was | now
         if len(holders) == 1:
             return next(iter(holders))
         if holders:
-            return _SHARED
+            return name
         schemas = [side.definitions.get(name, {}) for side in self._sides]
         if any(error_code(schema) for schema in schemas):
             return _ERRORS
