@@ -338,11 +338,19 @@ def test_a_file_that_differs_from_a_revision_in_prose_alone_has_its_facts(
     mcp_gen: Command, tmp_path: Path, published: Callable[[str], bytes]
 ) -> None:
     (tmp_path / "prose.json").write_bytes(edited(published("2026-07-28")))
-    for name in ("2025-11-25", "2025-11-25=prose.json"):
-        ran = mcp_gen("diff", name, "prose.json", "--format", "json")
-        assert json.loads(ran.out)["after"].endswith("prose.json")
-        eras = [one for one in changes(ran) if one["code"] == "era-changed"]
-        assert len(eras) == 1
+    ran = mcp_gen("diff", "2025-11-25", "prose.json", "--format", "json")
+    pinned = mcp_gen("diff", *PAIR, "--format", "json")
+    assert changes(ran) == changes(pinned)
+
+
+def test_how_sessions_open_is_read_off_the_file_whoevers_facts_it_has(
+    mcp_gen: Command, tmp_path: Path, published: Callable[[str], bytes]
+) -> None:
+    for before, after in (PAIR, PAIR[::-1]):
+        (tmp_path / "other.json").write_bytes(published(after))
+        ran = mcp_gen("diff", before, f"{before}=other.json", "--format", "json")
+        (era,) = (one for one in changes(ran) if one["code"] == "era-changed")
+        assert (era["before"] == "handshake") == (before == "2025-11-25")
 
 
 def test_a_file_takes_the_facts_of_the_revision_before_its_name(

@@ -16,7 +16,8 @@ from mcp_protogen.derive.revision import Derived, Source, derive_revision
 from mcp_protogen.derive.types import Context
 from mcp_protogen.ir import RevisionIR
 from mcp_protogen.problems import Problem
-from mcp_protogen.store import ledger, patches, sources
+from mcp_protogen.resources import schema_folder
+from mcp_protogen.store import facts, ledger, patches, sources
 from mcp_protogen.store.pins import Pins
 from mcp_protogen.store.snapshot import snapshot_of
 
@@ -98,8 +99,10 @@ def _as_given(source: Source) -> tuple[Source, tuple[Problem, ...]]:
         return source, (notice,) if notice else ()
     mended = ledger.mended(source.schema, source.ledger, source.ledger_place)
     # Facts that are borrowed may say something else than the schema: that is news, and no error.
-    facts = replace(source.facts, revision=f"{source.facts.revision}-given")
-    return replace(source, ledger=mended.entries, facts=facts), mended.notes
+    known = source.facts
+    document = facts.as_shown(schema_folder(), known.document, source.schema)
+    borrowed = replace(known, revision=f"{known.revision}-given", document=document)
+    return replace(source, ledger=mended.entries, facts=borrowed), mended.notes
 
 
 def _derived(source: Source) -> Derived:

@@ -149,12 +149,12 @@ def holding(folder: Path, revision: str, schema: Mapping[str, Any]) -> Facts:
         raise ProblemError(Problem("missing-facts", message, str(folder)))
     document = load(folder, basis).document
     if basis != revision:
-        document = merge_patch(document, _shown(folder, document, schema))
+        document = as_shown(folder, document, schema)
     return Facts(revision, document, basis)
 
 
-def _shown(folder: Path, document: Json, schema: Mapping[str, Any]) -> Json:
-    """What a schema shows of itself, so that inherited facts have no say in it, as a patch.
+def as_shown(folder: Path, document: Json, schema: Mapping[str, Any]) -> Json:
+    """Facts of another schema, without a say in what this one shows of itself.
 
     That results name their type makes each message one that has to: whatever else the basis says,
     it cannot be silent on that.
@@ -168,7 +168,8 @@ def _shown(folder: Path, document: Json, schema: Mapping[str, Any]) -> Json:
             known = [load(folder, name).document.get("rules", {}) for name in _having(folder)]
             rules = [one["result_type"] for one in known if "result_type" in one]
             shown["rules"] = {"result_type": rules[-1] if rules else None}
-    return shown
+    merged: Json = merge_patch(document, shown)
+    return merged
 
 
 def _having(folder: Path) -> list[str]:
