@@ -196,7 +196,7 @@ def test_a_baseline_is_of_what_comes_first(mcp_gen: Command, tmp_path: Path) -> 
 
 
 def test_what_is_ignored_is_left_out_and_does_not_fail(mcp_gen: Command, tmp_path: Path) -> None:
-    more = {"size": {"type": "array", "items": {"type": "object", "properties": {"a": {}}}}}
+    more: Json = {"size": {"type": "array", "items": {"type": "object", "properties": {"a": {}}}}}
     (tmp_path / "draft.json").write_bytes(schema(**more))
     left = {
         "field-added-optional": ["Tool.size[].a"],

@@ -139,8 +139,9 @@ def test_a_code_that_a_schema_alone_has_comes_and_goes() -> None:
         change = the_one(before, after, code)
         assert change.item == "-3 NoThing"
         assert NONE not in change.severity.values()
-    known = {"errors": (error(code=-3),)}
-    codes = [one.code for one in compare_sides(side(**known), no_thing(-3, **known)).changes]
+    known = (error(code=-3),)
+    before, after = side(errors=known), no_thing(-3, errors=known)
+    codes = [one.code for one in compare_sides(before, after).changes]
     assert codes == ["type-added", "type-added"]
 
 

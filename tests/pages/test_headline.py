@@ -10,8 +10,13 @@ FIELD = replace(REMOVED, code="field-removed", category=Category.FIELD, item="To
 ERA = replace(REMOVED, code="era-changed", category=Category.RULE, item="lifecycle")
 
 
-def said(*changes: Change, reader: Reader | None = None, **features: tuple[str, ...]) -> str:
-    return headline(Comparison("a", "b", changes, **features), reader)
+def said(
+    *changes: Change,
+    reader: Reader | None = None,
+    came: tuple[str, ...] = (),
+    went: tuple[str, ...] = (),
+) -> str:
+    return headline(Comparison("a", "b", changes, came=came, went=went), reader)
 
 
 def of(feature: str, *changes: Change) -> tuple[Change, ...]:

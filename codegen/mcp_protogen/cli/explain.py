@@ -5,7 +5,7 @@ of the tables by which these are judged.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -115,7 +115,7 @@ def _of_vectors() -> Iterator[_Entry]:
         yield _Entry(word, meaning, f"{text}\nIts reason says the same in a sentence.")
 
 
-def _finding(commands: str, code: str, meaning: str, why: str, levels: dict[str, str]) -> _Entry:
+def _finding(commands: str, code: str, meaning: str, why: str, levels: Mapping[str, str]) -> _Entry:
     said = "" if why in meaning else f"{meaning[:1].upper()}{meaning[1:]}. "
     told = ", ".join(f"{level} for {reader}" for reader, level in levels.items())
     text = f"{fill(f'Found by mcp-gen {commands}. {said}{why}', _WIDTH)}\n\n"

@@ -33,7 +33,8 @@ def senders(side: Side) -> Mapping[str, Senders]:
     """By type, who sends it."""
     found: dict[str, set[Role]] = {}
     starts = [start for method in side.ir.methods for start in _starts(method)]
-    starts += ((name, role) for name, roles in _errors(side) for role in roles)
+    for error, roles in _errors(side):
+        starts += [(error, role) for role in roles]
     for role in ROLES:
         for name in reached(side.definitions, [name for name, one in starts if one == role]):
             found.setdefault(name, set()).add(role)
