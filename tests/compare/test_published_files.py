@@ -117,7 +117,11 @@ def test_a_default_is_compared() -> None:
 
 def test_a_default_of_a_type_is_compared() -> None:
     for name in ("Tool", "ContentBlock", "Role", "Cursor"):
-        change = the_one(edited(lambda types, name=name: types[name].update(default="x")))
+
+        def edit(types: Json, name: str = name) -> None:
+            types[name]["default"] = "x"
+
+        change = the_one(edited(edit))
         assert (change.item, change.before, change.after) == (name, "", '"x"'), name
 
 

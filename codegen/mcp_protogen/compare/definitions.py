@@ -162,8 +162,8 @@ def _compared(types: Types, old: str, new: str) -> Iterator[Found]:
         after = named(after, types.after.definitions)
     pair = fields.Pair(new, _alone(old, before, pointer), _alone(new, after, pointer), (old, new))
     if not (_is_object(before) and _is_object(after)):
-        found = _other(pair, types.values, who)
-        yield from found if who else _of_unsent(new, found)
+        other = _other(pair, types.values, who)
+        yield from other if who else _of_unsent(new, other)
         return
     found = [*fields.bounds(pair, who), *fields.defaults(pair, who)]
     if not {old, new} & types.params:
