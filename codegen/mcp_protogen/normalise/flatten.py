@@ -18,6 +18,8 @@ from mcp_protogen.problems import Level, Problem, ProblemError
 Json = dict[str, Any]
 
 _CONTENTS = frozenset({"additionalProperties", "anyOf", "items", "properties", "required"})
+# Said of alternatives together, and of none of them.
+_ANNOTATIONS = frozenset({"default", "deprecated"})
 _DEEPEST = 20
 _BOUNDS = frozenset({"maxItems", "maxLength", "maximum", "minItems", "minLength", "minimum"})
 
@@ -136,7 +138,8 @@ class _Flattening:
     def _spread(self, schema: Json) -> Json:
         """Alternatives that have something beside them, each with that."""
         of_types = is_array(schema.get("type")) and schema.keys() & _CONTENTS
-        if not of_types and (len(schema) == 1 or only_required(schema.get("anyOf", ({},)))):
+        alone = len(schema.keys() - _ANNOTATIONS) == 1
+        if not of_types and (alone or only_required(schema.get("anyOf", ({},)))):
             return schema
         arms = alternatives(schema) if of_types or "anyOf" in schema else ()
         if not arms:
