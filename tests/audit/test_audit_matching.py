@@ -70,6 +70,28 @@ def test_a_class_of_the_same_name_about_something_else_is_not_meant(tmp_path: Pa
     assert "Task" not in matched(audited(tmp_path, source))
 
 
+def test_a_class_of_the_same_name_and_members_is_not_meant_where_these_hold_something_else(
+    tmp_path: Path,
+) -> None:
+    source = """
+        import dataclasses
+        from typing import Any
+        @dataclasses.dataclass
+        class ServerCapabilities:
+            experimental: list[str] | None = None
+            logging: bool = False
+            prompts: bool = False
+            tools: bool = False
+            tasks: dict[str, Any] | None = None
+        @dataclasses.dataclass
+        class Annotations:
+            audience: str | None = None
+            priority: str | None = None
+            last_modified: str | None = None
+        """
+    assert matched(audited(tmp_path, source)) == {"Annotations": ("sdk.Annotations", "name")}
+
+
 def test_inline_objects_are_found_in_their_place(tmp_path: Path) -> None:
     source = f"""{PYDANTIC}
     class Toolbox(BaseModel):

@@ -20,6 +20,7 @@ from mcp_protogen.audit.shapes import (
     Named,
     Scalar,
     Shape,
+    kind_of,
     leaves,
 )
 
@@ -27,8 +28,6 @@ from mcp_protogen.audit.shapes import (
 _TAKES: Mapping[str, frozenset[str]] = {
     "number": frozenset({"number", "integer"}),
 }
-# A boolean is an integer to Python, hence the order.
-_PYTHON: Mapping[type, str] = {str: "string", bool: "boolean", int: "integer", float: "number"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +108,7 @@ def _takes(ours: Shape, theirs: Shape, sides: Sides) -> bool:
         case (Literals(values), Literals(others)):
             return not set(values).isdisjoint(others)
         case (Literals(values), Scalar(other)):
-            return any(_kind(value) in _TAKES.get(other, {other}) for value in values)
+            return any(kind_of(value) in _TAKES.get(other, {other}) for value in values)
         case (ListOf(), ListOf()) | (MapOf(), MapOf()) | (Named(), MapOf()):
             return True
         case (MapOf(), Named(key)):
@@ -175,16 +174,12 @@ def _compare_values(wanted: tuple[Shape, ...], found: tuple[Shape, ...], result:
     # A scalar beside the constants takes in whatever they leave out.
     open_here = {leaf.kind for leaf in wanted if isinstance(leaf, Scalar)}
     open_there = {leaf.kind for leaf in found if isinstance(leaf, Scalar)}
-    result.values_missing = [v for v in ours if v not in theirs and _kind(v) not in open_there]
-    result.values_extra = [v for v in theirs if v not in ours and _kind(v) not in open_here]
+    result.values_missing = [v for v in ours if v not in theirs and kind_of(v) not in open_there]
+    result.values_extra = [v for v in theirs if v not in ours and kind_of(v) not in open_here]
 
 
 def _values(shapes: tuple[Shape, ...]) -> list[object]:
     return [value for leaf in shapes if isinstance(leaf, Literals) for value in leaf.values]
-
-
-def _kind(value: object) -> str:
-    return next((kind for cls, kind in _PYTHON.items() if isinstance(value, cls)), "")
 
 
 def _is_all_json(found: tuple[Shape, ...]) -> bool:

@@ -13,13 +13,15 @@ from mcp_protogen.audit.description import Description, TargetType
 from mcp_protogen.audit.expected import ENVELOPE_MEMBERS, Expected
 from mcp_protogen.audit.mapping import NO_MAPPING, Mapped
 from mcp_protogen.audit.names import folded, revision_in
-from mcp_protogen.audit.shapes import Literals, Named, Shape, leaves
+from mcp_protogen.audit.shapes import Literals, Named, Shape, kinds, leaves, of_ir
 from mcp_protogen.ir import AliasIR, ObjectIR, TypeIR
 
 _ALIKE = 0.75
 """The part of all members, or values, that two types without a common name have to share."""
 _FEWEST = 2
 """The number that they have to share: one alone, such as `name`, says nothing."""
+_HOLDING = 0.25
+"""The part of their common members that have to hold the same in JSON: the rest may be wrong."""
 
 
 class How(StrEnum):
@@ -205,7 +207,8 @@ class _Pool:
     def _is_other(self, type_: TypeIR, candidate: TargetType) -> bool:
         """Whether a candidate is about something else, whatever it is called.
 
-        Its constants are others, or it has members and not one of them is the schema's.
+        Its constants are others, or it has members and not one of them is the schema's, or has
+        several of the schema's that nearly all are something else in JSON.
         """
         if isinstance(type_, AliasIR) or not isinstance(type_, ObjectIR):
             return False
@@ -215,7 +218,19 @@ class _Pool:
             # A wrong constant in a type that is right otherwise is a finding, not another type.
             return self._likeness(type_, candidate) < _ALIKE
         wanted, found = self._traits(type_), _traits(candidate)
-        return bool(wanted) and bool(found) and not wanted & found
+        if bool(wanted) and bool(found) and not wanted & found:
+            return True
+        shared = list(self._shared(type_, candidate))
+        return len(shared) >= _FEWEST and sum(shared) < _HOLDING * len(shared)
+
+    def _shared(self, type_: ObjectIR, candidate: TargetType) -> Iterator[bool]:
+        """For each member that both have, whether it can hold what the schema has there."""
+        found = {member.wire: member.type for member in candidate.members}
+        for field in type_.fields:
+            if field.wire in found:
+                ours = kinds(of_ir(field.type), self.wanted.meaning)
+                theirs = kinds(found[field.wire], self.target.meaning)
+                yield "any" in ours | theirs or not ours.isdisjoint(theirs)
 
 
 def _traits(candidate: TargetType) -> frozenset[object]:

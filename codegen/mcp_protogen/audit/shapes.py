@@ -64,6 +64,9 @@ class Anything:
 Shape = Named | Scalar | Literals | ListOf | MapOf | OneOf | Anything
 
 NULL = Scalar("null")
+# A boolean is an integer to Python, hence the order.
+_PYTHON: Mapping[type, str] = {str: "string", bool: "boolean", int: "integer", float: "number"}
+_WIDER: Mapping[str, str] = {"integer": "number"}
 
 
 def of_ir(type_: ir.TypeExpr) -> Shape:
@@ -127,6 +130,32 @@ def text(shape: Shape) -> str:
 
 def _constant(value: Any) -> str:
     return f'"{value}"' if isinstance(value, str) else str(value)
+
+
+def kinds(shape: Shape, resolve: Callable[[str], Shape | None]) -> frozenset[str]:
+    """What a shape is in JSON: string, boolean, number, array, object; any for what may be all."""
+    return frozenset(
+        kind for leaf in leaves(shape, resolve) if leaf != NULL for kind in _kinds(leaf)
+    )
+
+
+def kind_of(value: object) -> str:
+    """The scalar that a constant is; empty for null."""
+    return next((kind for cls, kind in _PYTHON.items() if isinstance(value, cls)), "")
+
+
+def _kinds(leaf: Shape) -> Iterator[str]:
+    match leaf:
+        case Scalar(kind):
+            yield _WIDER.get(kind, kind)
+        case Literals(values):
+            yield from (_WIDER.get(kind, kind) for kind in map(kind_of, values))
+        case ListOf():
+            yield "array"
+        case Anything():
+            yield "any"
+        case _:
+            yield "object"
 
 
 def names_in(shape: Shape) -> Iterator[str]:
