@@ -250,11 +250,7 @@ def test_revision_is_part_of_the_result(tmp_path: Path) -> None:
     assert audited(tmp_path, ROOT).comparison.before == REVISION
 
 
-def test_a_framework_is_audited_by_the_messages_that_it_has_from_elsewhere(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Its own classes of the same names are for something else."""
-    source = f"""{PYDANTIC}
+WIRE = f"""{PYDANTIC}
     class Tool(BaseModel):
         name: str
         inputSchema: dict[str, Any]
@@ -268,26 +264,51 @@ def test_a_framework_is_audited_by_the_messages_that_it_has_from_elsewhere(
     class ListPromptsRequest(BaseModel):
         method: Literal["prompts/list"]
     """
-    package = tmp_path / "wire"
-    target(package, source, "_types")
-    (package / "__init__.py").write_text("")
-    own = f"""{PYDANTIC}
-    from wire import _types as wire
-
+OWN_TOOL = """
     class Tool(BaseModel):
         name: str
         parameters: dict[str, Any]
-
-    Request = wire.PingRequest | wire.ListToolsRequest | wire.ListPromptsRequest
     """
+
+
+@pytest.mark.parametrize(
+    "uses",
+    [
+        "Request = wire.PingRequest | wire.ListToolsRequest | wire.ListPromptsRequest",
+        "Listed = list[wire.Tool]",
+    ],
+    ids=["messages", "one type"],
+)
+def test_what_has_its_messages_from_elsewhere_is_audited_by_those(
+    uses: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its own classes of the same names are for something else."""
+    package = tmp_path / "wire"
+    target(package, WIRE, "_types")
+    (package / "__init__.py").write_text("")
+    own = f"{PYDANTIC}\n    from wire import _types as wire\n    {uses}\n{OWN_TOOL}"
     target(tmp_path, own, "framework")
     monkeypatch.chdir(tmp_path)
     found = audit(find("framework"), REVISION, Options(vectors=False))
     assert matched(found)["Tool"] == ("wire._types.Tool", "name")
+    assert matched(found)["PingRequest"] == ("wire._types.PingRequest", "name")
     assert [(note.code, note.place) for note in found.comparison.notes] == [
         ("speaks-through", "framework")
     ]
     assert "wire:" in found.comparison.notes[0].message
+
+
+def test_a_type_of_another_package_beside_ones_own_messages_is_no_more_than_that(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target(tmp_path, WIRE, "wire")
+    # Messages without the method are known by their names.
+    own = WIRE.replace("method: Literal", "params: Literal")
+    target(tmp_path, f"{own}\n    import wire\n    Listed = list[wire.Tool]\n", "sdk")
+    monkeypatch.chdir(tmp_path)
+    found = audit(find("sdk"), REVISION, Options(vectors=False))
+    assert found.comparison.notes == ()
+    assert matched(found)["Tool"] == ("sdk.Tool", "name")
 
 
 def test_messages_of_ones_own_are_not_those_of_another_package(

@@ -1,6 +1,6 @@
 """Which other revisions have what this one has not: an SDK often has one class for all of them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
@@ -39,9 +39,14 @@ class Elsewhere:
                 yield revision, _definitions(revision)
 
 
-def known_methods() -> set[str]:
-    """Every method of any pinned revision."""
-    return {method for revision in load_pins() for method in _constants(_definitions(revision))}
+def known_messages() -> Mapping[str, str]:
+    """The method of each message that any pinned revision defines, by the definition's name."""
+    return {
+        name: method["const"]
+        for revision in load_pins()
+        for name, definition in _definitions(revision).items()
+        if "const" in (method := definition.get("properties", {}).get("method", {}))
+    }
 
 
 @cache

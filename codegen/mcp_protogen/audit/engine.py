@@ -11,7 +11,7 @@ from mcp_protogen.audit.claims import claimed_revision
 from mcp_protogen.audit.coverage import coverage
 from mcp_protogen.audit.description import Description
 from mcp_protogen.audit.differences import Walk
-from mcp_protogen.audit.elsewhere import Elsewhere, known_methods
+from mcp_protogen.audit.elsewhere import Elsewhere, known_messages
 from mcp_protogen.audit.expected import Expected, expected
 from mcp_protogen.audit.fitting import Sides
 from mcp_protogen.audit.mapping import NO_MAPPING, read_mapping
@@ -111,7 +111,7 @@ def matched(
     """A target, a revision, and what stands for what."""
     if revision is not None:
         pin_of(revision, load_pins())  # before something slow
-    described = describe(target, known_methods(), timeout)
+    described = describe(target, known_messages(), timeout)
     wanted = expected(revision or claimed_revision(described))
     vocabulary = _vocabulary(wanted)
     types = {key: on_the_wire(type_, vocabulary) for key, type_ in described.types.items()}

@@ -13,7 +13,7 @@ import signal
 import sys
 import tempfile
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -99,13 +99,14 @@ def _modules(folder: Path) -> Iterator[str]:
             yield path.stem
 
 
-def describe(target: Target, words: Iterable[str], timeout: float = PATIENCE) -> Description:
-    """What is in a target, and which of `words` are among its constants.
+def describe(target: Target, messages: Mapping[str, str], timeout: float = PATIENCE) -> Description:
+    """What is in a target; `messages` have a method for the name of each.
 
     Raises `ProblemError`: `target-not-found`, `target-fails`, `target-exits`, `target-hangs`,
     `target-died`, `nothing-to-audit`.
     """
-    job = {**target.job(), "words": sorted(words)}
+    methods = sorted(set(messages.values()))
+    job = {**target.job(), "methods": methods, "messages": sorted(messages)}
     command = [*_command(target, "describe"), _packed(job)]
     code, out, said = run(_run(target, command, timeout))
     try:

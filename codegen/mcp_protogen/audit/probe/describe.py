@@ -1,6 +1,7 @@
 """Says in one JSON document which types and constants a target has.
 
-The job: `path` (folders to import from), `modules`, `words` (to look for among its constants).
+The job: `path` (folders to import from), `modules`, `methods` (to look for among its constants),
+`messages` (what classes of messages are called).
 """
 
 import importlib.metadata
@@ -23,7 +24,7 @@ def main(job: dict[str, Any], channel: int) -> None:
     document: dict[str, Any] = {"format": FORMAT, "skipped": found.skipped}
     if found.modules:
         catalogue = Catalogue(found.modules)
-        through = spoken_through(catalogue.types, found, set(job["words"]))
+        through = spoken_through(catalogue.types, found, job)
         if through:
             take(through, found)
             catalogue = Catalogue(found.modules)
@@ -34,7 +35,7 @@ def main(job: dict[str, Any], channel: int) -> None:
             "modules": [module.__name__ for module in found.modules],
             "types": catalogue.types,
             "constants": constants(found.modules),
-            "words": words(found.modules, job["words"]),
+            "words": words(found.modules, job["methods"]),
             "pydantic": getattr(sys.modules.get("pydantic"), "VERSION", ""),
         }
     with os.fdopen(channel, "w", encoding="utf-8") as out:

@@ -1,7 +1,8 @@
 """Imports a target: the modules that were asked for, all below them, and those it speaks through.
 
-A framework may have its messages from another package. Then the types of that package are the ones
-that travel, whatever the framework's own classes of the same names are for.
+What travels are messages. A target that has none of its own, such as a framework or an adapter, has
+them from another package: then the types of that package are the ones that travel, whatever the
+target's own classes of the same names are for.
 """
 
 import importlib
@@ -45,21 +46,40 @@ def take(names: Iterable[str], found: Imported) -> None:
 
 
 def spoken_through(
-    types: dict[str, dict[str, Any]], found: Imported, methods: set[str]
+    types: dict[str, dict[str, Any]], found: Imported, job: dict[str, Any]
 ) -> list[str]:
-    """The modules of others that hold most of the messages a target refers to; empty for its own.
+    """The modules of others whose messages a target exchanges; empty where it has its own.
 
-    `types` are those of a catalogue. A private module stands for the package that it is a part of.
+    Those are modules with messages that define types that the target refers to, unless it has more
+    messages itself than it refers to there. `types` are those of a catalogue. A private module
+    stands for the package that it is a part of.
     """
     own = {module.__name__ for module in found.modules}
-    held: dict[str, set[str]] = {}
+    held: dict[str, int] = {}
     for key, entry in types.items():
         module = key.partition(":")[0]
-        said = methods & _constants(entry, "method")
-        if said:
-            held.setdefault("" if module in own else _public(module), set()).update(said)
-    here = len(held.pop("", ()))
-    return sorted(name for name, said in held.items() if len(said) >= max(_PROTOCOL, here))
+        place = "" if module in own else module
+        held[place] = held.get(place, 0) + _is_message(entry, job)
+    here = held.pop("", 0)
+    spoken = {
+        _public(module)
+        for module, referred in held.items()
+        if max(referred, _messages_in(module, job)) >= _PROTOCOL
+        and (here < _PROTOCOL or here <= referred)
+    }
+    return sorted(spoken)
+
+
+def _is_message(entry: dict[str, Any], job: dict[str, Any]) -> bool:
+    names, methods = entry["names"], _constants(entry, "method")
+    return not (methods.isdisjoint(job["methods"]) and set(names).isdisjoint(job["messages"]))
+
+
+def _messages_in(module: str, job: dict[str, Any]) -> int:
+    """How many classes a module defines that are called as messages are."""
+    held = getattr(sys.modules.get(module), "__dict__", {})
+    named = [held[name] for name in job["messages"] if isinstance(held.get(name), type)]
+    return sum(cls.__module__ == module for cls in named)
 
 
 def _constants(entry: dict[str, Any], wire: str) -> set[str]:
