@@ -3,7 +3,8 @@
 from pathlib import Path
 
 import pytest
-from auditing import PYDANTIC, audited, codes_about, findings
+from auditing import PYDANTIC, REVISION, audited, codes_about, findings
+from mcp_protogen.audit.expected import expected
 from mcp_protogen.audit.severities import ROWS
 from mcp_protogen.compare.change import Reader, Severity
 
@@ -284,6 +285,35 @@ def test_methods_are_known_by_their_messages_and_by_tables_of_names(tmp_path: Pa
     assert {"tools/list", "notifications/progress"} <= missing
     assert found["method-extra", "dance/start"].after == "sdk.Dance"
     assert "2026-07-28" in found["method-extra", "subscriptions/listen"].after
+
+
+def test_methods_with_a_class_that_are_in_no_table_of_methods_are_missing(tmp_path: Path) -> None:
+    requests = [m.method for m in expected(REVISION).ir.methods if m.kind == "request"]
+    rows = [(name, REVISION) for name in requests if not name.startswith("tasks/")]
+    source = f"""{PYDANTIC}
+    REQUESTS = dict.fromkeys({[*rows, ("tasks/get", "2026-07-28")]}, print)
+    NEUTRAL = {{"tasks/list": print}}
+    TIMES = {{"tasks/cancel": 3, "tasks/result": [1.5]}}
+
+    class GetTaskRequest(BaseModel):
+        method: Literal["tasks/get"]
+
+    class PingRequest(BaseModel):
+        method: Literal["ping"]
+
+    class RootsListChangedNotification(BaseModel):
+        method: Literal["notifications/roots/list_changed"]
+    """
+    found = findings(audited(tmp_path, source))
+    missing = {item for code, item in found if code == "method-missing"}
+    assert missing & set(requests) == {
+        f"tasks/{name}" for name in ("cancel", "get", "list", "result")
+    }
+    change = found["method-missing", "tasks/get"]
+    assert (change.message, change.after) == ("is in no table of methods", "sdk.GetTaskRequest")
+    # There is no table of notifications: those are known by their classes.
+    assert "notifications/roots/list_changed" not in missing
+    assert found["method-missing", "notifications/progress"].message == "is not there"
 
 
 def test_error_codes_are_known_by_value_and_missed_by_name(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """What a target lacks or has as a whole: types, methods, error codes, the revision's name."""
 
 from collections.abc import Iterator, Mapping
+from itertools import groupby
 from typing import Any
 
 from mcp_protogen.audit.claims import named_revisions
@@ -11,13 +12,15 @@ from mcp_protogen.audit.fitting import Sides
 from mcp_protogen.audit.names import folded, revision_in
 from mcp_protogen.audit.severities import Finding
 from mcp_protogen.audit.shapes import names_in
-from mcp_protogen.ir import ObjectIR
+from mcp_protogen.ir import MethodIR, ObjectIR
 
 _SHOWN = 5
 _BETWEEN = range(-32768, -31999)
 """Codes that JSON-RPC reserves; other numbers under the name of an error may be anything."""
 _SPEAKING = 0.5
 """A module of protocol types has matches for at least this part of its classes."""
+_LISTING = 0.5
+"""Tables of methods have at least this part of those of a kind: requests, notifications."""
 
 
 def coverage(walk: Walk) -> Iterator[Finding]:
@@ -95,18 +98,37 @@ def _method_of(type_: TargetType) -> str:
 
 def _methods_missing(sides: Sides) -> Iterator[Finding]:
     wanted, target = sides.wanted, sides.target
-    known = set(target.words)
+    typed: dict[Any, str] = {}
     for type_ in target.types.values():
         if revision_in(type_.module) in (None, wanted.ir.id):
-            known |= type_.constants().get("method", frozenset())
-    for method in wanted.ir.methods:
-        if method.method not in known:
+            values = type_.constants().get("method", frozenset())
+            typed.update(dict.fromkeys(values, type_.title))
+    known = target.words | typed.keys()
+    listed = _listed(target, wanted.ir.id)
+    for kind, methods in groupby(sorted(wanted.ir.methods, key=_kind), _kind):
+        every = list(methods)
+        # Where tables say little of a kind, they are no list of it.
+        in_tables = sum(method.method in listed for method in every) >= _LISTING * len(every)
+        for method in every:
+            if method.method in (listed if in_tables else known):
+                continue
             pointer = wanted.types[method.message].origin
-            before = f"{method.kind} from {' and '.join(method.senders)}, {method.message}"
-            senders = frozenset(method.senders)
-            yield Finding(
-                "method-missing", method.method, "is not there", pointer, before, "", senders
-            )
+            before = f"{kind} from {' and '.join(method.senders)}, {method.message}"
+            message = "is in no table of methods" if method.method in known else "is not there"
+            where = pointer, before, typed.get(method.method, ""), frozenset(method.senders)
+            yield Finding("method-missing", method.method, message, *where)
+
+
+def _kind(method: MethodIR) -> str:
+    return method.kind
+
+
+def _listed(target: Description, revision: str) -> frozenset[str]:
+    """What tables of methods have: those that name the revision, or else those that name none."""
+    rows = [(revision_in(table.module), row) for table in target.tables for row in table.rows]
+    named = [row for own, row in rows if revision in (own, *row)]
+    neutral = [row for own, row in rows if not any(map(revision_in, (own or "", *row)))]
+    return frozenset[str]().union(*(named or neutral))
 
 
 def _methods_extra(sides: Sides, elsewhere: Elsewhere) -> Iterator[Finding]:

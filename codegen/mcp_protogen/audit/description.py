@@ -83,11 +83,19 @@ class Skipped:
 
 
 @dataclass(frozen=True, slots=True)
+class Table:
+    """A mapping whose keys are methods: the texts in each key, which may name a revision, too."""
+
+    module: str
+    rows: tuple[frozenset[str], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Description:
     """A target: its distribution and version, or its module; its types by key; its constants.
 
-    `words` are the method names found among its constants, and `through` the modules of others that
-    its messages come from.
+    `words` are the method names found among its constants, `tables` the mappings by method, and
+    `through` the modules of others that its messages come from.
     """
 
     name: str
@@ -95,6 +103,7 @@ class Description:
     types: Mapping[str, TargetType]
     constants: tuple[Constant, ...]
     words: frozenset[str]
+    tables: tuple[Table, ...]
     skipped: tuple[Skipped, ...]
     through: tuple[str, ...] = ()
 
@@ -117,6 +126,7 @@ def of_document(document: Json) -> Description:
         types={key: _type(key, entry) for key, entry in document["types"].items()},
         constants=tuple(Constant(**entry) for entry in document["constants"]),
         words=frozenset(document["words"]),
+        tables=tuple(map(_table, document["tables"])),
         skipped=skipped(document),
         through=tuple(document["through"]),
     )
@@ -125,6 +135,10 @@ def of_document(document: Json) -> Description:
 def skipped(document: Json) -> tuple[Skipped, ...]:
     """The modules that could not be imported; known even where none could."""
     return tuple(Skipped(**entry) for entry in document["skipped"])
+
+
+def _table(entry: Json) -> Table:
+    return Table(entry["module"], tuple(map(frozenset, entry["rows"])))
 
 
 def _type(key: str, entry: Json) -> TargetType:

@@ -34,6 +34,40 @@ def words(modules: list[ModuleType], wanted: list[str]) -> list[str]:
     return sorted(found & set(wanted))
 
 
+def tables(modules: list[ModuleType], methods: list[str]) -> list[dict[str, Any]]:
+    """The mappings whose keys are all methods, perhaps with a revision, and lead to no plain data.
+
+    A table that leads to plain data says something of some methods, and not which there are.
+    """
+    found: dict[int, dict[str, Any]] = {}
+    for module in modules:
+        for name, value in vars(module).items():
+            if not name.startswith("__"):
+                with suppress(Exception):  # as above
+                    rows = _rows(value, set(methods))
+                    if rows:
+                        found.setdefault(id(value), {"module": module.__name__, "rows": rows})
+    return list(found.values())
+
+
+def _rows(value: Any, methods: set[str]) -> list[list[str]]:
+    if not isinstance(value, Mapping):
+        return []
+    keys: list[Any] = [*value.keys()]
+    held: list[Any] = [*value.values()]
+    rows = [list(_texts(key, 1)) for key in keys]
+    is_table = all(methods & set(row) for row in rows)
+    return rows if is_table and not all(map(_is_data, held)) else []
+
+
+def _is_data(value: Any) -> bool:
+    if value is None or isinstance(value, (str, int, float)):
+        return True
+    return isinstance(value, (Mapping, list, tuple, set, frozenset)) and all(
+        map(_is_data, _items(value))
+    )
+
+
 def _plain(value: Any) -> Any:
     if isinstance(value, enum.Enum):
         value = value.value
@@ -44,6 +78,8 @@ def _plain(value: Any) -> Any:
 
 
 def _texts(value: Any, depth: int) -> Iterator[str]:
+    if isinstance(value, enum.Enum):
+        value = value.value
     if isinstance(value, str):
         yield value
     elif isinstance(value, type) and issubclass(value, enum.Enum):

@@ -12,7 +12,7 @@ import sys
 from typing import Any
 
 from .catalogue import Catalogue
-from .constants import constants, words
+from .constants import constants, tables, words
 from .importing import import_target, spoken_through, take
 
 FORMAT = 1
@@ -36,6 +36,7 @@ def main(job: dict[str, Any], channel: int) -> None:
             "types": catalogue.types,
             "constants": constants(found.modules),
             "words": words(found.modules, job["methods"]),
+            "tables": tables(found.modules, job["methods"]),
             "pydantic": getattr(sys.modules.get("pydantic"), "VERSION", ""),
         }
     with os.fdopen(channel, "w", encoding="utf-8") as out:
