@@ -153,7 +153,7 @@ def test_writing_a_baseline_needs_a_name(run: Callable[..., Ran]) -> None:
 
 def test_a_report_can_be_written_to_a_file(run: Callable[..., Ran], tmp_path: Path) -> None:
     file = tmp_path / "audit.html"
-    ran = run("--format", "html", "--output", str(file))
+    ran = run("--format", "html", "-o", str(file))
     assert (ran.code, ran.out) == (1, "")
     assert "Root.uri" in file.read_text(encoding="utf-8")
 

@@ -46,6 +46,15 @@ def test_nothing_has_moved(mcp_gen: Run, spec: Spec) -> None:
     assert ran.out == f"nothing has moved: {len(load_pins(spec.schema))} revisions at spec\n"
 
 
+def test_what_is_said_can_be_written_to_a_file(mcp_gen: Run, spec: Spec) -> None:
+    said = mcp_gen("update", *HERE).out
+    assert mcp_gen("update", *HERE, "-o", "said.txt").out == ""
+    assert Path("said.txt").read_text() == said
+    ran = mcp_gen("update", *HERE, "--output", "no-such-folder/said.txt")
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith("error[cannot-write]: ")
+
+
 def test_the_published_files_are_what_is_pinned(
     mcp_gen: Run, published: Callable[[str], bytes], tmp_path: Path
 ) -> None:

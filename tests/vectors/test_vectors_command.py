@@ -36,6 +36,16 @@ def test_vectors_of_several_revisions_go_to_stdout_as_lines(mcp_gen: MCP_GEN) ->
     assert {row["method"] for row in rows} == {"tools/list"}
 
 
+def test_vectors_and_findings_can_be_written_to_a_file(mcp_gen: MCP_GEN) -> None:
+    crashing = shlex.join([sys.executable, str(ODD), "exit", "Tool/invalid/null"])
+    for code, options in ((0, ("--revision", NEWEST)), (1, ("--run-command", crashing))):
+        asked = ("vectors", *options, "--type", "Tool")
+        said = mcp_gen(*asked).out
+        ran = mcp_gen(*asked, "-o", "file")
+        assert (ran.code, ran.out) == (code, "")
+        assert Path("file").read_text() == said != ""
+
+
 def test_the_same_bytes_come_of_every_run() -> None:
     argv = [sys.executable, "-m", "mcp_protogen", "vectors", "--revision", NEWEST]
     runs = [
@@ -198,6 +208,7 @@ def test_a_program_that_crashes_over_a_value_is_a_finding(mcp_gen: MCP_GEN) -> N
         ),
         (["--revision", "all", "--run-command", "x"], "conflicting-options", "one revision"),
         (["--out", "x", "--revision", "all", "--type", "Tool"], "conflicting-options", "--type"),
+        (["--out", "x", "--revision", "all", "-o", "y"], "conflicting-options", "--output"),
         (["--run-command", "x 'y"], "responder-not-started", "no closing quotation"),
         (["--run-command", " "], "responder-not-started", "it is empty"),
         (["--run-command", "no-such-program"], "responder-not-started", "cannot be started"),

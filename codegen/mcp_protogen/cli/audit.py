@@ -1,7 +1,6 @@
 """`mcp-gen audit`: somebody's SDK beside a revision."""
 
 import json
-import sys
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -9,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mcp_protogen.cli.console import colourful, fail, show_problems
+from mcp_protogen.cli.console import fail, show_problems
 from mcp_protogen.cli.known import BaselineFile, Held, Ignore, Known, WriteBaseline
-from mcp_protogen.cli.page import columns, deliver
+from mcp_protogen.cli.page import Output, coloured, columns, deliver
 from mcp_protogen.compare.change import Comparison, Reader, Severity
 from mcp_protogen.compare.pages import PageFormat, render
 from mcp_protogen.compare.select import narrowed
@@ -92,9 +91,7 @@ def audit(
         typer.Option(metavar="SECONDS", min=0.1, help="Time for the import, and each answer."),
     ] = 60.0,
     format: Annotated[PageFormat, typer.Option(help="Form of the report.")] = PageFormat.TEXT,
-    output: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the report here, not to stdout.")
-    ] = None,
+    output: Output = None,
 ) -> None:
     """Compare an SDK with a revision: its types, methods and codes, and what it does with messages.
 
@@ -133,7 +130,7 @@ def _rendered(found: "Audit", shown: Comparison, held: Held, choice: _Choice) ->
         choice.form,
         shown,
         reader=choice.reader,
-        colour=choice.output is None and colourful(sys.stdout),
+        colour=coloured(choice.output),
         width=columns(choice.output),
     )
     if choice.form is PageFormat.JSON:

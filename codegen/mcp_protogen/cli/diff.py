@@ -1,7 +1,6 @@
 """`mcp-gen diff`: what differs between two revisions, and to whom it matters."""
 
 import json
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -10,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mcp_protogen.cli.console import colourful, fail, show_problems
+from mcp_protogen.cli.console import fail, show_problems
 from mcp_protogen.cli.known import BaselineFile, Held, Ignore, Known, WriteBaseline
-from mcp_protogen.cli.page import columns, deliver
+from mcp_protogen.cli.page import Output, coloured, columns, deliver
 from mcp_protogen.compare.change import Reader, Severity
 from mcp_protogen.compare.pages import PageFormat
 from mcp_protogen.problems import ProblemError
@@ -93,9 +92,7 @@ def diff(
         ),
     ] = None,
     format: Annotated[PageFormat, typer.Option(help="Form of the report.")] = PageFormat.TEXT,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write it there.")
-    ] = None,
+    output: Output = None,
 ) -> None:
     """Compare two revisions by what they mean: methods, gates, types, members, headers.
 
@@ -148,7 +145,7 @@ def _page(asked: Asked, held: Held, sides: "tuple[Side, Side]") -> str:
         narrowed(held.new, asked.reader, asked.only),
         _matrix(*sides) if asked.form is PageFormat.HTML else None,
         reader=asked.reader,
-        colour=asked.output is None and colourful(sys.stdout),
+        colour=coloured(asked.output),
         width=columns(asked.output),
     )
     if asked.form is PageFormat.JSON and asked.known.baseline is not None:

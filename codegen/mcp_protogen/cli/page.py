@@ -1,16 +1,29 @@
-"""Where a page goes that a command has made, and how wide it may be."""
+"""Where a page goes that a command has made, how wide it may be, and whether it has colours."""
 
 import sys
 from errno import EISDIR, ENOENT
 from os import strerror
 from pathlib import Path
 from shutil import get_terminal_size
+from typing import Annotated
 
-from mcp_protogen.cli.console import say
+import typer
+
+from mcp_protogen.cli.console import colourful, say
 from mcp_protogen.config import Format
 from mcp_protogen.printable import page as safe_page
 
+Output = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", metavar="FILE", help="Write it there, and not to stdout."),
+]
+"""The option for the file that takes a page."""
 _WIDTH = 100
+
+
+def coloured(output: Path | None) -> bool:
+    """Whether text has colours; a file has none."""
+    return output is None and colourful(sys.stdout)
 
 
 def columns(output: Path | None) -> int:

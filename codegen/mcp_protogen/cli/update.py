@@ -1,12 +1,12 @@
 """`mcp-gen update`: whether the specification has moved on, and moving a pin after it."""
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from mcp_protogen.cli.console import colourful, fail, say, show_problems
+from mcp_protogen.cli.console import fail, say, show_problems
+from mcp_protogen.cli.page import Output, coloured, deliver
 from mcp_protogen.problems import Problem, ProblemError
 from mcp_protogen.update.pages import UpdateFormat
 
@@ -65,6 +65,7 @@ def update(
         typer.Option(metavar="DIR", help="Keep what servers answer here, and ask for news only."),
     ] = None,
     format: Annotated[UpdateFormat, typer.Option(help="Form of the report.")] = UpdateFormat.TEXT,
+    output: Output = None,
     folder: Annotated[
         Path | None,
         typer.Option(
@@ -93,21 +94,22 @@ def update(
             folder=folder,
         ),
         format,
+        output,
     )
 
 
-def _finish(asked: "Asked", form: UpdateFormat) -> None:
+def _finish(asked: "Asked", form: UpdateFormat, output: Path | None) -> None:
     from mcp_protogen.update.pages import render as render_outcome
     from mcp_protogen.update.updating import update as look
 
     try:
         _refuse_conflicts(asked)
         outcome = look(asked)
+        if form is not UpdateFormat.JSON and form is not UpdateFormat.GITHUB:
+            show_problems(outcome.notices)
+        deliver(render_outcome(form, outcome, colour=coloured(output)), form, output)
     except ProblemError as error:
         _stop(error, form)
-    if form is not UpdateFormat.JSON and form is not UpdateFormat.GITHUB:
-        show_problems(outcome.notices)
-    say(render_outcome(form, outcome, colour=colourful(sys.stdout)), form)
     raise SystemExit(1 if outcome.news and outcome.accepted is None else 0)
 
 

@@ -1,16 +1,17 @@
 """`mcp-gen vectors`: test vectors for any implementation, and trying one with them."""
 
-import sys
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mcp_protogen.cli.console import colourful, fail, finish, progress, say, show_problems
+from mcp_protogen.cli.console import fail, finish, progress, show_problems
+from mcp_protogen.cli.page import Output, coloured, columns, deliver
 from mcp_protogen.cli.report import Action, FileChange, Report, Status
 from mcp_protogen.config import Format
 from mcp_protogen.printable import one_line
@@ -98,6 +99,7 @@ def vectors(
         VectorsFormat | None,
         typer.Option(help="Form of the vectors, of the report, or of the findings."),
     ] = None,
+    output: Output = None,
     force: Annotated[
         bool, typer.Option("--force", help="Overwrite files that are no vectors.")
     ] = False,
@@ -113,7 +115,7 @@ def vectors(
     what = "findings" if trying else "a folder" if out else "vectors on stdout"
     flags: dict[str, object] = {"--out": out, "--check": check, "--force": force, "--run": run}
     flags |= {"--run-command": run_command, "--python": python}
-    flags |= {"--type": type, "--method": method, "--only": only}
+    flags |= {"--type": type, "--method": method, "--only": only, "--output": output}
     _refuse_conflicts({name for name, value in flags.items() if value}, what)
     form = _form(format, what)
     if out is not None:
@@ -125,12 +127,12 @@ def vectors(
         finish(work, "vectors", Format(form))
     elif trying:
         try:
-            found = _try(target, _options(revision, schema, usual=True), choice, form)
+            found = _try(target, _options(revision, schema, usual=True), choice, form, output)
         except ProblemError as error:
             fail(error, "vectors", form)
         raise SystemExit(1 if found else 0)
     else:
-        _print(_options(revision, schema), choice, form)
+        _print(_options(revision, schema), choice, form, output)
 
 
 _GO_ALONE = (
@@ -141,6 +143,7 @@ _GO_ALONE = (
     ("--type", "--out", "a folder holds the vectors of a whole revision"),
     ("--method", "--out", "a folder holds the vectors of a whole revision"),
     ("--only", "--out", "a folder holds the vectors of a whole revision"),
+    ("--output", "--out", "vectors are written into a file or into a folder"),
 )
 _GO_WITH = (("--check", "--out"), ("--force", "--out"), ("--python", "--run"))
 
@@ -203,18 +206,20 @@ def _folder(folder: Path, options: "Options", *, check: bool, force: bool) -> Re
     return Report("vectors", Status.FINE, summary, str(folder), files=listed, problems=problems)
 
 
-def _print(options: "Options", choice: Choice, form: VectorsFormat) -> None:
+def _print(options: "Options", choice: Choice, form: VectorsFormat, output: Path | None) -> None:
     from mcp_protogen.vectors.making import make
     from mcp_protogen.vectors.writing import document, lines
 
     if form is VectorsFormat.JSON and len(options.revisions) > 1:
         raise _conflict("several revisions are no single document: add --out, or --format jsonl")
-    for revision in options.revisions:
-        chosen = choice.of(make(revision, options))
-        say((document(chosen) if form is VectorsFormat.JSON else b"".join(lines(chosen))).decode())
+    chosen = [choice.of(make(revision, options)) for revision in options.revisions]
+    rows = map(document, chosen) if form is VectorsFormat.JSON else chain(*map(lines, chosen))
+    deliver(b"".join(rows).decode(), form, output)
 
 
-def _try(target: Target, options: "Options", choice: Choice, form: VectorsFormat) -> bool:
+def _try(
+    target: Target, options: "Options", choice: Choice, form: VectorsFormat, output: Path | None
+) -> bool:
     """Show what is found, and say whether it is anything."""
     from mcp_protogen.compare.pages import PageFormat, render
     from mcp_protogen.vectors.findings import comparison
@@ -231,9 +236,9 @@ def _try(target: Target, options: "Options", choice: Choice, form: VectorsFormat
     page: PageFormat = PageFormat(form)
     if page is PageFormat.TEXT:
         show_problems(found.notes)
-    say(render(page, found, colour=colourful(sys.stdout)), page)
-    if page is PageFormat.TEXT:
-        say(f"{one_line(_counts(outcome))}\n")
+    shown = render(page, found, colour=coloured(output), width=columns(output))
+    closing = f"{one_line(_counts(outcome))}\n" if page is PageFormat.TEXT else ""
+    deliver(shown + closing, page, output)
     return bool(found.changes)
 
 
