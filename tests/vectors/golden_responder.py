@@ -1,4 +1,7 @@
-"""A responder made of the committed package: types by its models, messages by its tables."""
+"""A responder made of the committed package: types by its models, messages by its tables.
+
+With `apart` it is without the envelope of messages, and with `apart told` it says so.
+"""
 
 import json
 import sys
@@ -14,7 +17,8 @@ Json = dict[str, Any]
 
 # Python's own name would be hidden by the first revision's.
 RENAMED = {"Annotated": "AnnotatedObject"}
-ID = "request-1"
+APART, TOLD = "apart" in sys.argv, "told" in sys.argv
+INSIDE = ("params", "result")
 
 
 class Responder:
@@ -30,6 +34,8 @@ class Responder:
         read = self._reader(asked)
         if read is None:
             return {"id": asked["id"], "verdict": "unknown"}
+        if APART and "method" in asked:
+            read = _inside(read, asked)
         try:
             written = read(asked["value"])
         except Exception as error:  # whatever a model raises is its way to refuse
@@ -74,6 +80,19 @@ class Responder:
         return lambda value: _plain(validate(value))
 
 
+def _inside(read: Callable[[Any], Any], asked: Json) -> Callable[[Any], Any]:
+    """A reader of the same, whatever the envelope is like."""
+    right = {"jsonrpc": "2.0"}
+    right |= {"id": "request-1"} if asked["kind"] != "notification" else {}
+    right |= {"method": asked["method"]} if asked["kind"] != "result" else {}
+
+    def read_inside(value: Any) -> Any:
+        given = {name: value[name] for name in INSIDE if name in value}
+        return {name: item for name, item in read({**right, **given}).items() if name in INSIDE}
+
+    return read_inside
+
+
 def _plain(typed: Any) -> Any:
     if hasattr(typed, "to_wire"):
         return typed.to_wire()
@@ -97,6 +116,7 @@ def main() -> None:
         if responder is None:
             responder = Responder(asked["revision"])
             answer: Json = {"responder": 1, "name": "mcp_revisions"}
+            answer |= {"envelope": "apart"} if TOLD else {}
         else:
             answer = responder.answer(asked)
         print(json.dumps(answer), flush=True)

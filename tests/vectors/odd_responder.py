@@ -70,6 +70,8 @@ def misbehave(id: str) -> None:
             print(
                 json.dumps({"responder": 1, "error": "only 2024-11-05 is spoken here"}), flush=True
             )
+        case "odd-envelope":
+            print(json.dumps({"responder": 1, "envelope": "inside"}), flush=True)
         case "noisy":
             os.write(2, b"noise\n" * 100_000)
             answer(id, '"accepted"')

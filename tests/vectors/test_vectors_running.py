@@ -11,6 +11,8 @@ import pytest
 from made import NEWEST, RESPONDERS, named, vectors
 from mcp_protogen.problems import ProblemError
 from mcp_protogen.vectors import interruption
+from mcp_protogen.vectors.envelope import is_envelope
+from mcp_protogen.vectors.findings import comparison
 from mcp_protogen.vectors.outcome import Result, Verdict
 from mcp_protogen.vectors.running import run_vectors
 from mcp_protogen.vectors.vector import VectorSet
@@ -185,6 +187,52 @@ def test_a_program_may_say_that_it_does_not_speak_a_revision() -> None:
     code, message, _ = problem("refuse-hello", "hello")
     assert code == "responder-refuses"
     assert message == "it cannot be asked: only 2024-11-05 is spoken here"
+
+
+def test_an_envelope_is_apart_or_not_spoken_of() -> None:
+    code, message, hint = problem("odd-envelope", "hello")
+    assert (code, message) == ("bad-answer", "the hello is answered with the envelope 'inside'")
+    assert "apart" in hint
+
+
+def test_who_keeps_the_envelope_apart_is_not_blamed_for_it_once_this_is_said() -> None:
+    subjects = {"tools/call": ("request", "result"), "notifications/cancelled": ("notification",)}
+    all_ = vectors(NEWEST)
+    chosen = tuple(
+        v
+        for v in all_.vectors
+        if v.subject.kind in subjects.get(v.subject.method, ())
+        or v.subject.type in ("JSONRPCRequest", "ToolUseContent")
+    )
+    golden = [sys.executable, str(RESPONDERS / "golden_responder.py"), "apart"]
+    silent, told = (
+        comparison(run_vectors([*golden, *more], replace(all_, vectors=chosen)))
+        for more in ([], ["told"])
+    )
+    about = {change.item.rpartition(".")[2] for change in silent.changes}
+    assert {"jsonrpc", "id", "method"} <= about
+    assert told.changes == ()
+
+
+@pytest.mark.parametrize(
+    ("id", "pointer", "expected"),
+    [
+        ("tools/call:request:client/invalid/id/null", "/id", True),
+        ("tools/call:request:client/valid/minimal", "/x-undeclared", True),
+        ("tools/call:request:client/invalid/type-array", "", True),
+        ("tools/call:request:client/invalid/params/name/missing", "/params/name", False),
+        ("tools/call:result:server/valid/minimal", "/result", False),
+        ("CallToolRequest/invalid/jsonrpc/missing", "/jsonrpc", True),
+        ("CallToolRequest/valid/minimal", "/id", True),
+        ("JSONRPCRequest/valid/minimal", "/id", False),
+        ("ToolUseContent/valid/minimal", "/id", False),
+        ("URLElicitationRequiredError/valid/minimal", "/error/code", False),
+    ],
+)
+def test_the_envelope_of_a_message_is_what_is_not_inside(
+    id: str, pointer: str, expected: bool
+) -> None:
+    assert is_envelope(named("2025-11-25", id), pointer) is expected
 
 
 def test_standard_error_may_be_as_long_as_it_likes() -> None:

@@ -6,13 +6,14 @@ from dataclasses import dataclass, field, replace
 
 from mcp_protogen.audit.description import Member, TargetType
 from mcp_protogen.audit.elsewhere import Elsewhere
-from mcp_protogen.audit.expected import ENVELOPE_MEMBERS, ENVELOPE_PREFIX
+from mcp_protogen.audit.expected import ENVELOPE_MEMBERS
 from mcp_protogen.audit.fitting import Fit, Sides, fit
 from mcp_protogen.audit.matching import How, Match
 from mcp_protogen.audit.severities import Finding
 from mcp_protogen.audit.shapes import NULL, Anything, Literals, Named, Shape, leaves, of_ir, text
 from mcp_protogen.ir import FieldIR, ObjectIR, Role
 from mcp_protogen.jsonpointer import join
+from mcp_protogen.vectors.envelope import ENVELOPE_PREFIX
 
 _KEPT = {"allow": "kept as it came", "ignore": "dropped", "forbid": "refused"}
 

@@ -21,6 +21,7 @@ from mcp_protogen.derive.revision import derive_revision
 from mcp_protogen.ir import ObjectIR, RevisionIR, Role, TypeExpr, TypeIR, UnionIR
 from mcp_protogen.names import type_name
 from mcp_protogen.store import patches, sources
+from mcp_protogen.vectors.envelope import ENVELOPE_PREFIX
 
 Json = dict[str, Any]
 
@@ -29,8 +30,6 @@ _CLIENT: frozenset[Role] = frozenset(("client",))
 _SERVER: frozenset[Role] = frozenset(("server",))
 _BOTH = _CLIENT | _SERVER
 _EMITTERS: Mapping[str, frozenset[Role]] = {"client": _CLIENT, "server": _SERVER, "both": _BOTH}
-ENVELOPE_PREFIX = "JSONRPC"
-"""The types of JSON-RPC itself, which either side sends, and which hold anything at first."""
 _ANSWERS = frozenset(("result", "error"))
 ENVELOPE_MEMBERS = frozenset(("jsonrpc", "id"))
 """Members of a message that many SDKs keep in a type around it."""

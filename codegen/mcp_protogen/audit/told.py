@@ -3,11 +3,12 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from mcp_protogen.audit.expected import ENVELOPE_PREFIX, Expected
+from mcp_protogen.audit.expected import Expected
 from mcp_protogen.audit.fitting import members_of
 from mcp_protogen.audit.severities import Finding
 from mcp_protogen.ir import ObjectIR
 from mcp_protogen.jsonpointer import split
+from mcp_protogen.vectors.envelope import ENVELOPE_PREFIX
 from mcp_protogen.vectors.vector import Subject, Vector
 
 Steps = tuple[str, ...]

@@ -5,6 +5,7 @@ lines and no processes.
 """
 
 import json
+from dataclasses import dataclass
 from typing import Any, Never
 
 from mcp_protogen.canonical import parse_json
@@ -18,8 +19,18 @@ FORMAT = 1
 ANSWERS = (Verdict.ACCEPTED, Verdict.REFUSED, Verdict.UNKNOWN)
 """What can be said of a value; the other verdicts are for those who say nothing."""
 LONGEST_LINE = 16 * 2**20
+APART = "apart"
+"""What is said of the envelope of messages where the program does not keep it."""
 _SHOWN = 200
 _PRINTS = "only answers go to standard output; print everything else to standard error"
+
+
+@dataclass(frozen=True, slots=True)
+class Introduction:
+    """What a responder calls itself, and whether it is without the envelopes of messages."""
+
+    name: str
+    envelope_apart: bool
 
 
 def hello(revision: str) -> bytes:
@@ -39,8 +50,8 @@ def subject_members(subject: Subject) -> dict[str, str]:
     return {"method": subject.method, "kind": subject.kind, "sender": subject.sender}
 
 
-def read_hello(line: bytes, place: str) -> str:
-    """What the responder calls itself.
+def read_hello(line: bytes, place: str) -> Introduction:
+    """What the responder says of itself.
 
     Raises `ProblemError`: `bad-answer`, or `responder-refuses` where it gives a reason.
     """
@@ -53,8 +64,13 @@ def read_hello(line: bytes, place: str) -> str:
     if "error" in answer:
         message = f"it cannot be asked: {one_line(str(answer['error'])):.500}"
         raise ProblemError(Problem("responder-refuses", message, place))
+    if answer.get("envelope", APART) != APART:
+        hint = f'it is "{APART}" where the program is without it, and else left out'
+        message = f"the hello is answered with the envelope {answer['envelope']!r:.200}"
+        raise ProblemError(Problem("bad-answer", message, place, hint=hint))
     name = answer.get("name")
-    return one_line(name)[:_SHOWN] if isinstance(name, str) and name else place
+    called = one_line(name)[:_SHOWN] if isinstance(name, str) and name else place
+    return Introduction(called, "envelope" in answer)
 
 
 def read_answer(line: bytes, vector: Vector, place: str) -> Answer:

@@ -7,11 +7,12 @@ value, that is what is found out about the value: it is started again for the ne
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mcp_protogen.problems import Problem, ProblemError
 from mcp_protogen.vectors import interruption, protocol
+from mcp_protogen.vectors.envelope import KEPT_APART, is_envelope
 from mcp_protogen.vectors.outcome import Outcome, Result, Verdict
 from mcp_protogen.vectors.program import Program, Start, started
 from mcp_protogen.vectors.round_trip import losses
@@ -39,20 +40,30 @@ def run_vectors(
 
 
 async def _run(start: Start, vectors: VectorSet, timeout: float) -> Outcome:
-    target = ""
+    said: protocol.Introduction | None = None
     results: list[Result] = []
-    while not target or len(results) < len(vectors.vectors):
+    while said is None or len(results) < len(vectors.vectors):
         try:
             async with started(start) as program:
                 responder = _Responder(program, start.place, timeout)
-                target = await responder.greet(vectors.revision)
+                said = await responder.greet(vectors.revision)
                 for vector in vectors.vectors[len(results) :]:
-                    results.append(await responder.result(vector))
+                    result = await responder.result(vector)
+                    results.append(_without_envelope(result) if said.envelope_apart else result)
         except _NoAnswerError as error:
             results.append(Result(vectors.vectors[len(results)], error.verdict, error.how))
             if _is_hopeless(results):
                 raise ProblemError(error.problem) from None
-    return Outcome(vectors.revision, target, tuple(results))
+    return Outcome(vectors.revision, said.name, tuple(results))
+
+
+def _without_envelope(result: Result) -> Result:
+    """What the program is to blame for where it does not keep the envelope of messages."""
+    vector = result.vector
+    if not vector.valid and is_envelope(vector, vector.pointer):
+        vector = replace(vector, tolerated=KEPT_APART)
+    kept = tuple(loss for loss in result.losses if not is_envelope(vector, loss.pointer))
+    return replace(result, vector=vector, losses=kept)
 
 
 def _is_hopeless(results: Sequence[Result]) -> bool:
@@ -81,8 +92,8 @@ class _Responder:
     place: str
     timeout: float
 
-    async def greet(self, revision: str) -> str:
-        """What it calls itself; raises `ProblemError` where it does not say."""
+    async def greet(self, revision: str) -> protocol.Introduction:
+        """What it says of itself; raises `ProblemError` where it does not say."""
         try:
             line = await self._ask(protocol.hello(revision), "the hello")
         except _NoAnswerError as error:
