@@ -1,6 +1,7 @@
 """Baselines where several findings have a code and an item in common: their number is known."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 from mcp_protogen.audit.severities import Finding, judged
@@ -32,6 +33,33 @@ def test_one_more_than_is_known_shows_all_of_them() -> None:
 def test_one_less_than_is_known_is_fixed() -> None:
     held = sort(found("one"), known(3))
     assert (len(held.known), held.new, held.fixed) == (1, (), (KEY, KEY))
+
+
+def in_places(first: str, *others: str) -> list[Change]:
+    """A finding that is named after the first of its places."""
+    several = (first, *others) if others else ()
+    return [replace(judged(Finding(KEY[0], first, "lost")), places=several)]
+
+
+def test_what_is_mended_in_some_places_is_known_in_the_others(tmp_path: Path) -> None:
+    file = tmp_path / "known.json"
+    write_baseline(file, "2025-11-25", in_places("A.x", "B.x", "C.x"))
+    baseline = read_baseline(file, "2025-11-25")
+    held = sort(in_places("B.x", "C.x"), baseline)
+    assert (len(held.known), held.new, held.fixed) == (1, (), ((KEY[0], "A.x"),))
+    held = sort(in_places("C.x"), baseline)
+    assert (len(held.known), held.new, len(held.fixed)) == (1, (), 2)
+    held = sort(in_places("A.x", "B.x", "C.x", "D.x"), baseline)
+    assert (len(held.new), held.known) == (1, ())
+
+
+def test_a_name_for_a_cause_is_what_it_is_known_by(tmp_path: Path) -> None:
+    file = tmp_path / "known.json"
+    everywhere = [replace(change, places=("A", "B")) for change in found("lenient")]
+    write_baseline(file, "2025-11-25", everywhere)
+    assert read_baseline(file, "2025-11-25").entries == {KEY: Entry()}
+    fewer = [replace(change, places=("B", "C")) for change in everywhere]
+    assert sort(fewer, read_baseline(file, "2025-11-25")).new == ()
 
 
 def test_the_number_is_written_where_it_is_more_than_one(tmp_path: Path) -> None:

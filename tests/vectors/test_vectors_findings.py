@@ -5,10 +5,12 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 from made import named, vectors
 from mcp_protogen.compare.change import Category, Change, Reader, Severity
 from mcp_protogen.compare.pages import PageFormat, render
 from mcp_protogen.problems import ProblemError
+from mcp_protogen.resources import schema_folder
 from mcp_protogen.vectors.findings import comparison, findings, item_of
 from mcp_protogen.vectors.outcome import Harm, Loss, Outcome, Result, Verdict
 from mcp_protogen.vectors.round_trip import losses
@@ -62,6 +64,47 @@ def test_what_is_refused_in_the_same_words_is_one_finding_of_its_type() -> None:
     )
     assert (change.item, other.item) == ("Tool.icons", "Tool.title")
     assert "2 vectors" in change.after
+
+
+def test_what_is_refused_in_the_same_words_for_the_same_reason_is_one_finding_of_all_types() -> (
+    None
+):
+    ids = [f"{name}/valid/undeclared" for name in ("JSONRPCRequest", "EmptyResult", "Tool")]
+    ids.append("tools/list:request:client/valid/undeclared")
+    refusals = [result(id, Verdict.REFUSED, error='no key "x-undeclared"') for id in ids]
+    other = result("Prompt/valid/undeclared", Verdict.REFUSED, error="too long")
+    silent = result("Root/valid/undeclared", Verdict.REFUSED)
+    one, *rest = found(*refusals, other, silent)
+    assert one.places == (
+        *("JSONRPCRequest.x-undeclared", "Result", "Tool.x-undeclared"),
+        "tools/list:request:client.x-undeclared",
+    )
+    assert "4 vectors, also Result, Tool.x-undeclared" in one.after
+    assert one.severity[Reader.CLIENT] is Severity.BREAKING
+    assert [change.item for change in rest] == ["Prompt.x-undeclared", "Root.x-undeclared"]
+    assert all(change.places == () for change in rest)
+
+
+def test_types_whose_smallest_values_are_refused_in_the_same_words_are_one_finding() -> None:
+    change, other = found(
+        result("Tool/valid/minimal", Verdict.REFUSED, error="no network"),
+        result("Tool/valid/full", Verdict.REFUSED, error="not now"),
+        result("Prompt/valid/minimal", Verdict.REFUSED, error="no network"),
+        result("Root/valid/minimal", Verdict.REFUSED),
+    )
+    assert (change.places, other.item) == (("Tool", "Prompt"), "Root")
+
+
+def test_an_envelope_is_the_same_in_all_messages() -> None:
+    change, other = found(
+        result("CallToolRequest/invalid/jsonrpc/missing", Verdict.ACCEPTED),
+        result("ping:request:client/invalid/jsonrpc/missing", Verdict.ACCEPTED),
+        result("ToolUseContent/invalid/id/missing", Verdict.ACCEPTED),
+    )
+    assert (change.places, other.item) == (
+        ("CallToolRequest.jsonrpc", "PingRequest.jsonrpc"),
+        "ToolUseContent.id",
+    )
 
 
 @pytest.mark.parametrize(
@@ -290,13 +333,18 @@ def test_a_program_that_knows_nothing_is_no_success() -> None:
 
 @pytest.mark.parametrize("form", PageFormat)
 def test_findings_look_like_any_comparison(form: PageFormat) -> None:
-    outcome = Outcome(REVISION, "mylib 1.0", (result("Tool/invalid/null", Verdict.ACCEPTED),))
-    page = render(form, comparison(outcome))
+    names = ["Tool", "Prompt", "Resource", "Root", "Icon"]
+    results = tuple(result(f"{name}/invalid/null", Verdict.ACCEPTED) for name in names)
+    page = render(form, comparison(Outcome(REVISION, "mylib 1.0", results)))
     assert "accepts-invalid" in page
-    assert "Tool" in page
+    assert "5 vectors, also Prompt, Resource, Root and 1 more" in " ".join(page.split())
     if form is PageFormat.JSON:
-        (change,) = json.loads(page)["changes"]
-        assert change["pointer"] == "/$defs/Tool/type"
+        document = json.loads(page)
+        schema = (schema_folder() / "formats" / "comparison.schema.json").read_bytes()
+        validator: Any = Draft202012Validator(json.loads(schema))
+        validator.validate(document)
+        (change,) = document["changes"]
+        assert (change["pointer"], change["places"]) == ("/$defs/Tool/type", names)
 
 
 def test_every_vector_has_an_item_to_be_called_by() -> None:

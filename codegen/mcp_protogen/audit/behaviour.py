@@ -64,7 +64,7 @@ def behaviour(
     return (
         *(_accepted(mistake, results) for mistake, results in found.lenient.items()),
         *(
-            replace(change, item=item)
+            replace(change, item=item, places=())
             for item, results in found.accepted.items()
             for change in _findings(outcome, results)
         ),
@@ -158,4 +158,5 @@ def _accepted(mistake: str, results: Sequence[Result]) -> Change:
         before="refused",
         after=f"accepted in {places} ({len(results)} vectors, {results[0].vector.id})",
         why=why("accepts-invalid"),
+        places=tuple(others) if len(others) > 1 else (),
     )

@@ -1,16 +1,19 @@
 """The findings that somebody knows of already, in a file: only new ones fail a run.
 
 A finding, be it of a comparison or of an audit, is known by its code and its item; everything else
-about it may change. Where several have both in common, their number is known: one more is new, and
-as there is no telling which, all of them are shown. The file is sorted, so that it can be reviewed
-line by line, and an entry may have a note, which is kept when the file is written anew. Described
-by `schema/formats/baseline.schema.json`.
+about it may change. One that shows in several places is known by all of them, so that it stays
+known when some are mended. Where several findings have both in common, their number is known: one
+more is new, and as there is no telling which, all of them are shown. The file is sorted, so that it
+can be reviewed line by line, and an entry may have a note, which is kept when the file is written
+anew. Described by `schema/formats/baseline.schema.json`.
 """
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
+from operator import not_
 from pathlib import Path
 from typing import Any
 
@@ -51,9 +54,9 @@ class Ignored:
     item: str = "*"
 
     def covers(self, change: Change) -> bool:
-        """Whether a finding is one of these."""
-        pairs = ((self.code, change.code), (self.item, change.item))
-        return all(re.fullmatch(_any(pattern), text) for pattern, text in pairs)
+        """Whether a finding is one of these, in each of its places."""
+        code, item = re.compile(_any(self.code)), re.compile(_any(self.item))
+        return all(code.fullmatch(key[0]) and item.fullmatch(key[1]) for key in keys_of(change))
 
 
 def ignored(text: str) -> Ignored:
@@ -79,24 +82,30 @@ class Sorted:
     ignored: tuple[Change, ...] = ()
 
 
-def key_of(change: Change) -> Key:
+def keys_of(change: Change) -> Iterator[Key]:
     """What a finding is known by."""
-    return change.code, change.item
+    places = change.places if change.item in change.places else (change.item,)
+    return ((change.code, place) for place in places)
 
 
 def sort(changes: Sequence[Change], baseline: Baseline, ignore: Iterable[Ignored] = ()) -> Sorted:
     """Hold findings against a baseline."""
     rules = tuple(ignore)
-    passed = [any(rule.covers(change) for rule in rules) for change in changes]
-    heard = [change for change, out in zip(changes, passed, strict=True) if not out]
-    found = Counter(map(key_of, changes))
+    covered = [any(rule.covers(change) for rule in rules) for change in changes]
+    left = tuple(compress(changes, map(not_, covered)))
+    found = _counted(changes)
     known = Counter({key: entry.count for key, entry in baseline.entries.items()})
+    new = [any(found[key] > known[key] for key in keys_of(change)) for change in left]
     return Sorted(
-        new=tuple(c for c in heard if found[key_of(c)] > known[key_of(c)]),
-        known=tuple(c for c in heard if found[key_of(c)] <= known[key_of(c)]),
+        new=tuple(compress(left, new)),
+        known=tuple(compress(left, map(not_, new))),
         fixed=tuple(sorted((known - found).elements())),
-        ignored=tuple(change for change, out in zip(changes, passed, strict=True) if out),
+        ignored=tuple(compress(changes, covered)),
     )
+
+
+def _counted(changes: Iterable[Change]) -> Counter[Key]:
+    return Counter(key for change in changes for key in keys_of(change))
 
 
 def read_baseline(file: Path, revision: str) -> Baseline:
@@ -131,7 +140,7 @@ def write_baseline(file: Path, revision: str, changes: Iterable[Change]) -> None
     """Write down findings as known, with the notes that a file of that name has for them."""
     before = read_baseline(file, revision) if file.exists() else Baseline(revision, {})
     entries: list[dict[str, Any]] = []
-    for key, count in sorted(Counter(map(key_of, changes)).items()):
+    for key, count in sorted(_counted(changes).items()):
         entry: dict[str, Any] = {"code": key[0], "item": key[1]}
         if count > 1:
             entry["count"] = count

@@ -68,7 +68,8 @@ class Change:
     the schema after, or into the one before for what is gone, and empty for what no schema says.
     `before` and `after` are the two sides as short text, empty where there is none. `why` is the
     reason for the severities, in a sentence. `feature` is the part of the protocol that it belongs
-    to, such as `tools`, where that is known.
+    to, such as `tools`, where that is known. Where one cause shows in several places, `places` are
+    all of them; then `item` is the first, or a name for the cause.
     """
 
     code: str
@@ -81,6 +82,7 @@ class Change:
     after: str = ""
     why: str = ""
     feature: str = ""
+    places: tuple[str, ...] = ()
 
     @property
     def worst(self) -> Severity:

@@ -1,19 +1,22 @@
 """What an implementation does wrong with vectors, as changes that the pages of a comparison show.
 
 Many vectors fail for one reason. Unless they are wanted one by one, they become one finding that
-counts them and names the first: by keyword of the schema where it is about one, by member for what
-round trips do, as one altogether where a whole reader is lenient or drops what it does not know.
+counts them, names the first and has all places: by keyword of the schema where it is about one, by
+member for what round trips do and for envelopes, which are the same in all messages, by what the
+implementation says where it says why, as one altogether where a whole reader is lenient or drops
+what it does not know.
 """
 
 import json
 import re
-from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from mcp_protogen import jsonpointer
 from mcp_protogen.compare.change import Category, Change, Comparison
 from mcp_protogen.problems import Level, Problem, ProblemError
+from mcp_protogen.vectors.envelope import is_envelope
 from mcp_protogen.vectors.outcome import Harm, Loss, Outcome, Result, Verdict
 from mcp_protogen.vectors.severities import severities, why
 from mcp_protogen.vectors.vector import Subject, Vector
@@ -81,16 +84,18 @@ class _Fault:
 
 
 def _faults(results: Sequence[Result]) -> Iterator[_Fault]:
-    mute = {
-        result.vector.subject
-        for result in results
-        if result.vector.code == "minimal" and result.verdict is Verdict.REFUSED
-    }
+    refusals = _Refusals(
+        {
+            result.vector.subject: _words(result)
+            for result in results
+            if result.vector.code == "minimal" and result.verdict is Verdict.REFUSED
+        }
+    )
     for result in results:
         if result.verdict.is_failure:
             yield _failed(result)
         if result.verdict_is_wrong:
-            yield _refused(result, mute) if result.vector.valid else _accepted(result)
+            yield refusals.fault(result) if result.vector.valid else _accepted(result)
         for loss in result.losses:
             yield _lost(result, loss)
 
@@ -102,31 +107,49 @@ def _failed(result: Result) -> _Fault:
     message = "the program ends over this value" if crashed else "no answer to this value in time"
     before = "accepted" if vector.valid else "refused"
     # The same last words have one cause, whatever the value; without any they tell nothing.
-    words = _NUMBERS.sub("", result.error)
+    words = _words(result)
     group = (code, words if ": " in words else item)
     return _Fault(code, result, item, message, before, result.error, group)
 
 
-def _refused(result: Result, mute: set[Subject]) -> _Fault:
-    vector = result.vector
-    after = f"refused{f': {result.error}' if result.error else ''}"
-    if vector.subject in mute:
-        item = str(vector.subject)
-        message = "refused even where nothing is given but what is required"
-        group: Hashable = ("refuses-valid", vector.subject)
-    else:
-        item, message = item_of(vector), f"refused, though {vector.reason}"
-        # The same words about one subject have one cause, wherever in the value it shows.
-        words = _NUMBERS.sub("", result.error)
-        cause = (vector.subject, words) if words else (vector.code, item)
-        group = ("refuses-valid", *cause)
-    return _Fault("refuses-valid", result, item, message, "accepted", after, group)
+def _words(result: Result) -> str:
+    return _NUMBERS.sub("", result.error)
+
+
+@dataclass(frozen=True, slots=True)
+class _Refusals:
+    """Finds what refusals have in common.
+
+    `mute` are the subjects of which even the smallest value is refused, with the words for that.
+    """
+
+    mute: Mapping[Subject, str]
+    _causes: dict[Hashable, Hashable] = field(default_factory=dict[Hashable, Hashable])
+
+    def fault(self, result: Result) -> _Fault:
+        """What is wrong with refusing a valid value."""
+        vector, words = result.vector, _words(result)
+        after = f"refused{f': {result.error}' if result.error else ''}"
+        if vector.subject in self.mute:
+            item = str(vector.subject)
+            message = "refused even where nothing is given but what is required"
+            cause: Hashable = self.mute[vector.subject] or vector.subject
+        else:
+            item, message = item_of(vector), f"refused, though {vector.reason}"
+            # The same words about one subject have one cause, wherever in the value it shows; so
+            # have those about one member of any subject, for the same reason.
+            shared = (vector.code, _member(vector.pointer), words)
+            cause = self._causes.setdefault((vector.subject, words), shared)
+            cause = cause if words else (vector.code, item)
+        group = ("refuses-valid", cause)
+        return _Fault("refuses-valid", result, item, message, "accepted", after, group)
 
 
 def _accepted(result: Result) -> _Fault:
     vector = result.vector
     code, item = "accepts-invalid", item_of(vector)
-    group = (code, vector.reason) if vector.code in _WHOLESALE else (code, vector.code, item)
+    place = _member(vector.pointer) if is_envelope(vector, vector.pointer) else item
+    group = (code, vector.reason) if vector.code in _WHOLESALE else (code, vector.code, place)
     message = f"accepted, though it is wrong: {vector.reason}"
     return _Fault(code, result, item, message, "refused", "accepted", group)
 
@@ -137,9 +160,13 @@ def _lost(result: Result, loss: Loss) -> _Fault:
     item = _path(str(vector.subject), loss.pointer)
     before = "absent" if loss.harm is Harm.ADDED else _shown(loss.before)
     after = "absent" if loss.harm is Harm.LOST else _shown(loss.after)
-    member = next((t for t in reversed(jsonpointer.split(loss.pointer)) if not t.isdigit()), "")
-    group = code if code in ("loses-undeclared", "loses-null") else (code, member)
+    group = code if code in ("loses-undeclared", "loses-null") else (code, _member(loss.pointer))
     return _Fault(code, result, item, message, before, after, group)
+
+
+def _member(pointer: str) -> str:
+    """The member that a place is, or is an item of."""
+    return next((t for t in reversed(jsonpointer.split(pointer)) if not t.isdigit()), "")
 
 
 def _harm(vector: Vector, loss: Loss) -> tuple[str, str]:
@@ -165,7 +192,8 @@ def _change(faults: Sequence[_Fault]) -> Change:
     first = faults[0]
     vector = first.result.vector
     receivers = {_OTHER.get(fault.result.vector.subject.sender, "") for fault in faults}
-    more = f"; {_listing(faults)}" if len(faults) > 1 else ""
+    places = tuple(dict.fromkeys(fault.item for fault in faults))
+    more = f"; {_listing(len(faults), places)}" if len(faults) > 1 else ""
     return Change(
         code=first.code,
         category=Category.BEHAVIOUR,
@@ -176,12 +204,13 @@ def _change(faults: Sequence[_Fault]) -> Change:
         before=first.before,
         after=f"{first.after} ({vector.id}{more})",
         why=why(first.code),
+        places=places if len(places) > 1 else (),
     )
 
 
-def _listing(faults: Sequence[_Fault]) -> str:
-    others = [item for item in dict.fromkeys(f.item for f in faults) if item != faults[0].item]
-    text = f"{len(faults)} vectors"
+def _listing(number: int, places: Sequence[str]) -> str:
+    _, *others = places
+    text = f"{number} vectors"
     if others:
         rest = f" and {len(others) - _SHOWN} more" if len(others) > _SHOWN else ""
         text += f", also {', '.join(others[:_SHOWN])}{rest}"

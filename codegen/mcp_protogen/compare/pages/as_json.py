@@ -53,4 +53,5 @@ def _change(entry: Ranked) -> dict[str, Any]:
         "after": change.after,
         "why": change.why,
         "feature": change.feature,
+        **({"places": list(change.places)} if change.places else {}),
     }
