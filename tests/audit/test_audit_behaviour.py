@@ -194,6 +194,23 @@ def test_an_envelope_of_its_own_is_put_around_messages(tmp_path: Path) -> None:
     assert "jsonrpc: Field required" in answers[1]["error"]
 
 
+def test_an_envelope_that_there_is_no_type_for_is_missing_and_not_tried(tmp_path: Path) -> None:
+    messages = "".join(f"""
+    class {name}(BaseModel):
+        model_config = ConfigDict(extra="forbid")
+        method: Literal[{method!r}]
+        params: Any = None
+        """ for name, method in (("PingRequest", "ping"), ("ListToolsRequest", "tools/list")))
+    found = audited(tmp_path, PYDANTIC + messages, vectors=True)
+    assert ("type-missing", "JSONRPCRequest") in findings(found)
+    tried = [c for c in found.comparison.changes if c.category is Category.BEHAVIOUR]
+    about = {place for change in tried for place in (change.item, *change.places)}
+    assert not {place for place in about if place.endswith((".jsonrpc", ".id", "RequestId"))}
+    # What is refused are further members, and nothing that has to be there.
+    refused = [change for change in tried if change.code == "refuses-valid"]
+    assert {change.item for change in refused} == {"ListToolsRequest.x-undeclared"}
+
+
 def test_types_without_pydantic_are_held_to_what_they_say(tmp_path: Path) -> None:
     source = """
         import dataclasses

@@ -36,7 +36,14 @@ def reading_of(
         if method.kind != "embedded"
         for subject, entry in _messages(method, target, matching)
     }
-    return Reading(types, messages, written)
+    return Reading(types, messages, written, _knows_envelopes(wanted, target, matching))
+
+
+def _knows_envelopes(wanted: Expected, target: Description, matching: Matching) -> bool:
+    """Whether the target has a type for envelopes, or a message with one of its own."""
+    keys = (key for name in wanted.messages for key in _keys(name, matching))
+    around = any(_envelope(kind, matching) for kind in _AROUND)
+    return around or any(_has_envelope(target, key) for key in keys)
 
 
 def _is_read(name: str, wanted: Expected) -> bool:

@@ -188,12 +188,13 @@ class Reading:
     """How every value of a revision is read: definitions by name, messages as the probe has it.
 
     `written` is what is left out of what is written back: none (values that are None), unset or
-    all (nothing is left out).
+    all (nothing is left out). `envelopes` says whether the target reads those of messages at all.
     """
 
     types: Mapping[str, Entry]
     messages: Mapping[str, Entry]
     written: str = "none"
+    envelopes: bool = True
 
 
 def responder(target: Target, described: Description, reading: Reading) -> Sequence[str]:

@@ -2,7 +2,7 @@
 
 The job: `path` and `modules` as for describing; `name` for the hello; `written`, what is left out
 of what is written; `types`, the keys for each definition of the schema; `messages`, the keys for
-each `method:kind:sender`; `envelopes`, the keys of the types around messages and results.
+each `method:kind:sender`; `envelopes`, whether there are types for what is around those.
 
 Many SDKs have the envelope of JSON-RPC apart from the message inside. An entry that has an
 `envelope` is read in these two steps, and what is written is put together again.
@@ -32,6 +32,7 @@ def main(job: dict[str, Any], channel: int) -> None:
             asked = json.loads(line)
             if "responder" in asked:
                 answer = {"responder": FORMAT, "name": job["name"]}
+                answer |= {} if job["envelopes"] else {"envelope": "apart"}
                 answer |= {"error": wrong[0]} if wrong else {}
             else:
                 answer = {"id": asked["id"], **_answer(asked, job, readers)}
@@ -44,12 +45,20 @@ def _answer(asked: dict[str, Any], job: dict[str, Any], readers: Readers) -> dic
         entry = job["types"].get(asked["type"])
     else:
         entry = job["messages"].get(f"{asked['method']}:{asked['kind']}:{asked['sender']}")
-    read = None if entry is None else _read(entry, asked["value"], readers)
+    value = asked["value"]
+    if not job["envelopes"] and isinstance(value, dict) and "method" in value:
+        value = _inside(value)
+    read = None if entry is None else _read(entry, value, readers)
     if read is None:
         return {"verdict": "unknown"}
     if read.error:
         return {"verdict": "refused", "error": read.error}
     return {"verdict": "accepted", **({} if read.value is NOTHING else {"value": read.value})}
+
+
+def _inside(message: Any) -> dict[str, Any]:
+    """A message without its envelope."""
+    return {k: v for k, v in cast("dict[str, Any]", message).items() if k not in _ENVELOPE}
 
 
 def _read(entry: dict[str, Any], value: Any, readers: Readers) -> Read | None:
@@ -65,7 +74,7 @@ def _read(entry: dict[str, Any], value: Any, readers: Readers) -> Read | None:
     if entry["inside"]:
         inside = readers.read(keys, given.get(entry["inside"]))
     else:
-        inside = readers.read(keys, {k: v for k, v in given.items() if k not in _ENVELOPE})
+        inside = readers.read(keys, _inside(given))
     if inside is None or inside.error or inside.value is NOTHING:
         return inside
     written: dict[str, Any] = given if around.value is NOTHING else around.value
