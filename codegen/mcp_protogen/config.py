@@ -19,7 +19,7 @@ from mcp_protogen.problems import Problem, ProblemError
 from mcp_protogen.suggest import did_you_mean
 
 _TABLE = "[tool.mcp-gen]"
-_OF_REVISIONS = frozenset({"rules", "schema"})
+_OF_REVISIONS = frozenset({"listed", "rules", "schema"})
 _SAID_WITH = {
     "rules": "--revision ... --schema ... --rules ... --out ...",
     "schema": "--revision ... --schema ... --out ...",
@@ -69,7 +69,8 @@ class Settings:
     """What a user may set for a run, in pyproject.toml or by flags; None where nobody did.
 
     `own` are patterns of files in the output folder that are the user's own, so that `--check`
-    does not report them.
+    does not report them. `listed` are the revisions that pyproject.toml says the package has, all
+    of them. With `prune`, those that are not asked for are taken out of it.
     """
 
     revisions: tuple[str, ...] | None = None
@@ -79,14 +80,27 @@ class Settings:
     templates: Path | None = None
     format: Format | None = None
     own: tuple[str, ...] | None = None
+    listed: tuple[str, ...] | None = None
+    prune: bool = False
+
+    @property
+    def only(self) -> tuple[str, ...] | None:
+        """The revisions that stay in the package; None where it only grows."""
+        return (self.listed or self.revisions or ()) if self.prune else None
+
+    def as_listed(self) -> "Settings":
+        """These settings for a package that has the revisions of the list, if there is one."""
+        return replace(self, prune=self.prune or self.listed is not None)
 
     def over(self, other: "Settings") -> "Settings":
         """These settings, and those of `other` where these say nothing.
 
         A schema belongs to the revision it was set with, as do rules: naming other revisions drops
-        both.
+        both. A list of revisions belongs to the folder it was set with.
         """
         said = {name: getattr(self, name) for name in Settings.__slots__ if self.overrule(name)}
+        if self.out and other.out and os.path.realpath(self.out) != os.path.realpath(other.out):
+            said["listed"] = None
         return replace(other, **said)
 
     def overrule(self, name: str) -> bool:
@@ -142,7 +156,9 @@ def _settings(table: Any, file: Path, flags: Settings, only: Container[str] | No
             problems.append(_bad(f"{key} in {_TABLE} {error}", file))
     if problems:
         raise ProblemError(*problems)
-    return Settings(**values)
+    # A schema stands for one revision, so that beside it the list cannot name the others.
+    listed = values.get("revisions") if "schema" not in values else None
+    return Settings(**values, listed=listed or None)
 
 
 def _bad(message: str, file: Path, hint: str = "") -> Problem:

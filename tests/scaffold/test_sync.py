@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -132,6 +133,68 @@ def test_an_edited_file_is_overwritten_by_force_only(mcp_gen: MCP_GEN, protocol:
     assert edited.read_bytes() == usual
 
 
+def test_an_edit_that_the_lock_was_made_to_fit_is_an_edit(
+    mcp_gen: MCP_GEN, protocol: Path, made: Path
+) -> None:
+    file = protocol / "mcp-gen.lock"
+    lock = json.loads(file.read_text())
+    (protocol / "bridge.py").write_text("mine\n")
+    lock["files"]["bridge.py"]["sha256"] = sha256(b"mine\n")
+    file.write_text(json.dumps(lock))
+    before = state(protocol)
+    done = mcp_gen("sync")
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith(f"error[edited-file]: {PROTOCOL}/bridge.py: ")
+    done = mcp_gen("sync", "--check")
+    assert done.code == 1
+    causes = [line.partition(": ")[2].partition(":")[0] for line in done.out.splitlines()[:-1]]
+    assert causes == ["mcp-gen.lock", "bridge.py"]
+    assert state(protocol) == before
+    assert mcp_gen("sync", "--force").code == 0
+    assert state(protocol) == state(made)
+
+
+def test_a_lock_alone_that_was_edited_is_put_right(
+    mcp_gen: MCP_GEN, protocol: Path, made: Path
+) -> None:
+    file = protocol / "mcp-gen.lock"
+    file.write_text(file.read_text().replace(sha256(b""), "0" * 64))
+    done = mcp_gen("sync", "--check")
+    assert done.code == 1
+    assert done.out.startswith("edited: mcp-gen.lock: ")
+    assert done.out.endswith("; mcp-gen sync brings it in step\n")
+    assert mcp_gen("sync").code == 0
+    assert state(protocol) == state(made)
+
+
+def test_a_package_of_a_later_mcp_gen_is_left_alone(mcp_gen: MCP_GEN, protocol: Path) -> None:
+    age(protocol, generator="mcp-gen 9.1", generator_digest="0" * 64)
+    before = state(protocol)
+    done = mcp_gen("sync")
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith(f"error[older-generator]: {PROTOCOL}/mcp-gen.lock: mcp-gen 9.1 made")
+    assert mcp_gen("sync", "--check").out.endswith("; mcp-gen sync --force brings it in step\n")
+    assert state(protocol) == before
+    assert mcp_gen("sync", "--force").code == 0
+
+
+def test_ends_of_lines_that_a_checkout_changed_are_told_and_put_right(
+    mcp_gen: MCP_GEN, protocol: Path, made: Path
+) -> None:
+    for path in protocol.rglob("*"):
+        if path.is_file():
+            path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    for command in (("--check", "--out", PROTOCOL), ("sync", "--check")):
+        done = mcp_gen(*command)
+        assert done.code == 1
+        line = done.out.splitlines()[0]
+        assert line.startswith("line-endings: __init__.py: ") and line.endswith(" text eol=lf")
+        assert len(done.out.splitlines()) == 2
+    done = mcp_gen("sync")
+    assert (done.code, done.err.partition(":")[0]) == (0, "warning[line-endings]")
+    assert state(protocol) == state(made)
+
+
 def test_a_missing_file_comes_back(mcp_gen: MCP_GEN, protocol: Path) -> None:
     (protocol / "bridge.py").unlink()
     done = mcp_gen("sync")
@@ -164,13 +227,65 @@ def test_a_project_elsewhere_is_found_by_its_own_settings(
 def test_a_revision_that_settings_add_is_added(
     mcp_gen: MCP_GEN, protocol: Path, tmp_path: Path
 ) -> None:
-    configure(tmp_path, out=PROTOCOL, revisions=["2025-03-26"])
+    configure(tmp_path, out=PROTOCOL, revisions=["2025-03-26", *REVISIONS])
     assert "revision-added: 2025-03-26" in mcp_gen("sync", "--check").out
     assert mcp_gen("sync").code == 0
     lock = read_lock(protocol)
     assert lock is not None
     assert [*lock.inputs.revisions] == ["2025-03-26", *REVISIONS]
     assert mcp_gen("--check").code == 0
+
+
+def test_a_revision_that_settings_do_not_list_is_taken_out(
+    mcp_gen: MCP_GEN, protocol: Path, tmp_path: Path
+) -> None:
+    configure(tmp_path, out=PROTOCOL, revisions=["2025-11-25"])
+    (protocol / "v2025_06_18" / "mine.py").write_text("mine")
+    models = protocol / "v2025_06_18" / "models.py"
+    usual = models.read_bytes()
+    models.write_text("edited")
+    assert "revision-unlisted: 2025-06-18" in mcp_gen("sync", "--check").out
+    assert mcp_gen("sync").err.startswith(f"error[edited-file]: {PROTOCOL}/v2025_06_18/models.py")
+    models.write_bytes(usual)
+    done = mcp_gen("sync")
+    assert done.code == 0
+    assert {"change: __init__.py", "remove: v2025_06_18/models.py"} <= {*done.out.splitlines()}
+    assert [path.name for path in (protocol / "v2025_06_18").iterdir()] == ["mine.py"]
+    assert mcp_gen("sync", "--check").out == f"{PROTOCOL} is in step with {HERE}: 2025-11-25\n"
+
+
+def git(*arguments: str, code: int = 0) -> None:
+    settings = ("-c", "user.name=A", "-c", "user.email=a@example.com", "-c", "core.autocrlf=false")
+    done = subprocess.run(["git", *settings, *arguments], check=False, capture_output=True)
+    assert done.returncode == code, done
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="merges two branches")
+def test_two_branches_that_each_add_a_revision_are_merged_as_the_message_says(
+    mcp_gen: MCP_GEN, protocol: Path, tmp_path: Path
+) -> None:
+    added = {"main": [], "one": ["2025-03-26"], "two": ["2024-11-05"]}
+    listed = {branch: [*revisions, *REVISIONS] for branch, revisions in added.items()}
+    git("init", "--quiet", "--initial-branch=main")
+    for branch, revisions in listed.items():
+        if branch != "main":
+            git("checkout", "--quiet", "-b", branch, "main")
+        configure(tmp_path, out=PROTOCOL, revisions=revisions)
+        assert mcp_gen("sync").code == 0
+        git("add", ".")
+        git("commit", "--quiet", "--message", branch)
+    git("merge", "--quiet", "one", code=1)
+    configure(tmp_path, out=PROTOCOL, revisions=sorted({*listed["one"], *listed["two"]}))
+    told = mcp_gen("sync")
+    assert (told.code, told.out) == (2, "")
+    assert told.err.startswith(f"error[merge-conflict]: {PROTOCOL}/mcp-gen.lock: ")
+    assert f"git checkout --ours -- {PROTOCOL}; then generate: mcp-gen sync {PROTOCOL}" in told.err
+    git("checkout", "--quiet", "--ours", "--", PROTOCOL)
+    assert mcp_gen("sync", PROTOCOL).code == 0
+    assert mcp_gen("--check", "--regenerate").code == 0
+    lock = read_lock(protocol)
+    assert lock is not None
+    assert [*lock.inputs.revisions] == ["2024-11-05", "2025-03-26", *REVISIONS]
 
 
 def test_settings_of_another_package_are_not_taken(
@@ -233,7 +348,7 @@ def test_settings_that_name_a_folder_without_a_package_are_an_error(
 
 
 def test_a_lock_that_is_damaged_is_an_error(mcp_gen: MCP_GEN, protocol: Path) -> None:
-    (protocol / "mcp-gen.lock").write_text("<<<<<<< HEAD")
+    (protocol / "mcp-gen.lock").write_text("{")
     done = mcp_gen("sync")
     assert done.code == 2
     assert done.err.startswith(f"error[bad-lock]: {PROTOCOL}/mcp-gen.lock: ")

@@ -39,6 +39,9 @@ def package(files: Mapping[str, str], inputs: Inputs = INPUTS) -> Package:
     return Package(tuple(made), inputs)
 
 
+LATER = replace(INPUTS, generator="mcp-gen 2")
+
+
 def with_revisions(names: Iterable[str], source: str = "pinned") -> Inputs:
     """Inputs that list the revisions named."""
     return replace(INPUTS, revisions={name: replace(REVISION, source=source) for name in names})
@@ -46,7 +49,8 @@ def with_revisions(names: Iterable[str], source: str = "pinned") -> Inputs:
 
 OLD = package({"__init__.py": "old", "v2025_11_25/models.py": "old", "v2025_11_25/gone.py": "old"})
 NEW = package(
-    {"__init__.py": "new", "v2025_11_25/models.py": "old", "v2026_07_28/models.py": "new"}
+    {"__init__.py": "new", "v2025_11_25/models.py": "old", "v2026_07_28/models.py": "new"},
+    LATER,
 )
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,8 +14,10 @@ from typing import Any
 import packages
 import pytest
 from mcp_protogen import __version__
+from mcp_protogen.canonical import sha256
 from mcp_protogen.cli import commands
 from mcp_protogen.cli.console import show_problems
+from mcp_protogen.names import module_name
 from mcp_protogen.output.lock import LOCK_NAME
 from mcp_protogen.problems import Level, Problem
 from running import Ran
@@ -60,7 +63,7 @@ def test_check_is_fine_with_one_line_when_nothing_moved(mcp_gen: Run) -> None:
     mcp_gen(*ONE)
     ran = mcp_gen("--check", "--out", "pkg")
     assert (ran.code, ran.err) == (0, "")
-    assert ran.out == "pkg is up to date: 1 revision, 5 files\n"
+    assert ran.out == "pkg is up to date: 1 revision, 5 files, compared with the lock\n"
 
 
 @pytest.mark.parametrize("extra", [(), ("--format", "text")], ids=["plain", "with options"])
@@ -84,6 +87,123 @@ def test_files_declared_as_ones_own_are_no_drift(mcp_gen: Run) -> None:
     mcp_gen("--revision", "2025-11-25")
     Path("pkg", "mine.py").write_text("")
     assert mcp_gen("--check").code == 0
+
+
+def edit(path: str, text: str) -> None:
+    """Edit a generated file, and the lock to fit."""
+    lock = json.loads(Path("pkg", LOCK_NAME).read_text())
+    Path("pkg", path).write_text(text)
+    lock["files"][path]["sha256"] = sha256(text.encode())
+    Path("pkg", LOCK_NAME).write_text(json.dumps(lock))
+
+
+def test_check_finds_what_the_lock_was_made_to_fit_by_generating_anew(mcp_gen: Run) -> None:
+    mcp_gen(*ONE)
+    again = ("--check", "--regenerate", "--out", "pkg")
+    ran = mcp_gen(*again)
+    said = "pkg is up to date: 1 revision, 5 files, generated anew and compared\n"
+    assert ran == Ran(0, said, "")
+    edit("__init__.py", "edited")
+    assert mcp_gen("--check", "--out", "pkg").code == 0
+    ran = mcp_gen(*again)
+    kinds = [line.rpartition(": ")[0] for line in ran.out.splitlines()]
+    subjects = [f"edited: {LOCK_NAME}", "edited: __init__.py"]
+    assert (ran.code, kinds) == (1, [*subjects, "pkg is not up to date"])
+    data = document(mcp_gen(*again, "--format", "json").out)
+    assert [cause["subject"] for cause in data["drift"]] == [LOCK_NAME, "__init__.py"]
+    assert "error[edited-file]: pkg/__init__.py: " in mcp_gen(*ONE).err
+    assert Path("pkg", "__init__.py").read_text() == "edited"
+
+
+def test_check_says_what_it_cannot_generate_anew(mcp_gen: Run) -> None:
+    Path("draft.json").write_text('{"$defs": {}}')
+    mcp_gen("--revision", "draft", "--schema", "draft.json", "--out", "pkg")
+    ran = mcp_gen("--check", "--regenerate", "--out", "pkg")
+    assert ran.code == 0
+    assert ran.out.endswith("compared, but draft by the lock, as its schema is not at hand\n")
+
+
+def revisions() -> list[str]:
+    """Those of the package, by its lock and by its folders."""
+    lock = json.loads(Path("pkg", LOCK_NAME).read_text())
+    folders = [path.parent.name for path in sorted(Path("pkg").glob("v*/models.py"))]
+    assert folders == [module_name(revision) for revision in lock["revisions"]]
+    return [*lock["revisions"]]
+
+
+def test_prune_takes_out_what_is_not_asked_for(mcp_gen: Run) -> None:
+    mcp_gen("--revision", "2025-06-18,2026-07-28", *ONE)
+    one = ("--prune", *ONE)
+    before = packages.contents(Path())
+    ran = mcp_gen("--dry-run", *one)
+    removed = ["v2025_06_18/models.py", "v2026_07_28/models.py"]
+    told = [f"change: {path}" for path in ("__init__.py", LOCK_NAME)]
+    told += [f"remove: {path}" for path in removed]
+    assert (ran.code, ran.out.splitlines()[:-1]) == (0, told)
+    ran = mcp_gen("--diff", *one)
+    assert ran.code == 1 and "--- a/v2025_06_18/models.py\n+++ /dev/null" in ran.out
+    ran = mcp_gen("--check", *one, "--format", "json")
+    causes = [(cause["kind"], cause["subject"]) for cause in document(ran.out)["drift"]]
+    out = [("revision-unlisted", revision) for revision in ("2025-06-18", "2026-07-28")]
+    assert (ran.code, causes) == (1, out)
+    assert packages.contents(Path()) == before
+    assert mcp_gen("--check", *ONE).code == 0
+    assert mcp_gen(*ONE).code == 0 and len(revisions()) == 3
+    assert mcp_gen(*one).out == "pkg: 2 files written (0 new), 2 removed, 3 unchanged\n"
+    assert revisions() == ["2025-11-25"]
+    assert mcp_gen("--check", *one).code == 0
+
+
+def test_prune_takes_out_what_cannot_be_generated_any_more(mcp_gen: Run) -> None:
+    Path("draft.json").write_text('{"$defs": {}}')
+    mcp_gen("--revision", "draft", "--schema", "draft.json", "--out", "pkg")
+    mcp_gen(*ONE)
+    lock = Path("pkg", LOCK_NAME)
+    data = json.loads(lock.read_text())
+    data["revisions"]["2019-01-01"] = data["revisions"]["2025-11-25"]
+    lock.write_text(json.dumps(data | {"generator_digest": "0" * 64}))
+    ran = mcp_gen(*ONE)
+    assert "error[needs-schema]" in ran.err and "error[unknown-revision]" in ran.err
+    assert "--prune" in ran.err
+    assert mcp_gen("--prune", *ONE).code == 0
+    assert revisions() == ["2025-11-25"]
+
+
+def test_check_goes_by_the_list_in_pyproject(mcp_gen: Run) -> None:
+    mcp_gen("--revision", "2025-06-18", *ONE)
+    lines = ("[tool.mcp-gen]", 'out = "pkg"', 'revisions = ["2025-11-25"]')
+    Path("pyproject.toml").write_text("\n".join(lines))
+    ran = mcp_gen("--check")
+    assert (ran.code, ran.err) == (1, "")
+    assert ran.out.startswith("revision-unlisted: 2025-06-18: ") and "--prune" in ran.out
+    assert mcp_gen("--check", "--format", "json").code == 1
+    # What the command line says of revisions or of the folder is not about the list.
+    assert mcp_gen("--check", "--revision", "2025-06-18").code == 0
+    shutil.copytree("pkg", "other")
+    assert mcp_gen("--check", "--out", "other").code == 0
+    assert mcp_gen().code == 0 and len(revisions()) == 2
+    assert mcp_gen("--prune").code == 0
+    assert revisions() == ["2025-11-25"]
+    assert mcp_gen("--check").code == 0
+
+
+def test_a_package_of_a_later_version_is_taken_back_by_force_only(mcp_gen: Run) -> None:
+    mcp_gen(*ONE)
+    lock = Path("pkg", LOCK_NAME)
+    later = json.loads(lock.read_text()) | {"generator": "mcp-gen 9.1", "generator_digest": "0"}
+    lock.write_text(json.dumps(later))
+    before = packages.contents(Path())
+    for mode in ((), ("--dry-run",)):
+        ran = mcp_gen(*mode, *ONE)
+        assert (ran.code, ran.out) == (2, "")
+        assert ran.err.startswith(f"error[older-generator]: pkg/{LOCK_NAME}: mcp-gen 9.1 made ")
+        assert "use mcp-gen 9.1 or a later one" in ran.err
+    ran = mcp_gen("--check", *ONE)
+    assert ran.code == 1 and "which is older" in ran.out
+    assert mcp_gen("--diff", *ONE).code == 1
+    assert packages.contents(Path()) == before
+    assert mcp_gen(*ONE, "--force").code == 0
+    assert mcp_gen("--check", *ONE).code == 0
 
 
 def test_check_of_a_folder_without_a_package_differs(mcp_gen: Run) -> None:
@@ -205,6 +325,8 @@ def test_a_schema_of_ones_own_is_recorded_and_kept(mcp_gen: Run) -> None:
         (("--out", "pkg"), "no-revision"),
         (("--check",), "no-output"),
         (("--check", "--diff", *ONE), "conflicting-options"),
+        (("--regenerate", *ONE), "conflicting-options"),
+        (("--prune", "--out", "pkg"), "no-revision"),
         (("--out", "pkg", "revisions"), "conflicting-options"),
         (("--templates", "nowhere", *ONE), "missing-templates"),
         (("--schema", "nowhere", *ONE), "unreadable-source"),

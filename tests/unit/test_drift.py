@@ -1,14 +1,15 @@
 """Drift: each cause is told apart from all others."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 from mcp_protogen.output.drift import Cause, Kind, drift
-from mcp_protogen.output.lock import LOCK_NAME, lock_file, lock_of
+from mcp_protogen.output.lock import LOCK_NAME, LockedFile, lock_file, lock_of
 from mcp_protogen.output.package import Inputs
-from mcp_protogen.output.tree import NOT_A_FILE, Tree
-from packages import INPUTS, REVISION, package, with_revisions
+from mcp_protogen.output.tree import NOT_A_FILE, Tree, read_tree
+from packages import INPUTS, REVISION, package, put, with_revisions
 
 PACKAGE = package({"__init__.py": "1", "v2025_11_25/models.py": "2"})
 LOCK = lock_of(PACKAGE, {})
@@ -47,6 +48,49 @@ def test_a_file_that_became_a_link() -> None:
     assert causes(found=tree(**{"__init__.py": NOT_A_FILE})) == [(Kind.EDITED, "__init__.py")]
 
 
+def test_a_folder_in_place_of_a_file() -> None:
+    found = Tree(tree(**{"__init__.py": None}).files, frozenset({"__init__.py"}))
+    (cause,) = drift(LOCK, INPUTS, found)
+    assert (cause.kind, cause.subject) == (Kind.EDITED, "__init__.py")
+    assert cause.message.startswith("a folder is in place")
+
+
+def test_a_link_in_place_of_a_folder_is_one_cause() -> None:
+    found = tree(**{"v2025_11_25/models.py": None, "v2025_11_25": NOT_A_FILE})
+    assert causes(found=found) == [(Kind.EDITED, "v2025_11_25")]
+
+
+def test_line_endings_that_a_checkout_changed_are_one_cause_with_a_way_out(tmp_path: Path) -> None:
+    folder = tmp_path / "src" / "pkg"
+    put(PACKAGE, folder)
+    for path in LOCK.files:
+        text = (folder / path).read_bytes()
+        (folder / path).write_bytes(text + b"\r\n")
+    lock = lock_of(package({path: f"{number}\n" for number, path in enumerate(LOCK.files, 1)}), {})
+    (tmp_path / ".git").mkdir()
+    (cause,) = drift(lock, INPUTS, read_tree(folder))
+    assert (cause.kind, cause.subject) == (Kind.LINE_ENDINGS, "__init__.py")
+    assert cause.message.startswith("this file and 1 more have CRLF")
+    assert cause.message.endswith(".gitattributes keeps it: src/pkg/** text eol=lf")
+    (folder / "__init__.py").write_bytes(b"1 \r\n")
+    kinds = [cause.kind for cause in drift(lock, INPUTS, read_tree(folder))]
+    assert kinds == [Kind.EDITED, Kind.LINE_ENDINGS]
+
+
+def test_an_edit_that_the_lock_was_made_to_fit_differs_from_what_is_generated() -> None:
+    path = "__init__.py"
+    forged = replace(LOCK, files={**LOCK.files, path: LockedFile(OTHER, "test")})
+    found = tree(**{path: OTHER})
+    assert drift(forged, INPUTS, found) == ()
+    known = [(cause.kind, cause.subject) for cause in drift(forged, INPUTS, found, (), LOCK.files)]
+    assert known == [(Kind.EDITED, LOCK_NAME), (Kind.EDITED, path)]
+    only = replace(LOCK, files={path: LOCK.files[path], "x.py": LockedFile(OTHER, "test")})
+    found = tree(**{"v2025_11_25/models.py": None, "x.py": OTHER})
+    known = [(cause.kind, cause.subject) for cause in drift(only, INPUTS, found, (), LOCK.files)]
+    missing = (Kind.MISSING, "v2025_11_25/models.py")
+    assert known == [(Kind.EDITED, LOCK_NAME), missing, (Kind.FOREIGN, "x.py")]
+
+
 def test_a_missing_file() -> None:
     assert causes(found=tree(**{"__init__.py": None})) == [(Kind.MISSING, "__init__.py")]
 
@@ -76,12 +120,19 @@ def test_a_file_declared_as_ones_own_is_not_foreign(pattern: str) -> None:
         (replace(INPUTS, generator="2", generator_digest=OTHER), Kind.GENERATOR, "mcp-gen"),
         (replace(INPUTS, runtime_digest=OTHER), Kind.RUNTIME, "runtime"),
         (replace(INPUTS, options={"name": "x"}), Kind.OPTIONS, "name"),
+        (replace(INPUTS, generator="mcp-gen 0.9"), Kind.GENERATOR, "mcp-gen"),
         (with_revisions(["2025-11-25", "draft"]), Kind.ADDED, "draft"),
         (with_revisions([]), Kind.REMOVED, "2025-11-25"),
     ],
 )
 def test_an_input_that_moved_is_the_only_cause(inputs: Inputs, kind: Kind, subject: str) -> None:
     assert causes(inputs) == [(kind, subject)]
+
+
+def test_a_generator_that_is_older_is_said_to_be() -> None:
+    for generator, said in (("mcp-gen 0.9.9", True), ("mcp-gen 2", False)):
+        (cause,) = drift(LOCK, replace(INPUTS, generator=generator), tree())
+        assert cause.message.endswith(f"this is {generator}, which is older") == said
 
 
 def test_a_commit_alone_is_no_cause() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from mcp_protogen.canonical import sha256
 from mcp_protogen.output.lock import LOCK_NAME, LockedFile, lock_file, lock_of, read_lock
+from mcp_protogen.output.package import newer
 from mcp_protogen.problems import ProblemError
 from packages import INPUTS, faults, package, put
 
@@ -70,13 +71,48 @@ def test_a_path_out_of_the_folder_is_refused(path: str, written: Path) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "<<<<<<< HEAD\n{}", "[]", "{}", "null", '{"format": 2}', '{"format": 1, "files": 3}'],
+    ["", "{} <<<<<<< HEAD", "[]", "{}", "null", '{"format": 0}', '{"format": 1, "files": 3}'],
 )
 def test_an_unusable_lock_is_one_problem_with_a_way_out(text: str, tmp_path: Path) -> None:
     (tmp_path / LOCK_NAME).write_text(text)
     with pytest.raises(ProblemError, match="bad-lock") as caught:
         read_lock(tmp_path)
     assert "--force" in caught.value.problems[0].hint
+
+
+def test_marks_of_a_merge_are_told_with_what_resolves_them(tmp_path: Path) -> None:
+    for text in ("<<<<<<< HEAD\n{}", "{\n<<<<<<< ours\n=======\n>>>>>>> theirs\n}\n"):
+        (tmp_path / LOCK_NAME).write_text(text)
+        with pytest.raises(ProblemError, match=r"merge-conflict.*mcp-gen\.lock") as caught:
+            read_lock(tmp_path)
+        assert f"git checkout --ours -- {tmp_path}" in caught.value.problems[0].hint
+        assert f"mcp-gen sync {tmp_path}" in caught.value.problems[0].hint
+
+
+def test_a_lock_of_a_later_version_says_which_one_is_needed(written: Path) -> None:
+    data = json.loads((written / LOCK_NAME).read_text())
+    entry = {"sha256": "0" * 64, "origin": "test", "more": 1}
+    later = {"generator": "mcp-gen 9.10.1", "files": {"a.py": entry}}
+    for changed, needed in (
+        ({"format": 2}, "mcp-gen 1"),
+        ({"format": 2, "generator": "mcp-gen 9.10.1"}, "mcp-gen 9.10.1"),
+        (later, "mcp-gen 9.10.1"),
+    ):
+        (written / LOCK_NAME).write_text(json.dumps(data | changed))
+        with pytest.raises(ProblemError, match=f"newer-lock.*{needed} wrote it: ") as caught:
+            read_lock(written)
+        assert caught.value.problems[0].hint.startswith(f"use {needed}, ")
+    for writer in ("mcp-gen 0.0.1", "mcp-gen", "other 9", 9):
+        (written / LOCK_NAME).write_text(json.dumps(data | later | {"generator": writer}))
+        with pytest.raises(ProblemError, match="bad-lock"):
+            read_lock(written)
+
+
+def test_versions_are_compared_as_numbers() -> None:
+    for generator, than in (("1.10", "1.9"), ("1", "0.9.9"), ("1.0.1", "1"), ("2rc1", "1.5")):
+        assert newer(f"mcp-gen {generator}", f"mcp-gen {than}")
+        assert not newer(f"mcp-gen {than}", f"mcp-gen {generator}")
+    assert not newer("mcp-gen 1.0", "mcp-gen 1") and not newer("mcp-gen 1", "mcp-gen 1.0")
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="makes a named pipe")
@@ -86,10 +122,11 @@ def test_a_lock_that_is_no_regular_file_is_not_read(written: Path, tmp_path: Pat
     lock.symlink_to(tmp_path / "elsewhere")
     with pytest.raises(ProblemError, match=r"bad-lock.*not a regular file"):
         read_lock(written)
-    lock.unlink()
-    os.mkfifo(lock)
-    with pytest.raises(ProblemError, match=r"bad-lock.*not a regular file"):
-        read_lock(written)
+    for make in (os.mkfifo, os.mkdir):
+        lock.unlink()
+        make(lock)
+        with pytest.raises(ProblemError, match=r"bad-lock.*not a regular file"):
+            read_lock(written)
 
 
 def test_a_revision_that_is_no_folder_name_is_refused(written: Path) -> None:

@@ -1,14 +1,18 @@
 """Publishing: what is written, kept, removed and refused; nobody's work is lost."""
 
 import errno
+import json
 import os
 from pathlib import Path
 
 import pytest
+from mcp_protogen.canonical import sha256
+from mcp_protogen.names import module_name
 from mcp_protogen.output.lock import LOCK_NAME
+from mcp_protogen.output.package import Package
 from mcp_protogen.output.workspace import exclusive
-from mcp_protogen.problems import ProblemError
-from packages import NEW, OLD, beside, codes, contents, package, put, with_revisions
+from mcp_protogen.problems import Level, ProblemError
+from packages import LATER, NEW, OLD, beside, codes, contents, package, put, with_revisions
 
 
 def test_a_new_folder_gets_every_file_and_the_lock(out: Path) -> None:
@@ -128,6 +132,94 @@ def test_an_edit_that_is_what_would_be_written_is_no_edit(out: Path) -> None:
     assert (out / "__init__.py").read_text() == "new"
 
 
+def forge(out: Path, **texts: str) -> None:
+    """Edit files, and the lock to fit."""
+    lock = json.loads((out / LOCK_NAME).read_text())
+    for name, text in texts.items():
+        (out / f"{name}.py").write_text(text)
+        lock["files"][f"{name}.py"] = {"sha256": sha256(text.encode()), "origin": "test"}
+    (out / LOCK_NAME).write_text(json.dumps(lock))
+
+
+def test_a_lock_is_not_believed_against_what_the_same_inputs_make(out: Path) -> None:
+    put(OLD, out)
+    forge(out, __init__="edited", thesis="years of work")
+    with pytest.raises(ProblemError) as caught:
+        put(OLD, out)
+    assert codes(caught) == ["edited-file"]
+    assert caught.value.problems[0].place == str(out / "__init__.py")
+    put(OLD, out, force=True)
+    assert (out / "__init__.py").read_text() == "old"
+    assert (out / "thesis.py").read_text() == "years of work"
+    assert "thesis" not in (out / LOCK_NAME).read_text()
+
+
+def test_ends_of_lines_that_a_checkout_changed_are_put_right(out: Path) -> None:
+    put(package({"a.py": "1\n2\n", "b.py": "1\n2\n", "gone.py": "3\n"}), out)
+    for path in out.glob("*.py"):
+        path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    outcome = put(package({"a.py": "1\n2\n", "b.py": "new\n"}, LATER), out)
+    assert contents(out).keys() == {"a.py", "b.py", LOCK_NAME}
+    assert (out / "a.py").read_bytes() == b"1\n2\n"
+    (warning,) = outcome.warnings
+    assert (warning.code, warning.level, warning.place) == (
+        "line-endings",
+        Level.WARNING,
+        str(out / "a.py"),
+    )
+    assert warning.hint.endswith(": pkg/** text eol=lf")
+    assert put(package({"a.py": "1\n2\n", "b.py": "new\n"}, LATER), out).warnings == ()
+
+
+def without(revision: str) -> Package:
+    """What is left when one of the revisions of `BOTH` is taken out."""
+    inputs = with_revisions({"2025-11-25", "2026-07-28"} - {revision})
+    files = {file.path: file.content.decode() for file in BOTH.files}
+    folder = module_name(revision)
+    return package({path: text for path, text in files.items() if folder not in path}, inputs)
+
+
+BOTH = package(
+    {
+        "__init__.py": "both",
+        "translate/v2025_11_25__v2026_07_28.py": "between",
+        "v2025_11_25/models.py": "older",
+        "v2026_07_28/models.py": "newer",
+    },
+    with_revisions(["2025-11-25", "2026-07-28"]),
+)
+
+
+def test_a_revision_that_is_taken_out_goes_with_all_that_is_about_it(out: Path) -> None:
+    put(BOTH, out)
+    (out / "v2025_11_25" / "mine.py").write_text("mine")
+    outcome = put(without("2025-11-25"), out)
+    assert outcome.removed == ("translate/v2025_11_25__v2026_07_28.py", "v2025_11_25/models.py")
+    assert contents(out).keys() == {
+        *("__init__.py", LOCK_NAME, "v2025_11_25", "v2025_11_25/mine.py"),
+        *("v2026_07_28", "v2026_07_28/models.py"),
+    }
+
+
+def test_an_edited_file_of_a_revision_goes_by_force_only(out: Path) -> None:
+    put(BOTH, out)
+    (out / "v2025_11_25" / "models.py").write_text("edited")
+    between = out / "translate" / "v2025_11_25__v2026_07_28.py"
+    between.unlink()
+    (out.parent / "elsewhere").write_text("mine")
+    between.symlink_to(out.parent / "elsewhere")
+    before = contents(out)
+    with pytest.raises(ProblemError) as caught:
+        put(without("2025-11-25"), out)
+    assert codes(caught) == ["edited-file", "edited-file"]
+    assert contents(out) == before
+    put(without("2025-11-25"), out, force=True)
+    assert contents(out).keys() == {
+        *("__init__.py", LOCK_NAME, "v2026_07_28", "v2026_07_28/models.py")
+    }
+    assert (out.parent / "elsewhere").read_text() == "mine"
+
+
 def test_force_overwrites_an_edit_but_deletes_none(out: Path) -> None:
     put(OLD, out)
     (out / "__init__.py").write_text("edited")
@@ -213,7 +305,7 @@ def test_a_kept_revision_with_a_file_missing_asks_for_its_schema(out: Path) -> N
     put(package({"__init__.py": "1", "vdraft/models.py": "draft"}, draft), out)
     (out / "vdraft" / "models.py").unlink()
     with pytest.raises(ProblemError) as caught:
-        put(package({"__init__.py": "2"}, draft), out)
+        put(package({"__init__.py": "1"}, draft), out)
     assert codes(caught) == ["needs-schema"]
 
 

@@ -18,7 +18,7 @@ from mcp_protogen.output import folder_lock, workspace
 from mcp_protogen.output.publish import publish
 from mcp_protogen.output.workspace import exclusive
 from mcp_protogen.problems import ProblemError
-from packages import NEW, OLD, beside, codes, contents, package, put
+from packages import LATER, NEW, OLD, beside, codes, contents, package, put
 
 
 def cannot(*_: Path) -> bool:
@@ -172,7 +172,7 @@ class TestOnASmallDisk:
         put(package({"a.py": "x" * 20_000}), out)
         before = contents(small_disk)
         with pytest.raises(ProblemError, match="No space left") as caught:
-            put(package({"a.py": "y" * 60_000}), out)
+            put(package({"a.py": "y" * 60_000}, LATER), out)
         assert codes(caught) == ["cannot-write"]
         assert contents(small_disk) == before
 

@@ -181,7 +181,7 @@ def test_packages_are_found_below_a_folder_but_not_in_those_of_others(
 
 
 def test_a_lock_that_cannot_be_read_is_a_warning_unless_it_was_named(package: Path) -> None:
-    (package / LOCK_NAME).write_text("<<<<<<< HEAD")
+    (package / LOCK_NAME).write_text("HEAD")
     found = packages_below(package.parent)
     assert found.locks == ()
     assert [str(notice).partition(":")[0] for notice in found.notices] == ["warning[bad-lock]"]

@@ -79,6 +79,13 @@ def generate(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Write nothing; name the files that would change.")
     ] = False,
+    regenerate: Annotated[
+        bool,
+        typer.Option("--regenerate", help="With --check: compare with what is generated anew."),
+    ] = False,
+    prune: Annotated[
+        bool, typer.Option("--prune", help="Take revisions out that are not asked for.")
+    ] = False,
     schema: Annotated[
         str | None,
         typer.Option(metavar="FILE|URL", help="A published schema to use in place of the pin."),
@@ -108,8 +115,8 @@ def generate(
 ) -> None:
     """Generate a typed Python package from published schemas of the Model Context Protocol.
 
-    A second run with another revision adds it to the package. Options may also be set in
-    [tool.mcp-gen] of pyproject.toml; the command line wins.
+    A second run with another revision adds it to the package; --prune takes out the others. Options
+    may also be set in [tool.mcp-gen] of pyproject.toml; the command line wins.
     """
     flags = Settings(
         revisions=tuple(revision) if revision else None,
@@ -118,17 +125,21 @@ def generate(
         rules=rules,
         templates=templates,
         format=format,
+        prune=prune,
     )
     modes = [name for name, on in zip(_MODES, (check, diff, dry_run), strict=True) if on]
     if context.invoked_subcommand is not None:
-        if flags != Settings() or modes or force or quiet:
+        if flags != Settings() or modes or regenerate or force or quiet:
             raise _conflict(f"{context.invoked_subcommand} takes none of the options before it")
     elif len(modes) > 1:
         raise _conflict(f"--{' and --'.join(modes)} exclude each other")
+    elif regenerate and not check:
+        raise _conflict("--regenerate is a way to --check")
     else:
         if len(sys.argv) == 1 and load_settings(Path.cwd()) == Settings():
             raise HelpWanted(context.get_help())
-        run(modes[0] if modes else "generate", flags, force=force, quiet=quiet)
+        mode = "regenerate" if regenerate else modes[0] if modes else "generate"
+        run(mode, flags, force=force, quiet=quiet)
 
 
 @app.command(cls=Command)

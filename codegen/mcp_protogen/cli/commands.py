@@ -1,7 +1,7 @@
 """What each form of `mcp-gen --out` does, as a function from settings to a report.
 
 Prints nothing. The generator, whose imports are heavy, is loaded only by what has to generate:
-checking does not.
+checking does not, unless it is told to.
 """
 
 from collections.abc import Iterator
@@ -9,12 +9,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mcp_protogen.cli.report import Action, FileChange, Report, Status
-from mcp_protogen.cli.selection import refuse_unmakeable, revision_names, select
+from mcp_protogen.cli.selection import (
+    pruned,
+    refuse_going_back,
+    refuse_unmakeable,
+    revision_names,
+    select,
+)
 from mcp_protogen.config import GivenFile, Options, Settings
-from mcp_protogen.output.drift import drift
-from mcp_protogen.output.lock import Lock, read_lock
-from mcp_protogen.output.package import Package
-from mcp_protogen.output.plan import Plan
+from mcp_protogen.output.drift import OF_FILES, Cause, drift, unlisted
+from mcp_protogen.output.lock import LOCK_NAME, Lock, lock_of, read_lock
+from mcp_protogen.output.package import Inputs, Package
+from mcp_protogen.output.plan import Plan, kept_files
 from mcp_protogen.output.tree import NOT_A_FILE, Tree, read_tree
 from mcp_protogen.problems import Level, Problem, ProblemError
 from mcp_protogen.store.inputs import read_inputs
@@ -23,24 +29,60 @@ from mcp_protogen.store.pins import load_pins
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One run, with everything it needs to read already read."""
+    """One run, with everything it needs to read already read.
+
+    `staying` is the lock without the revisions that are taken out.
+    """
 
     out: Path
     lock: Lock | None
+    staying: Lock | None
     options: Options
 
 
-def check(settings: Settings) -> Report:
-    """Whether generating would change anything, and why."""
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How a package stands: what is in its folder, what it is made from now, and what has moved."""
+
+    task: Task
+    tree: Tree
+    inputs: Inputs
+    causes: tuple[Cause, ...]
+
+    @property
+    def unproven(self) -> str:
+        """What cannot be generated anew to compare it, with a comma before it."""
+        names = ", ".join(self.task.options.kept)
+        return f", but {names} by the lock, as its schema is not at hand" if names else ""
+
+
+def check(settings: Settings, *, regenerate: bool = False) -> Report:
+    """Whether the package is as it should be, and why not."""
+    found = standing(settings.as_listed(), regenerate=regenerate)
+    out = found.task.out
+    if found.causes:
+        summary = f"{out} is not up to date: {count(len(found.causes), 'cause')}"
+        return Report("check", Status.DIFFERS, summary, str(out), drift=found.causes)
+    revisions, files = len(found.inputs.revisions), len(found.tree.files)
+    how = f"generated anew and compared{found.unproven}" if regenerate else "compared with the lock"
+    summary = f"{out} is up to date: {count(revisions, 'revision')}, {count(files, 'file')}, {how}"
+    return Report("check", Status.FINE, summary, str(out))
+
+
+def standing(settings: Settings, *, regenerate: bool = False) -> Standing:
+    """Compare a package with its lock, and with what is generated anew if that can be compared."""
     task = prepare(settings)
     inputs = read_inputs(task.options)
     tree = read_tree(task.out)
-    causes = drift(task.lock, inputs, tree, settings.own or ())
-    if causes:
-        summary = f"{task.out} is not up to date: {_count(len(causes), 'cause')}"
-        return Report("check", Status.DIFFERS, summary, str(task.out), drift=causes)
-    contents = f"{_count(len(inputs.revisions), 'revision')}, {_count(len(tree.files), 'file')}"
-    return Report("check", Status.FINE, f"{task.out} is up to date: {contents}", str(task.out))
+    own = settings.own or ()
+    causes = drift(task.staying, inputs, tree, own)
+    if task.staying != task.lock:
+        causes = (*unlisted(task.lock, inputs.revisions), *causes)
+    if regenerate and task.lock and OF_FILES.issuperset(cause.kind for cause in causes):
+        package = _generate(task)
+        made = lock_of(package, kept_files(package, task.lock.files))
+        causes = drift(task.lock, inputs, tree, own, made.files)
+    return Standing(task, tree, inputs, causes)
 
 
 def write(settings: Settings, *, force: bool = False) -> Report:
@@ -51,10 +93,10 @@ def write(settings: Settings, *, force: bool = False) -> Report:
 
     with exclusive(_out(settings)) as space:
         task = prepare(settings)
-        package = _generate(task)
+        package = _generate(task, force=force)
         outcome = publish(package, space, force=force, require=trial.require_importable)
     summary = (
-        f"{task.out}: {_count(len(outcome.written), 'file')} written ({len(outcome.created)} new),"
+        f"{task.out}: {count(len(outcome.written), 'file')} written ({len(outcome.created)} new),"
         f" {len(outcome.removed)} removed, {outcome.unchanged} unchanged"
     )
     problems = (*package.warnings, *outcome.warnings)
@@ -66,16 +108,14 @@ def dry_run(settings: Settings, *, force: bool = False) -> Report:
     from mcp_protogen.output.publish import preview
 
     task = prepare(settings)
-    package = _generate(task)
+    package = _generate(task, force=force)
     plan, tree = preview(package, task.out, force=force)
     files = tuple(FileChange(path, action) for path, action in _actions(plan, tree))
+    problems = (*package.warnings, *plan.problems)
     if any(problem.level is Level.ERROR for problem in plan.problems):
-        problems = (*package.warnings, *plan.problems)
         return Report("dry-run", Status.FAILED, "", str(task.out), files=files, problems=problems)
-    summary = f"{task.out}: {_count(len(files), 'file')} would change; nothing was written"
-    return Report(
-        "dry-run", Status.FINE, summary, str(task.out), files=files, problems=package.warnings
-    )
+    summary = f"{task.out}: {count(len(files), 'file')} would change; nothing was written"
+    return Report("dry-run", Status.FINE, summary, str(task.out), files=files, problems=problems)
 
 
 def diff(settings: Settings) -> Report:
@@ -83,7 +123,7 @@ def diff(settings: Settings) -> Report:
     from mcp_protogen.output.publish import preview
 
     task = prepare(settings)
-    package = _generate(task)
+    package = _generate(task, force=True)
     plan, tree = preview(package, task.out, force=True)
     files = tuple(
         FileChange(
@@ -92,7 +132,7 @@ def diff(settings: Settings) -> Report:
         for path, action in _actions(plan, tree)
     )
     status = Status.DIFFERS if files else Status.FINE
-    summary = f"{task.out}: {_count(len(files), 'file')} would change"
+    summary = f"{task.out}: {count(len(files), 'file')} would change"
     return Report("diff", status, summary, str(task.out), files=files, problems=package.warnings)
 
 
@@ -107,10 +147,15 @@ def prepare(settings: Settings) -> Task:
         message = "rules belong to a schema of your own"
         raise ProblemError(Problem("conflicting-options", message, settings.rules, hint=hint))
     schema, rules = _given(settings.schema), _given(settings.rules)
-    options = select(asked, pins, lock, schema, _templates(settings))
+    if settings.prune and not settings.only:
+        message = "nothing says which revisions stay in the package"
+        raise ProblemError(Problem("no-revision", message, hint="name them with --revision"))
+    only = None if settings.only is None else revision_names(settings.only, pins)
+    staying = pruned(lock, only)
+    options = select(asked, pins, staying, schema, _templates(settings))
     if rules is not None:
         options = replace(options, rules=dict.fromkeys(options.schemas, rules))
-    return Task(out, lock, options)
+    return Task(out, lock, staying, options)
 
 
 def _out(settings: Settings) -> Path:
@@ -135,9 +180,12 @@ def _given(source: str | None) -> GivenFile | None:
     return GivenFile(source_name(source), read_source(source))
 
 
-def _generate(task: Task) -> Package:
-    if task.lock:
-        refuse_unmakeable(task.options, task.lock, read_inputs(task.options))
+def _generate(task: Task, *, force: bool = False) -> Package:
+    if task.staying:
+        inputs = read_inputs(task.options)
+        if not force:
+            refuse_going_back(task.staying, inputs, str(task.out / LOCK_NAME))
+        refuse_unmakeable(task.options, task.staying, inputs)
     from mcp_protogen.generate import generate
 
     return generate(task.options)
@@ -169,5 +217,6 @@ def _unified(path: str, old: bytes | None, new: bytes | None) -> str:
     return "\n".join(unified_diff(before, after, *names, lineterm=""))
 
 
-def _count(number: int, noun: str) -> str:
+def count(number: int, noun: str) -> str:
+    """A number of things, in words."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

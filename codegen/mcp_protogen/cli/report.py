@@ -6,19 +6,16 @@ it. Nothing is printed here, and whether there is a terminal is for the caller t
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
-from itertools import chain
 from typing import Any
 
-from mcp_protogen.compare.pages.workflow_commands import Annotation, problem_annotation, written
 from mcp_protogen.config import Format
-from mcp_protogen.output.drift import Cause, Kind
+from mcp_protogen.output.drift import OF_FILES, Cause
 from mcp_protogen.printable import one_line
 from mcp_protogen.problems import Problem
 
 FORMAT = 1
-_FILE_KINDS = frozenset({Kind.EDITED, Kind.MISSING, Kind.FOREIGN})
 _RED, _GREEN, _CYAN, _BOLD, _PLAIN = "\x1b[31m", "\x1b[32m", "\x1b[36m", "\x1b[1m", "\x1b[0m"
 _COLOURS = {"---": _BOLD, "+++": _BOLD, "@@ ": _CYAN}
 
@@ -90,11 +87,8 @@ def render(report: Report, form: Format, *, colour: bool = False, quiet: bool = 
     """
     if form is Format.JSON:
         return json.dumps(as_json(report), indent=2) + "\n"
-    summary = () if quiet else report.summary_lines
-    if form is Format.GITHUB:
-        lines = written((*_github(report), *summary))
-    else:
-        lines = chain(_text(report, colour), map(one_line, summary))
+    shown = replace(report, summary="") if quiet else report
+    lines = _github(shown) if form is Format.GITHUB else _text(shown, colour)
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -116,6 +110,7 @@ def _text(report: Report, colour: bool) -> Iterator[str]:
             yield from (_coloured(line) if colour else line for line in shown)
         else:
             yield one_line(f"{file.action}: {file.path}")
+    yield from map(one_line, report.summary_lines)
 
 
 def _coloured(line: str) -> str:
@@ -123,10 +118,15 @@ def _coloured(line: str) -> str:
     return f"{start}{line}{_PLAIN}" if start else line
 
 
-def _github(report: Report) -> Iterator[Annotation | str]:
+def _github(report: Report) -> Iterator[str]:
+    # Comes with all that compares revisions, which a plain check does without.
+    from mcp_protogen.compare.pages.workflow_commands import Annotation, problem_annotation, written
+
+    parts: list[Annotation | str] = []
     for cause in report.drift:
-        file = f"{report.folder}/{cause.subject}" if cause.kind in _FILE_KINDS else ""
+        file = f"{report.folder}/{cause.subject}" if cause.kind in OF_FILES else ""
         message = cause.message if file else f"{cause.subject}: {cause.message}"
-        yield Annotation("error", cause.kind, message, file)
-    yield from (f"{change.action}: {change.path}" for change in report.files)
-    yield from map(problem_annotation, report.problems)
+        parts.append(Annotation("error", cause.kind, message, file))
+    parts += (f"{change.action}: {change.path}" for change in report.files)
+    parts += map(problem_annotation, report.problems)
+    return written((*parts, *report.summary_lines))

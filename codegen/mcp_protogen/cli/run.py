@@ -11,14 +11,18 @@ from mcp_protogen.problems import ProblemError
 
 
 def run(mode: str, flags: Settings, *, force: bool = False, quiet: bool = False) -> NoReturn:
-    """Do what `mode` says with flags over settings, show the report, and end the process."""
+    """Do what `mode` says with flags over settings, show the report, and end the process.
+
+    A mode is "generate", "check", "regenerate" (a check that does), "diff" or "dry-run".
+    """
     settings = flags
     try:
         settings = flags.over(load_settings(Path.cwd(), flags))
         with progress(mode, shown=not quiet):
             report = _perform(mode, settings, force=force)
     except ProblemError as error:
-        report = failure(mode, error.problems, str(settings.out or ""))
+        command = "check" if mode == "regenerate" else mode
+        report = failure(command, error.problems, str(settings.out or ""))
     emit(report, settings.format or Format.TEXT, quiet=quiet)
     raise SystemExit(report.status.exit_code)
 
@@ -47,8 +51,8 @@ def plain_check(arguments: Sequence[str]) -> Settings | None:
 def _perform(mode: str, settings: Settings, *, force: bool) -> Report:
     from mcp_protogen.cli import commands
 
-    if mode == "check":
-        return commands.check(settings)
+    if mode in ("check", "regenerate"):
+        return commands.check(settings, regenerate=mode == "regenerate")
     if mode == "diff":
         return commands.diff(settings)
     if mode == "dry-run":

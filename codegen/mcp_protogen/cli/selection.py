@@ -1,17 +1,19 @@
 """Which revisions a run makes, and what each of them is made from.
 
-A package only grows: revisions it already has stay in it. Those that are pinned are made anew;
-one that came from a file of the user's is kept as it is, because its schema is not at hand.
+A package only grows, unless somebody says which revisions are to stay: those that it already has
+stay in it. Those that are pinned are made anew; one that came from a file of the user's is kept as
+it is, because its schema is not at hand.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from mcp_protogen.config import GivenFile, Options
 from mcp_protogen.names import UnsafeName, module_name
 from mcp_protogen.output.lock import Lock
-from mcp_protogen.output.package import Inputs, RevisionInputs
-from mcp_protogen.problems import Problem, raise_errors
+from mcp_protogen.output.package import Inputs, RevisionInputs, newer
+from mcp_protogen.problems import Problem, ProblemError, raise_errors
 from mcp_protogen.store.pins import Pins
 from mcp_protogen.suggest import did_you_mean
 
@@ -53,6 +55,23 @@ def select(
     return Options(tuple(sorted(made)), schemas, templates, kept)
 
 
+def pruned(lock: Lock | None, only: Container[str] | None) -> Lock | None:
+    """The lock without the revisions that are not to stay."""
+    if lock is None or only is None:
+        return lock
+    stay = {name: inputs for name, inputs in lock.inputs.revisions.items() if name in only}
+    return replace(lock, inputs=replace(lock.inputs, revisions=stay))
+
+
+def refuse_going_back(lock: Lock, inputs: Inputs, place: str) -> None:
+    """Raise `ProblemError` (`older-generator`) where a later version made the package."""
+    was, now = lock.inputs.generator, inputs.generator
+    if newer(was, now):
+        message = f"{was} made this package, and this is {now}, which is older"
+        hint = f"use {was} or a later one; or go back to what {now} makes, with --force"
+        raise ProblemError(Problem("older-generator", message, place, hint=hint))
+
+
 def refuse_unmakeable(options: Options, lock: Lock | None, inputs: Inputs) -> None:
     """Raise `ProblemError` for revisions of the package that can be neither made nor kept.
 
@@ -63,8 +82,9 @@ def refuse_unmakeable(options: Options, lock: Lock | None, inputs: Inputs) -> No
         return
     problems = [] if _same_tool(lock.inputs, inputs) else [*_outdated(options)]
     for name in lock.inputs.revisions.keys() - inputs.revisions.keys():
-        message = f"revision {name!r} of the package is no longer pinned"
-        problems.append(Problem("unknown-revision", message, hint=_WITH_SCHEMA))
+        message = f"revision {name!r} of the package is not pinned in {inputs.generator}"
+        hint = f"take it out with --prune, {_WITH_SCHEMA}"
+        problems.append(Problem("unknown-revision", message, hint=hint))
     raise_errors(problems)
 
 

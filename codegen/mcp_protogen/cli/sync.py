@@ -31,10 +31,11 @@ def sync(
     ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Leave out the summary.")] = False,
 ) -> None:
-    """Generate the package of a project anew, as its lock says, with this mcp-gen.
+    """Generate the package of a project anew, as its settings and lock say, with this mcp-gen.
 
     The package is the one that [tool.mcp-gen] of pyproject.toml names, or the only one below the
-    folder. Files of your own in it stay; generated ones that you edited are not overwritten.
+    folder. Revisions that are not listed there are taken out. Files of your own in it stay;
+    generated ones that you edited are not overwritten.
     """
     from mcp_protogen.scaffold.locate import locate
     from mcp_protogen.scaffold.sync import check as look
@@ -46,7 +47,7 @@ def sync(
         flags = Settings(templates=templates, format=format, out=package)
         form = format or load_settings(package.resolve(), only=("format",)).format
         out = str(package)
-        with progress("check" if check else "sync", shown=not quiet):
+        with progress("sync", shown=not quiet):
             report = look(package, flags) if check else bring_in_step(package, flags, force=force)
     except ProblemError as error:
         report = failure("sync", error.problems, out)

@@ -12,8 +12,16 @@ from stat import S_ISREG
 from typing import Any
 
 from mcp_protogen.canonical import parse_json, pretty, sha256
+from mcp_protogen.jsonvalue import is_object
 from mcp_protogen.names import module_name
-from mcp_protogen.output.package import GeneratedFile, Inputs, Package, RevisionInputs
+from mcp_protogen.output.package import (
+    GENERATOR,
+    GeneratedFile,
+    Inputs,
+    Package,
+    RevisionInputs,
+    newer,
+)
 from mcp_protogen.output.tree import NOT_A_FILE
 from mcp_protogen.problems import Problem, ProblemError
 
@@ -53,32 +61,46 @@ def lock_file(lock: Lock) -> GeneratedFile:
 def read_lock(folder: Path) -> Lock | None:
     """The lock in `folder`, or None where there is none.
 
-    Raises `ProblemError` (`bad-lock`) when it cannot be read or trusted.
+    Raises `ProblemError` when it cannot be read or trusted: `merge-conflict`, `newer-lock`, or
+    `bad-lock` for any other reason.
     """
     path = folder / LOCK_NAME
+    data: Any = None
     try:
         if not S_ISREG(path.lstat().st_mode):  # reading a named pipe may never end
             raise ValueError(NOT_A_FILE)
-        return _lock(parse_json(path.read_bytes(), str(path)))
+        data = _parsed(path, path.read_bytes())
+        return _lock(path, data)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
         raise _bad(path, error.strerror or str(error)) from error
-    except ProblemError as error:
-        raise _bad(path, error.problems[0].message) from error
     except KeyError as error:
-        raise _bad(path, f"it lacks the member {error}") from error
-    except (TypeError, ValueError, AttributeError) as error:
+        raise _strange(path, data, f"it lacks the member {error}") from error
+    except (TypeError, AttributeError) as error:
+        raise _strange(path, data, str(error)) from error
+    except ValueError as error:
         raise _bad(path, str(error)) from error
 
 
-def _lock(data: Any) -> Lock:
-    if data["format"] != FORMAT:
-        raise ValueError(
-            f"its format is {data['format']!r}; this version of mcp-gen reads {FORMAT}"
-        )
+def _parsed(path: Path, content: bytes) -> Any:
+    if b"\n<<<<<<< " in b"\n" + content:
+        raise _in_conflict(path)
+    try:
+        return parse_json(content, str(path))
+    except ProblemError as error:
+        raise _bad(path, error.problems[0].message) from error
+
+
+def _lock(path: Path, data: Any) -> Lock:
+    form = data["format"]
+    if form != FORMAT:
+        reason = f"its format is {form!r}, and {GENERATOR} reads {FORMAT}"
+        if isinstance(form, int) and form > FORMAT:
+            raise _newer(path, str(data.get("generator", "a later mcp-gen")), reason)
+        raise ValueError(reason)
     inputs = Inputs(
-        generator=data["generator"],
+        generator=str(data["generator"]),
         generator_digest=data["generator_digest"],
         runtime_digest=data["runtime_digest"],
         templates_digest=data["templates_digest"],
@@ -98,6 +120,26 @@ def _inside(path: str) -> str:
     if {"", ".", ".."} & set(path.split("/")) or set(path) & {"\\", ":"}:  # also in Windows' eyes
         raise ValueError(f"{path!r} is not a path inside the package")
     return path
+
+
+def _in_conflict(path: Path) -> ProblemError:
+    folder = path.parent
+    message = "a merge left the marks of a conflict here"
+    hint = f"take one side, git checkout --ours -- {folder}; then generate: mcp-gen sync {folder}"
+    return ProblemError(Problem("merge-conflict", message, str(path), hint=hint))
+
+
+def _strange(path: Path, data: Any, reason: str) -> ProblemError:
+    """The problem with a lock of another form, which a later version may well have written."""
+    writer = data.get("generator") if is_object(data) else None
+    if isinstance(writer, str) and newer(writer):
+        return _newer(path, writer, reason)
+    return _bad(path, reason)
+
+
+def _newer(path: Path, writer: str, reason: str) -> ProblemError:
+    hint = f"use {writer}, or restore what an earlier one wrote from version control"
+    return ProblemError(Problem("newer-lock", f"{writer} wrote it: {reason}", str(path), hint=hint))
 
 
 def _bad(path: Path, reason: str) -> ProblemError:

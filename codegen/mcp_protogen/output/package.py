@@ -4,12 +4,17 @@ The generator returns a `Package`; publishing, the lock and drift consume it. Th
 neither how files are made nor where they go.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from mcp_protogen import __version__
 from mcp_protogen.ir import Era
 from mcp_protogen.problems import Problem
+
+GENERATOR = f"mcp-gen {__version__}"
+"""The name and version of this generator."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,3 +73,16 @@ class Package:
     files: tuple[GeneratedFile, ...]
     inputs: Inputs
     warnings: tuple[Problem, ...] = ()
+
+
+def newer(generator: str, than: str = GENERATOR) -> bool:
+    """Whether one generator is of a later release than another, whatever comes before releases."""
+    return _release(generator) > _release(than)
+
+
+def _release(generator: str) -> tuple[int, ...]:
+    found = re.match(r"mcp-gen (\d{1,9}(?:\.\d{1,9})*)", generator, re.ASCII)
+    numbers = [int(number) for number in found[1].split(".")] if found else []
+    while numbers and not numbers[-1]:
+        del numbers[-1]
+    return tuple(numbers)

@@ -2,7 +2,8 @@
 
 Three kinds of file are told apart. Generated ones are listed in the folder's lock with the digest
 they were written with. Kept ones belong to a revision that this run does not generate. Everything
-else is the user's own and is carried along untouched. This module decides and touches nothing.
+else is the user's own and is carried along untouched. A lock is believed as far as it can be: what
+is made from the same as before has to be the same. This module decides and touches nothing.
 """
 
 from collections.abc import Iterator, Mapping
@@ -11,9 +12,9 @@ from dataclasses import dataclass
 from mcp_protogen.canonical import sha256
 from mcp_protogen.names import module_name
 from mcp_protogen.output.lock import LOCK_NAME, Lock, LockedFile, lock_file, lock_of
-from mcp_protogen.output.package import GeneratedFile, Package
-from mcp_protogen.output.tree import Tree, parents
-from mcp_protogen.problems import Problem
+from mcp_protogen.output.package import GeneratedFile, Inputs, Package
+from mcp_protogen.output.tree import NOT_A_FILE, Tree, parents
+from mcp_protogen.problems import Level, Problem
 
 _NAMED = 20
 
@@ -42,16 +43,24 @@ class Plan:
 def plan(package: Package, before: Lock | None, tree: Tree, *, force: bool = False) -> Plan:
     """How to get from `tree`, whose lock is `before`, to `package`.
 
-    With `force`, edited files and files in the way are overwritten instead of being reported.
+    With `force`, edited files and files in the way are overwritten instead of being reported, and
+    edited files of revisions that are taken out are removed.
     """
     locked: Mapping[str, LockedFile] = before.files if before else {}
     kept = kept_files(package, locked)
-    files = {file.path: file for file in (*package.files, lock_file(lock_of(package, kept)))}
+    after = lock_of(package, kept)
+    files = {file.path: file for file in (*package.files, lock_file(after))}
+    if before and before.inputs == package.inputs:
+        locked = {path: after.files[path] for path in locked if path in after.files}
     written = {p: f.content for p, f in files.items() if tree.files.get(p) != sha256(f.content)}
     unchanged = tuple(p for p in files if p not in written)
     stale = [p for p in locked if p not in files and p not in kept and p in tree.files]
-    removed = tuple(p for p in stale if tree.files[p] == locked[p].sha256)
+    out = _folders(before.inputs) - _folders(package.inputs) if before and force else set[str]()
+    removed = tuple(
+        p for p in stale if tree.is_written(p, locked[p].sha256) or _belongs_to(p) & out
+    )
     problems = [*_kept_missing(kept, tree), *_blocked(files, tree, removed)]
+    problems += _converted(locked, written, tree)
     if not force:
         problems += _edited(locked, [*written, *stale], tree)
         problems += _foreign(written, set(unchanged), tree, before)
@@ -67,13 +76,17 @@ def plan(package: Package, before: Lock | None, tree: Tree, *, force: bool = Fal
 def kept_files(package: Package, locked: Mapping[str, LockedFile]) -> dict[str, LockedFile]:
     """The locked files of revisions that `package` lists but did not make."""
     made = {file.path.partition("/")[0] for file in package.files}
-    there = {str(module_name(revision)) for revision in package.inputs.revisions}
+    there = _folders(package.inputs)
     kept = there - made
     return {
         path: entry
         for path, entry in locked.items()
         if (belongs := _belongs_to(path)) & kept and belongs <= there
     }
+
+
+def _folders(inputs: Inputs) -> set[str]:
+    return {str(module_name(revision)) for revision in inputs.revisions}
 
 
 def _belongs_to(path: str) -> set[str]:
@@ -94,17 +107,45 @@ def _blocked(
     files: Mapping[str, GeneratedFile], tree: Tree, removed: tuple[str, ...]
 ) -> Iterator[Problem]:
     needed = {folder for path in files for folder in parents(path)}
+    hint = "move it away; not even --force replaces one by the other"
     for path in sorted(needed & tree.files.keys() - set(removed)):
-        yield Problem("foreign-file", "a folder has to be here, and something else is", path)
+        message = "a folder has to be here, and a file or a link is"
+        yield Problem("foreign-file", message, path, hint=hint)
     for path in sorted(files.keys() & tree.folders):
-        yield Problem("foreign-file", "a file has to be here, and a folder is", path)
+        yield Problem("foreign-file", "a file has to be here, and a folder is", path, hint=hint)
 
 
 def _edited(locked: Mapping[str, LockedFile], touched: list[str], tree: Tree) -> Iterator[Problem]:
     for path in touched:
-        if path in locked and tree.files.get(path, locked[path].sha256) != locked[path].sha256:
-            hint = "move the change elsewhere, or overwrite it with --force"
+        if path not in locked or path not in tree.files:
+            continue
+        if tree.files[path] == NOT_A_FILE:
+            message = (
+                "a link, or something else that is no file, is in place of this generated file"
+            )
+            hint = "move it away, or replace it with --force, whatever it leads to"
+            yield Problem("edited-file", message, path, hint=hint)
+        elif not tree.is_written(path, locked[path].sha256):
+            hint = "move the change elsewhere, or give it up with --force"
             yield Problem("edited-file", "this generated file was edited by hand", path, hint=hint)
+
+
+def _converted(
+    locked: Mapping[str, LockedFile], written: Mapping[str, bytes], tree: Tree
+) -> Iterator[Problem]:
+    """A warning about files that are as they were written, but for the ends of their lines."""
+    found = [
+        path
+        for path in written
+        if path in locked
+        and tree.files.get(path) != locked[path].sha256
+        and tree.is_written(path, locked[path].sha256)
+    ]
+    if found:
+        more = f", and in {len(found) - 1} more generated files" if found[1:] else ""
+        message = f"CRLF was at the end of lines here{more}; LF is, as it was written"
+        hint = f"put this line into .gitattributes, for the next checkout: {tree.attributes}"
+        yield Problem("line-endings", message, found[0], hint=hint, level=Level.WARNING)
 
 
 def _foreign(

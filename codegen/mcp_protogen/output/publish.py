@@ -41,8 +41,8 @@ def publish(
     package that is not fit to be used, and is asked when there is something to write.
     """
     tree = read_tree(space.target)
-    work = plan(package, read_lock(space.target), tree, force=force)
-    raise_errors(_placed(problem, space.named) for problem in work.problems)
+    work = _placed(plan(package, read_lock(space.target), tree, force=force), space.named)
+    raise_errors(work.problems)
     if not work.changes:
         return _outcome(work, tree)
     _refuse_inside(space.target)
@@ -64,13 +64,13 @@ def publish(
 def preview(package: Package, folder: Path, *, force: bool = False) -> tuple[Plan, Tree]:
     """What `publish` would do to `folder`, with the tree it would do it to."""
     tree = read_tree(folder)
-    work = plan(package, read_lock(folder), tree, force=force)
-    return replace(work, problems=tuple(_placed(p, folder) for p in work.problems)), tree
+    return _placed(plan(package, read_lock(folder), tree, force=force), folder), tree
 
 
-def _placed(problem: Problem, folder: Path) -> Problem:
-    """The problem with its place as the user would write it."""
-    return replace(problem, place=str(folder / problem.place))
+def _placed(work: Plan, folder: Path) -> Plan:
+    """The plan with the places of its problems as the user would write them."""
+    problems = (replace(problem, place=str(folder / problem.place)) for problem in work.problems)
+    return replace(work, problems=tuple(problems))
 
 
 def _own_folders(work: Plan, tree: Tree) -> set[str]:
@@ -82,6 +82,7 @@ def _own_folders(work: Plan, tree: Tree) -> set[str]:
 def _outcome(work: Plan, tree: Tree, *warnings: Problem) -> Outcome:
     written = tuple(sorted(work.written))
     created = tuple(path for path in written if path not in tree.files)
+    warnings = (*work.problems, *warnings)
     return Outcome(written, created, work.removed, len(work.unchanged), warnings)
 
 

@@ -7,7 +7,7 @@ reads; it knows neither locks nor packages.
 import os
 import stat
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from mcp_protogen.canonical import sha256
@@ -20,10 +20,26 @@ NOT_A_FILE = "not a regular file"
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """Files (with their digests) and folders below a folder, by POSIX relative path."""
+    """Files (with their digests) and folders below `folder`, by POSIX relative path.
+
+    `unified` has the digests that files with CRLF at the end of lines would have with LF.
+    """
 
     files: Mapping[str, str]
     folders: frozenset[str]
+    unified: Mapping[str, str] = field(default_factory=dict[str, str])
+    folder: Path = Path()
+
+    def is_written(self, path: str, digest: str) -> bool:
+        """Whether a file is the one that was written with this digest, but for ends of lines."""
+        return digest in (self.files.get(path), self.unified.get(path))
+
+    @property
+    def attributes(self) -> str:
+        """The line for the .gitattributes of the repository that keeps ends of lines as written."""
+        folder = self.folder.resolve()
+        root = next((one for one in folder.parents if (one / ".git").exists()), folder.parent)
+        return f"{folder.relative_to(root).as_posix()}/** text eol=lf"
 
 
 def read_tree(folder: Path) -> Tree:
@@ -38,20 +54,27 @@ def read_tree(folder: Path) -> Tree:
 def scan(folder: Path) -> Tree:
     """The tree below `folder`, empty if there is none; raises `OSError` for what is unreadable."""
     files: dict[str, str] = {}
+    unified: dict[str, str] = {}
     folders: set[str] = set()
     for entry, path in _entries(folder):
         if entry.is_dir(follow_symlinks=False):
             folders.add(path)
-        else:
-            files[path] = file_digest(folder / path)
-    return Tree(dict(sorted(files.items())), frozenset(folders))
+            continue
+        content = _content(folder / path)
+        files[path] = NOT_A_FILE if content is None else sha256(content)
+        if content and b"\r\n" in content:
+            unified[path] = sha256(content.replace(b"\r\n", b"\n"))
+    return Tree(dict(sorted(files.items())), frozenset(folders), unified, folder)
 
 
 def file_digest(path: Path) -> str:
     """The digest of a regular file, `NOT_A_FILE` for anything else."""
-    if not stat.S_ISREG(path.lstat().st_mode):
-        return NOT_A_FILE
-    return sha256(path.read_bytes())
+    content = _content(path)
+    return NOT_A_FILE if content is None else sha256(content)
+
+
+def _content(path: Path) -> bytes | None:
+    return path.read_bytes() if stat.S_ISREG(path.lstat().st_mode) else None
 
 
 def parents(path: str) -> Iterator[str]:

@@ -1,60 +1,50 @@
 """Bringing a generated package in step with the installed mcp-gen, from its own lock.
 
 The same work as `mcp-gen --out`, with nothing to be said: which revisions, from which schemas and
-with which templates is in the lock and in the settings of the project. Prints nothing.
+with which templates is in the lock and in the settings of the project. Where nothing has moved,
+what is there is compared with what is generated, not with the lock alone. Prints nothing.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from mcp_protogen.canonical import sha256
-from mcp_protogen.cli.commands import prepare, write
+from mcp_protogen.cli.commands import Standing, count, standing, write
 from mcp_protogen.cli.report import Action, FileChange, Report, Status
 from mcp_protogen.cli.selection import PINNED
 from mcp_protogen.config import Settings, load_settings
-from mcp_protogen.output.drift import Cause, Kind, drift
+from mcp_protogen.output.drift import Kind
 from mcp_protogen.output.lock import LOCK_NAME, Lock, LockedFile, read_lock
-from mcp_protogen.output.package import Inputs
-from mcp_protogen.output.tree import Tree, read_tree
+from mcp_protogen.output.package import newer
 from mcp_protogen.problems import Problem, ProblemError
-from mcp_protogen.store.inputs import read_inputs
-
-
-@dataclass(frozen=True, slots=True)
-class _Standing:
-    """How a package stands: what is in its folder, what it was made from, and what has moved."""
-
-    lock: Lock
-    tree: Tree
-    inputs: Inputs
-    causes: tuple[Cause, ...]
 
 
 def check(out: Path, flags: Settings) -> Report:
     """Whether `sync` would change anything, and why; the user's own files do not matter."""
-    standing = _standing(_settings(out, flags))
-    if not standing.causes:
-        return _in_step(out, standing)
-    edited = any(cause.kind is Kind.EDITED for cause in standing.causes)
-    command = "mcp-gen sync --force" if edited else "mcp-gen sync"
-    summary = f"{out}: {_versions(standing)}; {command} brings it in step"
-    return Report("sync", Status.DIFFERS, summary, str(out), drift=standing.causes)
+    lock, found = _standing(_settings(out, flags))
+    if not found.causes:
+        return _in_step(out, found)
+    edited = {cause.subject for cause in found.causes if cause.kind is Kind.EDITED} - {LOCK_NAME}
+    older = newer(lock.inputs.generator, found.inputs.generator)
+    command = "mcp-gen sync --force" if edited or older else "mcp-gen sync"
+    summary = f"{out}: {_versions(lock, found)}; {command} brings it in step"
+    return Report("sync", Status.DIFFERS, summary, str(out), drift=found.causes)
 
 
 def sync(out: Path, flags: Settings, *, force: bool = False) -> Report:
     """Generate the package in `out` anew, and say what that changed and why."""
     settings = _settings(out, flags)
-    before = _standing(settings)
+    lock, before = _standing(settings)
     if not before.causes:
         return _in_step(out, before)
     if not force:
-        _refuse_other_templates(out, before)
+        _refuse_other_templates(out, lock, before)
     done = write(settings, force=force)
-    changes = tuple(_changes(before, read_lock(out)))
-    written = _count(sum(change.action is not Action.REMOVE for change in changes), "file")
+    changes = tuple(_changes(before, lock, read_lock(out)))
+    written = count(sum(change.action is not Action.REMOVE for change in changes), "file")
     removed = sum(change.action is Action.REMOVE for change in changes)
-    summary = f"{out}: {_versions(before)}; {written} written, {removed} removed"
+    summary = f"{out}: {_versions(lock, before)}; {written} written, {removed} removed"
     return replace(done, command="sync", summary=summary, drift=before.causes, files=changes)
 
 
@@ -63,7 +53,7 @@ def _settings(out: Path, flags: Settings) -> Settings:
     project = load_settings(out.resolve(), flags, only=("format", "out"))
     if project.out is not None and project.out.resolve() == out.resolve():
         project = load_settings(out.resolve(), flags)
-    settings = flags.over(project)
+    settings = flags.over(project).as_listed()
     if settings.schema is not None:
         return settings
     lock = read_lock(out)
@@ -86,44 +76,42 @@ def _drafts(lock: Lock, settings: Settings) -> Iterator[Settings]:
             yield replace(settings, revisions=(revision,), schema=inputs.source)
 
 
-def _standing(settings: Settings) -> _Standing:
-    task = prepare(settings)
-    if task.lock is None:
+def _standing(settings: Settings) -> tuple[Lock, Standing]:
+    found = standing(settings, regenerate=True)
+    if found.task.lock is None:
         message = f"there is no {LOCK_NAME} in this folder"
-        raise ProblemError(Problem("no-package", message, str(task.out), hint="run mcp-gen first"))
-    inputs = read_inputs(task.options)
-    tree = read_tree(task.out)
-    causes = drift(task.lock, inputs, tree, settings.own or ())
-    own = tuple(cause for cause in causes if cause.kind is not Kind.FOREIGN)
-    return _Standing(task.lock, tree, inputs, own)
+        place = str(found.task.out)
+        raise ProblemError(Problem("no-package", message, place, hint="run mcp-gen first"))
+    causes = tuple(cause for cause in found.causes if cause.kind is not Kind.FOREIGN)
+    return found.task.lock, replace(found, causes=causes)
 
 
-def _refuse_other_templates(out: Path, standing: _Standing) -> None:
+def _refuse_other_templates(out: Path, lock: Lock, standing: Standing) -> None:
     """The package was made with a folder of templates that nobody names now."""
-    was, now = standing.lock.inputs.options, standing.inputs.options
+    was, now = lock.inputs.options, standing.inputs.options
     if "templates" in was and "templates" not in now:
         message = "the package was generated with templates of your own, and none are given now"
         hint = 'name their folder with --templates, or set templates = "FOLDER"; or --force'
         raise ProblemError(Problem("other-templates", message, str(out), hint=hint))
 
 
-def _in_step(out: Path, standing: _Standing) -> Report:
+def _in_step(out: Path, standing: Standing) -> Report:
     revisions = ", ".join(standing.inputs.revisions)
-    summary = f"{out} is in step with {standing.inputs.generator}: {revisions}"
+    summary = f"{out} is in step with {standing.inputs.generator}: {revisions}{standing.unproven}"
     return Report("sync", Status.FINE, summary, str(out))
 
 
-def _versions(standing: _Standing) -> str:
-    was, now = standing.lock.inputs.generator, standing.inputs.generator
+def _versions(lock: Lock, standing: Standing) -> str:
+    was, now = lock.inputs.generator, standing.inputs.generator
     versions = f"from {was} to {now}" if was != now else now
     return f"{versions}, {', '.join(standing.inputs.revisions)}"
 
 
-def _changes(before: _Standing, after: Lock | None) -> Iterator[FileChange]:
+def _changes(before: Standing, lock: Lock, after: Lock | None) -> Iterator[FileChange]:
     """What became of each generated file, but for the lock, which changes with any of them."""
     files: Mapping[str, LockedFile] = after.files if after else {}
     found = before.tree.files
-    for path in sorted({*files, *before.lock.files}):
+    for path in sorted({*files, *lock.files}):
         if path not in files:
             if path in found:
                 yield FileChange(path, Action.REMOVE)
@@ -131,7 +119,3 @@ def _changes(before: _Standing, after: Lock | None) -> Iterator[FileChange]:
             yield FileChange(path, Action.CREATE)
         elif found[path] != files[path].sha256:
             yield FileChange(path, Action.CHANGE)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

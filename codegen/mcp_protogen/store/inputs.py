@@ -8,10 +8,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from mcp_protogen import __version__
 from mcp_protogen.canonical import digest, digest_files, parse_json, pretty, sha256
 from mcp_protogen.config import GivenFile, Options
-from mcp_protogen.output.package import Inputs, RevisionInputs
+from mcp_protogen.output.package import GENERATOR, Inputs, RevisionInputs
 from mcp_protogen.resources import runtime_folder, schema_folder, templates_folder
 from mcp_protogen.store.facts import basis_of, holding, merge_patch
 from mcp_protogen.store.pins import load_pins, pin_of, read_snapshot
@@ -32,7 +31,7 @@ def read_inputs(options: Options, folder: Path | None = None) -> Inputs:
     reader = _SchemaFolder(folder or schema_folder())
     generated = {revision: reader.inputs(revision, options) for revision in options.revisions}
     return Inputs(
-        generator=f"mcp-gen {__version__}",
+        generator=GENERATOR,
         generator_digest=_code_digest(),
         runtime_digest=digest_files(runtime_folder(), _below(runtime_folder(), "*.py")),
         templates_digest=_templates_digest(options.templates),
