@@ -35,6 +35,7 @@ class _File:
 
 _FILES = (
     _File(".dockerignore", "dockerignore.jinja"),
+    _File(".gitattributes", "gitattributes.jinja"),
     _File(".github/workflows/ci.yml", "ci.yml.jinja"),
     _File(".gitignore", "gitignore.jinja"),
     _File("Dockerfile", "Dockerfile.jinja"),
