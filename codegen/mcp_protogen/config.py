@@ -156,9 +156,7 @@ def _settings(table: Any, file: Path, flags: Settings, only: Container[str] | No
             problems.append(_bad(f"{key} in {_TABLE} {error}", file))
     if problems:
         raise ProblemError(*problems)
-    # A schema stands for one revision, so that beside it the list cannot name the others.
-    listed = values.get("revisions") if "schema" not in values else None
-    return Settings(**values, listed=listed or None)
+    return Settings(**values, listed=values.get("revisions") or None)
 
 
 def _bad(message: str, file: Path, hint: str = "") -> Problem:

@@ -13,6 +13,7 @@ from typing import Any
 import projects
 import pytest
 from mcp_protogen.names import module_name
+from mcp_protogen.output.tree import Tree
 from mcp_protogen.scaffold import requirements
 from mcp_protogen.scaffold.choices import Choices, Kind, Transport
 from mcp_protogen.scaffold.files import project_files, protocol_folder
@@ -156,6 +157,14 @@ def test_the_workflow_runs_what_the_makefile_has(choices: Choices) -> None:
     assert {step.split()[1] for step in steps if step.startswith("make ")} <= targets
     assert {"setup", "lint", "test"} <= {word for step in steps for word in step.split()}
     assert {"help", "setup", "test", "lint", "check", "run", "sync"} == targets
+    assert any("mcp-gen --check --regenerate --format github" in step for step in steps)
+
+
+def test_a_checkout_does_not_change_what_is_generated(tmp_path: Path) -> None:
+    wanted = EVERY_KIND[0]
+    (tmp_path / ".git").mkdir()
+    line = Tree({}, frozenset(), folder=tmp_path / protocol_folder(wanted)).attributes
+    assert line in text(wanted, ".gitattributes").splitlines()
 
 
 @pytest.mark.parametrize("choices", EVERY_KIND, ids=named)

@@ -354,6 +354,19 @@ def test_a_lock_that_is_damaged_is_an_error(mcp_gen: MCP_GEN, protocol: Path) ->
     assert done.err.startswith(f"error[bad-lock]: {PROTOCOL}/mcp-gen.lock: ")
 
 
+def test_what_is_no_lock_in_its_place_is_left_there(mcp_gen: MCP_GEN, protocol: Path) -> None:
+    lock = protocol / "mcp-gen.lock"
+    lock.rename(protocol / "kept")
+    for make in (lock.mkdir, lambda: lock.symlink_to("nowhere")):
+        make()
+        for command in (("sync", PROTOCOL), ("--check", "--out", PROTOCOL), ("--out", PROTOCOL)):
+            done = mcp_gen(*command)
+            assert (done.code, done.out) == (2, "")
+            assert done.err.startswith(f"error[bad-lock]: {PROTOCOL}/mcp-gen.lock: ")
+        if lock.is_dir():
+            lock.rmdir()
+
+
 def test_inside_the_package_nothing_can_be_replaced(
     mcp_gen: MCP_GEN, protocol: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -405,6 +418,24 @@ def test_a_draft_is_made_anew_from_the_file_it_was_made_from(
     lock = read_lock(drafted)
     assert lock is not None
     assert lock.inputs.revisions["draft"].source == "draft.json"
+
+
+def test_a_list_in_settings_is_about_drafts_as_well(
+    mcp_gen: MCP_GEN, drafted: Path, tmp_path: Path
+) -> None:
+    configure(tmp_path, out="pkg", revisions=["2025-11-25", "draft"])
+    assert mcp_gen("sync").code == 0
+    lock = read_lock(drafted)
+    assert lock is not None
+    assert [*lock.inputs.revisions] == ["2025-11-25", "draft"]
+    assert mcp_gen("sync", "--check").code == mcp_gen("--check").code == 0
+    configure(tmp_path, out="pkg", revisions=["2025-11-25"])
+    assert "revision-unlisted: draft: " in mcp_gen("sync", "--check").out
+    assert mcp_gen("sync").code == 0
+    assert not (drafted / "vdraft").exists()
+    configure(tmp_path, out="pkg", revisions=["2025-11-25", "draft"], schema="draft.json")
+    assert mcp_gen("sync").code == mcp_gen("--check").code == 0
+    assert (drafted / "vdraft").is_dir()
 
 
 def test_a_draft_whose_file_is_another_by_now_has_to_be_named(

@@ -131,6 +131,22 @@ def revisions() -> list[str]:
     return [*lock["revisions"]]
 
 
+def test_a_line_in_gitattributes_keeps_what_was_written(mcp_gen: Run, tmp_path: Path) -> None:
+    git = ("git", "-c", "core.autocrlf=true", "-c", "user.name=A", "-c", "user.email=a@b.example")
+    mcp_gen(*ONE)
+    for words in (["init"], ["add", "."], ["commit", "--message", "a"], ["rm", "-r", "pkg"]):
+        subprocess.run([*git, *words], check=True, capture_output=True)
+    back = [*git, "checkout", "HEAD", "--", "pkg"]
+    subprocess.run(back, check=True, capture_output=True)
+    ran = mcp_gen("--check", "--out", "pkg")
+    cause, summary = ran.out.splitlines()
+    assert (ran.code, cause.partition(":")[0], summary[-7:]) == (1, "line-endings", "1 cause")
+    (tmp_path / ".gitattributes").write_text(cause.rpartition("keeps it: ")[2])
+    shutil.rmtree("pkg")
+    subprocess.run(back, check=True, capture_output=True)
+    assert mcp_gen("--check", "--out", "pkg").code == 0
+
+
 def test_prune_takes_out_what_is_not_asked_for(mcp_gen: Run) -> None:
     mcp_gen("--revision", "2025-06-18,2026-07-28", *ONE)
     one = ("--prune", *ONE)

@@ -38,7 +38,22 @@ def test_every_setting_is_read_and_paths_are_relative_to_the_file(tmp_path: Path
         templates=tmp_path / "templates",
         format=Format.GITHUB,
         own=("extra.py",),
+        listed=("2025-11-25", "2026-07-28"),
     )
+
+
+def test_a_list_of_revisions_is_all_of_its_folder_until_flags_say_otherwise(tmp_path: Path) -> None:
+    found = settings(tmp_path, '[tool.mcp-gen]\nrevision = "2025-11-25"\nout = "pkg"')
+    for flags, listed in (
+        (Settings(), True),
+        (Settings(out=tmp_path / "pkg"), True),
+        (Settings(out=tmp_path / "other"), False),
+        (Settings(revisions=("2025-11-25",)), False),
+    ):
+        assert flags.over(found).as_listed().prune == listed
+    assert Settings().over(found).only is None
+    assert Settings(prune=True).over(found).only == ("2025-11-25",)
+    assert Settings(revisions=("draft",), prune=True).over(found).only == ("draft",)
 
 
 OUTSIDE = (

@@ -10,6 +10,7 @@ from mcp_protogen.canonical import sha256
 from mcp_protogen.names import module_name
 from mcp_protogen.output.lock import LOCK_NAME
 from mcp_protogen.output.package import Package
+from mcp_protogen.output.tree import read_tree
 from mcp_protogen.output.workspace import exclusive
 from mcp_protogen.problems import Level, ProblemError
 from packages import LATER, NEW, OLD, beside, codes, contents, package, put, with_revisions
@@ -311,9 +312,10 @@ def test_a_kept_revision_with_a_file_missing_asks_for_its_schema(out: Path) -> N
 
 def test_a_file_is_no_output_folder(out: Path) -> None:
     out.write_text("")
-    with pytest.raises(ProblemError) as caught:
-        put(OLD, out)
-    assert codes(caught) == ["not-a-folder"]
+    for use in (lambda: put(OLD, out), lambda: read_tree(out)):
+        with pytest.raises(ProblemError) as caught:
+            use()
+        assert codes(caught) == ["not-a-folder"]
 
 
 def test_the_folder_one_stands_in_is_not_replaced(

@@ -85,9 +85,14 @@ def test_every_unknown_revision_is_named() -> None:
     assert refused("2025-11-26", "2025-11-25", "x y") == ["unknown-revision", "unsafe-name"]
 
 
-@pytest.mark.parametrize("asked", [(), ("2025-11-25", "draft")])
-def test_a_schema_is_for_one_revision(asked: tuple[str, ...]) -> None:
-    assert "ambiguous-schema" in refused(*asked, schema=DRAFT)
+def test_a_schema_is_for_one_revision() -> None:
+    for asked in ((), ("draft", "other"), ("2025-11-25", "2026-07-28")):
+        assert "ambiguous-schema" in refused(*asked, schema=DRAFT)
+
+
+def test_a_schema_is_for_the_one_revision_that_is_not_pinned() -> None:
+    options = select(("2025-11-25", "draft"), PINS, None, DRAFT)
+    assert (options.revisions, options.schemas) == (("2025-11-25", "draft"), {"draft": DRAFT})
 
 
 def test_a_kept_revision_has_to_fit_the_tool() -> None:

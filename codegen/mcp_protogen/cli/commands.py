@@ -150,8 +150,7 @@ def prepare(settings: Settings) -> Task:
     if settings.prune and not settings.only:
         message = "nothing says which revisions stay in the package"
         raise ProblemError(Problem("no-revision", message, hint="name them with --revision"))
-    only = None if settings.only is None else revision_names(settings.only, pins)
-    staying = pruned(lock, only)
+    staying = pruned(lock, settings.only, pins)
     options = select(asked, pins, staying, schema, _templates(settings))
     if rules is not None:
         options = replace(options, rules=dict.fromkeys(options.schemas, rules))

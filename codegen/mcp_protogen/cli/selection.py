@@ -39,12 +39,12 @@ def select(
 ) -> Options:
     """The options of a run that asks for revisions in a folder whose lock is `lock`.
 
-    `schema` replaces the pinned schema of the one revision asked for. Raises `ProblemError`:
-    `no-revision`, `ambiguous-schema`, `unsafe-name`, `unknown-revision`.
+    `schema` is that of the one revision asked for, or of the one among several that is not pinned.
+    Raises `ProblemError`: `no-revision`, `ambiguous-schema`, `unsafe-name`, `unknown-revision`.
     """
     locked: Mapping[str, RevisionInputs] = lock.inputs.revisions if lock else {}
     raise_errors(_misuse(asked, pins, locked, schema))
-    schemas = {asked[0]: schema} if schema else {}
+    schemas = dict.fromkeys(_stands_for(asked, pins), schema) if schema else {}
     pinned = {name for name, inputs in locked.items() if inputs.source == PINNED}
     made = {name for name in (*asked, *pinned) if name in pins} | schemas.keys()
     kept = {
@@ -55,11 +55,12 @@ def select(
     return Options(tuple(sorted(made)), schemas, templates, kept)
 
 
-def pruned(lock: Lock | None, only: Container[str] | None) -> Lock | None:
-    """The lock without the revisions that are not to stay."""
+def pruned(lock: Lock | None, only: Iterable[str] | None, pins: Pins) -> Lock | None:
+    """The lock without the revisions that are not to stay, if it is said which are."""
     if lock is None or only is None:
         return lock
-    stay = {name: inputs for name, inputs in lock.inputs.revisions.items() if name in only}
+    names = revision_names(only, pins)
+    stay = {name: inputs for name, inputs in lock.inputs.revisions.items() if name in names}
     return replace(lock, inputs=replace(lock.inputs, revisions=stay))
 
 
@@ -97,15 +98,21 @@ def _misuse(
     known = {*pins, *locked}
     if not asked and not known & set(locked):
         yield Problem("no-revision", "no revision is asked for", hint="--revision NAME, or all")
-    if schema and len(asked) != 1:
-        message = "a schema stands for exactly one revision"
-        yield Problem("ambiguous-schema", message, schema.name, hint="--revision NAME")
+    if schema and len(_stands_for(asked, pins)) != 1:
+        message = "a schema stands for one revision, and it is not clear for which"
+        hint = "name it alone, or as the only one that is not pinned: --revision NAME"
+        yield Problem("ambiguous-schema", message, schema.name, hint=hint)
     for name in asked:
         if not _is_safe(name):
             yield Problem("unsafe-name", f"{name!r} cannot be the name of a revision")
         elif name not in known and not schema:
             hint = f"{did_you_mean(name, known)} {_WITH_SCHEMA}"
             yield Problem("unknown-revision", f"no schema is pinned for {name!r}", hint=hint)
+
+
+def _stands_for(asked: tuple[str, ...], pins: Container[str]) -> tuple[str, ...]:
+    """The revisions that a schema may be for."""
+    return asked if len(asked) == 1 else tuple(name for name in asked if name not in pins)
 
 
 def _is_safe(name: str) -> bool:

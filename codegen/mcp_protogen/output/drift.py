@@ -96,7 +96,7 @@ def _revisions(
     for revision in sorted(now.keys() - before.keys()):
         yield Cause(Kind.ADDED, revision, "this revision is asked for and not in the package")
     for revision in sorted(before.keys() - now.keys()):
-        yield Cause(Kind.REMOVED, revision, "this revision is in the package and no longer pinned")
+        yield Cause(Kind.REMOVED, revision, "this revision is in the package and not pinned")
     for revision in sorted(before.keys() & now.keys()):
         yield from _revision(revision, before[revision], now[revision])
 

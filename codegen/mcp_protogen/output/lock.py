@@ -143,5 +143,5 @@ def _newer(path: Path, writer: str, reason: str) -> ProblemError:
 
 
 def _bad(path: Path, reason: str) -> ProblemError:
-    hint = "restore it from version control; or delete it, and generate with --force"
+    hint = "restore it from version control; or move it away, and generate with --force"
     return ProblemError(Problem("bad-lock", f"unusable lock: {reason}", str(path), hint=hint))

@@ -43,11 +43,13 @@ class Tree:
 
 
 def read_tree(folder: Path) -> Tree:
-    """Like `scan`, but raises `ProblemError` (`cannot-read`) for what the system refuses."""
+    """Like `scan`, but raises `ProblemError`: `not-a-folder`, `cannot-read` for what is refused."""
     try:
         return scan(folder)
     except OSError as error:
         place = str(error.filename or folder)
+        if isinstance(error, NotADirectoryError):
+            raise ProblemError(Problem("not-a-folder", "this is not a folder", place)) from error
         raise ProblemError(Problem("cannot-read", error.strerror or str(error), place)) from error
 
 

@@ -4,6 +4,7 @@ Settings win, for they say what the user means. Without any, the one lock below 
 with several, the user has to say which.
 """
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -24,11 +25,11 @@ def locate(start: Path) -> Path:
         message = "this is not a folder" if start.exists() else "there is no such folder"
         hint = "name a project, or the folder of a generated package"
         raise ProblemError(Problem("no-package", message, str(start), hint=hint))
-    if (start / LOCK_NAME).is_file():
+    if os.path.lexists(start / LOCK_NAME):
         return start
     said = load_settings(start.resolve(), only=("out",)).out
     if said is not None:
-        if not (said / LOCK_NAME).is_file():
+        if not os.path.lexists(said / LOCK_NAME):
             message = "nothing was generated in this folder, which [tool.mcp-gen] names"
             hint = "run mcp-gen to generate it; or, if it was moved, correct out in pyproject.toml"
             raise ProblemError(Problem("no-package", message, str(said), hint=hint))

@@ -12,12 +12,13 @@ from pathlib import Path
 from mcp_protogen.canonical import sha256
 from mcp_protogen.cli.commands import Standing, count, standing, write
 from mcp_protogen.cli.report import Action, FileChange, Report, Status
-from mcp_protogen.cli.selection import PINNED
+from mcp_protogen.cli.selection import PINNED, pruned
 from mcp_protogen.config import Settings, load_settings
 from mcp_protogen.output.drift import Kind
 from mcp_protogen.output.lock import LOCK_NAME, Lock, LockedFile, read_lock
 from mcp_protogen.output.package import newer
 from mcp_protogen.problems import Problem, ProblemError
+from mcp_protogen.store.pins import load_pins
 
 
 def check(out: Path, flags: Settings) -> Report:
@@ -56,7 +57,7 @@ def _settings(out: Path, flags: Settings) -> Settings:
     settings = flags.over(project).as_listed()
     if settings.schema is not None:
         return settings
-    lock = read_lock(out)
+    lock = pruned(read_lock(out), settings.only, load_pins())
     drafts = [] if lock is None else [*_drafts(lock, settings)]
     # Options name one schema; a package of several is not made anew without being told how.
     return drafts[0] if len(drafts) == 1 else settings
@@ -64,6 +65,7 @@ def _settings(out: Path, flags: Settings) -> Settings:
 
 def _drafts(lock: Lock, settings: Settings) -> Iterator[Settings]:
     """Settings that name the schema of a revision that is not pinned, if it is still the same."""
+    pins = load_pins()
     for revision, inputs in lock.inputs.revisions.items():
         if (
             inputs.source == PINNED
@@ -73,7 +75,8 @@ def _drafts(lock: Lock, settings: Settings) -> Iterator[Settings]:
             continue
         file = Path(inputs.source)
         if file.is_file() and sha256(file.read_bytes()) == inputs.published:
-            yield replace(settings, revisions=(revision,), schema=inputs.source)
+            others = () if revision in pins else settings.listed or ()
+            yield replace(settings, revisions=(*others, revision), schema=inputs.source)
 
 
 def _standing(settings: Settings) -> tuple[Lock, Standing]:
