@@ -155,6 +155,19 @@ def test_a_lock_is_not_believed_against_what_the_same_inputs_make(out: Path) -> 
     assert "thesis" not in (out / LOCK_NAME).read_text()
 
 
+def test_what_another_revision_is_added_to_is_not_overwritten_either(out: Path) -> None:
+    put(without("2026-07-28"), out)
+    forge(out, **{"v2025_11_25/models": "edited", "v2025_11_25/mine": "mine"})
+    with pytest.raises(ProblemError) as caught:
+        put(BOTH, out)
+    assert [problem.place for problem in caught.value.problems] == [
+        str(out / "v2025_11_25" / "models.py")
+    ]
+    put(BOTH, out, force=True)
+    assert (out / "v2025_11_25" / "models.py").read_text() == "older"
+    assert (out / "v2025_11_25" / "mine.py").read_text() == "mine"
+
+
 def test_ends_of_lines_that_a_checkout_changed_are_put_right(out: Path) -> None:
     put(package({"a.py": "1\n2\n", "b.py": "1\n2\n", "gone.py": "3\n"}), out)
     for path in out.glob("*.py"):

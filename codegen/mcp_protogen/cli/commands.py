@@ -7,6 +7,7 @@ checking does not, unless it is told to.
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mcp_protogen.cli.report import Action, FileChange, Report, Status
 from mcp_protogen.cli.selection import (
@@ -20,11 +21,13 @@ from mcp_protogen.config import GivenFile, Options, Settings
 from mcp_protogen.output.drift import OF_FILES, Cause, drift, unlisted
 from mcp_protogen.output.lock import LOCK_NAME, Lock, lock_of, read_lock
 from mcp_protogen.output.package import Inputs, Package
-from mcp_protogen.output.plan import Plan, kept_files
 from mcp_protogen.output.tree import NOT_A_FILE, Tree, read_tree
 from mcp_protogen.problems import Level, Problem, ProblemError
 from mcp_protogen.store.inputs import read_inputs
 from mcp_protogen.store.pins import load_pins
+
+if TYPE_CHECKING:
+    from mcp_protogen.output.plan import Plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +82,8 @@ def standing(settings: Settings, *, regenerate: bool = False) -> Standing:
     if task.staying != task.lock:
         causes = (*unlisted(task.lock, inputs.revisions), *causes)
     if regenerate and task.lock and OF_FILES.issuperset(cause.kind for cause in causes):
+        from mcp_protogen.output.plan import kept_files
+
         package = _generate(task)
         made = lock_of(package, kept_files(package, task.lock.files))
         causes = drift(task.lock, inputs, tree, own, made.files)
@@ -190,7 +195,7 @@ def _generate(task: Task, *, force: bool = False) -> Package:
     return generate(task.options)
 
 
-def _actions(plan: Plan, tree: Tree) -> Iterator[tuple[str, Action]]:
+def _actions(plan: "Plan", tree: Tree) -> Iterator[tuple[str, Action]]:
     for path in sorted({*plan.written, *plan.removed}):
         if path in plan.removed:
             yield path, Action.REMOVE

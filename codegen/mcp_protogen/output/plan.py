@@ -7,12 +7,12 @@ is made from the same as before has to be the same. This module decides and touc
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mcp_protogen.canonical import sha256
 from mcp_protogen.names import module_name
 from mcp_protogen.output.lock import LOCK_NAME, Lock, LockedFile, lock_file, lock_of
-from mcp_protogen.output.package import GeneratedFile, Inputs, Package
+from mcp_protogen.output.package import GeneratedFile, Inputs, Package, RevisionInputs
 from mcp_protogen.output.tree import NOT_A_FILE, Tree, parents
 from mcp_protogen.problems import Level, Problem
 
@@ -50,14 +50,13 @@ def plan(package: Package, before: Lock | None, tree: Tree, *, force: bool = Fal
     kept = kept_files(package, locked)
     after = lock_of(package, kept)
     files = {file.path: file for file in (*package.files, lock_file(after))}
-    if before and before.inputs == package.inputs:
-        locked = {path: after.files[path] for path in locked if path in after.files}
+    locked = _believed(before, after) if before else locked
     written = {p: f.content for p, f in files.items() if tree.files.get(p) != sha256(f.content)}
     unchanged = tuple(p for p in files if p not in written)
     stale = [p for p in locked if p not in files and p not in kept and p in tree.files]
-    out = _folders(before.inputs) - _folders(package.inputs) if before and force else set[str]()
+    out = _folders(before.inputs).keys() - _folders(package.inputs).keys() if before else set[str]()
     removed = tuple(
-        p for p in stale if tree.is_written(p, locked[p].sha256) or _belongs_to(p) & out
+        p for p in stale if tree.is_written(p, locked[p].sha256) or (force and _belongs_to(p) & out)
     )
     problems = [*_kept_missing(kept, tree), *_blocked(files, tree, removed)]
     problems += _converted(locked, written, tree)
@@ -76,7 +75,7 @@ def plan(package: Package, before: Lock | None, tree: Tree, *, force: bool = Fal
 def kept_files(package: Package, locked: Mapping[str, LockedFile]) -> dict[str, LockedFile]:
     """The locked files of revisions that `package` lists but did not make."""
     made = {file.path.partition("/")[0] for file in package.files}
-    there = _folders(package.inputs)
+    there = _folders(package.inputs).keys()
     kept = there - made
     return {
         path: entry
@@ -85,8 +84,26 @@ def kept_files(package: Package, locked: Mapping[str, LockedFile]) -> dict[str, 
     }
 
 
-def _folders(inputs: Inputs) -> set[str]:
-    return {str(module_name(revision)) for revision in inputs.revisions}
+def _believed(before: Lock, after: Lock) -> dict[str, LockedFile]:
+    """What a lock says of files, but where they are made from the same as before, by the same.
+
+    There they have to be what they are made now, and no others are generated ones.
+    """
+    was, now = _folders(before.inputs), _folders(after.inputs)
+    if replace(before.inputs, revisions=after.inputs.revisions) != after.inputs:
+        return dict(before.files)
+    same = {"_runtime", *(folder for folder in was if now.get(folder) == was[folder])}
+    return {
+        path: entry
+        for path, said in before.files.items()
+        if (
+            entry := after.files.get(path) if was == now or path.partition("/")[0] in same else said
+        )
+    }
+
+
+def _folders(inputs: Inputs) -> dict[str, RevisionInputs]:
+    return {str(module_name(name)): revision for name, revision in inputs.revisions.items()}
 
 
 def _belongs_to(path: str) -> set[str]:

@@ -14,7 +14,6 @@ from mcp_protogen.output.package import GENERATOR, Inputs, RevisionInputs
 from mcp_protogen.resources import runtime_folder, schema_folder, templates_folder
 from mcp_protogen.store.facts import basis_of, holding, merge_patch
 from mcp_protogen.store.pins import load_pins, pin_of, read_snapshot
-from mcp_protogen.store.snapshot import snapshot_of
 
 _CODE = Path(__file__).resolve().parents[1]
 # The parts whose code decides on the output; the command line and publishing only carry it.
@@ -115,6 +114,8 @@ class _SchemaFolder:
 
 
 def _given(given: GivenFile) -> tuple[str, str, str | None, bytes]:
+    from mcp_protogen.store.snapshot import snapshot_of
+
     structure = snapshot_of(parse_json(given.content, given.name), given.name)
     return given.name, sha256(given.content), None, pretty(structure)
 
