@@ -13,8 +13,10 @@ from mcp_protogen import __version__
 from mcp_protogen.canonical import sha256
 from mcp_protogen.config import Options
 from mcp_protogen.output.lock import read_lock
+from mcp_protogen.output.package import Package
 from mcp_protogen.output.publish import publish
 from mcp_protogen.output.workspace import exclusive
+from mcp_protogen.problems import Problem, ProblemError
 from mcp_protogen.resources import schema_folder
 from running import Ran
 
@@ -357,14 +359,16 @@ def test_a_lock_that_is_damaged_is_an_error(mcp_gen: MCP_GEN, protocol: Path) ->
 def test_what_is_no_lock_in_its_place_is_left_there(mcp_gen: MCP_GEN, protocol: Path) -> None:
     lock = protocol / "mcp-gen.lock"
     lock.rename(protocol / "kept")
-    for make in (lock.mkdir, lambda: lock.symlink_to("nowhere")):
-        make()
+    for folder in (True, False):
+        if folder:
+            lock.mkdir()
+        else:
+            lock.rmdir()
+            lock.symlink_to("nowhere")
         for command in (("sync", PROTOCOL), ("--check", "--out", PROTOCOL), ("--out", PROTOCOL)):
             done = mcp_gen(*command)
             assert (done.code, done.out) == (2, "")
             assert done.err.startswith(f"error[bad-lock]: {PROTOCOL}/mcp-gen.lock: ")
-        if lock.is_dir():
-            lock.rmdir()
 
 
 def test_inside_the_package_nothing_can_be_replaced(
@@ -418,6 +422,29 @@ def test_a_draft_is_made_anew_from_the_file_it_was_made_from(
     lock = read_lock(drafted)
     assert lock is not None
     assert lock.inputs.revisions["draft"].source == "draft.json"
+
+
+def test_a_draft_that_was_kept_is_not_made_anew_to_compare_it(
+    mcp_gen: MCP_GEN, drafted: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert mcp_gen("sync", "pkg").code == 0
+    assert mcp_gen("--revision", "2025-11-25", "--out", "pkg").code == 0
+
+    def generate(options: Options) -> Package:
+        if "draft" in options.revisions:  # beside the other, that takes rules
+            raise ProblemError(Problem("undecided-difference", "from 2025-11-25 to draft"))
+        return generate_little(options)
+
+    monkeypatch.setattr("mcp_protogen.generate.generate", generate)
+    with_the_lock = "2025-11-25, draft; with the lock alone: draft, of a schema of your own\n"
+    for command in (("sync", "pkg"), ("sync", "pkg", "--check")):
+        done = mcp_gen(*command)
+        assert (done.code, done.out) == (0, f"pkg is in step with {HERE}: {with_the_lock}")
+    (drafted / "bridge.py").write_text("mine")
+    assert mcp_gen("sync", "pkg", "--check").code == 1
+    (drafted / "bridge.py").unlink()
+    age(drafted)
+    assert "error[undecided-difference]" in mcp_gen("sync", "pkg").err
 
 
 def test_a_list_in_settings_is_about_drafts_as_well(

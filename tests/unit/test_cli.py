@@ -120,7 +120,7 @@ def test_check_says_what_it_cannot_generate_anew(mcp_gen: Run) -> None:
     mcp_gen("--revision", "draft", "--schema", "draft.json", "--out", "pkg")
     ran = mcp_gen("--check", "--regenerate", "--out", "pkg")
     assert ran.code == 0
-    assert ran.out.endswith("compared, but draft by the lock, as its schema is not at hand\n")
+    assert ran.out.endswith("compared; with the lock alone: draft, of a schema of your own\n")
 
 
 def revisions() -> list[str]:

@@ -54,9 +54,9 @@ class Standing:
 
     @property
     def unproven(self) -> str:
-        """What cannot be generated anew to compare it, with a comma before it."""
+        """What was not generated anew to compare it, to go after what was."""
         names = ", ".join(self.task.options.kept)
-        return f", but {names} by the lock, as its schema is not at hand" if names else ""
+        return f"; with the lock alone: {names}, of a schema of your own" if names else ""
 
 
 def check(settings: Settings, *, regenerate: bool = False) -> Report:

@@ -14,7 +14,7 @@ from mcp_protogen.cli.commands import Standing, count, standing, write
 from mcp_protogen.cli.report import Action, FileChange, Report, Status
 from mcp_protogen.cli.selection import PINNED, pruned
 from mcp_protogen.config import Settings, load_settings
-from mcp_protogen.output.drift import Kind
+from mcp_protogen.output.drift import Cause, Kind
 from mcp_protogen.output.lock import LOCK_NAME, Lock, LockedFile, read_lock
 from mcp_protogen.output.package import newer
 from mcp_protogen.problems import Problem, ProblemError
@@ -23,7 +23,8 @@ from mcp_protogen.store.pins import load_pins
 
 def check(out: Path, flags: Settings) -> Report:
     """Whether `sync` would change anything, and why; the user's own files do not matter."""
-    lock, found = _standing(_settings(out, flags))
+    settings = _settings(out, flags)
+    lock, found = _standing(settings, _with_draft(out, settings))
     if not found.causes:
         return _in_step(out, found)
     edited = {cause.subject for cause in found.causes if cause.kind is Kind.EDITED} - {LOCK_NAME}
@@ -36,12 +37,13 @@ def check(out: Path, flags: Settings) -> Report:
 def sync(out: Path, flags: Settings, *, force: bool = False) -> Report:
     """Generate the package in `out` anew, and say what that changed and why."""
     settings = _settings(out, flags)
-    lock, before = _standing(settings)
+    remaking = _with_draft(out, settings)
+    lock, before = _standing(settings, remaking)
     if not before.causes:
         return _in_step(out, before)
     if not force:
         _refuse_other_templates(out, lock, before)
-    done = write(settings, force=force)
+    done = write(remaking, force=force)
     changes = tuple(_changes(before, lock, read_lock(out)))
     written = count(sum(change.action is not Action.REMOVE for change in changes), "file")
     removed = sum(change.action is Action.REMOVE for change in changes)
@@ -50,15 +52,17 @@ def sync(out: Path, flags: Settings, *, force: bool = False) -> Report:
 
 
 def _settings(out: Path, flags: Settings) -> Settings:
-    """What is set for the package in `out`: flags, settings of its project, and its lock."""
+    """What is set for the package in `out`: flags, and settings of its project."""
     project = load_settings(out.resolve(), flags, only=("format", "out"))
     if project.out is not None and project.out.resolve() == out.resolve():
         project = load_settings(out.resolve(), flags)
-    settings = flags.over(project).as_listed()
-    if settings.schema is not None:
-        return settings
+    return flags.over(project).as_listed()
+
+
+def _with_draft(out: Path, settings: Settings) -> Settings:
+    """The same, and the schema of the one revision that is from a file, if it is at hand."""
     lock = pruned(read_lock(out), settings.only, load_pins())
-    drafts = [] if lock is None else [*_drafts(lock, settings)]
+    drafts = [*_drafts(lock, settings)] if lock and settings.schema is None else []
     # Options name one schema; a package of several is not made anew without being told how.
     return drafts[0] if len(drafts) == 1 else settings
 
@@ -79,14 +83,25 @@ def _drafts(lock: Lock, settings: Settings) -> Iterator[Settings]:
             yield replace(settings, revisions=(*others, revision), schema=inputs.source)
 
 
-def _standing(settings: Settings) -> tuple[Lock, Standing]:
-    found = standing(settings, regenerate=True)
-    if found.task.lock is None:
+def _standing(settings: Settings, remaking: Settings) -> tuple[Lock, Standing]:
+    """How the package stands, by what is made of it with `remaking` and proven with `settings`.
+
+    A draft that was added to others, or to which others were added, need not be translated to them,
+    so that it is not made anew just to compare it.
+    """
+    found = standing(remaking, regenerate=remaking == settings)
+    lock = found.task.lock
+    if lock is None:
         message = f"there is no {LOCK_NAME} in this folder"
         place = str(found.task.out)
         raise ProblemError(Problem("no-package", message, place, hint="run mcp-gen first"))
-    causes = tuple(cause for cause in found.causes if cause.kind is not Kind.FOREIGN)
-    return found.task.lock, replace(found, causes=causes)
+    if remaking != settings and not _own_causes(found):
+        found = standing(settings, regenerate=True)
+    return lock, replace(found, causes=_own_causes(found))
+
+
+def _own_causes(found: Standing) -> tuple[Cause, ...]:
+    return tuple(cause for cause in found.causes if cause.kind is not Kind.FOREIGN)
 
 
 def _refuse_other_templates(out: Path, lock: Lock, standing: Standing) -> None:
