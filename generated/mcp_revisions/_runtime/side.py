@@ -177,7 +177,8 @@ class Side:
 
     async def discover(self, request: Request[Any]) -> Any:
         """What the server speaks, offers and is called (2026-07-28, server/discover)."""
-        face, result = self._repertoire.face, request.spec.results[0]
+        face = self._repertoire.face
+        result: Any = request.spec.results[0]
         # Where there is a member for it, it is not only in `_meta`.
         called = {"server_info": face.identity} if "server_info" in result.model_fields else {}
         return result(

@@ -1,0 +1,110 @@
+"""Any schema of the specification's history makes a package that runs, whatever it is called."""
+
+import asyncio
+import importlib
+import json
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from golden_package import REVISIONS, SHARED
+from mcp_protogen.config import GivenFile, Options
+from mcp_protogen.generate import generate
+from mcp_protogen.names import module_name
+from pydantic import ValidationError
+from tables import some
+
+DRAFTS = ("142b3c3c", "2f2c60d6", "6f2c22a8", "7519d64b", "880d3112", "a1b65dc8", "14043ad9")
+# File under ../shared/published, and what it is called here.
+CASES = [
+    *((f"drafts/{name}", "draft") for name in (*DRAFTS, "2025-11-25")),
+    *zip(REVISIONS, ("2099-01-01", "2024-01-01", "draft", "2025-07-01", "draft"), strict=True),
+]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the packages are."""
+    if not SHARED.is_dir():
+        pytest.skip("NOT TESTED: the published schemas in ../shared are not beside this checkout")
+    return tmp_path_factory.mktemp("unpinned")
+
+
+@cache
+def made(file: str, revision: str, folder: Path) -> Path:
+    """The package of a published file under the name of a revision."""
+    given = GivenFile(f"{file}.json", (SHARED / "published" / f"{file}.schema.json").read_bytes())
+    place = folder / f"of_{module_name(file.rpartition('/')[2])}_as_{module_name(revision)}"
+    for one in generate(Options((revision,), {revision: given})).files:
+        path = place / one.path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(one.content)
+    return place
+
+
+def params(spec: Any, models: ModuleType, **members: Any) -> Any:
+    """Params, with what only some drafts require: who asks."""
+    try:
+        return spec.params(**members)
+    except ValidationError:
+        meta = models.RequestMetaObject(client_info=models.Implementation(name="c", version="1"))
+        return spec.params(meta=meta, **members)
+
+
+async def called(package: ModuleType, revision: str) -> tuple[list[str], dict[str, Any]]:
+    """The tools that a server lists, and what one says when it is called."""
+    module: Any = package.load(revision)
+
+    class Greeter(package.Toolkit, module.Server):
+        @package.tool
+        def greet(self, name: str) -> str:
+            """Say hello."""
+            return f"Hello, {name}"
+
+    async with package.connect_in_memory(module.Client(), Greeter()) as client:
+        methods, models = module.methods, module.models
+        listing = client.iter_tools(params(methods.LIST_TOOLS, models))
+        call = params(methods.CALL_TOOL, models, name="greet", arguments={"name": "Ada"})
+        return [tool.name async for tool in listing], (await client.call_tool(call)).to_wire()
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize(("file", "revision"), CASES)
+def test_every_module_is_imported_and_a_tool_is_called(
+    file: str, revision: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = made(file, revision, folder)
+    monkeypatch.syspath_prepend(str(folder))
+    package = importlib.import_module(place.name)
+    for path in sorted(place.rglob("*.py")):
+        parts = path.relative_to(folder).with_suffix("").parts
+        importlib.import_module(".".join(parts).removesuffix(".__init__"))
+    handshake = "initialize" in package.load(revision).methods.REQUESTS
+    assert package.REVISIONS[0].lifecycle == ("handshake" if handshake else "stateless")
+    tools, result = asyncio.run(called(package, revision))
+    assert tools == ["greet"]
+    assert result["content"] == [{"type": "text", "text": "Hello, Ada"}]
+
+
+def test_type_checkers_find_nothing(folder: Path) -> None:
+    places = [made(file, revision, folder) for file, revision in some(CASES, 1, "checked")]
+    modules = [f"{one.name}/v{path.name[1:]}" for one in places for path in one.glob("v*/")]
+    settings = {"typeCheckingMode": "strict", "pythonVersion": "3.11", "include": modules}
+    (folder / "pyrightconfig.json").write_text(json.dumps(settings))
+    commands = (
+        ("pyright", "--pythonpath", sys.executable),
+        ("mypy", "--strict", "--config-file=", "--python-version=3.11", *modules),
+    )
+    for command in commands:
+        ran = subprocess.run(
+            [sys.executable, "-m", *command],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert ran.returncode == 0, ran.stdout[-3000:] + ran.stderr
