@@ -7,7 +7,6 @@ import subprocess
 import sys
 from functools import cache
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -46,7 +45,7 @@ def made(file: str, revision: str, folder: Path) -> Path:
     return place
 
 
-def params(spec: Any, models: ModuleType, **members: Any) -> Any:
+def params(spec: Any, models: Any, **members: Any) -> Any:
     """Params, with what only some drafts require: who asks."""
     try:
         return spec.params(**members)
@@ -55,17 +54,16 @@ def params(spec: Any, models: ModuleType, **members: Any) -> Any:
         return spec.params(meta=meta, **members)
 
 
-async def called(package: ModuleType, revision: str) -> tuple[list[str], dict[str, Any]]:
+def greet(self: Any, name: str) -> str:
+    """Say hello."""
+    return f"Hello, {name}"
+
+
+async def called(package: Any, revision: str) -> tuple[list[str], dict[str, Any]]:
     """The tools that a server lists, and what one says when it is called."""
-    module: Any = package.load(revision)
-
-    class Greeter(package.Toolkit, module.Server):
-        @package.tool
-        def greet(self, name: str) -> str:
-            """Say hello."""
-            return f"Hello, {name}"
-
-    async with package.connect_in_memory(module.Client(), Greeter()) as client:
+    module = package.load(revision)
+    greeter: Any = type("Greeter", (package.Toolkit, module.Server), {"greet": package.tool(greet)})
+    async with package.connect_in_memory(module.Client(), greeter()) as client:
         methods, models = module.methods, module.models
         listing = client.iter_tools(params(methods.LIST_TOOLS, models))
         call = params(methods.CALL_TOOL, models, name="greet", arguments={"name": "Ada"})
@@ -78,7 +76,7 @@ def test_every_module_is_imported_and_a_tool_is_called(
     file: str, revision: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place = made(file, revision, folder)
-    monkeypatch.syspath_prepend(str(folder))
+    monkeypatch.setattr(sys, "path", [str(folder), *sys.path])
     package = importlib.import_module(place.name)
     for path in sorted(place.rglob("*.py")):
         parts = path.relative_to(folder).with_suffix("").parts

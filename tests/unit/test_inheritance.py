@@ -99,7 +99,8 @@ def test_a_patch_that_refers_to_what_is_not_there_is_left_out(tmp_path: Path) ->
     (tmp_path / "1").mkdir()
     entry = {"pointer": "/$defs/A/b", "now": {"$ref": "#/$defs/B"}, "reason": "Why.", "source": ""}
     (tmp_path / "1" / "patches.json").write_text(json.dumps({"patches": [entry]}))
-    for definitions, kept in (({"A": {}}, 0), ({"A": {}, "B": {}}, 1)):
+    cases: list[tuple[dict[str, Any], int]] = [({"A": {}}, 0), ({"A": {}, "B": {}}, 1)]
+    for definitions, kept in cases:
         mended = inherited({"$defs": definitions}, tmp_path, "2", "1")
         assert len(mended.entries) == kept
         assert [note.level for note in mended.notes] == [Level.WARNING]

@@ -72,13 +72,13 @@ def members(sources: Mapping[str, str], types: Collection[str], folder: str) -> 
 def _taken(tree: ast.Module) -> Iterator[tuple[str, str]]:
     """Each name taken from a module beside, with the module."""
     beside: dict[str, str] = {}
-    for node in tree.body:
-        if isinstance(node, ast.ImportFrom) and node.level == 1:
-            for alias in node.names:
-                if node.module is None:
+    for statement in tree.body:
+        if isinstance(statement, ast.ImportFrom) and statement.level == 1:
+            for alias in statement.names:
+                if statement.module is None:
                     beside[alias.asname or alias.name] = alias.name
                 else:
-                    yield node.module, alias.name
+                    yield statement.module, alias.name
     for node in ast.walk(tree):
         match node:
             case ast.Attribute(value=ast.Name(id=module), attr=name) if module in beside:

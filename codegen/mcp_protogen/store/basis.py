@@ -22,7 +22,7 @@ _OPENING: Mapping[str, Era] = {"initialize": "handshake", "server/discover": "st
 
 def era_of(schema: Mapping[str, Any]) -> Era | None:
     """How sessions open by the methods of a snapshot; None if it has neither way, or both."""
-    eras = {_OPENING[method] for method in _OPENING.keys() & set(_methods(schema))}
+    eras: set[Era] = {_OPENING[method] for method in _OPENING.keys() & set(_methods(schema))}
     return eras.pop() if len(eras) == 1 else None
 
 

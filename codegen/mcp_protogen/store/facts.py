@@ -137,7 +137,7 @@ def basis_of(folder: Path, revision: str, schema: Mapping[str, Any]) -> str | No
     if _file(folder, revision).is_file():
         return revision
     pins = load_pins(folder)
-    eras = {name: load(folder, name).era for name in _having(folder)}
+    eras: dict[str, Era] = {name: load(folder, name).era for name in _having(folder)}
     return best_basis(revision, schema, eras, folder, pins)
 
 
