@@ -3,6 +3,7 @@
 The models have to accept what each definition accepts, no more and no less.
 """
 
+import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -167,13 +168,17 @@ RECURSION: dict[str, Json] = {
 FORMS = NAMES | PLACES | KINDS | INTERSECTIONS | RECURSION
 
 _SCALARS: tuple[Any, ...] = (None, True, False, 0, 1, 1.0, 2, 7, 1.5, "", "a", "b", "c")
+# As text, because it would be a different type on each line.
 _POOL: tuple[Any, ...] = (
-    *(*_SCALARS, [], ["a"], [1], [1, 1.5], [True], [None], [[]], [["a"], []], [[1]], {}),
-    *({"x": "a"}, {"x": 1}, {"y": "s"}, {"y": 1}, {"k": 1}, {"k": {"y": "s"}}, {"a": "a"}),
-    *([{"y": "s"}], [{"y": 1}], {"x": {"x": {}}}, {"x": {"x": 1}}, {"k": [{"k": []}]}),
-    *({"t": "a"}, {"t": "b", "x": None}, {"r": True}, {"r": False, "d": "s"}, {"r": 1}, {"r": 0}),
-    *({"y": {"z": 1}}, {"y": {"z": "s"}}, {"z": "s"}, {"e": {"x": 1}}, {"q": True}),
-    *([{"k": [1]}], [{"k": [{}]}], {"k": [[{"k": 1}]]}, [{"x": [{"y": [["a"]]}]}, [[]]]),
+    *_SCALARS,
+    *json.loads("""[
+        [], ["a"], [1], [1, 1.5], [true], [null], [[]], [["a"], []], [[1]], {},
+        {"x": "a"}, {"x": 1}, {"y": "s"}, {"y": 1}, {"k": 1}, {"k": {"y": "s"}}, {"a": "a"},
+        [{"y": "s"}], [{"y": 1}], {"x": {"x": {}}}, {"x": {"x": 1}}, {"k": [{"k": []}]},
+        {"t": "a"}, {"t": "b", "x": null}, {"r": true}, {"r": false, "d": "s"}, {"r": 1}, {"r": 0},
+        {"y": {"z": 1}}, {"y": {"z": "s"}}, {"z": "s"}, {"e": {"x": 1}}, {"q": true},
+        [{"k": [1]}], [{"k": [{}]}], {"k": [[{"k": 1}]]}, [{"x": [{"y": [["a"]]}]}, [[]]]
+    ]"""),
 )
 
 

@@ -165,11 +165,15 @@ def test_duplicates_are_named_once_and_sorted() -> None:
     assert names.duplicates(["b", "a", "b", "a", "b", "c"]) == ["a", "b"]
 
 
+def _type(text: str) -> names.ClassName:
+    return names.class_name(names.type_name(text))
+
+
 @settings(derandomize=True, database=None, max_examples=300)
 @given(st.text(max_size=12) | st.from_regex(r"[A-Za-z_$/. -]{1,12}"))
 def test_whatever_goes_in_only_identifiers_come_out(text: str) -> None:
     makers = (names.class_name, names.field_name, names.stem, names.constant, names.module_name)
-    for make in (*makers, lambda text: names.class_name(names.type_name(text))):
+    for make in (*makers, _type):
         try:
             name = make(text)
         except names.UnsafeName:

@@ -28,7 +28,7 @@ CANNOT_BE_VIOLATED: dict[str, dict[str, str]] = {
 def schemas(revision: str) -> dict[Subject, Json]:
     source = sources.load(revision, Options((revision,)))
     ir = derive_revision(source).ir
-    made = topics(document(revision).schema, ir, source.facts.renamed)
+    made = topics(document(revision).schema, ir)
     return {topic.subject: topic.schema for topic in made}
 
 

@@ -10,7 +10,7 @@ and inside them only references, scalars, constants, enumerations, arrays, maps 
 Descriptions are not carried along: they are looked up by name.
 """
 
-from collections.abc import Container, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from mcp_protogen.names import duplicates, type_name
@@ -22,7 +22,7 @@ Json = dict[str, Any]
 
 
 def normalise(
-    schema: Json, facts: Facts, place: str, keep: Container[str] = ()
+    schema: Json, facts: Facts, place: str, keep: Iterable[str] = ()
 ) -> tuple[Json, tuple[Problem, ...]]:
     """The normal form of a patched structural snapshot, with a warning for all that is lost.
 

@@ -73,7 +73,8 @@ class _Flattening:
         key = canonical(schema)
         if key in self._open or len(self._open) > _DEEPEST:
             self._note("an intersection that contains itself is not checked by the models", steps)
-            return next((part for part in schema.get("allOf", ()) if "$ref" in part), {})
+            parts: list[Json] = schema.get("allOf", [])
+            return next((part for part in parts if "$ref" in part), dict[str, Any]())
         self._open.add(key)
         flat = self._flat(schema, steps)
         self._open.discard(key)

@@ -48,9 +48,13 @@ def _named(ref: str, definitions: Json) -> str | None:
     owner, *way = jsonpointer.split(unquote(ref.removeprefix("#/$defs")))
     if owner not in definitions or not way:
         return owner if owner in definitions else None
-    inner, outer, last = definitions[owner], definitions, owner
+    inner: Any = definitions[owner]
+    outer: Any = definitions
+    last: str | int = owner
     for step in way:
-        while is_object(inner) and isinstance(inner.get("$ref"), str):
+        for _ in definitions:  # as many as there can be on the way, should it be a circle
+            if not is_object(inner) or not isinstance(inner.get("$ref"), str):
+                break
             outer, last = definitions, target(inner["$ref"])
             inner = definitions.get(last)
         if is_array(inner) and step.isdigit() and int(step) < len(inner):
@@ -215,7 +219,7 @@ class _Anything:
         return frozenset({schema.get("type", "")})
 
 
-def _without(schema: Any, anything: set[str]) -> Any:
+def _without(schema: Any, anything: Container[str]) -> Any:
     if is_object(schema):
         if isinstance(schema.get("$ref"), str) and target(schema["$ref"]) in anything:
             return {}
