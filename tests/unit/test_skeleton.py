@@ -99,8 +99,10 @@ def test_a_message_that_also_travels_in_results_is_the_same_method() -> None:
     made = schemas.schema()
     made["$defs"]["AskInputRequest"] = schemas.message("user/ask", ref("AskRequestParams"))
     made["$defs"]["InputRequest"] = union("AskInputRequest")
-    found = skeleton.methods(schemas.read(made).schema["$defs"])["user/ask"]
-    assert (found.message, found.kind, found.results) == ("AskRequest", "embedded", ("AskResult",))
+    for kind in ("request", "embedded"):
+        found = skeleton.methods(schemas.read(made).schema["$defs"])["user/ask"]
+        assert (found.message, found.kind, found.results) == ("AskRequest", kind, ("AskResult",))
+        made["$defs"]["InputRequiredResult"] = record(x=STRING)
 
 
 def test_messages_of_one_method_with_other_params_are_a_choice_of_params() -> None:

@@ -67,7 +67,8 @@ def _method(definitions: Json, method: str, found: Sequence[Use]) -> DerivedMeth
     messages = list(dict.fromkeys(use.message for use in found))
     params = params_of(definitions, messages)
     several = len(params) > 1
-    kind = found[-1].kind
+    # What also is a request of its own stays one where no result could hold it.
+    kind = found[-1 if "InputRequiredResult" in definitions else 0].kind
     return DerivedMethod(
         method=method,
         message=messages[0],
