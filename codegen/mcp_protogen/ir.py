@@ -246,6 +246,8 @@ class Rules:
     error_id_optional: bool
     server_requests: bool
     polling: bool
+    bad_arguments: Literal["error", "result"]
+    resource_not_found: int
     result_type_values: tuple[str, ...]
     leniency: tuple[Leniency, ...]
 

@@ -55,6 +55,8 @@ RULES = Rules(
     error_id_optional=False,
     server_requests=True,
     polling=False,
+    bad_arguments="error",
+    resource_not_found=-32002,
     result_type_values=("complete",),
     leniency=(),
 )

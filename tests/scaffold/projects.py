@@ -21,9 +21,11 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from mcp_protogen.scaffold.choices import REVISIONS, Choices, Kind, Transport
+from mcp_protogen.scaffold.choices import Choices, Kind, Transport
 from mcp_protogen.scaffold.files import project_files, protocol_folder
 from mcp_protogen.scaffold.project_name import project_name
+from mcp_protogen.scaffold.spoken import usual
+from revisions import ERAS, REVISIONS
 
 HERE: Final = Path(__file__).resolve().parent
 # Environments are made here in the same way as for foreign peers.
@@ -34,8 +36,8 @@ from places import made, run_command  # noqa: E402
 ROOT: Final = HERE.parents[1]
 GOLDEN: Final = ROOT / "generated" / "mcp_revisions"
 CONSTRAINTS: Final = HERE / "constraints.txt"
-OTHER_REVISIONS: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2026-07-28")
-ALL_REVISIONS: Final = ("2025-11-25", *OTHER_REVISIONS)
+OTHER_REVISIONS: Final = tuple(one for one in REVISIONS if one != usual()[0])
+ALL_REVISIONS: Final = (usual()[0], *OTHER_REVISIONS)
 # A make that runs these tests tells those below it that they are not the first.
 FIRST: Final = {"MAKEFLAGS": "", "MAKELEVEL": ""}
 # What pip ends with after the last of its retries; after any earlier one it may still succeed.
@@ -63,7 +65,7 @@ class Project:
 def choices(
     kind: Kind,
     transport: Transport,
-    revisions: Sequence[str] = ("2025-11-25", "2026-07-28"),
+    revisions: Sequence[str] = ERAS,
     name: str = "",
 ) -> Choices:
     """What is decided on for a project; its code is written in the first of the revisions.
@@ -76,7 +78,7 @@ def choices(
 
 VARIETY: Final = (
     # What it is when nobody says otherwise.
-    choices(Kind.SERVER, Transport.STDIO, REVISIONS.split(",")),
+    choices(Kind.SERVER, Transport.STDIO, usual()),
     choices(Kind.SERVER, Transport.STDIO, ["2024-11-05"]),
     choices(Kind.SERVER, Transport.STDIO, ["2025-06-18"]),
     choices(Kind.SERVER, Transport.HTTP, ["2025-03-26"]),

@@ -11,8 +11,9 @@ from mcp_protogen.config import Options
 from mcp_protogen.output.lock import read_lock
 from mcp_protogen.output.package import Package
 from mcp_protogen.problems import Problem, ProblemError
-from mcp_protogen.scaffold.choices import REVISIONS, WRITTEN_IN, Kind
-from mcp_protogen.scaffold.spoken import spoken
+from mcp_protogen.scaffold.choices import Kind
+from mcp_protogen.scaffold.spoken import spoken, usual
+from revisions import HANDSHAKE, REVISIONS
 from running import Ran
 
 MCP_GEN = Callable[..., Ran]
@@ -48,17 +49,17 @@ def test_what_is_usual_is_written_in_the_newest_revision_of_the_handshake(
     assert mcp_gen("new", "x", "--kind", kind).code == 0
     lock = read_lock(tmp_path / "x" / "src" / "x" / "protocol")
     assert lock is not None
-    assert spoken((REVISIONS,)) == (WRITTEN_IN, (*lock.inputs.revisions,))
+    assert spoken(usual()) == (usual()[0], (*lock.inputs.revisions,))
     # Both eras of the protocol.
-    assert {"2025-11-25", "2026-07-28"} <= {*lock.inputs.revisions}
+    assert {revision in HANDSHAKE for revision in lock.inputs.revisions} == {True, False}
 
 
 def test_the_first_revision_is_the_one_to_write_in() -> None:
     assert spoken(["2026-07-28", "2024-11-05"]) == ("2026-07-28", ("2024-11-05", "2026-07-28"))
     assert spoken(["2025-06-18,2025-11-25"]) == ("2025-06-18", ("2025-06-18", "2025-11-25"))
     first, every = spoken(["2025-06-18,all"])
-    assert (first, len(every)) == ("2025-06-18", 5)
-    assert spoken(["all"])[0] == WRITTEN_IN
+    assert (first, len(every)) == ("2025-06-18", len(REVISIONS))
+    assert spoken(["all"]) == (usual()[0], REVISIONS)
 
 
 def test_a_name_in_capitals_is_a_package_in_small_letters(mcp_gen: MCP_GEN, tmp_path: Path) -> None:

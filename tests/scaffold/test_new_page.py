@@ -5,9 +5,10 @@ from collections.abc import Callable
 from itertools import product
 
 import pytest
-from mcp_protogen.scaffold.choices import REVISIONS, Choices, Kind, Transport
+from mcp_protogen.scaffold.choices import Choices, Kind, Transport
 from mcp_protogen.scaffold.files import project_files
 from mcp_protogen.scaffold.project_name import project_name
+from mcp_protogen.scaffold.spoken import usual
 from projects import ROOT
 from running import Ran
 
@@ -36,7 +37,7 @@ def test_what_make_offers_is_listed() -> None:
 
 
 def test_what_is_usual_is_what_is_said() -> None:
-    assert f"`{REVISIONS}`" in PAGE
+    assert f"`{','.join(usual())}`" in PAGE
 
 
 def test_the_files_that_are_shown_are_those_that_are_made() -> None:

@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 from mcp_protogen.problems import ProblemError
+from mcp_protogen.resources import schema_folder
 from mcp_protogen.store import facts
 from mcp_protogen.store.adoption import Origin, add
+from revisions import NEWEST, REVISIONS
 
 
 @pytest.mark.parametrize(
@@ -110,3 +112,17 @@ def test_what_is_not_said_is_empty() -> None:
     for named in (nothing.content_kinds, nothing.open_types, nothing.json_schemas):
         assert named == frozenset()
     assert nothing.deprecated == frozenset()
+
+
+def test_what_is_not_there_is_told_by_a_code_that_the_method_has() -> None:
+    for revision in REVISIONS:
+        document = facts.load(schema_folder(), revision).document
+        code = document["rules"]["resource_not_found"]["value"]
+        assert str(code) in document["methods"]["resources/read"]["errors"], revision
+        assert document["errors"][str(code)]["emit"] != "never", revision
+
+
+def test_new_projects_speak_what_is_pinned_until_another_revision_says_otherwise() -> None:
+    chosen = facts.load(schema_folder(), NEWEST).document["projects"]["revisions"]
+    assert {*chosen} <= {*REVISIONS}
+    assert facts.holding(schema_folder(), "9999-01-01", {}).document["projects"]["revisions"] == chosen

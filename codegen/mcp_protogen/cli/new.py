@@ -12,7 +12,7 @@ from mcp_protogen.cli.questions import ask, can_ask
 from mcp_protogen.cli.report import Action, FileChange, Report, Status
 from mcp_protogen.config import Format
 from mcp_protogen.problems import Problem, ProblemError
-from mcp_protogen.scaffold.choices import REVISIONS, Choices, Kind, Transport
+from mcp_protogen.scaffold.choices import Choices, Kind, Transport
 from mcp_protogen.scaffold.project_name import ProjectName
 
 Choice = TypeVar("Choice", bound=StrEnum)
@@ -31,7 +31,7 @@ def new(
             metavar="REVISION",
             help="What it speaks: the first is the one its code is written in. Repeat it, or"
             " separate names by commas, or say all.",
-            show_default=REVISIONS,
+            show_default="what nearly all peers speak",
         ),
     ] = None,
     transport: Annotated[
@@ -84,16 +84,18 @@ def _choices(
     asking: bool,
 ) -> Choices:
     """What was said, what is answered if `asking`, and what is usual."""
-    from mcp_protogen.scaffold.spoken import spoken
+    from mcp_protogen.scaffold.spoken import spoken, usual
 
     kind = kind or _one_of("kind", Kind.SERVER, asking)
     transport = transport or _one_of("transport", Transport.STDIO, asking)
     if revisions is None and asking:
         written, every = ask(
-            "revisions, first the one to write in", REVISIONS, lambda answer: spoken((answer,))
+            "revisions, first the one to write in",
+            ",".join(usual()),
+            lambda answer: spoken((answer,)),
         )
     else:
-        written, every = spoken(revisions or (REVISIONS,))
+        written, every = spoken(revisions or usual())
     return Choices(name, kind, transport, written, every)
 
 

@@ -126,6 +126,7 @@ def _rules_of(side: Side) -> Iterator[_Rule]:
     yield _Rule("errors without an id", rules.error_id_optional, "freedom")
     yield _Rule("requests from servers", rules.server_requests, "freedom", _SERVER)
     yield _Rule("streams that servers close early", rules.polling, "freedom", _SERVER)
+    yield _Rule("arguments that do not fit a tool", rules.bad_arguments, senders=_SERVER)
     yield _Rule("values of resultType", ", ".join(rules.result_type_values))
     for one in rules.leniency:
         yield _Rule(f"{one.member} that is {one.rule}", f"read as {one.value}")

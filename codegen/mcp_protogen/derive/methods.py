@@ -45,6 +45,8 @@ def rules(context: Context) -> Rules:
         error_id_optional=stated["error_id_optional"]["value"],
         server_requests=stated["server_requests"]["value"],
         polling=stated.get("polling", {}).get("value", False),
+        bad_arguments=stated.get("bad_arguments", {}).get("value", "error"),
+        resource_not_found=stated.get("resource_not_found", {}).get("value", -32002),
         result_type_values=tuple(result_type.get("values", ())),
         leniency=tuple(_leniency(context)),
     )

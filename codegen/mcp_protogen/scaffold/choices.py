@@ -34,14 +34,6 @@ class Transport(StrEnum):
 
 ALL = "all"
 
-# The newest revision that the clients and servers of today speak: what is written in it is
-# understood without translation by most of them.
-WRITTEN_IN = "2025-11-25"
-
-# The first is the one the code is written in. These three cover both eras and nearly all peers;
-# each further one takes its time to generate.
-REVISIONS = f"{WRITTEN_IN},2026-07-28,2025-06-18"
-
 
 @dataclass(frozen=True, slots=True)
 class Choices:

@@ -3,15 +3,23 @@
 from collections.abc import Iterable, Iterator
 
 from mcp_protogen.problems import Problem, ProblemError
-from mcp_protogen.scaffold.choices import ALL, WRITTEN_IN
+from mcp_protogen.resources import schema_folder
+from mcp_protogen.scaffold.choices import ALL
+from mcp_protogen.store import facts
 from mcp_protogen.store.pins import load_pins
 from mcp_protogen.suggest import did_you_mean
+
+
+def usual() -> tuple[str, ...]:
+    """The revisions of a project when nobody says otherwise, first the one to write in."""
+    newest = facts.holding(schema_folder(), max(load_pins())).document
+    return tuple(newest["projects"]["revisions"])
 
 
 def spoken(asked: Iterable[str]) -> tuple[str, tuple[str, ...]]:
     """The revision to write in, and all to speak, from names and lists of names with commas.
 
-    The first name is the one to write in; "all" stands for `WRITTEN_IN` and all others. Raises
+    The first name is the one to write in; "all" stands for the usual one and all others. Raises
     `ProblemError` (`no-revision`, `unknown-revision`).
     """
     names = [name for text in asked for name in _names(text)]
@@ -22,7 +30,7 @@ def spoken(asked: Iterable[str]) -> tuple[str, tuple[str, ...]]:
     if unknown:
         raise ProblemError(*(_unknown(name, pins) for name in dict.fromkeys(unknown)))
     every = {*pins} if ALL in names else {*names}
-    return WRITTEN_IN if names[0] == ALL else names[0], tuple(sorted(every))
+    return usual()[0] if names[0] == ALL else names[0], tuple(sorted(every))
 
 
 def _names(text: str) -> Iterator[str]:

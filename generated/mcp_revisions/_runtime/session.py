@@ -27,7 +27,7 @@ from .options import CallOptions
 from .outbox import Outgoing
 from .peer import Peer
 from .rounds import Rounds
-from .spec import Era, NotificationSpec, RequestSpec, Role
+from .spec import NotificationSpec, RequestSpec, Role, Rules
 from .translation.losses import Untranslatable
 
 if TYPE_CHECKING:
@@ -184,7 +184,7 @@ class SessionBase(Peer):
             raise LocalError(f"a log entry cannot be written: {error}") from error
 
     def _threshold(self) -> str | None:
-        if self._era == "handshake":
+        if self.rules.era == "handshake":
             return self._side.level
         level = self._meta.get(LOG_LEVEL)
         return level if isinstance(level, str) and self._is_awaited() else None
@@ -195,18 +195,19 @@ class SessionBase(Peer):
         return request is not None and reply is not None and reply.awaits(request.id)
 
     @property
-    def _era(self) -> Era:
-        return self._side.endpoint.connection.table.rules.era
+    def rules(self) -> Rules:
+        """What the revision that the client speaks does differently from others."""
+        return self._side.endpoint.connection.table.rules
 
     def _peer_declared(self) -> Mapping[str, Any]:
         connection = self._side.endpoint.connection
-        if self._era == "handshake":
+        if self.rules.era == "handshake":
             return connection.declared["client"]
         return connection.table.declared_by("client", dict(client_capabilities(self._meta)))
 
     def _peer_info(self) -> Mapping[str, Any] | None:
         connection = self._side.endpoint.connection
-        if self._era == "handshake":
+        if self.rules.era == "handshake":
             return connection.identity.get("client")
         info = self._meta.get(CLIENT_INFO)
         return connection.table.called(info) if is_object(info) else None
@@ -226,7 +227,7 @@ class SessionBase(Peer):
         for what is said until then; so a long request holds no connection. Elsewhere this does
         nothing (2025-11-25, basic/transports, "Sending Messages to the Server").
         """
-        if self._reply is not None and self._side.endpoint.connection.table.rules.polling:
+        if self._reply is not None and self.rules.polling:
             await self._reply.release()
 
     # What the client is asked.

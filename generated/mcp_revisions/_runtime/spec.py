@@ -144,11 +144,13 @@ class Lenient:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rules:
-    """How the messages of a revision travel.
+    """How the messages of a revision travel, and what servers do that no schema says.
 
     `batching` says whether an array of messages may be received, `error_id_optional` whether an
     error may be sent without id, `server_requests` whether a server may send requests of its own,
     `polling` whether a server may close a stream over HTTP for the client to come back to it.
+    `bad_arguments` says whether arguments that do not fit a tool are an error, or a result that a
+    model reads; `resource_not_found` is the code for a resource that is not there.
     `result_types` are the values of `resultType`, where results have one; `leniency` is what a
     receiver forgives that the schema does not.
     """
@@ -158,5 +160,7 @@ class Rules:
     error_id_optional: bool = True
     server_requests: bool = True
     polling: bool = False
+    bad_arguments: Literal["error", "result"] = "error"
+    resource_not_found: int = -32002
     result_types: tuple[str, ...] = ()
     leniency: tuple[Lenient, ...] = ()

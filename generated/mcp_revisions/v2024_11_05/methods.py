@@ -507,6 +507,8 @@ TABLE: Final = MethodTable(
         batching=False,
         error_id_optional=True,
         server_requests=True,
+        bad_arguments="error",
+        resource_not_found=-32002,
     ),
 )
 """Reads and writes whole messages of this revision."""

@@ -656,6 +656,8 @@ TABLE: Final = MethodTable(
         error_id_optional=True,
         server_requests=True,
         polling=True,
+        bad_arguments="result",
+        resource_not_found=-32002,
     ),
 )
 """Reads and writes whole messages of this revision."""

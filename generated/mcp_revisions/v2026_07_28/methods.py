@@ -492,6 +492,8 @@ TABLE: Final = MethodTable(
         batching=False,
         error_id_optional=True,
         server_requests=False,
+        bad_arguments="result",
+        resource_not_found=-32602,
         result_types=("complete", "input_required"),
         leniency=(
             Lenient("resultType", "absent", "complete"),

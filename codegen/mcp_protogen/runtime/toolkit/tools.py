@@ -9,7 +9,6 @@ from ..http.mirrors import BadAnnotation, mirrors_of
 from ..jsonvalue import JSONObject
 from .arguments import Arguments, BadArguments
 from .calls import Caller, Function
-from .conventions import conventions
 from .failures import ToolError
 from .handwritten import Check, checker
 from .marks import ToolMark
@@ -111,7 +110,7 @@ class Tool:
 
     def _refused(self, session: Any, error: BadArguments) -> Any:
         text = f"Invalid arguments for {self.key}:\n{error}"
-        if conventions(session.revision).bad_arguments == "result":
+        if session.rules.bad_arguments == "result":
             return self._words.failed(text)
         problems = [(f"/params/arguments{at}", message) for at, message in error.problems]
         raise InvalidParams(text, problems) from None

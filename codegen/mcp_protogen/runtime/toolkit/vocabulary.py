@@ -27,7 +27,7 @@ class Vocabulary:
 
     def __init__(self, table: MethodTable) -> None:
         self._table = table
-        self.revision = table.revision
+        self.rules = table.rules
 
     def result(self, method: str) -> type[Any]:
         """The class of the plain result of a request."""

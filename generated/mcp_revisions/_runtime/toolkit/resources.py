@@ -10,7 +10,6 @@ from ..jsonvalue import json_text
 from .arguments import BadArguments, Texts
 from .calls import Caller, Function
 from .completions import Look, completers
-from .conventions import conventions
 from .failures import ResourceNotFound
 from .marks import ResourceMark
 from .signatures import Signature, check_shape, described, named, signature_of
@@ -140,5 +139,4 @@ class Resource:
 
 def not_found(uri: str, words: Vocabulary) -> McpError:
     """The error for a URI without a resource, in the server's own revision."""
-    code = conventions(words.revision).resource_not_found
-    return McpError(code, "Resource not found", {"uri": uri})
+    return McpError(words.rules.resource_not_found, "Resource not found", {"uri": uri})

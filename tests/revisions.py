@@ -1,0 +1,34 @@
+"""The revisions there are, by pins and facts: a new one joins each test that names none itself.
+
+A test that is about what one revision does by itself names it; what a peer speaks is said beside
+the peer.
+"""
+
+from itertools import pairwise
+from typing import Final
+
+from mcp_protogen.resources import schema_folder
+from mcp_protogen.store import facts
+from mcp_protogen.store.pins import load_pins
+
+
+def _of(era: str) -> tuple[str, ...]:
+    stated = {one: facts.load(schema_folder(), one).document["lifecycle"] for one in REVISIONS}
+    return tuple(one for one in REVISIONS if stated[one]["era"] == era)
+
+
+REVISIONS: Final = tuple(load_pins())
+"""All of them, oldest first."""
+NEWEST: Final = REVISIONS[-1]
+NEIGHBOURS: Final = tuple(pairwise(REVISIONS))
+"""Each revision but the first, with the one before it in front."""
+HANDSHAKE: Final = _of("handshake")
+"""Those that begin with a handshake, oldest first."""
+WITHOUT_HANDSHAKE: Final = _of("stateless")
+"""Those in which each request stands alone, oldest first."""
+OLD: Final = HANDSHAKE[-1]
+"""The newest of those with a handshake."""
+STATELESS: Final = WITHOUT_HANDSHAKE[-1]
+"""The newest of those without."""
+ERAS: Final = (OLD, STATELESS)
+"""One revision of each era."""
