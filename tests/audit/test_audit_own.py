@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from mcp_protogen.audit.engine import audit
 from mcp_protogen.audit.target import find
-from mcp_protogen.store.pins import load_pins
+from revisions import REVISIONS
 
 pytestmark = pytest.mark.usefixtures("vectors_made_once")
 
@@ -13,7 +13,7 @@ PACKAGE = Path(__file__).resolve().parents[2] / "generated" / "mcp_revisions"
 
 
 @pytest.mark.sampled(2)
-@pytest.mark.parametrize("revision", load_pins())
+@pytest.mark.parametrize("revision", REVISIONS)
 def test_an_audit_of_the_generated_package_finds_nothing(revision: str) -> None:
     found = audit(find(str(PACKAGE)), revision)
     assert found.comparison.changes == ()

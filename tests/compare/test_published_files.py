@@ -13,11 +13,10 @@ from mcp_protogen.compare.sides import given_side, pinned_side
 from mcp_protogen.config import GivenFile
 from mcp_protogen.problems import Level, ProblemError
 from mcp_protogen.store.pins import read_snapshot
+from revisions import NEWEST, REVISIONS
 
 Json = dict[str, Any]
 Edit = Callable[[Json], object]
-
-NEWEST = "2026-07-28"
 
 
 def given(content: bytes, revision: str = NEWEST, *, as_published: bool = False) -> Comparison:
@@ -41,7 +40,7 @@ def the_one(comparison: Comparison) -> Change:
     return change
 
 
-@pytest.mark.parametrize("revision", ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])
+@pytest.mark.parametrize("revision", REVISIONS)
 def test_the_pinned_file_is_the_pinned_revision(revision: str) -> None:
     comparison = given(read_snapshot(revision), revision)
     assert (comparison.changes, comparison.notes) == ((), ())

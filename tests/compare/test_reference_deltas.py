@@ -11,16 +11,10 @@ import pytest
 from mcp_protogen.compare.change import Category, Change
 from mcp_protogen.compare.engine import compare_sides
 from mcp_protogen.compare.sides import Side, pinned_side
+from revisions import NEIGHBOURS
 
 Json = dict[str, Any]
 Row = tuple[str, ...]
-
-PAIRS = (
-    ("2024-11-05", "2025-03-26"),
-    ("2025-03-26", "2025-06-18"),
-    ("2025-06-18", "2025-11-25"),
-    ("2025-11-25", "2026-07-28"),
-)
 
 # What the list has no words for. Each is a difference all the same, and has tests of its own.
 UNLISTED = frozenset(
@@ -225,10 +219,12 @@ def _requires(older: str, newer: str) -> Iterator[Row]:
             yield ("method", name, "requires", was[name], now[name])
 
 
-@pytest.mark.parametrize(("older", "newer"), PAIRS)
+@pytest.mark.parametrize(("older", "newer"), NEIGHBOURS)
 def test_the_differences_are_those_of_the_list(
     reference: Mapping[str, Sequence[Json]], older: str, newer: str
 ) -> None:
+    if newer not in reference:
+        pytest.skip(f"NOT TESTED: the reference list has nothing of {newer}")
     wanted = sorted(listed(one) for one in reference[newer] if one["cat"] != "behaviour")
     found = sorted(projected(older, newer))
     assert {"missing": sorted({*wanted} - {*found}), "extra": sorted({*found} - {*wanted})} == {
@@ -239,7 +235,7 @@ def test_the_differences_are_those_of_the_list(
 
 
 def test_each_kind_that_the_list_has_no_words_for_is_found_somewhere() -> None:
-    met = {change.code for pair in PAIRS for change in changes(*pair)}
+    met = {change.code for pair in NEIGHBOURS for change in changes(*pair)}
     # Those that no pair of revisions shows are here because they could not be listed either.
     assert UNLISTED - met <= {
         "base-member-removed",

@@ -1,20 +1,18 @@
 """Everything between adjacent revisions that the reference list has no words for, written down.
 
-Run this file to write it down anew, and read the difference before committing it.
+Run it with `PYTHONPATH=tests` to write it down anew, and read the difference before committing it.
 """
 
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from mcp_protogen.compare.change import Change
 from mcp_protogen.compare.engine import compare_sides
 from mcp_protogen.compare.sides import pinned_side
-from mcp_protogen.store.pins import load_pins
+from revisions import NEIGHBOURS
 from test_reference_deltas import UNLISTED
 
 FOLDER = Path(__file__).parent / "unlisted"
-PAIRS = [*pairwise(sorted(load_pins()))]
 
 
 def written(before: str, after: str) -> str:
@@ -40,12 +38,12 @@ def file_of(before: str, after: str) -> Path:
     return FOLDER / f"{before}-{after}.txt"
 
 
-@pytest.mark.parametrize(("before", "after"), PAIRS)
+@pytest.mark.parametrize(("before", "after"), NEIGHBOURS)
 def test_what_no_list_has_is_as_written_down(before: str, after: str) -> None:
     assert written(before, after) == file_of(before, after).read_text(encoding="utf-8")
 
 
 if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)
-    for pair in PAIRS:
+    for pair in NEIGHBOURS:
         file_of(*pair).write_text(written(*pair), encoding="utf-8")

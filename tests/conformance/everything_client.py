@@ -15,7 +15,7 @@ from mcp_revisions import REVISIONS, connect_http
 from mcp_revisions import v2026_07_28 as mcp
 from mcp_revisions.v2026_07_28 import models as m
 
-STATELESS: Final = "2026-07-28"
+ERAS: Final = {one.id: one.lifecycle for one in REVISIONS}
 
 
 class Everything(mcp.Client):
@@ -115,8 +115,8 @@ SCENARIOS: Final[Mapping[str, Script]] = {
 async def main(url: str) -> None:
     """Play the scenario that the environment names."""
     # A scenario is played in one of the two eras; in which revision of it is for the two to agree.
-    stateless = os.environ["MCP_CONFORMANCE_PROTOCOL_VERSION"] == STATELESS
-    offered = [one for one in REVISIONS if (one.id == STATELESS) == stateless]
+    era = ERAS[os.environ["MCP_CONFORMANCE_PROTOCOL_VERSION"]]
+    offered = [one for one in REVISIONS if one.lifecycle == era]
     context = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT", "{}"))
     play = SCENARIOS[os.environ["MCP_CONFORMANCE_SCENARIO"]]
     async with connect_http(url, Everything(), revisions=offered) as client:

@@ -4,10 +4,9 @@ from typing import Any
 
 import pytest
 from golden_package import REVISIONS, load, runtime
+from revisions import ERAS, HANDSHAKE
 
 Json = dict[str, Any]
-
-HANDSHAKE = tuple(revision for revision in REVISIONS if revision < "2026")
 
 
 def _missing(
@@ -103,7 +102,7 @@ def test_the_other_side_declaring_it_does_not_help(revision: str) -> None:
     )
 
 
-@pytest.mark.parametrize("revision", ["2025-11-25", "2026-07-28"])
+@pytest.mark.parametrize("revision", ERAS)
 def test_sampling_with_tools_needs_the_capability_for_tools(revision: str) -> None:
     method = "sampling/createMessage"
     plain: Json = {"sampling": {}}
@@ -118,7 +117,7 @@ def test_sampling_with_tools_needs_the_capability_for_tools(revision: str) -> No
     assert _missing(revision, method, params, sender="server", client=plain) is None
 
 
-@pytest.mark.parametrize("revision", ["2025-11-25", "2026-07-28"])
+@pytest.mark.parametrize("revision", ERAS)
 def test_what_only_should_be_declared_is_not_enforced(revision: str) -> None:
     params: Json = {"messages": [], "maxTokens": 1, "includeContext": "allServers"}
     sampling: Json = {"sampling": {}}
@@ -128,7 +127,7 @@ def test_what_only_should_be_declared_is_not_enforced(revision: str) -> None:
     )
 
 
-@pytest.mark.parametrize("revision", ["2025-11-25", "2026-07-28"])
+@pytest.mark.parametrize("revision", ERAS)
 def test_elicitation_by_mode(revision: str) -> None:
     form, url = {"mode": "form", "message": ""}, {"mode": "url", "message": "", "url": ""}
     rows: list[tuple[Json, Json, str | None]] = [

@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 from golden_package import REVISIONS, load, runtime
+from revisions import HANDSHAKE
 
 Json = dict[str, Any]
 Talk = Callable[[Any, Any], Awaitable[None]]
-
-HANDSHAKE = tuple(revision for revision in REVISIONS if revision < "2026")
 
 
 def _meta(revision: str) -> Json:

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from golden_package import REVISIONS, load, runtime
+from golden_package import load, runtime
+from revisions import HANDSHAKE, REVISIONS, STATELESS
 
-STATELESS = "2026-07-28"
 META: dict[str, Any] = {
     "io.modelcontextprotocol/clientCapabilities": {},
     "io.modelcontextprotocol/protocolVersion": STATELESS,
@@ -70,7 +70,7 @@ def test_every_result_that_may_be_kept_has_the_narrowest_time_and_scope() -> Non
 
 
 def test_earlier_revisions_fill_in_constants_only() -> None:
-    for revision in REVISIONS[:-1]:
+    for revision in HANDSHAKE:
         m = load(revision).models
         assert m.CallToolRequestParams(name="x").to_wire() == {"name": "x"}
         assert m.ListToolsResult(tools=[]).to_wire() == {"tools": []}
@@ -86,7 +86,7 @@ def test_what_a_receiver_forgives_is_in_the_rules() -> None:
     }
     assert rules.result_types == ("complete", "input_required")
     assert (rules.era, rules.server_requests) == ("stateless", False)
-    for revision in REVISIONS[:-1]:
+    for revision in HANDSHAKE:
         rules = load(revision).methods.TABLE.rules
         assert (rules.era, rules.server_requests) == ("handshake", True)
         assert (rules.leniency, rules.result_types) == ((), ())

@@ -12,6 +12,7 @@ import oracle
 import pytest
 from golden_package import PACKAGE, REVISIONS, load, runtime
 from mcp_protogen.names import type_name
+from revisions import HANDSHAKE
 from pydantic import ValidationError
 
 Json = dict[str, Any]
@@ -48,7 +49,7 @@ def _fields(model: Any) -> Json:
 
 def _request(revision: str, method: str, params: Json) -> Json:
     message: Json = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-    if revision >= "2026":
+    if revision not in HANDSHAKE:
         version = {"io.modelcontextprotocol/protocolVersion": revision}
         params["_meta"] = {**version, "io.modelcontextprotocol/clientCapabilities": {}}
     return message
@@ -56,7 +57,7 @@ def _request(revision: str, method: str, params: Json) -> Json:
 
 def _result(revision: str, **members: Any) -> Json:
     """A result on the wire; since 2026-07-28 each says what it is."""
-    return {"resultType": "complete", **members} if revision >= "2026" else members
+    return {"resultType": "complete", **members} if revision not in HANDSHAKE else members
 
 
 @pytest.mark.shows("S2-33")
@@ -167,7 +168,7 @@ def test_a_method_the_revision_does_not_have_is_one_error(revision: str) -> None
 def test_optional_members_may_be_absent_but_not_null(revision: str) -> None:
     models = _models(revision)
     wire = _result(revision, tools=[])
-    if revision >= "2026":
+    if revision not in HANDSHAKE:
         wire |= {"ttlMs": 0, "cacheScope": "private"}
     assert models.ListToolsResult.from_wire(wire).next_cursor is None
     with pytest.raises(ValidationError):
@@ -177,7 +178,7 @@ def test_optional_members_may_be_absent_but_not_null(revision: str) -> None:
 @pytest.mark.parametrize("revision", REVISIONS)
 def test_none_in_an_optional_member_writes_nothing(revision: str) -> None:
     models = _models(revision)
-    given: Json = {"ttl_ms": 0, "cache_scope": "private"} if revision >= "2026" else {}
+    given: Json = {"ttl_ms": 0, "cache_scope": "private"} if revision not in HANDSHAKE else {}
     for absent in ({"next_cursor": None}, {"nextCursor": None}):
         result = models.ListToolsResult(tools=[], **given, **absent)
         assert "nextCursor" not in result.to_wire()

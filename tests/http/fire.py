@@ -14,13 +14,14 @@ from logging.handlers import BufferingHandler
 from pathlib import Path
 from typing import Any, NamedTuple
 
-SESSIONS = Path(__file__).resolve().parents[1] / "sessions"
-if str(SESSIONS) not in sys.path:
-    sys.path.insert(0, str(SESSIONS))
+TESTS = Path(__file__).resolve().parents[1]
+for place in (TESTS, TESTS / "sessions"):
+    if str(place) not in sys.path:
+        sys.path.insert(0, str(place))
 
-from talking import INITIALIZED, META, STATELESS, hello, models, pkg, request, stub  # noqa: E402
+from revisions import OLD, STATELESS  # noqa: E402
+from talking import INITIALIZED, META, hello, models, pkg, request, stub  # noqa: E402
 
-OLD = "2025-11-25"
 STACKS = ("httptools", "h11")
 """The parsers of uvicorn; the first comes with uvloop, the second with asyncio's own loop."""
 _LIMITS = frozenset(field.name for field in fields(pkg.Options))

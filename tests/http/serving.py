@@ -15,13 +15,14 @@ from typing import Any, NamedTuple, cast
 import httpx2
 import uvicorn
 
-SESSIONS = Path(__file__).resolve().parents[1] / "sessions"
-if str(SESSIONS) not in sys.path:
-    sys.path.insert(0, str(SESSIONS))
+TESTS = Path(__file__).resolve().parents[1]
+for place in (TESTS, TESTS / "sessions"):
+    if str(place) not in sys.path:
+        sys.path.insert(0, str(place))
 
-from talking import INITIALIZED, META, STATELESS, VERSION, hello, pkg, request  # noqa: E402
+from revisions import OLD, STATELESS  # noqa: E402
+from talking import INITIALIZED, META, VERSION, hello, pkg, request  # noqa: E402
 
-NEWEST = "2025-11-25"
 JSON = "application/json"
 EVENTS = "text/event-stream"
 POSTED = {"accept": f"{JSON}, {EVENTS}", "content-type": JSON}
@@ -231,7 +232,7 @@ class Site:
 
     async def initialize(
         self,
-        revision: str = NEWEST,
+        revision: str = OLD,
         headers: Headers | None = None,
         **capabilities: Any,
     ) -> "Session":

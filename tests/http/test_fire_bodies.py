@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 import pytest
 from fire import STACKS, Fields, attacked, call, http, modern, of_modern, run, wire
-from talking import STATELESS, hello
+from revisions import STATELESS
+from talking import hello
 
 BATCHING = "2025-03-26"
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from fire import (
-    OLD,
     STACKS,
     Answer,
     Target,
@@ -26,6 +25,7 @@ from fire import (
     until,
     wire,
 )
+from revisions import OLD
 from talking import INITIALIZED, hello, runtime
 
 MANY = 10_000

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from fire import (
-    OLD,
     STACKS,
     Answer,
     Site,
@@ -23,7 +22,8 @@ from fire import (
 )
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from talking import INITIALIZED, STATELESS, hello
+from revisions import OLD, STATELESS
+from talking import INITIALIZED, hello
 
 BATCHING = "2025-03-26"
 

@@ -2,6 +2,7 @@
 
 import pytest
 from fire import STACKS, attacked, call, http, modern_call, run, wire
+from revisions import STATELESS
 
 EVIL = "evil.example"
 
@@ -151,7 +152,7 @@ def test_where_any_host_is_allowed_pages_still_have_to_be_named() -> None:
                     host=EVIL,
                     origin=origin,
                     **{
-                        "mcp-protocol-version": "2026-07-28",
+                        "mcp-protocol-version": STATELESS,
                         "mcp-method": "tools/call",
                         "mcp-name": "echo",
                     },

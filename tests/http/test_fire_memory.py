@@ -6,7 +6,8 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from fire import OLD, Target, app_of, call, modern, of_modern, quiet, run
+from fire import Target, app_of, call, modern, of_modern, quiet, run
+from revisions import OLD
 from talking import INITIALIZED, hello, notification, pkg, runtime, stub
 
 BODIES = runtime("http.server.bodies")

@@ -4,8 +4,9 @@ import asyncio
 from typing import Any
 
 import pytest
+from revisions import HANDSHAKE, STATELESS
 from serving import EVENTS, JSON, outcome, serving
-from talking import HANDSHAKE, STATELESS, hello, notification, pkg, request, run, tools
+from talking import hello, notification, pkg, request, run, tools
 
 REVISION = "2025-03-26"
 SAMPLED = {"role": "assistant", "model": "m", "content": {"type": "text", "text": "yes"}}

@@ -6,8 +6,9 @@ from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
 
 import pytest
-from serving import EVENTS, JSON, NEWEST, Site, app_of, booted, calling
-from talking import HANDSHAKE, META, STATELESS, client, named, pkg, run, runtime, tools
+from revisions import HANDSHAKE, OLD, REVISIONS
+from serving import EVENTS, JSON, Site, app_of, booted, calling
+from talking import META, client, named, pkg, run, runtime, tools
 
 STREAMABLE = HANDSHAKE[1:]
 CHANGED = "notifications/tools/list_changed"
@@ -106,7 +107,7 @@ async def text_of(ours: Any, revision: str, name: str) -> str:
 
 
 @pytest.mark.shows("S3-13", "S3-14", "S3-19")
-@pytest.mark.parametrize("revision", [*STREAMABLE, STATELESS])
+@pytest.mark.parametrize("revision", REVISIONS[1:])
 def test_each_message_is_a_post_that_accepts_both_kinds_of_answers(revision: str) -> None:
     async def script() -> None:
         async with watched(revision, Call()) as (between, site):
@@ -114,7 +115,7 @@ def test_each_message_is_a_post_that_accepts_both_kinds_of_answers(revision: str
                 assert await text_of(ours, revision, "x") == "x"
                 between.kinds.clear()
                 meta = {**META, "io.modelcontextprotocol/logLevel": "info"}
-                more = {"meta": meta} if revision == STATELESS else {}
+                more = {"meta": meta} if revision not in HANDSHAKE else {}
                 result = await ours.call_tool(named(revision, "says", **more))
                 assert result.content[0].text == "says"
                 assert between.kinds == [EVENTS]
@@ -198,10 +199,10 @@ def test_to_cancel_a_message_is_sent(revision: str) -> None:
 def test_to_resume_the_last_event_is_named() -> None:
     async def script() -> None:
         async with (
-            watched(NEWEST, Call()) as (between, site),
-            pkg.connect_http(site.url, client(NEWEST)) as ours,
+            watched(OLD, Call()) as (between, site),
+            pkg.connect_http(site.url, client(OLD)) as ours,
         ):
-            assert await text_of(ours, NEWEST, "lets_go") == "lets_go"
+            assert await text_of(ours, OLD, "lets_go") == "lets_go"
             resumed = [one for one in between.of("GET") if "last-event-id" in one.fields]
             assert resumed
             assert all(one.fields["accept"] == EVENTS for one in resumed)

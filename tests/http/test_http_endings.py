@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 from fire import settled
-from serving import NEWEST, Session, Site, app_of, asked, booted, calling, outcome, serving, text_in
-from talking import STATELESS, hello, pkg, request, run, runtime, tools
+from revisions import ERAS, OLD
+from serving import Session, Site, app_of, asked, booted, calling, outcome, serving, text_in
+from talking import hello, pkg, request, run, runtime, tools
 
 CHANGED = "notifications/tools/list_changed"
 PROMPTS = "notifications/prompts/list_changed"
@@ -31,7 +32,7 @@ class Held:
         return "done"
 
 
-def ours(call: Any, revision: str = NEWEST) -> Any:
+def ours(call: Any, revision: str = OLD) -> Any:
     return tools(revision, call, SENDS=frozenset({CHANGED, PROMPTS}))
 
 
@@ -429,7 +430,7 @@ class TestUnread:
             return [await events.take() for _ in range(messages)]
 
 
-@pytest.mark.parametrize("revision", [NEWEST, STATELESS])
+@pytest.mark.parametrize("revision", ERAS)
 def test_an_application_serves_in_one_loop_after_another(revision: str) -> None:
     async def quick(session: Any, params: Any) -> str:
         await session.progress(1, 1)

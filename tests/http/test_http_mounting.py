@@ -5,13 +5,14 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
+from revisions import STATELESS
 from serving import Site, app_of, booted, calling, started, text_in
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.responses import PlainTextResponse
 from starlette.routing import Mount, Route
-from talking import STATELESS, hello, pkg, run, tools
+from talking import hello, pkg, run, tools
 
 CHANGED = "notifications/tools/list_changed"
 

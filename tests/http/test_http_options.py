@@ -3,8 +3,9 @@
 from typing import Any
 
 import pytest
-from serving import NEWEST, app_of, outcome, serving, text_in
-from talking import HANDSHAKE, STATELESS, hello, pkg, run, tools
+from revisions import ERAS, HANDSHAKE, OLD
+from serving import app_of, outcome, serving, text_in
+from talking import hello, pkg, run, tools
 
 KIB = 1024
 
@@ -78,7 +79,7 @@ class TestLargeBeginnings:
 
     def test_one_that_is_not_so_large_begins_a_session(self) -> None:
         async def script() -> None:
-            async with serving(tools(NEWEST, echo)) as site:
+            async with serving(tools(OLD, echo)) as site:
                 session = await site.initialize(experimental={"x": {"y": "z" * 31 * KIB}})
                 assert text_in(await session.call("x")) == "x"
 
@@ -86,7 +87,7 @@ class TestLargeBeginnings:
 
     def test_requests_in_a_session_may_be_larger(self) -> None:
         async def script() -> None:
-            async with serving(tools(NEWEST, echo)) as site:
+            async with serving(tools(OLD, echo)) as site:
                 session = await site.initialize()
                 arguments = {"y": "z" * 100 * KIB}
                 assert outcome(await session.call("x", arguments=arguments)) == (200, None)
@@ -98,7 +99,7 @@ class TestServersByClass:
     """Servers that are given by their class."""
 
     @staticmethod
-    def counted(revision: str = NEWEST) -> tuple[Any, list[Any]]:
+    def counted(revision: str = OLD) -> tuple[Any, list[Any]]:
         """A class of servers, and the servers that were made of it."""
         made: list[Any] = []
 
@@ -108,7 +109,7 @@ class TestServersByClass:
         one: Any = tools(revision, echo, __init__=init)
         return one.__class__, made
 
-    @pytest.mark.parametrize("revision", [NEWEST, STATELESS])
+    @pytest.mark.parametrize("revision", ERAS)
     def test_none_is_made_before_it_serves(self, revision: str) -> None:
         ours, made = self.counted(revision)
         made.clear()

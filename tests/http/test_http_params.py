@@ -4,8 +4,9 @@ import asyncio
 from typing import Any
 
 import pytest
+from revisions import HANDSHAKE, STATELESS
 from serving import Site, outcome, serving, text_in
-from talking import HANDSHAKE, STATELESS, models, pkg, run, tools
+from talking import models, pkg, run, tools
 
 SCHEMA = {
     "type": "object",

@@ -4,20 +4,9 @@ import logging
 from typing import Any
 
 import pytest
-from serving import EVENTS, JSON, NEWEST, outcome, raw, serving, text_in
-from talking import (
-    HANDSHAKE,
-    INITIALIZED,
-    STATELESS,
-    hello,
-    models,
-    notification,
-    pkg,
-    request,
-    run,
-    server,
-    tools,
-)
+from revisions import HANDSHAKE, OLD, STATELESS
+from serving import EVENTS, JSON, outcome, raw, serving, text_in
+from talking import INITIALIZED, hello, models, notification, pkg, request, run, server, tools
 
 STREAMABLE = HANDSHAKE[1:]
 
@@ -106,7 +95,7 @@ def test_RJ02_what_needs_no_answer_and_belongs_nowhere_gets_an_error_without_id(
 
 def test_a_flood_of_rubbish_is_no_flood_of_log_entries(caplog: pytest.LogCaptureFixture) -> None:
     async def script() -> None:
-        async with serving(tools(NEWEST, call)) as site:
+        async with serving(tools(OLD, call)) as site:
             session = await site.initialize()
             for _ in range(100):
                 assert outcome(await session.post(b"{")) == (400, -32700)
@@ -135,7 +124,7 @@ def test_a_flood_of_rubbish_is_no_flood_of_log_entries(caplog: pytest.LogCapture
 )
 def test_what_is_no_message_gets_400(body: bytes, code: int) -> None:
     async def script() -> None:
-        async with serving(tools(NEWEST, call)) as site:
+        async with serving(tools(OLD, call)) as site:
             session = await site.initialize()
             assert outcome(await session.post(body)) == (400, code)
             assert text_in(await session.call("x")) == "x"
@@ -144,7 +133,7 @@ def test_what_is_no_message_gets_400(body: bytes, code: int) -> None:
 
 
 @pytest.mark.shows("S3-15")
-@pytest.mark.parametrize("revision", ["2025-06-18", NEWEST])
+@pytest.mark.parametrize("revision", ["2025-06-18", OLD])
 def test_RJ04_HS06_an_array_is_refused_where_there_are_none(revision: str) -> None:
     async def script() -> None:
         async with serving(tools(revision, call)) as site:
@@ -216,7 +205,7 @@ def test_RJ14_an_undeclared_capability_of_the_client_is_not_used(revision: str) 
 )
 def test_accept_has_to_list_both_kinds_of_answers(accept: str | None, status: int) -> None:
     async def script() -> None:
-        async with serving(tools(NEWEST, call)) as site:
+        async with serving(tools(OLD, call)) as site:
             assert (await site.post(hello(), {"accept": accept})).status_code == status
 
     run(script())
@@ -235,7 +224,7 @@ def test_accept_has_to_list_both_kinds_of_answers(accept: str | None, status: in
 )
 def test_content_type_has_to_be_json_in_utf8(kind: str | None, status: int) -> None:
     async def script() -> None:
-        async with serving(tools(NEWEST, call)) as site:
+        async with serving(tools(OLD, call)) as site:
             assert (await site.post(hello(), {"content-type": kind})).status_code == status
 
     run(script())
@@ -245,7 +234,7 @@ def test_content_type_has_to_be_json_in_utf8(kind: str | None, status: int) -> N
 @pytest.mark.parametrize("method", ["PUT", "PATCH", "OPTIONS", "HEAD"])
 def test_the_endpoint_knows_post_get_and_delete_alone(method: str) -> None:
     async def script() -> None:
-        async with serving(tools(NEWEST, call)) as site:
+        async with serving(tools(OLD, call)) as site:
             session = await site.initialize()
             async with session.get() as events:
                 assert events.response.status_code == 200
@@ -259,7 +248,7 @@ def test_the_endpoint_knows_post_get_and_delete_alone(method: str) -> None:
 
 def test_other_paths_are_not_found() -> None:
     async def script() -> None:
-        async with serving(tools(NEWEST, call), path="/here") as site:
+        async with serving(tools(OLD, call), path="/here") as site:
             assert (await site.post(hello())).status_code == 200
             for path in ("/", "/mcp", "/here/", "/here/more", "/sse", "/messages"):
                 assert (await site.http.get(path)).status_code == 404
@@ -269,11 +258,11 @@ def test_other_paths_are_not_found() -> None:
 
 def test_names_of_header_fields_ignore_case() -> None:
     async def script() -> None:
-        async with serving(tools(NEWEST, call)) as site:
+        async with serving(tools(OLD, call)) as site:
             session = await site.initialize()
             fields = {
                 "MCP-SESSION-ID": session.id,
-                "Mcp-Protocol-VERSION": NEWEST,
+                "Mcp-Protocol-VERSION": OLD,
                 "mcp-session-id": None,
                 "mcp-protocol-version": None,
             }
@@ -288,7 +277,7 @@ def test_names_of_header_fields_ignore_case() -> None:
 )
 def test_a_field_that_comes_twice_is_refused(name: str) -> None:
     async def script() -> None:
-        async with serving(tools(NEWEST, call)) as site:
+        async with serving(tools(OLD, call)) as site:
             body = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
             usual = {
                 "Host": "localhost",
@@ -308,7 +297,7 @@ def test_a_field_that_comes_twice_is_refused(name: str) -> None:
 
 def test_an_accept_may_be_spread_over_several_fields() -> None:
     async def script() -> None:
-        async with serving(tools(NEWEST, call)) as site:
+        async with serving(tools(OLD, call)) as site:
             session = await site.initialize()
             body = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
             lines = [
@@ -355,14 +344,14 @@ class TestVersionHeader:
             async with serving(tools(STATELESS, note), pkg.REVISIONS, sessions=False) as site:
                 message = request("tools/call", name="x")
                 assert text_in(await site.post(message)) == "x"
-                assert text_in(await site.post(message, {"mcp-protocol-version": NEWEST})) == "x"
-            assert seen == ["2025-03-26", NEWEST]
+                assert text_in(await site.post(message, {"mcp-protocol-version": OLD})) == "x"
+            assert seen == ["2025-03-26", OLD]
 
         run(script())
 
     def test_VH02_DS08_a_server_without_2025_03_26_assumes_nothing(self) -> None:
         async def script() -> None:
-            async with serving(tools(NEWEST, call), sessions=False) as site:
+            async with serving(tools(OLD, call), sessions=False) as site:
                 assert (await site.post(request("ping"))).status_code == 400
 
         run(script())
@@ -382,7 +371,7 @@ class TestVersionHeader:
     def test_VH04_another_revision_than_that_of_the_session_gets_400(self, other: str) -> None:
         async def script() -> None:
             async with serving(**dual()) as site:
-                session = await site.initialize(NEWEST)
+                session = await site.initialize(OLD)
                 wrong = {"mcp-protocol-version": other}
                 assert (await session.post(request("ping"), wrong)).status_code == 400
                 async with session.get(headers=wrong) as events:
@@ -396,7 +385,7 @@ class TestVersionHeader:
     @pytest.mark.parametrize("version", ["1999-01-01", "x", "", "2025-11-25x", "2025-11-25, x"])
     def test_VH05_RJ09_a_revision_that_is_not_spoken_gets_400(self, version: str) -> None:
         async def script() -> None:
-            async with serving(tools(NEWEST, call)) as site:
+            async with serving(tools(OLD, call)) as site:
                 session = await site.initialize()
                 wrong = {"mcp-protocol-version": version}
                 assert (await session.post(request("ping"), wrong)).status_code == 400
@@ -406,7 +395,7 @@ class TestVersionHeader:
                 assert (await session.delete(wrong)).status_code == 400
                 refused = await site.post(hello(), wrong)
                 assert refused.status_code == 400
-                assert refused.json()["error"]["data"]["supported"] == [NEWEST]
+                assert refused.json()["error"]["data"]["supported"] == [OLD]
 
         run(script())
 
@@ -423,7 +412,7 @@ class TestVersionHeader:
 
     def test_VH07_the_stateless_revision_gets_400_where_it_is_not_spoken(self) -> None:
         async def script() -> None:
-            async with serving(tools(NEWEST, call)) as site:
+            async with serving(tools(OLD, call)) as site:
                 session = await site.initialize()
                 assert (await site.modern("server/discover")).status_code == 400
                 headers = {"mcp-session-id": session.id}
@@ -434,7 +423,7 @@ class TestVersionHeader:
     def test_it_may_come_with_initialize_already(self) -> None:
         async def script() -> None:
             async with serving(**dual()) as site:
-                response = await site.post(hello(), {"mcp-protocol-version": NEWEST})
-                assert response.json()["result"]["protocolVersion"] == NEWEST
+                response = await site.post(hello(), {"mcp-protocol-version": OLD})
+                assert response.json()["result"]["protocolVersion"] == OLD
 
         run(script())

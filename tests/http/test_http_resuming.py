@@ -5,10 +5,11 @@ from collections import defaultdict
 from typing import Any
 
 import pytest
-from serving import NEWEST, Events, Session, serving, text_in
+from revisions import HANDSHAKE, OLD
+from serving import Events, Session, serving, text_in
 from talking import notification, pkg, run, runtime, tools
 
-STREAMABLE = ("2025-03-26", "2025-06-18", NEWEST)
+STREAMABLE = HANDSHAKE[1:]
 CHANGED = "notifications/tools/list_changed"
 PROGRESS: dict[str, Any] = {"_meta": {"progressToken": "p"}}
 
@@ -96,7 +97,7 @@ def test_an_answer_that_came_meanwhile_can_be_had(revision: str) -> None:
 def test_the_first_event_is_enough_to_come_back() -> None:
     async def script() -> None:
         call = Steps()
-        async with serving(ours(NEWEST, call)) as site:
+        async with serving(ours(OLD, call)) as site:
             session = await site.initialize()
             call.go()
             async with session.calling("a") as events:
@@ -117,7 +118,7 @@ def test_the_first_event_is_enough_to_come_back() -> None:
 def test_who_comes_back_takes_the_stream_from_the_connection_before() -> None:
     async def script() -> None:
         call = Steps()
-        async with serving(ours(NEWEST, call)) as site:
+        async with serving(ours(OLD, call)) as site:
             session = await site.initialize()
             call.go()
             async with session.calling("a") as before:
@@ -161,7 +162,7 @@ def test_ids_are_unique_in_a_session(revision: str) -> None:
 def test_nothing_of_another_stream_is_sent_again() -> None:
     async def script() -> None:
         call = Steps()
-        server = ours(NEWEST, call)
+        server = ours(OLD, call)
         async with serving(server) as site:
             session = await site.initialize()
             call.go()
@@ -183,7 +184,7 @@ def test_nothing_of_another_stream_is_sent_again() -> None:
 
 def test_the_stream_of_a_session_is_gone_on_with() -> None:
     async def script() -> None:
-        server = ours(NEWEST, Steps())
+        server = ours(OLD, Steps())
         async with serving(server) as site:
             session = await site.initialize()
             (open_session,) = server.sessions
@@ -204,7 +205,7 @@ def test_the_stream_of_a_session_is_gone_on_with() -> None:
 def test_close_stream_lets_go_of_the_connection_and_the_answer_waits() -> None:
     async def script() -> None:
         call = Steps()
-        async with serving(ours(NEWEST, call), retry=0.5) as site:
+        async with serving(ours(OLD, call), retry=0.5) as site:
             session = await site.initialize()
             async with session.calling("lets_go", 8) as events:
                 (only,) = await events.all()
@@ -234,7 +235,7 @@ def test_a_stream_that_cannot_be_resumed_is_not_let_go_of() -> None:
         call = Steps()
         call.go(3)
         call.go(name="lets_go")
-        async with serving(ours(NEWEST, call), resumable=False) as site:
+        async with serving(ours(OLD, call), resumable=False) as site:
             session = await site.initialize()
             async with session.calling("lets_go", 1) as events:
                 seen = await events.all()
@@ -253,7 +254,7 @@ async def refused(session: Session, last: str, **fields: str) -> int:
 @pytest.mark.parametrize("last", ["x", "", "0", ".1", "0.", "0.x", "0.²", "no-such.1", "0.1.1"])
 def test_an_event_that_is_not_known_gets_400(last: str) -> None:
     async def script() -> None:
-        async with serving(ours(NEWEST, Steps())) as site:
+        async with serving(ours(OLD, Steps())) as site:
             session = await site.initialize()
             given = last.encode().decode("latin-1") if last == "0.²" else last
             assert await refused(session, given.encode("ascii", "replace").decode()) == 400
@@ -265,7 +266,7 @@ def test_an_event_of_another_session_is_not_known() -> None:
     async def script() -> None:
         call = Steps()
         call.go(3)
-        async with serving(ours(NEWEST, call)) as site:
+        async with serving(ours(OLD, call)) as site:
             session, other = await site.initialize(), await site.initialize()
             async with session.calling("a") as events:
                 first = await events.event()
@@ -282,7 +283,7 @@ def test_events_that_were_let_go_of_cannot_be_asked_for() -> None:
         call = Steps()
         call.go(3)
         store = pkg.MemoryEventStore(max_events=2)
-        async with serving(ours(NEWEST, call), events=store) as site:
+        async with serving(ours(OLD, call), events=store) as site:
             session = await site.initialize()
             async with session.calling("a", 1) as events:
                 ids = [event.id or "" for event in await events.all()]
@@ -304,7 +305,7 @@ def test_events_go_with_their_session() -> None:
             await forget(session)
 
         store.forget = noting
-        async with serving(ours(NEWEST, call), events=store) as site:
+        async with serving(ours(OLD, call), events=store) as site:
             session = await site.initialize()
             async with session.calling("a") as events:
                 first = await events.event()
@@ -348,7 +349,7 @@ class TestMemoryEventStore:
 def test_a_cancelled_request_is_over_for_who_comes_back() -> None:
     async def script() -> None:
         call = Steps()
-        async with serving(ours(NEWEST, call)) as site:
+        async with serving(ours(OLD, call)) as site:
             session = await site.initialize()
             call.go()
             async with session.calling("a", 1) as events:

@@ -4,19 +4,9 @@ import asyncio
 from typing import Any
 
 import pytest
-from serving import NEWEST, Site, outcome, serving, text_in
-from talking import (
-    HANDSHAKE,
-    INITIALIZED,
-    STATELESS,
-    hello,
-    models,
-    pkg,
-    request,
-    run,
-    server,
-    tools,
-)
+from revisions import HANDSHAKE, OLD, STATELESS
+from serving import Site, outcome, serving, text_in
+from talking import INITIALIZED, hello, models, pkg, request, run, server, tools
 
 STREAMABLE = HANDSHAKE[1:]
 CHANGED = "notifications/tools/list_changed"
@@ -33,7 +23,7 @@ async def call(session: Any, params: Any) -> str:
     return str(params.name)
 
 
-def ours(revision: str = NEWEST, **members: Any) -> Any:
+def ours(revision: str = OLD, **members: Any) -> Any:
     return tools(revision, call, SENDS=TOLD, **members)
 
 
@@ -118,7 +108,7 @@ class TestBeginning:
             async with serving(ours(STATELESS), pkg.REVISIONS) as site:
                 for asked in ("1999-01-01", "2099-01-01", STATELESS):
                     begun = await site.post(hello(asked))
-                    assert begun.json()["result"]["protocolVersion"] == NEWEST
+                    assert begun.json()["result"]["protocolVersion"] == OLD
                     assert begun.headers["mcp-session-id"]
 
         run(script())
@@ -162,7 +152,7 @@ class TestEnding:
     def test_delete_ends_streams_and_what_is_worked_on(self) -> None:
         async def script() -> None:
             hold = Holding()
-            async with serving(tools(NEWEST, hold)) as site:
+            async with serving(tools(OLD, hold)) as site:
                 session = await site.initialize()
                 asking = asyncio.create_task(session.call("x"))
                 await hold.begun.wait()
@@ -214,7 +204,7 @@ class TestEnding:
     def test_one_with_a_request_under_way_does_not_either(self) -> None:
         async def script() -> None:
             hold = Holding()
-            server = tools(NEWEST, hold)
+            server = tools(OLD, hold)
             async with serving(server, session_lifetime=0.1) as site:
                 used, _ = await site.initialize(), await site.initialize()
                 asking = asyncio.create_task(used.call("x"))
@@ -275,12 +265,12 @@ class TestWhoseItIs:
 class TestAClassForEachSession:
     def test_each_session_has_a_server_of_its_own(self) -> None:
         async def count(self: Any, session: Any, params: Any) -> Any:
-            m = models(NEWEST)
+            m = models(OLD)
             self.calls = getattr(self, "calls", 0) + 1
             return m.CallToolResult(content=[m.TextContent(text=str(self.calls))])
 
         async def script() -> None:
-            async with serving(type(server(NEWEST, on_call_tool=count))) as site:
+            async with serving(type(server(OLD, on_call_tool=count))) as site:
                 one, other = await site.initialize(), await site.initialize()
                 assert [text_in(await one.call("x")) for _ in range(2)] == ["1", "2"]
                 assert text_in(await other.call("x")) == "1"
@@ -329,8 +319,8 @@ class TestWithoutSessions:
             return "asked"
 
         async def script() -> None:
-            async with serving(tools(NEWEST, ask), sessions=False) as site:
-                fields = {"mcp-protocol-version": NEWEST}
+            async with serving(tools(OLD, ask), sessions=False) as site:
+                fields = {"mcp-protocol-version": OLD}
                 await site.post(hello(roots={}))
                 answer = await site.post(request("tools/call", name="x"), fields)
                 assert "error" in answer.json()
@@ -437,7 +427,7 @@ class TestSharedStores:
             store, hold = Records(), Holding()
             # A record is due to be saved again as soon as it was saved.
             chosen = {"session_store": store, "session_lifetime": 1e-6}
-            async with serving(tools(NEWEST, hold), **chosen) as site:
+            async with serving(tools(OLD, hold), **chosen) as site:
                 session = await site.initialize()
                 asking = asyncio.create_task(session.call("x"))
                 await hold.begun.wait()

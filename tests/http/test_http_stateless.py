@@ -6,13 +6,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from serving import JSON, NEWEST, POSTED, Site, asked, outcome, raw, serving, text_in
+from revisions import HANDSHAKE, OLD, REVISIONS, STATELESS
+from serving import JSON, POSTED, Site, asked, outcome, raw, serving, text_in
 from talking import (
     CAPABILITIES,
-    HANDSHAKE,
     INITIALIZED,
     META,
-    STATELESS,
     VERSION,
     hello,
     models,
@@ -244,14 +243,14 @@ class TestInitialize:
     def test_SS07_DS03_a_server_of_both_eras_makes_a_handshake(self) -> None:
         async def script() -> None:
             async with serving(tools(STATELESS, echo), pkg.REVISIONS) as site:
-                for fields in ({}, {"mcp-protocol-version": NEWEST}):
+                for fields in ({}, {"mcp-protocol-version": OLD}):
                     begun = await site.post(hello(), fields)
-                    assert begun.json()["result"]["protocolVersion"] == NEWEST
+                    assert begun.json()["result"]["protocolVersion"] == OLD
                     assert "mcp-session-id" in begun.headers
 
         run(script())
 
-    @pytest.mark.parametrize("fields", [{}, {"mcp-protocol-version": NEWEST}])
+    @pytest.mark.parametrize("fields", [{}, {"mcp-protocol-version": OLD}])
     def test_SS07_a_server_without_handshakes_names_what_it_speaks(
         self, fields: dict[str, str]
     ) -> None:
@@ -404,7 +403,7 @@ class TestRefusals:
                 answer = await site.modern("server/discover", meta=meta)
                 assert outcome(answer) == (400, -32022)
                 assert answer.json()["error"]["data"] == {
-                    "supported": [STATELESS, *reversed(HANDSHAKE)],
+                    "supported": [*reversed(REVISIONS)],
                     "requested": "2099-01-01",
                 }
 
@@ -425,7 +424,7 @@ class TestRefusals:
             raise pkg.McpError(-32002, "Resource not found", {"uri": params.uri})
 
         async def script() -> None:
-            async with serving(server(NEWEST, on_read_resource=read), pkg.REVISIONS) as site:
+            async with serving(server(OLD, on_read_resource=read), pkg.REVISIONS) as site:
                 answer = await site.modern("resources/read", uri="file:///x")
                 assert outcome(answer) == (200, -32602)
                 assert answer.json()["error"]["data"] == {"uri": "file:///x"}

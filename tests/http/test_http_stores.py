@@ -3,7 +3,8 @@
 import asyncio
 from typing import Any
 
-from serving import NEWEST, Event, Events, Session, outcome, serving
+from revisions import OLD
+from serving import Event, Events, Session, outcome, serving
 from talking import pkg, request, run, tools
 
 CHANGED = "notifications/tools/list_changed"
@@ -29,7 +30,7 @@ class Held:
 
 
 def ours(call: Any = None) -> Any:
-    return tools(NEWEST, call or Held(), SENDS=frozenset({CHANGED, MESSAGE, UPDATED}))
+    return tools(OLD, call or Held(), SENDS=frozenset({CHANGED, MESSAGE, UPDATED}))
 
 
 class Records:

@@ -4,20 +4,11 @@ import asyncio
 from typing import Any
 
 import pytest
-from serving import EVENTS, NEWEST, outcome, serving, text_in
-from talking import (
-    INITIALIZED,
-    META,
-    STATELESS,
-    hello,
-    models,
-    notification,
-    pkg,
-    run,
-    tools,
-)
+from revisions import HANDSHAKE, OLD, STATELESS
+from serving import EVENTS, outcome, serving, text_in
+from talking import INITIALIZED, META, hello, models, notification, pkg, run, tools
 
-STREAMABLE = ("2025-03-26", "2025-06-18", NEWEST)
+STREAMABLE = HANDSHAKE[1:]
 CHANGED = "notifications/tools/list_changed"
 MESSAGE = "notifications/message"
 TOLD = frozenset({CHANGED, MESSAGE})
@@ -114,7 +105,7 @@ def test_a_question_of_the_server_goes_out_on_the_stream_of_its_request(revision
 
 def test_an_error_of_the_client_ends_the_wait_for_its_answer() -> None:
     async def script() -> None:
-        async with serving(ours(NEWEST)) as site:
+        async with serving(ours(OLD)) as site:
             session = await site.initialize(sampling={})
             async with session.calling("asks") as events:
                 asked = await events.take()
@@ -131,7 +122,7 @@ def test_an_error_of_the_client_ends_the_wait_for_its_answer() -> None:
 
 def test_an_answer_in_another_session_is_no_answer() -> None:
     async def script() -> None:
-        async with serving(ours(NEWEST)) as site:
+        async with serving(ours(OLD)) as site:
             session = await site.initialize(sampling={})
             other = await site.initialize(sampling={})
             async with session.calling("asks") as events:
@@ -162,7 +153,7 @@ def test_a_get_opens_a_stream_for_what_belongs_to_no_request(revision: str) -> N
 @pytest.mark.shows("S3-29")
 def test_a_get_is_answered_with_a_stream_of_events_at_once() -> None:
     async def script() -> None:
-        async with serving(ours(NEWEST)) as site:
+        async with serving(ours(OLD)) as site:
             session = await site.initialize()
             async with session.get() as events:
                 assert events.response.status_code == 200
@@ -189,7 +180,7 @@ def test_RJ05_a_get_without_support_for_streams_gets_405(revision: str) -> None:
 @pytest.mark.shows("S3-31")
 def test_no_answer_goes_out_on_the_stream_of_the_session() -> None:
     async def script() -> None:
-        server = ours(NEWEST)
+        server = ours(OLD)
         async with serving(server) as site:
             session = await site.initialize()
             async with session.get() as standing:
@@ -204,7 +195,7 @@ def test_no_answer_goes_out_on_the_stream_of_the_session() -> None:
 def test_each_message_goes_out_on_one_stream() -> None:
     async def script() -> None:
         call = Tools()
-        server = ours(NEWEST, call)
+        server = ours(OLD, call)
         async with serving(server) as site:
             session = await site.initialize()
             async with (
@@ -229,7 +220,7 @@ def test_each_message_goes_out_on_one_stream() -> None:
 @pytest.mark.shows("S3-33")
 def test_a_second_stream_of_a_session_takes_the_place_of_the_first() -> None:
     async def script() -> None:
-        server = ours(NEWEST)
+        server = ours(OLD)
         async with serving(server) as site:
             session = await site.initialize()
             async with session.get() as first, session.get() as second:
@@ -243,7 +234,7 @@ def test_a_second_stream_of_a_session_takes_the_place_of_the_first() -> None:
 @pytest.mark.shows("S3-32")
 def test_a_client_may_close_the_stream_of_its_session_and_open_it_again() -> None:
     async def script() -> None:
-        server = ours(NEWEST)
+        server = ours(OLD)
         async with serving(server) as site:
             session = await site.initialize()
             for _ in range(3):
@@ -257,7 +248,7 @@ def test_a_client_may_close_the_stream_of_its_session_and_open_it_again() -> Non
 
 def test_what_is_said_while_nobody_listens_waits_for_the_stream() -> None:
     async def script() -> None:
-        server = ours(NEWEST)
+        server = ours(OLD)
         async with serving(server) as site:
             session = await site.initialize()
             await server.tools_list_changed()
@@ -269,7 +260,7 @@ def test_what_is_said_while_nobody_listens_waits_for_the_stream() -> None:
 
 def test_who_never_listens_costs_a_few_messages_and_hears_the_latest() -> None:
     async def script() -> None:
-        server = ours(NEWEST)
+        server = ours(OLD)
         async with serving(server) as site:
             session = await site.initialize()
             (open_session,) = server.sessions
@@ -286,7 +277,7 @@ def test_who_never_listens_costs_a_few_messages_and_hears_the_latest() -> None:
 
 def test_HS09_nothing_is_told_before_the_client_is_ready() -> None:
     async def script() -> None:
-        server = ours(NEWEST)
+        server = ours(OLD)
         async with serving(server) as site:
             begun = await site.post(hello())
             fields = {"mcp-session-id": begun.headers["mcp-session-id"]}
@@ -321,7 +312,7 @@ class TestCancelling:
     def test_a_cancelled_stream_ends(self) -> None:
         async def script() -> None:
             call = Tools()
-            async with serving(ours(NEWEST, call)) as site:
+            async with serving(ours(OLD, call)) as site:
                 session = await site.initialize()
                 async with session.calling("steps", 9, **PROGRESS) as events:
                     await events.take()
@@ -334,7 +325,7 @@ class TestCancelling:
     def test_another_session_cannot_cancel_it(self) -> None:
         async def script() -> None:
             call = Tools()
-            async with serving(ours(NEWEST, call)) as site:
+            async with serving(ours(OLD, call)) as site:
                 session, other = await site.initialize(), await site.initialize()
                 asking = asyncio.create_task(session.call("waits", "r"))
                 await call.begun.wait()
@@ -373,7 +364,7 @@ class TestKeepingAlive:
     def test_a_silent_stream_of_a_request_is_kept_alive_by_comments(self) -> None:
         async def script() -> None:
             call = Tools()
-            async with serving(ours(NEWEST, call), keep_alive=0.02) as site:
+            async with serving(ours(OLD, call), keep_alive=0.02) as site:
                 session = await site.initialize()
                 async with session.calling("steps", 1, **PROGRESS) as events:
                     await events.take()
@@ -385,7 +376,7 @@ class TestKeepingAlive:
 
     def test_a_silent_stream_of_a_session_is_too(self) -> None:
         async def script() -> None:
-            server = ours(NEWEST)
+            server = ours(OLD)
             async with serving(server, keep_alive=0.02) as site:
                 session = await site.initialize()
                 async with session.get() as events:
@@ -415,7 +406,7 @@ class TestPriming:
         async def script() -> None:
             call = Tools()
             call.go.set()
-            async with serving(ours(NEWEST, call), retry=0.25) as site:
+            async with serving(ours(OLD, call), retry=0.25) as site:
                 session = await site.initialize()
                 async with session.calling("steps", 1, **PROGRESS) as events:
                     first = await events.event()
@@ -467,7 +458,7 @@ class TestPriming:
 def test_a_server_that_closes_ends_all_streams_and_fails_what_waits() -> None:
     async def script() -> None:
         call = Tools()
-        server = ours(NEWEST, call)
+        server = ours(OLD, call)
         async with serving(server, drain=0.05) as site:
             session = await site.initialize()
             async with session.get() as standing, session.calling("steps", **PROGRESS) as events:

@@ -7,8 +7,9 @@ import asyncio
 from typing import Any
 
 from fire import settled, until
+from revisions import STATELESS
 from serving import Site, outcome, serving
-from talking import CAPABILITIES, META, STATELESS, models, pkg, run, tools
+from talking import CAPABILITIES, META, models, pkg, run, tools
 
 SCHEMA = {
     "type": "object",

@@ -7,8 +7,9 @@ from itertools import cycle
 from pathlib import Path
 from typing import Any
 
+from revisions import STATELESS
 from serving import Events, Session, Site, app_of, booted, calling, outcome, started, text_in
-from talking import STATELESS, models, request, run, runtime, tools
+from talking import models, request, run, runtime, tools
 
 UPDATED = "notifications/resources/updated"
 

@@ -13,11 +13,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-SESSIONS = Path(__file__).resolve().parents[1] / "sessions"
-if str(SESSIONS) not in sys.path:
-    sys.path.insert(0, str(SESSIONS))
+TESTS = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(TESTS), str(TESTS / "sessions")]
 
-from talking import STATELESS, models, pkg, server  # noqa: E402
+from revisions import STATELESS  # noqa: E402
+from talking import models, pkg, server  # noqa: E402
 
 TOLD = frozenset({"notifications/message", "notifications/resources/updated"})
 

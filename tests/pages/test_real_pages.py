@@ -3,7 +3,6 @@
 import json
 import re
 from functools import cache
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +18,9 @@ from mcp_protogen.compare.pages.ranking import severity_for
 from mcp_protogen.compare.pages.text import WIDTH
 from mcp_protogen.compare.sides import Side, pinned_side
 from mcp_protogen.resources import schema_folder
-from mcp_protogen.store.pins import load_pins
+from revisions import NEIGHBOURS, REVISIONS
 
 MEGABYTE = 1 << 20
-REVISIONS = tuple(load_pins())
-PAIRS = list(pairwise(REVISIONS))
 
 side = cache(pinned_side)
 
@@ -38,7 +35,7 @@ def matrix() -> Matrix:
     return matrix_of(sides)
 
 
-@pytest.mark.parametrize(("before", "after"), PAIRS)
+@pytest.mark.parametrize(("before", "after"), NEIGHBOURS)
 def test_the_json_of_real_changes_is_of_the_published_form(before: str, after: str) -> None:
     file = schema_folder() / "formats" / "comparison.schema.json"
     validator: Any = Draft202012Validator(json.loads(file.read_text(encoding="utf-8")))
@@ -49,7 +46,7 @@ def test_the_json_of_real_changes_is_of_the_published_form(before: str, after: s
 
 
 @pytest.mark.parametrize("reader", [None, *Reader])
-@pytest.mark.parametrize(("before", "after"), PAIRS)
+@pytest.mark.parametrize(("before", "after"), NEIGHBOURS)
 def test_every_real_change_is_in_the_text_and_fits(
     before: str, after: str, reader: Reader | None
 ) -> None:

@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 from places import PROGRAMS, node_modules, python_with
+from revisions import ERAS
 from running_peers import EXPECTED, seen_by
+from spoken import GENERATION_1, GENERATION_2
 
-HANDSHAKE = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 CHANGES = {"notifications/resources/updated", "notifications/tools/list_changed"}
 
 
@@ -26,18 +27,18 @@ def check(seen: dict[str, Any], errors: str, revision: str) -> None:
 
 @pytest.mark.shows("S4-07")
 @pytest.mark.sampled(2)
-@pytest.mark.parametrize("revision", [*HANDSHAKE, "2026-07-28"])
+@pytest.mark.parametrize("revision", GENERATION_2)
 def test_the_python_sdk_of_generation_2(revision: str) -> None:
     seen, errors = seen_by([python_with("mcp-2"), PROGRAMS / "mcp2_client.py", revision])
     assert seen["revision"] == revision
     check(seen, errors, revision)
     assert set(seen["notifications"]) >= CHANGES
-    if revision == "2026-07-28":
+    if revision == GENERATION_2[-1]:
         assert seen["listened"] == ["ResourceUpdated", "ToolsListChanged"]
 
 
 @pytest.mark.sampled(2)
-@pytest.mark.parametrize("revision", HANDSHAKE)
+@pytest.mark.parametrize("revision", GENERATION_1)
 def test_the_python_sdk_of_generation_1(revision: str) -> None:
     seen, errors = seen_by([python_with("mcp-1"), PROGRAMS / "mcp1_client.py", revision])
     assert seen["revision"] == revision
@@ -48,17 +49,13 @@ def test_the_python_sdk_of_generation_1(revision: str) -> None:
 @pytest.mark.shows("S4-08")
 def test_the_typescript_sdk() -> None:
     seen, errors = seen_by(["node", PROGRAMS / "sdk_client.mjs", node_modules()])
-    check(seen, errors, "2025-11-25")
+    check(seen, errors, GENERATION_1[-1])
     assert set(seen["notifications"]) == CHANGES
 
 
-# A class of the last revision with a handshake, and one of the first without.
-CLASSES = ("2025-11-25", "2026-07-28")
-
-
 @pytest.mark.sampled(2)
-@pytest.mark.parametrize("own", CLASSES)
-@pytest.mark.parametrize("revision", [*HANDSHAKE, "2026-07-28"])
+@pytest.mark.parametrize("own", ERAS)
+@pytest.mark.parametrize("revision", GENERATION_2)
 def test_one_server_class_serves_the_python_sdk_of_generation_2(own: str, revision: str) -> None:
     command: list[str | Path] = [python_with("mcp-2"), PROGRAMS / "mcp2_client.py", revision]
     seen, errors = seen_by(command, "--as", own)
@@ -68,8 +65,8 @@ def test_one_server_class_serves_the_python_sdk_of_generation_2(own: str, revisi
 
 
 @pytest.mark.sampled(2)
-@pytest.mark.parametrize("own", CLASSES)
-@pytest.mark.parametrize("revision", HANDSHAKE)
+@pytest.mark.parametrize("own", ERAS)
+@pytest.mark.parametrize("revision", GENERATION_1)
 def test_one_server_class_serves_the_python_sdk_of_generation_1(own: str, revision: str) -> None:
     command: list[str | Path] = [python_with("mcp-1"), PROGRAMS / "mcp1_client.py", revision]
     seen, errors = seen_by(command, "--as", own)

@@ -9,13 +9,12 @@ from typing import Any
 
 import pytest
 from places import GENERATED, PROGRAMS, node_modules, python_with
+from revisions import ERAS, HANDSHAKE, OLD, REVISIONS
+from spoken import GENERATION_1, GENERATION_2
 
 sys.path.insert(0, str(GENERATED))
 
 mcp_revisions: Any = import_module("mcp_revisions")
-
-HANDSHAKE = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
-STATELESS = "2026-07-28"
 
 
 def client_of(revision: str) -> Any:
@@ -63,7 +62,7 @@ async def use(client: Any) -> dict[str, Any]:
 
     async def call(name: str, **options: Any) -> str:
         params = m.CallToolRequestParams(name=name, arguments={"text": "hi", "to": 3})
-        if own == STATELESS:
+        if own not in HANDSHAKE:
             params.meta = m.RequestMetaObject(log_level="debug")
         result = await client.call_tool(params, **options)
         text: str = result.content[0].text
@@ -92,7 +91,7 @@ async def use(client: Any) -> dict[str, Any]:
     if client.revision >= "2025-06-18" and own >= "2025-06-18":
         seen["ask"] = await call("ask")
     await call("count", on_progress=progressed)
-    await (listen if own == STATELESS else subscribe)(client, m, call)
+    await (listen if own not in HANDSHAKE else subscribe)(client, m, call)
     with pytest.raises(mcp_revisions.RequestTimeout):
         await call("sleep", timeout=0.2)
     seen["after"] = await call("echo")
@@ -160,26 +159,22 @@ def check(seen: dict[str, Any], client: Any) -> None:
 
 @pytest.mark.shows("S2-06", "S4-05")
 @pytest.mark.sampled(2)
-@pytest.mark.parametrize("revision", [*HANDSHAKE, STATELESS])
+@pytest.mark.parametrize("revision", GENERATION_2)
 def test_the_python_sdk_of_generation_2(revision: str) -> None:
     client = client_of(revision)
     check(talk_to([python_with("mcp-2"), PROGRAMS / "mcp2_server.py"], client), client)
 
 
 @pytest.mark.sampled(2)
-@pytest.mark.parametrize("revision", HANDSHAKE)
+@pytest.mark.parametrize("revision", GENERATION_1)
 def test_the_python_sdk_of_generation_1(revision: str) -> None:
     client = client_of(revision)
     check(talk_to([python_with("mcp-1"), PROGRAMS / "mcp1_server.py"], client), client)
 
 
-# A class of the last revision with a handshake, and one of the first without.
-CLASSES = ("2025-11-25", STATELESS)
-
-
 @pytest.mark.sampled(2)
-@pytest.mark.parametrize("own", CLASSES)
-@pytest.mark.parametrize("revision", [*HANDSHAKE, STATELESS])
+@pytest.mark.parametrize("own", ERAS)
+@pytest.mark.parametrize("revision", GENERATION_2)
 def test_one_client_class_talks_to_the_python_sdk_of_generation_2(own: str, revision: str) -> None:
     client = client_of(own)
     server: list[str | Path] = [python_with("mcp-2"), PROGRAMS / "mcp2_server.py"]
@@ -187,25 +182,45 @@ def test_one_client_class_talks_to_the_python_sdk_of_generation_2(own: str, revi
 
 
 @pytest.mark.sampled(2)
-@pytest.mark.parametrize("own", CLASSES)
-@pytest.mark.parametrize("revision", HANDSHAKE)
+@pytest.mark.parametrize("own", ERAS)
+@pytest.mark.parametrize("revision", GENERATION_1)
 def test_one_client_class_talks_to_the_python_sdk_of_generation_1(own: str, revision: str) -> None:
     client = client_of(own)
     server: list[str | Path] = [python_with("mcp-1"), PROGRAMS / "mcp1_server.py"]
     check(talk_to(server, client, revision), client)
 
 
-@pytest.mark.parametrize(("environment", "agreed"), [("mcp-2", STATELESS), ("mcp-1", "2025-11-25")])
-def test_a_client_of_both_eras_finds_out_which_one_a_server_is_of(
-    environment: str, agreed: str
+SPOKEN = {"mcp-1": GENERATION_1, "mcp-2": GENERATION_2}
+
+
+@pytest.mark.sampled(1)
+@pytest.mark.parametrize(
+    ("environment", "revision"),
+    [(name, one) for name, spoken in SPOKEN.items() for one in REVISIONS if one not in spoken],
+)
+def test_a_client_of_what_the_python_sdk_does_not_speak_says_so(
+    environment: str, revision: str
 ) -> None:
-    server = [python_with(environment), PROGRAMS / f"{environment.replace('-', '')}_server.py"]
+    with pytest.raises(mcp_revisions.NegotiationError, match=f"the client allows {revision}"):
+        talk_to(server_in(environment), client_of(revision))
+
+
+def server_in(environment: str) -> list[str | Path]:
+    program = f"{environment.replace('-', '')}_server.py"
+    return [python_with(environment), PROGRAMS / program]
+
+
+@pytest.mark.parametrize(("environment", "spoken"), SPOKEN.items())
+def test_a_client_of_both_eras_finds_out_which_one_a_server_is_of(
+    environment: str, spoken: tuple[str, ...]
+) -> None:
+    server = server_in(environment)
 
     async def main() -> None:
-        clients = [client_of(revision) for revision in (*HANDSHAKE, STATELESS)]
+        clients = [client_of(revision) for revision in REVISIONS]
         launch = mcp_revisions.launch(server)
         async with mcp_revisions.connect(launch, *clients) as client:
-            assert client.revision == agreed
+            assert client.revision == spoken[-1]
             verdict = client.verdict
         async with mcp_revisions.connect(launch, *clients, verdict=verdict) as client:
             assert client.verdict == verdict
@@ -218,12 +233,12 @@ def test_the_reference_server_from_npm() -> None:
     server = modules / "@modelcontextprotocol" / "server-everything" / "dist" / "index.js"
 
     async def main() -> None:
-        clients = [client_of(revision) for revision in ("2025-11-25", STATELESS)]
+        clients = [client_of(revision) for revision in ERAS]
         launch = mcp_revisions.launch(["node", server, "stdio"], inherit=True)
         async with asyncio.timeout(30):
             async with mcp_revisions.connect(launch, *clients) as client:
-                assert client.revision == "2025-11-25"
-                m = mcp_revisions.load("2025-11-25").models
+                assert client.revision == GENERATION_1[-1]
+                m = mcp_revisions.load(client.TABLE.revision).models
                 assert "echo" in [tool.name async for tool in client.iter_tools()]
                 params = m.CallToolRequestParams(name="echo", arguments={"message": "hi"})
                 result = await client.call_tool(params)
@@ -235,5 +250,5 @@ def test_the_reference_server_from_npm() -> None:
 
 def test_nothing_is_left_of_a_server_that_was_launched() -> None:
     before = set(os.listdir("/proc/self/fd"))
-    talk_to([python_with("mcp-2"), PROGRAMS / "mcp2_server.py"], client_of("2025-11-25"))
+    talk_to([python_with("mcp-2"), PROGRAMS / "mcp2_server.py"], client_of(OLD))
     assert set(os.listdir("/proc/self/fd")) == before

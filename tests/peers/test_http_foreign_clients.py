@@ -7,15 +7,11 @@ from typing import Any
 import pytest
 from http_peers import Visit, visit
 from places import PROGRAMS, node_modules, python_with
+from revisions import ERAS, STATELESS
 from running_peers import EXPECTED
+from spoken import GENERATION_1, GENERATION_2
 
-HANDSHAKE = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
-STATELESS = "2026-07-28"
 CHANGES = {"notifications/resources/updated", "notifications/tools/list_changed"}
-
-# A class of the last revision with a handshake, and one of the first without; one of them alone
-# serves all clients.
-CLASSES = ("2025-11-25", STATELESS)
 
 
 def generation_1(revision: str) -> list[str | Path]:
@@ -47,7 +43,7 @@ def check(found: Visit, revision: str) -> None:
     assert "errors" not in seen
     assert set(seen["notifications"]) >= CHANGES
     # An error has the code of the client's revision, and tells nothing of what is inside.
-    assert seen["missing"][0] == (-32602 if revision == STATELESS else -32002)
+    assert seen["missing"][0] == (-32602 if revision == GENERATION_2[-1] else -32002)
     assert seen["crash"][0] == -32603
     assert "hunter2" not in str(seen)
     assert found.errors.count("sleep was cancelled") == 1
@@ -74,7 +70,7 @@ def check_session(found: Visit, revision: str) -> None:
 def check_stateless(found: Visit) -> None:
     """Whether the wire shows requests that stand by themselves, each with what it has to say."""
     wire = found.wire
-    assert wire.versions() == {STATELESS}
+    assert wire.versions() == {GENERATION_2[-1]}
     assert {one.verb for one in wire.exchanges} == {"POST"}
     assert not wire.sent("initialize")
     for one in wire.exchanges:
@@ -84,8 +80,8 @@ def check_stateless(found: Visit) -> None:
 
 
 @pytest.mark.sampled(2)
-@pytest.mark.parametrize("own", CLASSES)
-@pytest.mark.parametrize("revision", HANDSHAKE)
+@pytest.mark.parametrize("own", ERAS)
+@pytest.mark.parametrize("revision", GENERATION_1)
 def test_one_server_class_serves_the_python_sdk_of_generation_1(own: str, revision: str) -> None:
     found = visit(generation_1(revision), "--as", own)
     check(found, revision)
@@ -93,30 +89,30 @@ def test_one_server_class_serves_the_python_sdk_of_generation_1(own: str, revisi
 
 
 @pytest.mark.sampled(2)
-@pytest.mark.parametrize("own", CLASSES)
-@pytest.mark.parametrize("revision", HANDSHAKE)
+@pytest.mark.parametrize("own", ERAS)
+@pytest.mark.parametrize("revision", GENERATION_1)
 def test_one_server_class_serves_the_python_sdk_of_generation_2(own: str, revision: str) -> None:
     found = visit(generation_2(revision), "--as", own)
     check(found, revision)
     check_session(found, revision)
 
 
-@pytest.mark.parametrize("own", CLASSES)
+@pytest.mark.parametrize("own", ERAS)
 def test_the_python_sdk_of_generation_2_finds_the_stateless_revision(own: str) -> None:
     found = visit(generation_2("newest"), "--as", own)
-    check(found, STATELESS)
+    check(found, GENERATION_2[-1])
     check_stateless(found)
 
 
-@pytest.mark.parametrize("own", CLASSES)
+@pytest.mark.parametrize("own", ERAS)
 def test_one_server_class_serves_the_typescript_sdk(own: str) -> None:
     found = visit(typescript(), "--as", own)
-    check(found, "2025-11-25")
-    check_session(found, "2025-11-25")
+    check(found, GENERATION_1[-1])
+    check_session(found, GENERATION_1[-1])
 
 
 @pytest.mark.sampled(2)
-@pytest.mark.parametrize("revision", HANDSHAKE)
+@pytest.mark.parametrize("revision", GENERATION_1)
 def test_the_python_sdk_of_generation_1_goes_down_to_the_only_revision(revision: str) -> None:
     found = visit(generation_1("newest"), revision)
     check(found, revision)
@@ -124,7 +120,7 @@ def test_the_python_sdk_of_generation_1_goes_down_to_the_only_revision(revision:
 
 
 @pytest.mark.sampled(2)
-@pytest.mark.parametrize("revision", HANDSHAKE)
+@pytest.mark.parametrize("revision", GENERATION_1)
 def test_the_python_sdk_of_generation_2_goes_down_to_the_only_revision(revision: str) -> None:
     found = visit(generation_2("newest"), revision)
     check(found, revision)
@@ -132,13 +128,13 @@ def test_the_python_sdk_of_generation_2_goes_down_to_the_only_revision(revision:
 
 
 def test_the_python_sdk_of_generation_2_at_a_server_of_the_stateless_revision_alone() -> None:
-    found = visit(generation_2("newest"), STATELESS)
-    check(found, STATELESS)
+    found = visit(generation_2("newest"), GENERATION_2[-1])
+    check(found, GENERATION_2[-1])
     check_stateless(found)
 
 
 @pytest.mark.sampled(2)
-@pytest.mark.parametrize("revision", HANDSHAKE)
+@pytest.mark.parametrize("revision", GENERATION_1)
 def test_the_typescript_sdk_goes_down_to_the_only_revision(revision: str) -> None:
     found = visit(typescript(), revision)
     check(found, revision)
@@ -147,7 +143,7 @@ def test_the_typescript_sdk_goes_down_to_the_only_revision(revision: str) -> Non
 
 @pytest.mark.parametrize("client", ["generation 1", "generation 2", "typescript"])
 def test_a_client_that_needs_a_session_is_told_what_a_stateless_server_speaks(client: str) -> None:
-    command = CLIENTS[client]("2025-11-25") if client in CLIENTS else typescript()
+    command = CLIENTS[client](GENERATION_1[-1]) if client in CLIENTS else typescript()
     found = visit(command, STATELESS, fails=True)
     (opening,) = found.wire.exchanges
     assert opening.status == 400
@@ -173,19 +169,19 @@ def check_old(found: Visit, revision: str) -> None:
 
 
 @pytest.mark.sampled(2)
-@pytest.mark.parametrize("own", CLASSES)
-@pytest.mark.parametrize("revision", HANDSHAKE)
+@pytest.mark.parametrize("own", ERAS)
+@pytest.mark.parametrize("revision", GENERATION_1)
 def test_the_old_transport_serves_the_python_sdk_of_generation_1(own: str, revision: str) -> None:
     check_old(visit(generation_1(revision), "--as", own, path="/sse"), revision)
 
 
-@pytest.mark.parametrize("revision", ["2024-11-05", "2025-11-25"])
+@pytest.mark.parametrize("revision", ["2024-11-05", GENERATION_1[-1]])
 def test_the_old_transport_serves_the_python_sdk_of_generation_2(revision: str) -> None:
-    found = visit(generation_2(revision), "--as", "2025-11-25", path="/sse")
+    found = visit(generation_2(revision), "--as", GENERATION_1[-1], path="/sse")
     check_old(found, revision)
 
 
-@pytest.mark.parametrize("revision", ["2024-11-05", "2025-11-25"])
+@pytest.mark.parametrize("revision", ["2024-11-05", GENERATION_1[-1]])
 def test_the_old_transport_serves_the_typescript_sdk(revision: str) -> None:
     check_old(visit(typescript(), revision, path="/sse"), revision)
 
@@ -196,9 +192,9 @@ def resumed(found: Visit) -> list[Any]:
 
 @pytest.mark.parametrize("client", [*CLIENTS, "typescript"])
 def test_a_client_whose_connection_breaks_within_a_call_gets_all_of_it(client: str) -> None:
-    command = CLIENTS[client]("2025-11-25") if client in CLIENTS else typescript()
-    found = visit(command, "--as", "2025-11-25", cut_after=b'"at 2"')
-    check(found, "2025-11-25")
+    command = CLIENTS[client](GENERATION_1[-1]) if client in CLIENTS else typescript()
+    found = visit(command, "--as", GENERATION_1[-1], cut_after=b'"at 2"')
+    check(found, GENERATION_1[-1])
     assert found.wire.cuts == 1
     # The call that was cut, and the one whose stream the server has closed.
     assert resumed(found) == [200, 200]

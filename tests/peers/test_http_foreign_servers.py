@@ -11,9 +11,8 @@ from features import Use, client_of, outcome
 from http_peers import pkg, served
 from http_wire import Wire, wire_to
 from places import PROGRAMS, python_with
-
-HANDSHAKE: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
-STATELESS: Final = "2026-07-28"
+from revisions import ERAS, REVISIONS, STATELESS
+from spoken import GENERATION_1, GENERATION_2
 
 NAMES: Final = ["ask", "change", "count", "echo", "log", "roots", "sample", "sleep"]
 
@@ -117,7 +116,7 @@ def features_of(revision: str, own: str, *without: str) -> list[str]:
 
 
 # Each revision by a class of its own, and by one class that translates.
-PAIRS: Final = [(revision, own) for revision in HANDSHAKE for own in (revision, STATELESS)]
+PAIRS: Final = [(revision, own) for revision in GENERATION_1 for own in (revision, STATELESS)]
 PYTHON: Final = {"generation 1": generation_1, "generation 2": generation_2}
 
 
@@ -135,7 +134,7 @@ def test_the_python_sdk_serves_all_revisions_with_sessions(
 
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("server", PYTHON)
-@pytest.mark.parametrize("revision", HANDSHAKE)
+@pytest.mark.parametrize("revision", GENERATION_1)
 def test_the_python_sdk_that_answers_in_json_alone(server: str, revision: str) -> None:
     # It drops what belongs to a request and is not its answer.
     features = features_of(
@@ -148,7 +147,7 @@ def test_the_python_sdk_that_answers_in_json_alone(server: str, revision: str) -
 
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("server", PYTHON)
-@pytest.mark.parametrize("revision", HANDSHAKE)
+@pytest.mark.parametrize("revision", GENERATION_1)
 def test_the_python_sdk_without_sessions(server: str, revision: str) -> None:
     # It can ask nothing, and nobody tells it of a cancellation.
     missing = ("sampling", "elicitation", "roots", "changes", "cancellation")
@@ -162,18 +161,18 @@ def test_the_python_sdk_without_sessions(server: str, revision: str) -> None:
 
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind", ["http", "json", "stateless"])
-@pytest.mark.parametrize("own", ["2025-11-25", STATELESS])
+@pytest.mark.parametrize("own", ERAS)
 def test_the_python_sdk_serves_the_stateless_revision(own: str, kind: str) -> None:
     # Where it answers in JSON alone, it drops what is not the answer, here too; and it goes on with
     # a call whose connection the client has closed, which cancels it.
     missing = ("progress", "logging", "cancellation") if kind == "json" else ()
-    features = features_of(STATELESS, own, *missing)
-    found = visit(generation_2(kind), own, revision=STATELESS, features=features)
+    features = features_of(GENERATION_2[-1], own, *missing)
+    found = visit(generation_2(kind), own, revision=GENERATION_2[-1], features=features)
     check(found)
-    assert found.client.revision == STATELESS
+    assert found.client.revision == GENERATION_2[-1]
     assert {one.verb for one in found.wire.exchanges} == {"POST"}
     for one in found.wire.exchanges:
-        assert one.asked["mcp-protocol-version"] == STATELESS
+        assert one.asked["mcp-protocol-version"] == GENERATION_2[-1]
         assert one.asked["mcp-method"] == one.message["method"]
 
 
@@ -192,16 +191,16 @@ def test_the_old_transport_of_the_python_sdk(revision: str, own: str) -> None:
 @pytest.mark.parametrize(
     ("server", "kind", "path", "agreed"),
     [
-        ("generation 1", "http", "/mcp", "2025-11-25"),
-        ("generation 1", "sse", "/sse", "2025-11-25"),
-        ("generation 2", "http", "/mcp", STATELESS),
+        ("generation 1", "http", "/mcp", GENERATION_1[-1]),
+        ("generation 1", "sse", "/sse", GENERATION_1[-1]),
+        ("generation 2", "http", "/mcp", GENERATION_2[-1]),
     ],
 )
 def test_a_client_of_all_revisions_finds_out_what_a_server_speaks(
     server: str, kind: str, path: str, agreed: str
 ) -> None:
     features = ("pages", "call")
-    found = visit(PYTHON[server](kind), *HANDSHAKE, STATELESS, features=features, path=path)
+    found = visit(PYTHON[server](kind), *REVISIONS, features=features, path=path)
     check(found)
     assert found.client.revision == agreed
 

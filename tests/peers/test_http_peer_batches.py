@@ -15,9 +15,9 @@ import httpx2
 import pytest
 from http_peers import our_server, served
 from places import PROGRAMS, environment, python_with
+from revisions import ERAS, HANDSHAKE, OLD
 
 REVISION: Final = "2025-03-26"
-OTHERS: Final = ("2024-11-05", "2025-06-18", "2025-11-25")
 
 POSTED: Final = {
     "accept": "application/json, text/event-stream",
@@ -64,7 +64,7 @@ def messages_in(response: httpx2.Response) -> list[Any]:
     return [json.loads(one) for one in data if one]
 
 
-@pytest.mark.parametrize("own", ["2025-03-26", "2025-11-25", "2026-07-28"])
+@pytest.mark.parametrize("own", [REVISION, *ERAS])
 def test_our_server_answers_a_batch_with_all_answers(own: str) -> None:
     batch = [
         call(1, "echo", text="a"),
@@ -92,7 +92,7 @@ def test_what_is_said_within_a_batch_comes_before_its_answers() -> None:
     counted["params"]["_meta"] = {"progressToken": "p"}
 
     async def main() -> None:
-        async with session(REVISION, *our_server("--as", "2025-11-25")) as http:
+        async with session(REVISION, *our_server("--as", OLD)) as http:
             response = await http.post("/mcp", json=[counted, call(2, "echo", text="a")])
             *said, last = messages_in(response)
             assert [one["params"]["progress"] for one in said] == [1, 2, 3]
@@ -109,7 +109,7 @@ def test_a_member_of_a_batch_is_cancelled_alone() -> None:
     }
 
     async def main() -> None:
-        async with session(REVISION, *our_server("--as", "2025-11-25")) as http:
+        async with session(REVISION, *our_server("--as", OLD)) as http:
             counted = call(2, "count", to=3)
             counted["params"]["_meta"] = {"progressToken": "p"}
             batch = json.dumps([call(1, "sleep"), counted])
@@ -127,10 +127,10 @@ def test_a_member_of_a_batch_is_cancelled_alone() -> None:
 
 
 @pytest.mark.sampled(2)
-@pytest.mark.parametrize("revision", OTHERS)
+@pytest.mark.parametrize("revision", [one for one in HANDSHAKE if one != REVISION])
 def test_our_server_takes_no_batch_in_a_revision_that_has_none(revision: str) -> None:
     async def main() -> None:
-        async with session(revision, *our_server("--as", "2025-11-25")) as http:
+        async with session(revision, *our_server("--as", OLD)) as http:
             response = await http.post("/mcp", json=[call(1, "echo", text="a")])
             assert response.status_code == 400
             assert response.json()["error"]["code"] == -32600

@@ -10,9 +10,9 @@ from features import client_of, eventually
 from http_peers import ONLY_LOOPBACK, pkg, served
 from http_wire import Wire, wire_to
 from places import node_modules
+from revisions import STATELESS
+from spoken import GENERATION_1
 
-HANDSHAKE: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
-STATELESS: Final = "2026-07-28"
 PATHS: Final = {"streamableHttp": "/mcp", "sse": "/sse"}
 URI: Final = "demo://resource/dynamic/text/1"
 
@@ -114,7 +114,7 @@ async def cancelled(client: Any, m: Any) -> None:
 
 
 @pytest.mark.sampled(2)
-@pytest.mark.parametrize("own", HANDSHAKE)
+@pytest.mark.parametrize("own", GENERATION_1)
 def test_it_serves_each_revision_with_sessions(own: str) -> None:
     wire = with_reference("streamableHttp", own, everything)
     (opening,) = wire.sent("initialize")
@@ -129,7 +129,7 @@ def test_it_serves_each_revision_with_sessions(own: str) -> None:
 
 
 @pytest.mark.sampled(2)
-@pytest.mark.parametrize("own", HANDSHAKE)
+@pytest.mark.parametrize("own", GENERATION_1)
 def test_it_serves_each_revision_on_the_old_transport(own: str) -> None:
     wire = with_reference("sse", own, everything)
     (stream,) = [one for one in wire.verbs("GET") if one.status == 200]
@@ -147,7 +147,7 @@ def test_what_is_structured_arrives(kind: str) -> None:
         assert set(structured) == {"temperature", "conditions", "humidity"}
 
     # The class is of the stateless revision, and the server is not.
-    with_reference(kind, STATELESS, script, revision="2025-11-25")
+    with_reference(kind, STATELESS, script, revision=GENERATION_1[-1])
 
 
 def test_a_stream_that_breaks_within_a_call_is_taken_up_again() -> None:

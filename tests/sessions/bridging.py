@@ -5,8 +5,9 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any
 
+from revisions import OLD
 from talking import CAPABILITIES, META, Accepting, Hand, models, modern, pkg, runtime
-from wiretap import FORM, OLD
+from wiretap import FORM
 
 ASKED: dict[str, Any] = {**META, CAPABILITIES: {"elicitation": {}}}
 

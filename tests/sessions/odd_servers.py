@@ -9,10 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import pytest
+from revisions import ERAS, OLD, STATELESS
 from talking import client, discovered, named, pkg, run, runtime, welcome
-
-OLD = "2025-11-25"
-NEW = "2026-07-28"
 
 AT_ONCE = pkg.Reconnection(min_wait=0.001)
 
@@ -180,7 +178,7 @@ class Handshaking:
         listen: Play | None = None,
         *,
         session: str | None = None,
-        version: str = "2025-11-25",
+        version: str = OLD,
     ) -> None:
         self.call = call or done
         self.listen = listen
@@ -233,7 +231,7 @@ def connecting(
     url: str, *revisions: str, options: dict[str, Any] | None = None, **more: Any
 ) -> Any:
     """A connection of plain clients of these revisions, or else of both eras."""
-    clients = [client(revision) for revision in revisions or ("2025-11-25", "2026-07-28")]
+    clients = [client(revision) for revision in revisions or ERAS]
     connect_http: Any = runtime("http.client.connect").connect_http
     more = {"reconnection": AT_ONCE, **more}
     return connect_http(url, *clients, options=pkg.Options(**(options or {})), **more)
@@ -248,7 +246,7 @@ def http_error(status: int) -> Any:
     return pytest.raises(runtime("errors").HttpError, check=has_status)
 
 
-BOTH = pytest.mark.parametrize("revision", [OLD, NEW])
+BOTH = pytest.mark.parametrize("revision", ERAS)
 
 
 def calling(play: Play, revision: str = OLD, **more: Any) -> list[Request]:
@@ -289,7 +287,7 @@ def gets(requests: list[Request]) -> list[str | None]:
 
 def either(call: Play, revision: str) -> Play:
     """A server of the era of a revision."""
-    return Modern(call) if revision == NEW else Handshaking(call)
+    return Modern(call) if revision == STATELESS else Handshaking(call)
 
 
 def over(url: str, ours: Any) -> Any:

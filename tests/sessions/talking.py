@@ -9,15 +9,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
 
+from revisions import OLD, STATELESS
+
 GENERATED = Path(__file__).resolve().parents[2] / "generated"
 if str(GENERATED) not in sys.path:
     sys.path.insert(0, str(GENERATED))
 
 pkg: Any = import_module("mcp_revisions")
 
-HANDSHAKE = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
-STATELESS = "2026-07-28"
-REVISIONS = (*HANDSHAKE, STATELESS)
 VERSION = "io.modelcontextprotocol/protocolVersion"
 CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
 META: dict[str, Any] = {VERSION: STATELESS, CAPABILITIES: {}}
@@ -131,12 +130,12 @@ def notification(method: str, **params: Any) -> dict[str, Any]:
     return {**message, "params": params} if params else message
 
 
-def modern(method: str, id: Any = 1, **params: Any) -> dict[str, Any]:
+def modern(method: str, id: Any = 1, revision: str = STATELESS, **params: Any) -> dict[str, Any]:
     """A request of the stateless era as JSON."""
-    return request(method, id, **{"_meta": META, **params})
+    return request(method, id, **{"_meta": {**META, VERSION: revision}, **params})
 
 
-def hello(version: str = "2025-11-25", id: Any = 0, **capabilities: Any) -> dict[str, Any]:
+def hello(version: str = OLD, id: Any = 0, **capabilities: Any) -> dict[str, Any]:
     """`initialize` as JSON."""
     info = {"name": "hand", "version": "1"}
     return request(
@@ -164,9 +163,7 @@ async def served(
 
 
 @asynccontextmanager
-async def shaken(
-    servers: Any, version: str = "2025-11-25", **options: Any
-) -> AsyncGenerator[Hand, None]:
+async def shaken(servers: Any, version: str = OLD, **options: Any) -> AsyncGenerator[Hand, None]:
     """The same after a handshake."""
     async with served(servers, **options) as hand:
         await hand.send(hello(version, elicitation={}, sampling={}, roots={}))
@@ -196,7 +193,7 @@ class Accepting:
         return ours
 
 
-def welcome(id: Any, version: str = "2025-11-25", **capabilities: Any) -> dict[str, Any]:
+def welcome(id: Any, version: str = OLD, **capabilities: Any) -> dict[str, Any]:
     """The result of `initialize` as JSON."""
     info = {"name": "hand", "version": "1"}
     result = {"protocolVersion": version, "capabilities": capabilities, "serverInfo": info}

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 from bridging import ASKED, answered, asked_for, bridged, called, form, text_of, through
+from revisions import ERAS, OLD, STATELESS
 from talking import (
     CAPABILITIES,
     INITIALIZED,
     META,
-    STATELESS,
     Accepting,
     Hand,
     client,
@@ -27,7 +27,7 @@ from talking import (
     tools,
     welcome,
 )
-from wiretap import ELICIT, FORM, OLD, TOOLS_CHANGED, UPDATED, agree, m, new, over, result, until
+from wiretap import ELICIT, FORM, TOOLS_CHANGED, UPDATED, agree, m, new, over, result, until
 from wiretap import shake as greet
 
 PAIRS = [(OLD, STATELESS), (STATELESS, OLD), (OLD, OLD), (STATELESS, STATELESS)]
@@ -320,7 +320,7 @@ def test_no_empty_metadata_is_left_of_what_only_the_other_era_has() -> None:
     run(script())
 
 
-@pytest.mark.parametrize("own", [OLD, STATELESS])
+@pytest.mark.parametrize("own", ERAS)
 @pytest.mark.parametrize("bridge", [True, False])
 def test_the_last_progress_is_told_before_the_answer(own: str, bridge: bool) -> None:
     """However soon it comes after the one before, and if the answer comes in the same breath."""
@@ -405,7 +405,7 @@ def test_what_needs_a_capability_that_was_not_declared_is_reported_once(
     ]
 
 
-@pytest.mark.parametrize("revision", [OLD, STATELESS])
+@pytest.mark.parametrize("revision", ERAS)
 def test_between_two_of_one_revision_what_neither_knows_is_carried_as_it_came(
     revision: str,
 ) -> None:

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 from bridging import answered, asked_for, bridged, called, form, text_of
+from revisions import ERAS, OLD
 from talking import (
     INITIALIZED,
     META,
-    STATELESS,
     Accepting,
     Hand,
     hello,
@@ -19,7 +19,7 @@ from talking import (
     runtime,
     tools,
 )
-from wiretap import ELICIT, FORM, ID, OLD, agree, answer, questions, result, shake, stream, until
+from wiretap import ELICIT, FORM, ID, agree, answer, questions, result, shake, stream, until
 
 
 def question_of(asked: Any) -> str:
@@ -180,7 +180,7 @@ def proxies(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return made
 
 
-@pytest.mark.parametrize("revision", [OLD, STATELESS])
+@pytest.mark.parametrize("revision", ERAS)
 def test_nothing_is_kept_of_requests_that_were_cancelled(proxies: list[Any], revision: str) -> None:
     log: list[str] = []
 

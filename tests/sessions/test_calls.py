@@ -8,10 +8,8 @@ from typing import Any
 
 import pytest
 from pydantic import ValidationError
+from revisions import HANDSHAKE, OLD, REVISIONS, STATELESS
 from talking import (
-    HANDSHAKE,
-    REVISIONS,
-    STATELESS,
     Accepting,
     Hand,
     client,
@@ -27,8 +25,6 @@ from talking import (
     tools,
     welcome,
 )
-
-OLD = "2025-11-25"
 
 
 def connected(server: Any, ours: Any = None, **options: Any) -> Any:
@@ -196,8 +192,8 @@ class TestTimeouts:
 
         async def play(hand: Hand) -> None:
             first = await hand.take()
-            if revision == STATELESS:
-                await hand.send(discovered(first["id"], tools={}))
+            if revision not in HANDSHAKE:
+                await hand.send(discovered(first["id"], revision, tools={}))
             else:
                 await hand.send(welcome(first["id"], revision, tools={}))
             while (message := await hand.take()) is not None:

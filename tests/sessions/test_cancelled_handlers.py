@@ -9,21 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from talking import (
-    GENERATED,
-    HANDSHAKE,
-    INITIALIZED,
-    REVISIONS,
-    STATELESS,
-    hello,
-    modern,
-    pkg,
-    request,
-    run,
-    served,
-    shaken,
-    tools,
-)
+from revisions import HANDSHAKE, REVISIONS, STATELESS
+from talking import GENERATED, INITIALIZED, hello, modern, pkg, request, run, served, shaken, tools
 
 HTTP = Path(__file__).resolve().parents[1] / "http"
 if str(HTTP) not in sys.path:
@@ -166,7 +153,7 @@ def test_a_server_on_standard_input_answers_as_well() -> None:
 
 async def called(site: Site, revision: str, name: str) -> Any:
     """The response to a call in a revision."""
-    if revision == STATELESS:
+    if revision not in HANDSHAKE:
         return await site.modern("tools/call", id=7, name=name)
     session = await site.initialize(revision)
     return await session.call(name, 7)

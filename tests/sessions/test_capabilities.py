@@ -4,8 +4,8 @@ import asyncio
 from typing import Any
 
 import pytest
+from revisions import ERAS, OLD, STATELESS
 from talking import (
-    STATELESS,
     Accepting,
     Hand,
     client,
@@ -20,8 +20,6 @@ from talking import (
     tools,
     welcome,
 )
-
-OLD = "2025-11-25"
 
 
 def by_url(revision: str) -> Any:
@@ -47,7 +45,7 @@ def answering(revision: str, **members: Any) -> Any:
     return client(revision, on_elicit=on_elicit, **members)
 
 
-@pytest.mark.parametrize("revision", [OLD, STATELESS])
+@pytest.mark.parametrize("revision", ERAS)
 def test_CN06_an_empty_elicitation_capability_means_forms_only(revision: str) -> None:
     async def script() -> None:
         async with pkg.connect_in_memory(answering(revision), tools(revision, log_in)) as ours:

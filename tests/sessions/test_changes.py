@@ -4,11 +4,10 @@ import asyncio
 from typing import Any
 
 import pytest
+from revisions import HANDSHAKE, STATELESS
 from talking import (
-    HANDSHAKE,
     INITIALIZED,
     META,
-    STATELESS,
     client,
     hello,
     models,

@@ -5,10 +5,10 @@ import logging
 from typing import Any
 
 import pytest
+from revisions import ERAS, OLD, STATELESS
 from talking import (
     CAPABILITIES,
     META,
-    STATELESS,
     VERSION,
     Accepting,
     Hand,
@@ -27,7 +27,6 @@ from talking import (
     welcome,
 )
 
-OLD = "2025-11-25"
 QUICK = {"probe_timeout": 0.3, "initialize_timeout": 0.5, "timeout": 5.0, "drain": 0.2}
 
 
@@ -235,7 +234,7 @@ def test_what_is_no_answer_to_the_opening_is_not_waited_out(how: str) -> None:
             asked = await hand.take()
 
     async def script() -> None:
-        for revisions in ([OLD], [STATELESS], [OLD, STATELESS]):
+        for revisions in ([OLD], [STATELESS], ERAS):
             with pytest.raises(pkg.ProtocolError) as raised:
                 async with connect(Accepting(play), *revisions):
                     pass
@@ -244,7 +243,7 @@ def test_what_is_no_answer_to_the_opening_is_not_waited_out(how: str) -> None:
     run(script(), within=4)
 
 
-@pytest.mark.parametrize("revision", [OLD, STATELESS])
+@pytest.mark.parametrize("revision", ERAS)
 def test_a_flood_of_rubbish_is_no_flood_of_log_entries(
     revision: str, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -6,22 +6,10 @@ from functools import partial
 from typing import Any
 
 import pytest
-from talking import (
-    REVISIONS,
-    STATELESS,
-    Accepting,
-    Hand,
-    client,
-    named,
-    pkg,
-    run,
-    runtime,
-    server,
-    tools,
-)
+from revisions import OLD, REVISIONS, STATELESS
+from talking import Accepting, Hand, client, named, pkg, run, runtime, server, tools
 from wiretap import (
     ID,
-    OLD,
     SET_LEVEL,
     TOOLS_CHANGED,
     UPDATED,

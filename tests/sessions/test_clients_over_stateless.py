@@ -4,9 +4,9 @@ import asyncio
 from typing import Any
 
 import pytest
+from revisions import ERAS, OLD, STATELESS
 from talking import (
     CAPABILITIES,
-    STATELESS,
     Accepting,
     Hand,
     client,
@@ -23,7 +23,6 @@ from wiretap import (
     ID,
     LEVEL,
     LISTEN,
-    OLD,
     TOOLS_CHANGED,
     UPDATED,
     Wire,
@@ -266,7 +265,7 @@ def test_what_the_server_does_not_declare_is_not_asked_of_it(
 # In both directions.
 
 
-@pytest.mark.parametrize("own", [OLD, STATELESS])
+@pytest.mark.parametrize("own", ERAS)
 @pytest.mark.parametrize(
     ("revision", "code"), [("2024-11-05", -32002), (OLD, -32002), (STATELESS, -32602)]
 )

@@ -8,8 +8,6 @@ from typing import Any
 import pytest
 from odd_servers import (
     BOTH,
-    NEW,
-    OLD,
     TEXT,
     Handshaking,
     Modern,
@@ -26,6 +24,7 @@ from odd_servers import (
     odd_server,
     over,
 )
+from revisions import OLD, STATELESS
 from talking import client, error, named, notification, pkg, run, runtime, welcome
 from talking import request as request_as_json
 
@@ -143,7 +142,7 @@ class TestAnswers:
         failing(Handshaking(call), pytest.raises(pkg.RemoteError, match=message))
 
     @pytest.mark.parametrize("streams", [False, True])
-    @pytest.mark.parametrize("revision", ["2025-06-18", NEW])
+    @pytest.mark.parametrize("revision", ["2025-06-18", STATELESS])
     def test_an_array_fails_the_call_where_there_are_no_batches(
         self, revision: str, streams: bool
     ) -> None:
@@ -157,7 +156,7 @@ class TestAnswers:
             await reply.gone()
 
         async def script() -> None:
-            play = Modern(call) if revision == NEW else Handshaking(call, version=revision)
+            play = Modern(call) if revision == STATELESS else Handshaking(call, version=revision)
             async with odd_server(play) as server, connecting(server.url, revision) as ours:
                 with pytest.raises(pkg.RemoteError, match=f"{revision} has no batches"):
                     await ours.call_tool(named(revision, "x"))

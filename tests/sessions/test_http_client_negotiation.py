@@ -22,6 +22,7 @@ from odd_servers import (
     http_error,
     odd_server,
 )
+from revisions import OLD, STATELESS
 from talking import discovered, error, named, pkg, run, runtime, welcome
 
 UNSUPPORTED = -32022
@@ -85,29 +86,29 @@ def failing(play: Play, raises: Any, *revisions: str, **more: Any) -> tuple[Any,
 
 class TestEra:
     def test_PH01_a_server_that_can_be_discovered_is_of_the_stateless_era(self) -> None:
-        assert agreeing(Modern(), "2026-07-28") == ["server/discover", "tools/call"]
+        assert agreeing(Modern(), STATELESS) == ["server/discover", "tools/call"]
 
     def test_PH02_an_answer_that_is_none_is_not_relied_on(self) -> None:
         play = refusing_discover(200, {"jsonrpc": "2.0", "id": 0, "result": {}})
-        assert agreeing(play, "2025-11-25")[:2] == ["server/discover", "initialize"]
+        assert agreeing(play, OLD)[:2] == ["server/discover", "initialize"]
 
     @pytest.mark.parametrize("code", [-32601, -32602, -32600, -32000])
     def test_PH03_an_error_of_any_protocol_is_an_old_servers(self, code: int) -> None:
         play = refusing_discover(200, error(0, code))
-        assert agreeing(play, "2025-11-25")[:2] == ["server/discover", "initialize"]
+        assert agreeing(play, OLD)[:2] == ["server/discover", "initialize"]
 
     @pytest.mark.parametrize(
         "value",
         [
-            [{"jsonrpc": "2.0", "id": 1, "result": {"supportedVersions": ["2026-07-28"]}}],
-            {"id": 1, "result": {"supportedVersions": ["2026-07-28"]}},
+            [{"jsonrpc": "2.0", "id": 1, "result": {"supportedVersions": [STATELESS]}}],
+            {"id": 1, "result": {"supportedVersions": [STATELESS]}},
             {"error": "what?"},
         ],
         ids=["array", "unmarked", "other"],
     )
     def test_PH03_what_is_no_answer_is_an_old_servers(self, value: Any) -> None:
         play = refusing_discover(200, value)
-        assert agreeing(play, "2025-11-25")[:2] == ["server/discover", "initialize"]
+        assert agreeing(play, OLD)[:2] == ["server/discover", "initialize"]
 
     @pytest.mark.parametrize("code", [-32020, -32021])
     def test_PH04_SC08_an_error_that_only_new_servers_have_is_reported(self, code: int) -> None:
@@ -134,7 +135,7 @@ class TestEra:
         self, value: Any, media: str
     ) -> None:
         play = refusing_discover(400, value, media)
-        assert agreeing(play, "2025-11-25")[:2] == ["server/discover", "initialize"]
+        assert agreeing(play, OLD)[:2] == ["server/discover", "initialize"]
 
     def test_PH06_SC09_a_method_that_a_new_server_lacks_says_nothing_about_its_era(self) -> None:
         async def lacking(request: Request, reply: Reply) -> None:
@@ -146,31 +147,31 @@ class TestEra:
         async def script() -> None:
             async with odd_server(Modern(lacking)) as server, connecting(server.url) as ours:
                 with pytest.raises(pkg.McpError, match="no tools"):
-                    await ours.call_tool(named("2026-07-28", "lacking"))
-                await ours.call_tool(named("2026-07-28", "x"))
+                    await ours.call_tool(named(STATELESS, "lacking"))
+                await ours.call_tool(named(STATELESS, "x"))
                 assert asked(server) == ["server/discover", "tools/call", "tools/call"]
 
         run(script())
 
     def test_PH07_a_server_that_cannot_be_discovered_is_no_new_one(self) -> None:
         play = refusing_discover(404, error(0, -32601))
-        assert agreeing(play, "2025-11-25")[:2] == ["server/discover", "initialize"]
+        assert agreeing(play, OLD)[:2] == ["server/discover", "initialize"]
 
     @pytest.mark.parametrize("status", [404, 405])
     def test_PH08_a_missing_page_is_an_old_servers(self, status: int) -> None:
         play = refusing_discover(status, b"<p>Not here</p>", "text/html")
-        assert agreeing(play, "2025-11-25")[:2] == ["server/discover", "initialize"]
+        assert agreeing(play, OLD)[:2] == ["server/discover", "initialize"]
 
     def test_PH08_who_knows_no_old_revision_is_told_what_the_server_said(self) -> None:
         play = refusing_discover(404)
-        raised, seen = failing(play, pytest.raises(pkg.NegotiationError), "2026-07-28")
-        assert "the client allows 2026-07-28" in str(raised)
+        raised, seen = failing(play, pytest.raises(pkg.NegotiationError), STATELESS)
+        assert f"the client allows {STATELESS}" in str(raised)
         assert "HTTP 404 to POST server/discover" in str(raised)
         assert seen == ["server/discover"]
 
     @pytest.mark.parametrize("status", [402, 406, 415, 422, 429])
     def test_PH09_any_other_refusal_is_an_old_servers(self, status: int) -> None:
-        assert agreeing(refusing_discover(status), "2025-11-25")[1] == "initialize"
+        assert agreeing(refusing_discover(status), OLD)[1] == "initialize"
 
     @pytest.mark.parametrize("status", [401, 403])
     @pytest.mark.parametrize("value", [None, error(None, -32600)], ids=["bare", "with an error"])
@@ -194,7 +195,7 @@ class TestEra:
 
     @pytest.mark.parametrize(
         ("server", "revisions"),
-        [(Modern(), ["2026-07-28"]), (Modern(), []), (Handshaking(), [])],
+        [(Modern(), [STATELESS]), (Modern(), []), (Handshaking(), [])],
         ids=["new", "new to both", "old to both"],
     )
     def test_PH11_a_server_may_take_its_time_to_start(
@@ -205,7 +206,7 @@ class TestEra:
                 await asyncio.sleep(0.05)
             await server(request, reply)
 
-        revision = "2026-07-28" if isinstance(server, Modern) else "2025-11-25"
+        revision = STATELESS if isinstance(server, Modern) else OLD
         seen = agreeing(slow, revision, *revisions, options={"probe_timeout": 0.01})
         assert seen.count("server/discover") == 1
 
@@ -222,30 +223,30 @@ class TestEra:
     def test_PH11_a_connection_that_ends_is_not_made_again_in_another_way(self) -> None:
         probe, negotiate = runtime("probe"), runtime("negotiate")
         both = (
-            negotiate.Offered("2025-11-25", "handshake"),
-            negotiate.Offered("2026-07-28", "stateless"),
+            negotiate.Offered(OLD, "handshake"),
+            negotiate.Offered(STATELESS, "stateless"),
         )
         negotiation = probe.Negotiation(negotiate.Offer(both), over_http=True)
-        assert negotiation.start() == probe.Discover("2026-07-28")
+        assert negotiation.start() == probe.Discover(STATELESS)
         step = negotiation.next(probe.Gone("the end"))
         assert isinstance(step, probe.Fail)
         assert isinstance(step.error, pkg.Disconnected)
 
     def test_PH11_a_verdict_is_not_put_aside_for_trouble(self) -> None:
-        known = runtime("probe").Verdict("2026-07-28", "stateless")
+        known = runtime("probe").Verdict(STATELESS, "stateless")
         _, seen = failing(refusing_discover(503), http_error(503), verdict=known)
         assert seen == ["server/discover"]
 
     def test_a_verdict_that_proves_wrong_is_put_aside(self) -> None:
-        known = runtime("probe").Verdict("2025-11-25", "handshake")
+        known = runtime("probe").Verdict(OLD, "handshake")
 
         async def play(request: Request, reply: Reply) -> None:
             if request.method == "initialize":
-                await reply.send(400, error(request.id, -32022, data={"supported": ["2026-07-28"]}))
+                await reply.send(400, error(request.id, -32022, data={"supported": [STATELESS]}))
             else:
                 await Modern()(request, reply)
 
-        seen = agreeing(play, "2026-07-28", verdict=known)
+        seen = agreeing(play, STATELESS, verdict=known)
         assert seen[:2] == ["initialize", "server/discover"]
 
     @pytest.mark.parametrize("status", [301, 302, 307, 308])
@@ -259,7 +260,7 @@ class TestEra:
                 assert request.path == "/mcp/"
                 await Modern()(request, reply)
 
-        assert agreeing(play, "2026-07-28")[:2] == ["server/discover"] * 2
+        assert agreeing(play, STATELESS)[:2] == ["server/discover"] * 2
 
     @pytest.mark.parametrize("status", [300, 303, 307])
     def test_PH12_other_redirects_are_reported(self, status: int) -> None:
@@ -287,7 +288,7 @@ class TestRevision:
                 await (done if modern else known)(request, reply)
             elif left[0]:
                 left[0] -= 1
-                data = {"supported": list(supported), "requested": "2026-07-28"}
+                data = {"supported": list(supported), "requested": STATELESS}
                 await reply.send(400, error(request.id, UNSUPPORTED, data=data))
             else:
                 await reply.send(200, discovered(request.id, tools={}))
@@ -295,24 +296,24 @@ class TestRevision:
         return play
 
     def test_SC03_a_revision_that_the_server_lists_is_asked_for_once_more(self) -> None:
-        seen = agreeing(self.unsupported("2026-07-28"), "2026-07-28")
+        seen = agreeing(self.unsupported(STATELESS), STATELESS)
         assert seen == ["server/discover", "server/discover", "tools/call"]
 
     def test_SC03_but_not_twice(self) -> None:
-        play = self.unsupported("2026-07-28", times=9)
+        play = self.unsupported(STATELESS, times=9)
         _, seen = failing(play, pytest.raises(pkg.NegotiationError))
         assert seen == ["server/discover"] * 2
 
     def test_SC04_a_listed_revision_of_the_handshake_era_means_the_handshake(self) -> None:
         play = self.unsupported("2025-06-18")
-        seen = agreeing(play, "2025-06-18", "2025-06-18", "2026-07-28")
+        seen = agreeing(play, "2025-06-18", "2025-06-18", STATELESS)
         assert seen[:2] == ["server/discover", "initialize"]
 
     def test_SC05_nothing_in_common_names_both_lists(self) -> None:
         play = self.unsupported("2099-01-01")
         raised, seen = failing(play, pytest.raises(pkg.NegotiationError))
         assert raised.supported == ("2099-01-01",)
-        assert raised.offered == ("2026-07-28", "2025-11-25")
+        assert raised.offered == (STATELESS, OLD)
         assert seen == ["server/discover"]
 
 
@@ -356,7 +357,7 @@ class TestOldTransport:
         async def script() -> None:
             async with (
                 odd_server(Old(status)) as server,
-                connecting(server.url, "2024-11-05", "2026-07-28") as ours,
+                connecting(server.url, "2024-11-05", STATELESS) as ours,
             ):
                 assert ours.revision == "2024-11-05"
                 result = await ours.call_tool(named("2024-11-05", "x"))
@@ -435,7 +436,7 @@ class TestOldTransport:
             else:
                 await Handshaking()(request, reply)
 
-        seen = agreeing(play, "2025-11-25")
+        seen = agreeing(play, OLD)
         assert seen[:4] == ["server/discover", "initialize", "notifications/initialized", "GET"]
 
     @pytest.mark.parametrize(("row", "status"), [("LF03", 401), ("LF03", 403), ("LF04", 500)])
@@ -498,7 +499,7 @@ class TestOldTransport:
         async def play(request: Request, reply: Reply) -> None:
             await reply.send(status, error(request.id, code))
 
-        raised, seen = failing(play, pytest.raises(pkg.McpError), "2025-11-25")
+        raised, seen = failing(play, pytest.raises(pkg.McpError), OLD)
         assert raised.code == code
         assert seen == ["initialize"]
 
@@ -509,13 +510,13 @@ class TestOldTransport:
             else:
                 await reply.send(400, error(None, -32602, "too new"))
 
-        raised, _ = failing(play, pytest.raises(pkg.McpError), "2025-11-25")
+        raised, _ = failing(play, pytest.raises(pkg.McpError), OLD)
         assert raised.message == "too new"
 
 
 class TestHandshake:
     @pytest.mark.parametrize(
-        ("row", "version"), [("HC09", "2025-11-25"), ("HC09", "2025-06-18"), ("HC10", "2025-03-26")]
+        ("row", "version"), [("HC09", OLD), ("HC09", "2025-06-18"), ("HC10", "2025-03-26")]
     )
     def test_what_was_agreed_on_goes_with_every_later_request(self, row: str, version: str) -> None:
         async def script() -> None:
@@ -540,7 +541,7 @@ class TestHandshake:
         async def script() -> None:
             async with odd_server(Handshaking(session="a b")) as server:
                 async with connecting(server.url) as ours:
-                    await ours.call_tool(named("2025-11-25", "x"))
+                    await ours.call_tool(named(OLD, "x"))
                 assert not any("mcp-session-id" in one.headers for one in server.requests)
                 assert not server.seen("DELETE")
 
@@ -550,7 +551,7 @@ class TestHandshake:
         async def script() -> None:
             async with odd_server(Handshaking()) as server:
                 async with connecting(server.url) as ours:
-                    await ours.call_tool(named("2025-11-25", "x"))
+                    await ours.call_tool(named(OLD, "x"))
                 assert not server.seen("DELETE")
 
         run(script())
@@ -566,7 +567,7 @@ def test_a_session_id_of_a_stateless_server_means_nothing() -> None:
     async def script() -> None:
         async with odd_server(play) as server:
             async with connecting(server.url) as ours:
-                await ours.call_tool(named("2026-07-28", "x"))
+                await ours.call_tool(named(STATELESS, "x"))
             assert asked(server) == ["server/discover", "tools/call"]
             assert not any("mcp-session-id" in one.headers for one in server.requests)
 

@@ -5,8 +5,6 @@ import asyncio
 import pytest
 from odd_servers import (
     BOTH,
-    NEW,
-    OLD,
     Handshaking,
     Reply,
     Request,
@@ -18,6 +16,7 @@ from odd_servers import (
     over,
     with_roots,
 )
+from revisions import OLD, STATELESS
 from talking import named, notification, pkg, run
 
 
@@ -50,7 +49,7 @@ class TestCancellation:
                 told = server.seen("POST", "notifications/cancelled")
                 # In the stateless era the end of the exchange says it all.
                 ids = [one.value["params"]["requestId"] for one in told]
-                assert ids == ([] if revision == NEW else [asked.id])
+                assert ids == ([] if revision == STATELESS else [asked.id])
 
         run(script())
 

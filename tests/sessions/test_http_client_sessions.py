@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 from odd_servers import (
-    OLD,
     Handshaking,
     Reply,
     Request,
@@ -16,6 +15,7 @@ from odd_servers import (
     over,
     with_roots,
 )
+from revisions import OLD
 from talking import error, named, pkg, run, runtime
 
 

@@ -10,7 +10,6 @@ from typing import Any
 import httpx2
 import pytest
 from odd_servers import (
-    OLD,
     TEXT,
     Handshaking,
     Modern,
@@ -24,9 +23,9 @@ from odd_servers import (
     http_error,
     odd_server,
 )
+from revisions import OLD, STATELESS
 from talking import (
     CAPABILITIES,
-    STATELESS,
     VERSION,
     client,
     discovered,

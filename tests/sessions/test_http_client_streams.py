@@ -5,8 +5,6 @@ from typing import Any
 
 import pytest
 from odd_servers import (
-    NEW,
-    OLD,
     TEXT,
     Handshaking,
     Modern,
@@ -23,6 +21,7 @@ from odd_servers import (
     odd_server,
     over,
 )
+from revisions import OLD, STATELESS
 from talking import client, models, named, notification, pkg, run, runtime
 from talking import request as request_as_json
 
@@ -202,7 +201,7 @@ class TestResumption:
         assert gets(seen) == [None]
 
     def test_SC13_in_the_stateless_era_no_stream_is_resumed(self) -> None:
-        raised, seen = failing(Modern(self.priming), pytest.raises(pkg.Disconnected), NEW)
+        raised, seen = failing(Modern(self.priming), pytest.raises(pkg.Disconnected), STATELESS)
         assert "ended before tools/call was answered" in str(raised)
         assert gets(seen) == []
 

@@ -6,8 +6,6 @@ from typing import Any
 
 import pytest
 from odd_servers import (
-    NEW,
-    OLD,
     TEXT,
     Handshaking,
     Modern,
@@ -21,6 +19,7 @@ from odd_servers import (
     http_error,
     odd_server,
 )
+from revisions import OLD, STATELESS
 from talking import client, error, hello, named, notification, pkg, request, run, runtime, welcome
 
 CHANGED = notification("notifications/tools/list_changed")
@@ -41,7 +40,7 @@ class TestStreams:
 
         async def script() -> None:
             async with odd_server(Modern(call)) as server, connecting(server.url) as ours:
-                await ours.call_tool(named(NEW, "x"))
+                await ours.call_tool(named(STATELESS, "x"))
                 await closed.wait()
 
         run(script())
@@ -76,8 +75,8 @@ class TestStreams:
         async def script() -> None:
             async with odd_server(Modern(call)) as server, connecting(server.url) as ours:
                 with pytest.raises(pkg.Disconnected, match="ended before tools/call"):
-                    await ours.call_tool(named(NEW, "lost"))
-                await ours.call_tool(named(NEW, "x"))
+                    await ours.call_tool(named(STATELESS, "lost"))
+                await ours.call_tool(named(STATELESS, "x"))
 
         run(script())
 
@@ -339,7 +338,7 @@ class TestTransport:
         async def script() -> None:
             async with odd_server(Modern(call)) as server:
                 transport = await self.opened(server.url)
-                meta = {"_meta": {"io.modelcontextprotocol/protocolVersion": NEW}}
+                meta = {"_meta": {"io.modelcontextprotocol/protocolVersion": STATELESS}}
                 await transport.send([_bytes(request("x", 1, **meta))])
                 while not written:
                     await asyncio.sleep(0)
@@ -401,10 +400,10 @@ def test_a_revision_is_short_for_its_plain_client() -> None:
         connect_http = runtime("http.client.connect").connect_http
         async with (
             odd_server(Handshaking()) as server,
-            connect_http(server.url, as_=pkg.load(NEW)) as ours,
+            connect_http(server.url, as_=pkg.load(STATELESS)) as ours,
         ):
             assert ours.revision == OLD
-            await ours.call_tool(named(NEW, "x"))
+            await ours.call_tool(named(STATELESS, "x"))
 
     run(script())
 

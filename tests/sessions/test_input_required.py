@@ -3,9 +3,9 @@
 from typing import Any
 
 import pytest
+from revisions import STATELESS
 from talking import (
     CAPABILITIES,
-    STATELESS,
     VERSION,
     Hand,
     client,

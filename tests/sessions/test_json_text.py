@@ -13,12 +13,12 @@ from mcp_protogen.store import descriptions, facts
 from mcp_protogen.vectors.protocol import read_hello
 from odd_servers import Handshaking, Reply, Request, connecting, odd_server
 from pydantic import ValidationError
-from talking import STATELESS, hello, models, named, pkg, request, runtime, server
+from revisions import OLD, STATELESS
+from talking import hello, models, named, pkg, request, runtime, server
 
 Read = Callable[[bytes], object]
 """Reads a text that holds a value; raises an error, or returns what it made of it."""
 
-OLD = "2025-11-25"
 TOKENS = (b"NaN", b"Infinity", b"-Infinity")
 HANDSHAKE = pkg.load(OLD).methods
 

@@ -4,12 +4,11 @@ import asyncio
 from typing import Any
 
 import pytest
+from revisions import ERAS, HANDSHAKE, OLD, STATELESS
 from talking import (
     CAPABILITIES,
-    HANDSHAKE,
     INITIALIZED,
     META,
-    STATELESS,
     Accepting,
     Hand,
     client,
@@ -28,7 +27,6 @@ from talking import (
     welcome,
 )
 
-OLD = "2025-11-25"
 KEPT = runtime("kept")
 UPDATED = "notifications/resources/updated"
 LONG: dict[str, Any] = {"x": {"text": "z" * 2000}}
@@ -47,7 +45,7 @@ def refusal(answer: Any) -> tuple[int, str]:
     return answer["error"]["code"], problem["pointer"]
 
 
-@pytest.mark.parametrize("own", [OLD, STATELESS])
+@pytest.mark.parametrize("own", ERAS)
 def test_what_a_client_says_of_itself_is_bounded(own: str) -> None:
     async def script() -> None:
         limits = {"max_client": 1000, "max_values": 90}
@@ -70,7 +68,7 @@ def test_what_a_client_says_of_itself_is_bounded(own: str) -> None:
     run(script())
 
 
-@pytest.mark.parametrize("own", [OLD, STATELESS])
+@pytest.mark.parametrize("own", ERAS)
 def test_what_is_kept_of_a_client_is_text_and_handlers_know_all_of_it(own: str) -> None:
     async def script() -> None:
         ours, said = tools(own, told), {"experimental": MANY, "sampling": {}}
@@ -149,7 +147,7 @@ def test_the_uris_of_a_session_are_bounded_each_and_together() -> None:
     run(script())
 
 
-@pytest.mark.parametrize("own", [OLD, STATELESS])
+@pytest.mark.parametrize("own", ERAS)
 def test_what_listen_streams_say_is_bounded_and_given_back_with_each(own: str) -> None:
     def listen(id: int, *uris: str, **meta: Any) -> Any:
         wanted = {"resourceSubscriptions": list(uris)}
@@ -195,7 +193,7 @@ def test_ids_and_tokens_that_come_back_with_each_message_are_short() -> None:
     run(script())
 
 
-@pytest.mark.parametrize("revision", [OLD, STATELESS])
+@pytest.mark.parametrize("revision", ERAS)
 def test_a_server_that_says_too_much_of_itself_is_no_server(revision: str) -> None:
     made = discovered if revision == STATELESS else welcome
 

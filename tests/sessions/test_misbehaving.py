@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from talking import STATELESS, client, named, pkg, run
+from revisions import OLD
+from talking import client, named, pkg, run
 
-OLD = "2025-11-25"
+# What the program speaks if it is not of the handshake.
+NEW = "2026-07-28"
 PROGRAM = Path(__file__).with_name("misbehaving.py")
 OPTIONS = pkg.Options(probe_timeout=1, initialize_timeout=3, timeout=15, timeouts={})
 
@@ -26,7 +28,7 @@ class Meeting:
         self.launch = pkg.launch([sys.executable, PROGRAM, mode, self.counter], **launching)
 
     def connect(self, *clients: Any) -> Any:
-        clients = clients or (client(OLD), client(STATELESS))
+        clients = clients or (client(OLD), client(NEW))
         return pkg.connect(self.launch, *clients, options=OPTIONS)
 
     @property
@@ -69,14 +71,14 @@ def test_PS09_a_server_that_ends_twice_says_how(tmp_path: Path) -> None:
 def test_PS10_a_slow_modern_server_is_recognised_by_its_refusal(tmp_path: Path) -> None:
     async def script() -> None:
         async with Meeting("modern after all", tmp_path).connect() as ours:
-            assert ours.revision == STATELESS
+            assert ours.revision == NEW
 
     run(script())
 
 
 @pytest.mark.parametrize(
     ("mode", "named_version"),
-    [("wrong version", "1999-01-01"), ("echoed version", "2026-07-28")],
+    [("wrong version", "1999-01-01"), ("echoed version", NEW)],
 )
 def test_HC04_a_version_nobody_offered_is_refused(
     mode: str, named_version: str, tmp_path: Path

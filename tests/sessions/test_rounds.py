@@ -4,10 +4,9 @@ import asyncio
 from typing import Any
 
 import pytest
+from revisions import ERAS, OLD, REVISIONS, STATELESS
 from talking import (
     CAPABILITIES,
-    REVISIONS,
-    STATELESS,
     VERSION,
     Hand,
     client,
@@ -20,7 +19,7 @@ from talking import (
     tools,
 )
 
-OWN = "2025-11-25"
+OWN = OLD
 ASKED: dict[str, Any] = {
     VERSION: STATELESS,
     CAPABILITIES: {"elicitation": {}, "sampling": {}, "roots": {}},
@@ -68,7 +67,7 @@ def answered(result: dict[str, Any], **content: str) -> dict[str, Any]:
     return {"inputResponses": responses, "requestState": result["requestState"]}
 
 
-@pytest.mark.parametrize("own", [OWN, STATELESS])
+@pytest.mark.parametrize("own", ERAS)
 @pytest.mark.parametrize("revision", REVISIONS[2:])
 def test_a_handler_that_awaits_does_not_know_whom_it_asks(own: str, revision: str) -> None:
     async def call(session: Any, params: Any) -> str:
@@ -87,7 +86,7 @@ def test_a_handler_that_awaits_does_not_know_whom_it_asks(own: str, revision: st
     run(script())
 
 
-@pytest.mark.parametrize("revision", [OWN, STATELESS])
+@pytest.mark.parametrize("revision", ERAS)
 def test_questions_asked_side_by_side_are_asked_together(revision: str) -> None:
     runs: list[int] = []
 
@@ -198,8 +197,8 @@ def test_a_question_that_was_not_answered_is_asked_again_but_not_for_ever() -> N
     run(script())
 
 
-@pytest.mark.parametrize("own", [OWN, STATELESS])
-@pytest.mark.parametrize("revision", [OWN, STATELESS])
+@pytest.mark.parametrize("own", ERAS)
+@pytest.mark.parametrize("revision", ERAS)
 def test_what_must_not_happen_twice_happens_once(own: str, revision: str) -> None:
     done: list[str] = []
 

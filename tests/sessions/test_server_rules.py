@@ -4,11 +4,11 @@ import asyncio
 from typing import Any, cast
 
 import pytest
+from revisions import OLD, STATELESS
 from talking import (
     CAPABILITIES,
     INITIALIZED,
     META,
-    STATELESS,
     VERSION,
     hello,
     models,
@@ -26,7 +26,6 @@ async def echo(session: Any, params: Any) -> str:
     return str(params.name)
 
 
-OLD = "2025-11-25"
 CALL = {"name": "x"}
 
 

@@ -4,8 +4,8 @@ import asyncio
 from typing import Any
 
 import pytest
+from revisions import ERAS, OLD
 from talking import (
-    STATELESS,
     Accepting,
     Hand,
     client,
@@ -19,8 +19,6 @@ from talking import (
     tools,
     welcome,
 )
-
-OLD = "2025-11-25"
 
 
 async def slow(session: Any, params: Any) -> str:
@@ -132,7 +130,7 @@ def test_pending_calls_fail_with_the_reason_when_the_server_goes() -> None:
 
 
 @pytest.mark.shows("S0-27")
-@pytest.mark.parametrize("revision", [OLD, STATELESS])
+@pytest.mark.parametrize("revision", ERAS)
 def test_leaving_ends_calls_and_handlers(revision: str) -> None:
     stopped = asyncio.Event()
 

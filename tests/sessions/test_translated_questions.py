@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 from bridging import through
-from talking import REVISIONS, STATELESS, Accepting, Hand, client, models, named, pkg, run, tools
-from wiretap import ELICIT, FORM, OLD, Wire, agree, answer, m, noting, over, questions, result
+from revisions import ERAS, OLD, REVISIONS, STATELESS
+from talking import Accepting, Hand, client, models, named, pkg, run, tools
+from wiretap import ELICIT, FORM, Wire, agree, answer, m, noting, over, questions, result
 
 
 def talkative(revision: str, **members: Any) -> Any:
@@ -83,7 +84,7 @@ def test_a_question_for_what_was_not_declared_is_not_answered(question: Any) -> 
     assert asked == []
 
 
-@pytest.mark.parametrize("revision", [OLD, STATELESS])
+@pytest.mark.parametrize("revision", ERAS)
 def test_a_server_cannot_ask_for_ever(revision: str) -> None:
     rounds: list[Any] = []
     put: list[str] = []
@@ -204,7 +205,7 @@ FILLED_IN: list[tuple[Any, Any]] = [
 
 
 @pytest.mark.parametrize("kind", ["server", "client", "bridge"])
-@pytest.mark.parametrize("own", [OLD, STATELESS])
+@pytest.mark.parametrize("own", ERAS)
 def test_choices_come_back_as_they_were_asked_for_or_not_at_all(own: str, kind: str) -> None:
     async def script() -> None:
         form = {"properties": {"x": SEVERAL, "y": TITLED}}

@@ -2,14 +2,13 @@
 
 import logging
 from collections.abc import Iterator
+from itertools import product
 from typing import Any
 
 import pytest
+from revisions import HANDSHAKE, OLD, REVISIONS, STATELESS
 from talking import (
-    HANDSHAKE,
     META,
-    REVISIONS,
-    STATELESS,
     Hand,
     client,
     hello,
@@ -25,7 +24,7 @@ from talking import (
     tools,
 )
 
-OWN = "2025-11-25"
+OWN = OLD
 m = models(OWN)
 ALL = {"revisions": pkg.REVISIONS}
 
@@ -40,6 +39,20 @@ async def welcome(hand: Hand, revision: str, **capabilities: Any) -> dict[str, A
 
 async def nothing(session: Any, params: Any) -> str:
     return "done"
+
+
+@pytest.mark.parametrize(("own", "revision"), list(product(REVISIONS, repeat=2)))
+def test_a_class_of_any_revision_serves_clients_of_any(own: str, revision: str) -> None:
+    async def call(session: Any, params: Any) -> str:
+        return f"{params.name} in {session.revision}"
+
+    async def script() -> None:
+        ours, theirs = client(revision), tools(own, call)
+        async with pkg.connect_in_memory(ours, theirs, revisions=pkg.REVISIONS) as one:
+            result = await one.call_tool(named(revision, "x"))
+            assert result.content[0].text == f"x in {revision}"
+
+    run(script())
 
 
 def test_without_being_told_to_a_server_speaks_its_own_revision_alone() -> None:
@@ -82,7 +95,7 @@ def test_capabilities_are_those_of_what_is_handled_in_the_words_of_the_revision(
             assert said["capabilities"] == {"completions": {}, "experimental": {"x": {}}}
         async with served(ours, **ALL) as hand:
             found = (await hand.ask("server/discover", 1, _meta=META))["result"]
-            assert found["supportedVersions"] == [STATELESS, *reversed(HANDSHAKE)]
+            assert found["supportedVersions"] == [*reversed(REVISIONS)]
             assert found["capabilities"] == {"completions": {}, "experimental": {"x": {}}}
         old = server("2024-11-05", on_list_tools=nothing)
         async with served(old, **ALL) as hand:

@@ -6,20 +6,9 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from typing import Any
 
-from talking import (
-    STATELESS,
-    Accepting,
-    Hand,
-    discovered,
-    error,
-    models,
-    notification,
-    pkg,
-    runtime,
-    welcome,
-)
+from revisions import OLD, STATELESS
+from talking import Accepting, Hand, discovered, error, models, notification, pkg, runtime, welcome
 
-OLD = "2025-11-25"
 m, new = models(OLD), models(STATELESS)
 ID = "io.modelcontextprotocol/subscriptionId"
 LEVEL = "io.modelcontextprotocol/logLevel"

@@ -30,16 +30,13 @@ from mcp_revisions import (  # noqa: E402
 )
 from mcp_revisions import v2025_11_25 as mcp  # noqa: E402
 from mcp_revisions import v2026_07_28 as stateless  # noqa: E402
-from talking import HANDSHAKE, REVISIONS, Hand, modern, pkg, run, served, shaken  # noqa: E402
-
-NEWEST = "2025-11-25"
-STATELESS = "2026-07-28"
-ALL = [*HANDSHAKE, STATELESS]
+from revisions import HANDSHAKE, OLD  # noqa: E402
+from talking import Hand, modern, pkg, run, served, shaken  # noqa: E402
 
 Ask = Callable[..., Awaitable[Any]]
 
 
-def kit(revision: str = NEWEST, /, **members: Any) -> Any:
+def kit(revision: str = OLD, /, **members: Any) -> Any:
     """A class of a revision with these members, most of which are marked."""
     return type("Kit", (Toolkit, pkg.load(revision).Server), members)
 
@@ -53,14 +50,14 @@ def text_of(result: Any) -> str:
 
 @asynccontextmanager
 async def asking(
-    server: Any, revision: str = NEWEST, *, bridged: bool = False, **options: Any
+    server: Any, revision: str = OLD, *, bridged: bool = False, **options: Any
 ) -> AsyncGenerator[Ask, None]:
     """Asks a server in a revision; gives the result, or raises the error as `Refused`."""
     revisions = pkg.REVISIONS if bridged else None
     connected = (
-        served(server, revisions=revisions, **options)
-        if revision == STATELESS
-        else shaken(server, revision, revisions=revisions, **options)
+        shaken(server, revision, revisions=revisions, **options)
+        if revision in HANDSHAKE
+        else served(server, revisions=revisions, **options)
     )
     async with connected as hand:
 
@@ -75,9 +72,9 @@ async def asking(
 
 async def asked(hand: Hand, revision: str, method: str, id: int, **params: Any) -> Any:
     """The next message after a request."""
-    if revision != STATELESS:
+    if revision in HANDSHAKE:
         return await hand.ask(method, id, **params)
-    await hand.send(modern(method, id, **params))
+    await hand.send(modern(method, id, revision, **params))
     return await hand.take()
 
 
@@ -114,24 +111,19 @@ def answers(server: Any, revision: str, *requests: tuple[str, dict[str, Any]]) -
     return found
 
 
-def call(server: Any, name: str, revision: str = NEWEST, /, **arguments: Any) -> Any:
+def call(server: Any, name: str, revision: str = OLD, /, **arguments: Any) -> Any:
     """What a server answers to the call of a tool."""
     (answer,) = answers(server, revision, ("tools/call", {"name": name, "arguments": arguments}))
     return answer
 
 
-def listed_tools(server: Any, revision: str = NEWEST) -> dict[str, Any]:
+def listed_tools(server: Any, revision: str = OLD) -> dict[str, Any]:
     """The tools of a server, by name, as it lists them."""
     (answer,) = answers(server, revision, ("tools/list", {}))
     return {tool["name"]: tool for tool in answer["tools"]}
 
 
 __all__ = [
-    "ALL",
-    "HANDSHAKE",
-    "NEWEST",
-    "REVISIONS",
-    "STATELESS",
     "CheckedResults",
     "InvalidParams",
     "LocalError",

@@ -6,7 +6,8 @@ import sys
 from typing import Any
 
 import pytest
-from kits import NEWEST, STATELESS, CheckedResults, RemoteError, Toolkit, mcp, pkg, run, tool
+from kits import CheckedResults, RemoteError, Toolkit, mcp, pkg, run, tool
+from revisions import OLD, STATELESS
 from talking import runtime
 
 in_memory: Any = runtime("memory").in_memory
@@ -38,7 +39,7 @@ def serving(revision: str, results: dict[str, Any], schemas: dict[str, Any]) -> 
     return Server()
 
 
-def checking(revision: str = NEWEST) -> Any:
+def checking(revision: str = OLD) -> Any:
     return type("Mine", (CheckedResults, pkg.load(revision).Client), {})()
 
 
@@ -53,7 +54,7 @@ SCHEMAS: dict[str, Any] = dict.fromkeys(("good", "bad", "missing", "failed"), SC
 
 
 @pytest.mark.shows("S2-37")
-@pytest.mark.parametrize("revision", ["2025-06-18", NEWEST, STATELESS])
+@pytest.mark.parametrize("revision", ["2025-06-18", OLD, STATELESS])
 def test_a_result_that_does_not_fit_its_schema_is_an_error(revision: str) -> None:
     async def script() -> None:
         m = pkg.load(revision).models
@@ -77,9 +78,9 @@ def test_of_a_list_without_end_the_newest_schemas_are_remembered(
     monkeypatch.setattr(runtime("kept"), "_MOST", 800)
 
     async def script() -> None:
-        m = pkg.load(NEWEST).models
+        m = pkg.load(OLD).models
         results = {name: RESULTS[name] for name in ("good", "free", "failed", "bad")}
-        async with pkg.connect_in_memory(checking(), serving(NEWEST, results, SCHEMAS)) as ours:
+        async with pkg.connect_in_memory(checking(), serving(OLD, results, SCHEMAS)) as ours:
             await ours.list_tools()
             known = ours.__dict__["_checked_tools"]
             assert [name in known for name in results] == [False, False, True, True]
@@ -94,7 +95,7 @@ def test_a_schema_that_has_changed_is_looked_up_again() -> None:
         m = mcp.models
         schemas: dict[str, Any] = {"tool": SCHEMA}
         results: dict[str, Any] = {"tool": {"structured_content": {"n": 1}}}
-        server = serving(NEWEST, results, schemas)
+        server = serving(OLD, results, schemas)
         async with pkg.connect_in_memory(checking(), server) as ours:
             await ours.call_tool(m.CallToolRequestParams(name="tool"))
             schemas["tool"] = {"type": "object", "required": ["z"]}
@@ -114,7 +115,7 @@ def test_a_result_that_did_not_fit_is_no_better_for_a_list_that_says_nothing_new
         m = mcp.models
         results: dict[str, Any] = dict.fromkeys(("x", "y"), RESULTS["bad"])
         limit = 0.02 if listing == "is too late" else 5
-        base: Any = serving(NEWEST, results, dict(SCHEMAS, x=SCHEMA, y=SCHEMA)).__class__
+        base: Any = serving(OLD, results, dict(SCHEMAS, x=SCHEMA, y=SCHEMA)).__class__
 
         class Listing(base):  # type: ignore[misc]
             async def on_list_tools(self, session: Any, params: Any) -> Any:
@@ -157,7 +158,7 @@ def test_a_schema_that_nobody_can_use_is_left_out_of_account(
 ) -> None:
     async def script() -> None:
         m = mcp.models
-        server = serving(NEWEST, {"tool": RESULTS["bad"]}, {"tool": schema})
+        server = serving(OLD, {"tool": RESULTS["bad"]}, {"tool": schema})
         async with pkg.connect_in_memory(checking(), server) as ours:
             await ours.call_tool(m.CallToolRequestParams(name="tool"))
 
@@ -173,7 +174,7 @@ def test_nothing_goes_unchecked_in_silence_where_jsonschema_is_missing(
 
     async def script() -> None:
         m = mcp.models
-        server = serving(NEWEST, RESULTS, SCHEMAS)
+        server = serving(OLD, RESULTS, SCHEMAS)
         async with pkg.connect_in_memory(checking(), server) as ours:
             with pytest.raises(ImportError, match="pip install jsonschema"):
                 await ours.call_tool(m.CallToolRequestParams(name="good"))
@@ -201,7 +202,7 @@ class Endless(mcp.Server):
 
 def test_a_list_without_end_is_an_error_of_the_server() -> None:
     async def script() -> None:
-        for revision in (NEWEST, STATELESS):
+        for revision in (OLD, STATELESS):
             options = pkg.Options(max_pages=7)
             endless = Endless()
             ours = pkg.load(revision).Client()

@@ -5,7 +5,8 @@ import sys
 from typing import Any
 
 import pytest
-from kits import NEWEST, STATELESS, call, kit, listed_tools, text_of, tool
+from kits import call, kit, listed_tools, text_of, tool
+from revisions import OLD, STATELESS
 
 TOWN: dict[str, Any] = {
     "type": "object",
@@ -15,7 +16,7 @@ TOWN: dict[str, Any] = {
 }
 
 
-def taking(schema: Any, revision: str = NEWEST, **options: Any) -> Any:
+def taking(schema: Any, revision: str = OLD, **options: Any) -> Any:
     """A server whose tool takes whatever fits, and gives it back."""
 
     @tool(input_schema=schema, **options)
@@ -25,7 +26,7 @@ def taking(schema: Any, revision: str = NEWEST, **options: Any) -> Any:
     return kit(revision, echo=echo)
 
 
-def giving(schema: Any, value: Any, revision: str = NEWEST) -> Any:
+def giving(schema: Any, value: Any, revision: str = OLD) -> Any:
     """A server whose tool gives a value."""
 
     @tool(output_schema=schema)
@@ -121,7 +122,7 @@ def test_any_root_is_allowed_where_any_value_is_structured() -> None:
 
 
 def test_arguments_are_an_object_everywhere() -> None:
-    for revision in (NEWEST, STATELESS):
+    for revision in (OLD, STATELESS):
         with pytest.raises(ValueError, match='input schema has to say "type": "object"'):
             taking({"properties": {}}, revision)()
 

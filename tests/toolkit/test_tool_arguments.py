@@ -8,21 +8,9 @@ from typing import Annotated, Any, Literal
 
 import pytest
 from jsonschema import Draft202012Validator
-from kits import (
-    HANDSHAKE,
-    NEWEST,
-    STATELESS,
-    Refused,
-    asking,
-    call,
-    kit,
-    listed_tools,
-    mcp,
-    run,
-    text_of,
-    tool,
-)
+from kits import Refused, asking, call, kit, listed_tools, mcp, run, text_of, tool
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
+from revisions import OLD, REVISIONS
 
 
 class Colour(Enum):
@@ -169,12 +157,12 @@ def test_what_is_wrong_with_arguments_is_a_result_that_a_model_can_read() -> Non
     ]
 
 
-@pytest.mark.parametrize("spoken", [*HANDSHAKE, STATELESS])
+@pytest.mark.parametrize("spoken", REVISIONS)
 def test_clients_up_to_2025_06_18_get_an_error_instead(spoken: str) -> None:
     async def script() -> None:
         async with asking(Everything(), spoken, bridged=True) as ask:
             asked = ask("tools/call", name="everything", arguments={**FITTING, "days": 0})
-            if spoken in (NEWEST, STATELESS):
+            if spoken > "2025-06-18":
                 assert (await asked)["isError"] is True
                 return
             with pytest.raises(Refused) as raised:
@@ -406,7 +394,7 @@ def test_a_session_may_be_missing_where_no_client_calls() -> None:
 
     assert who(None) == "nobody"
     assert schema_of(who) == {"type": "object", "additionalProperties": False}
-    assert text_of(call(kit(who=who)(), "who")) == NEWEST
+    assert text_of(call(kit(who=who)(), "who")) == OLD
 
 
 def test_a_validator_that_breaks_is_a_tool_that_fails(caplog: pytest.LogCaptureFixture) -> None:
@@ -422,7 +410,7 @@ def test_a_validator_that_breaks_is_a_tool_that_fails(caplog: pytest.LogCaptureF
     assert "the password is 1234" in caplog.text
 
 
-@pytest.mark.parametrize("revision", ["2025-06-18", NEWEST])
+@pytest.mark.parametrize("revision", ["2025-06-18", OLD])
 def test_a_mistake_at_each_of_many_places_takes_no_more_than_its_share(revision: str) -> None:
     @tool
     def take(self: Any, numbers: list[int]) -> str:

@@ -10,9 +10,6 @@ from typing import Annotated, Any
 import pytest
 from jsonschema import Draft202012Validator
 from kits import (
-    ALL,
-    NEWEST,
-    STATELESS,
     InvalidParams,
     McpError,
     MissingCapability,
@@ -30,6 +27,7 @@ from kits import (
 )
 from pydantic import BaseModel, Field, PlainSerializer, computed_field
 from pydantic_core import from_json
+from revisions import ERAS, HANDSHAKE, OLD, REVISIONS, STATELESS
 from typing_extensions import TypedDict
 
 m: Any = mcp.models
@@ -80,7 +78,7 @@ def checked(schema: Any) -> Any:
     return Draft202012Validator(schema)
 
 
-def returning(value: Any, annotation: Any, revision: str = NEWEST, **options: Any) -> Any:
+def returning(value: Any, annotation: Any, revision: str = OLD, **options: Any) -> Any:
     """A server whose tool returns this value, and is annotated so."""
 
     def function(self: Any) -> Any:
@@ -92,7 +90,7 @@ def returning(value: Any, annotation: Any, revision: str = NEWEST, **options: An
     return kit(revision, function=tool(**options)(function))()
 
 
-def answered(value: Any, annotation: Any, revision: str = NEWEST, **options: Any) -> Any:
+def answered(value: Any, annotation: Any, revision: str = OLD, **options: Any) -> Any:
     server = returning(value, annotation, revision, **options)
     return call(server, "function", revision)
 
@@ -126,7 +124,7 @@ VALUES: list[tuple[Any, Any, Any]] = [
 
 
 @pytest.mark.shows("S2-35", "S2-36")
-@pytest.mark.parametrize("revision", ALL)
+@pytest.mark.parametrize("revision", REVISIONS)
 @pytest.mark.parametrize(("value", "annotation", "wire"), OBJECTS + VALUES)
 def test_what_is_structured_has_a_schema_and_the_same_as_text(
     value: Any, annotation: Any, wire: Any, revision: str
@@ -141,10 +139,10 @@ def test_what_is_structured_has_a_schema_and_the_same_as_text(
         assert from_json(text_of(answer)) == wire
         return
     is_object = any(one[1] is annotation for one in OBJECTS)
-    expected = wire if is_object or revision == STATELESS else {"result": wire}
+    expected = wire if is_object or revision not in HANDSHAKE else {"result": wire}
     assert answer["structuredContent"] == expected
     assert from_json(text_of(answer)) == expected
-    assert (tool["outputSchema"].get("type") == "object") or revision == STATELESS
+    assert (tool["outputSchema"].get("type") == "object") or revision not in HANDSHAKE
     checked(tool["outputSchema"]).validate(expected)
 
 
@@ -197,7 +195,7 @@ BARE: Any = list
 OPEN = [..., Any, object, BARE, list[Any], tuple, tuple[Any, ...], Sequence[Any], BARE | None]
 
 
-@pytest.mark.parametrize("revision", [NEWEST, STATELESS])
+@pytest.mark.parametrize("revision", ERAS)
 def test_content_is_content_wherever_an_annotation_leaves_it_open(revision: str) -> None:
     models = pkg.load(revision).models
     block = models.ImageContent(data="AA==", mime_type="image/png")
@@ -256,16 +254,16 @@ def test_a_whole_result_beside_a_type_is_held_to_its_schema() -> None:
         assert text_of(answered(wrong, annotation)) == UNFIT
 
 
-@pytest.mark.parametrize("revision", [NEWEST, STATELESS])
+@pytest.mark.parametrize("revision", ERAS)
 def test_what_is_absent_is_not_null(revision: str) -> None:
     models = pkg.load(revision).models
     annotation = Forecast | None | models.CallToolResult
     absent = models.CallToolResult(content=[])
     assert text_of(answered(absent, annotation, revision)) == UNFIT
-    null = None if revision == STATELESS else {"result": None}
+    null = None if revision not in HANDSHAKE else {"result": None}
     result = models.CallToolResult(content=[], structured_content=null)
     assert answered(result, annotation, revision)["structuredContent"] == null
-    if revision == NEWEST:
+    if revision == OLD:
         empty = models.CallToolResult(content=[], structured_content={})
         assert text_of(answered(empty, annotation)) == UNFIT
 
@@ -297,7 +295,7 @@ def changed() -> Forecast:
         (Visit.model_construct(on="x", tags=set(), at=(1, 2)), Visit),
     ],
 )
-@pytest.mark.parametrize("revision", ["2025-03-26", NEWEST])
+@pytest.mark.parametrize("revision", ["2025-03-26", OLD])
 def test_what_does_not_fit_is_not_sent(
     value: Any, annotation: Any, revision: str, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -310,7 +308,7 @@ def test_what_does_not_fit_is_not_sent(
     assert "the tool function returned what does not fit" in record.getMessage()
 
 
-def raising(error: BaseException, revision: str = NEWEST) -> Any:
+def raising(error: BaseException, revision: str = OLD) -> Any:
     @tool
     async def function(self: Any) -> str:
         raise error
@@ -344,7 +342,7 @@ def test_errors_of_the_protocol_are_those_of_any_handler(error: Exception, code:
 
 
 @pytest.mark.shows("S2-39")
-@pytest.mark.parametrize("revision", ALL)
+@pytest.mark.parametrize("revision", REVISIONS)
 def test_an_unknown_tool_is_an_error(revision: str) -> None:
     (refused,) = answers(
         returning("", str, revision), revision, ("tools/call", {"name": "Function"})

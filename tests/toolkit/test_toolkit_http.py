@@ -4,8 +4,9 @@ import sys
 from pathlib import Path
 from typing import Annotated, Any
 
-from kits import STATELESS, kit, pkg, run, stateless, tool
+from kits import kit, pkg, run, tool
 from pydantic import Field
+from revisions import STATELESS
 
 HTTP = Path(__file__).resolve().parents[1] / "http"
 if str(HTTP) not in sys.path:
@@ -60,10 +61,11 @@ def test_arguments_in_header_fields_are_compared_with_those_in_the_message() -> 
 
 def test_a_client_repeats_them() -> None:
     async def script() -> None:
-        m = stateless.models
+        newest: Any = pkg.load(STATELESS)
+        m = newest.models
         async with (
             serving(kit(STATELESS, query=query)()) as site,
-            pkg.connect_http(site.url, stateless.Client()) as client,
+            pkg.connect_http(site.url, newest.Client()) as client,
         ):
             arguments = {"text": "a", "region": "us"}
             params = m.CallToolRequestParams(name="query", arguments=arguments)

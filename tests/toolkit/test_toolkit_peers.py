@@ -15,6 +15,7 @@ if str(PEERS) not in sys.path:
     sys.path.insert(0, str(PEERS))
 
 from places import GENERATED, python_with  # noqa: E402
+from spoken import GENERATION_2  # noqa: E402
 
 SERVER = """
 from typing import Annotated, Literal
@@ -114,9 +115,7 @@ asyncio.run(main())
 """
 
 
-@pytest.mark.parametrize(
-    "revision", ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"]
-)
+@pytest.mark.parametrize("revision", GENERATION_2)
 def test_the_python_sdk_of_generation_2_uses_a_toolkit(revision: str, tmp_path: Path) -> None:
     (tmp_path / "server.py").write_text(SERVER)
     (tmp_path / "client.py").write_text(CLIENT)

@@ -6,8 +6,9 @@ from itertools import count
 from typing import Annotated, Any, Literal
 
 import pytest
-from kits import ALL, NEWEST, Refused, Toolkit, answers, kit, mcp, prompt, resource
+from kits import Refused, Toolkit, answers, kit, mcp, prompt, resource
 from pydantic import AfterValidator, Field
+from revisions import OLD, REVISIONS
 
 m: Any = mcp.models
 
@@ -39,14 +40,14 @@ def pack(
     return f"{place} {days!r} {style} {things} {sure!r} {start} {size}"
 
 
-def got(server: Any, name: str, revision: str = NEWEST, /, **arguments: str) -> Any:
+def got(server: Any, name: str, revision: str = OLD, /, **arguments: str) -> Any:
     """What a server answers to `prompts/get`."""
     params = {"name": name, "arguments": arguments}
     (answer,) = answers(server, revision, ("prompts/get", params))
     return answer
 
 
-@pytest.mark.parametrize("revision", ALL)
+@pytest.mark.parametrize("revision", REVISIONS)
 def test_arguments_are_listed_with_what_is_said_of_them(revision: str) -> None:
     (answer,) = answers(kit(revision, pack=pack)(), revision, ("prompts/list", {}))
     (prompt,) = answer["prompts"]
@@ -66,7 +67,7 @@ def test_arguments_are_listed_with_what_is_said_of_them(revision: str) -> None:
     assert not any(one["required"] for one in prompt["arguments"][1:])
 
 
-@pytest.mark.parametrize("revision", ALL)
+@pytest.mark.parametrize("revision", REVISIONS)
 def test_a_text_is_a_message_of_the_user(revision: str) -> None:
     answer = got(kit(revision, pack=pack)(), "pack", revision, place="Oslo")
     assert answer["messages"] == [
@@ -80,7 +81,7 @@ def test_a_text_is_a_message_of_the_user(revision: str) -> None:
 
 def test_texts_are_read_as_the_types_of_the_parameters() -> None:
     given = {"days": "07", "style": "long", "things": '["a", "b"]', "sure": "no", "size": "1"}
-    answer = got(kit(pack=pack)(), "pack", NEWEST, place="[", **given, **{"from": "there"})
+    answer = got(kit(pack=pack)(), "pack", OLD, place="[", **given, **{"from": "there"})
     text = answer["messages"][0]["content"]["text"]
     assert text == "[ 7 long ['a', 'b'] False there 1"
 
@@ -101,7 +102,7 @@ def test_texts_are_read_as_the_types_of_the_parameters() -> None:
 def test_what_does_not_fit_is_refused(
     arguments: dict[str, str], pointer: str, message: str
 ) -> None:
-    refused = got(kit(pack=pack)(), "pack", NEWEST, **arguments)
+    refused = got(kit(pack=pack)(), "pack", OLD, **arguments)
     assert isinstance(refused, Refused)
     assert refused.code == -32602
     (problem,) = refused.data["problems"]
@@ -195,7 +196,7 @@ def painted(self: Any, colour: str) -> str:
     return colour
 
 
-def completed(argument: str, value: str, revision: str = NEWEST, **more: Any) -> Any:
+def completed(argument: str, value: str, revision: str = OLD, **more: Any) -> Any:
     """What a server proposes."""
     server = kit(revision, visit=visit, towns=towns, painted=painted, ending="!")()
     reference = more.pop("ref", {"type": "ref/prompt", "name": "visit"})
@@ -208,7 +209,7 @@ def proposed(*values: str) -> dict[str, Any]:
     return {"values": list(values), "total": len(values), "hasMore": False}
 
 
-@pytest.mark.parametrize("revision", ALL)
+@pytest.mark.parametrize("revision", REVISIONS)
 @pytest.mark.parametrize(
     ("argument", "value", "values"),
     [
@@ -228,7 +229,7 @@ def test_types_and_functions_say_what_may_stand_there(
     assert completed(argument, value, revision) == proposed(*values)
 
 
-@pytest.mark.parametrize("revision", ALL)
+@pytest.mark.parametrize("revision", REVISIONS)
 def test_a_function_may_know_what_is_filled_in_already(revision: str) -> None:
     if revision >= "2025-06-18":
         context = {"arguments": {"town": "Oslo"}}
@@ -329,11 +330,11 @@ def test_what_is_proposed_is_taken() -> None:
     expected = {"size": ["1", "2"], "days": ["1", "7"], "floor": ["0", "1"], "flat": ["4b"]}
     for name, values in expected.items():
         params = {"ref": reference, "argument": {"name": name, "value": ""}}
-        (answer,) = answers(server, NEWEST, ("completion/complete", params))
+        (answer,) = answers(server, OLD, ("completion/complete", params))
         assert answer["completion"] == proposed(*values)
         for value in values:
-            assert "messages" in got(server, "choose", NEWEST, **{name: value})
-    message = got(server, "choose", NEWEST, size="2", floor="null")["messages"][0]
+            assert "messages" in got(server, "choose", OLD, **{name: value})
+    message = got(server, "choose", OLD, size="2", floor="null")["messages"][0]
     assert message["content"]["text"] == "Size.LARGE None None"
 
 
@@ -341,7 +342,7 @@ def test_what_is_proposed_is_taken() -> None:
     "arguments", [{"floor": "true"}, {"floor": "1.0e0"}, {"size": '"2"'}, {"size": "3"}]
 )
 def test_a_text_is_no_more_than_it_says(arguments: dict[str, str]) -> None:
-    assert got(kit(choose=choose)(), "choose", NEWEST, **arguments).code == -32602
+    assert got(kit(choose=choose)(), "choose", OLD, **arguments).code == -32602
 
 
 def test_completions_are_looked_up_as_methods_are() -> None:
@@ -372,5 +373,5 @@ def test_completions_are_looked_up_as_methods_are() -> None:
     for name, value in (("town", "Bergen"), ("street", "Main Street"), ("house", "!")):
         reference = {"type": "ref/prompt", "name": "visit"}
         params = {"ref": reference, "argument": {"name": name, "value": ""}}
-        (answer,) = answers(Others(), NEWEST, ("completion/complete", params))
+        (answer,) = answers(Others(), OLD, ("completion/complete", params))
         assert answer["completion"] == proposed(value)

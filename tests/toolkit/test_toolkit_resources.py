@@ -3,8 +3,9 @@
 from typing import Any
 
 import pytest
-from kits import ALL, NEWEST, STATELESS, Refused, ResourceNotFound, answers, kit, mcp, resource
+from kits import Refused, ResourceNotFound, answers, kit, mcp, resource
 from pydantic import BaseModel
+from revisions import HANDSHAKE, OLD, REVISIONS
 
 m: Any = mcp.models
 
@@ -41,18 +42,18 @@ def file(self: Any, path: str) -> str:
     return path
 
 
-def library(revision: str = NEWEST) -> Any:
+def library(revision: str = OLD) -> Any:
     return kit(revision, readme=readme, logo=logo, town=town, hidden=hidden, file=file)()
 
 
-def reading(uri: str, server: Any = None, revision: str = NEWEST) -> Any:
+def reading(uri: str, server: Any = None, revision: str = OLD) -> Any:
     """What comes of reading a URI."""
     server = library(revision) if server is None else server
     (answer,) = answers(server, revision, ("resources/read", {"uri": uri}))
     return answer if isinstance(answer, Refused) else answer["contents"]
 
 
-@pytest.mark.parametrize("revision", ALL)
+@pytest.mark.parametrize("revision", REVISIONS)
 def test_fixed_uris_and_templates_are_listed_apart(revision: str) -> None:
     fixed, templates = answers(
         library(revision), revision, ("resources/list", {}), ("resources/templates/list", {})
@@ -96,7 +97,7 @@ def test_the_first_template_that_fits_answers() -> None:
     assert contents["text"] == "all of Oslo"
 
 
-@pytest.mark.parametrize("revision", ALL)
+@pytest.mark.parametrize("revision", REVISIONS)
 @pytest.mark.parametrize(
     "uri",
     [
@@ -107,7 +108,7 @@ def test_the_first_template_that_fits_answers() -> None:
 def test_what_is_not_there_is_not_found(uri: str, revision: str) -> None:
     refused = reading(uri, revision=revision)
     assert isinstance(refused, Refused)
-    assert refused.code == (-32602 if revision == STATELESS else -32002)
+    assert refused.code == (-32602 if revision not in HANDSHAKE else -32002)
     assert refused.message == "Resource not found"
     assert refused.data == {"uri": uri}
 
@@ -201,4 +202,4 @@ def test_a_session_is_no_variable() -> None:
         return f"{x} {session.revision}"
 
     (contents,) = reading("a:b", kit(function=function)())
-    assert contents["text"] == f"b {NEWEST}"
+    assert contents["text"] == f"b {OLD}"

@@ -1,13 +1,11 @@
 """Tools on live connections: questions, progress, cancellation, and clients of every revision."""
 
 import asyncio
+from itertools import product
 from typing import Annotated, Any
 
 import pytest
 from kits import (
-    ALL,
-    NEWEST,
-    STATELESS,
     McpError,
     Toolkit,
     asking,
@@ -23,7 +21,8 @@ from kits import (
     tool,
 )
 from pydantic import BaseModel, Field
-from talking import client, notification, request
+from revisions import HANDSHAKE, OLD, REVISIONS, STATELESS, WITHOUT_HANDSHAKE
+from talking import client, named, notification, request
 
 m: Any = mcp.models
 
@@ -57,7 +56,7 @@ class OfStateless(Toolkit, stateless.Server):
 
 
 @pytest.mark.parametrize("own", [Weather, OfStateless])
-@pytest.mark.parametrize("spoken", ALL)
+@pytest.mark.parametrize("spoken", REVISIONS)
 def test_one_class_serves_clients_of_every_revision(own: Any, spoken: str) -> None:
     async def script() -> None:
         async with asking(own(), spoken, bridged=True) as ask:
@@ -71,7 +70,7 @@ def test_one_class_serves_clients_of_every_revision(own: Any, spoken: str) -> No
                 assert listed["forecast"]["outputSchema"]["required"] == ["place", "days"]
             if own is Weather and spoken >= "2025-06-18":
                 assert counted["structuredContent"] == {"result": 3}
-            elif spoken == STATELESS:
+            elif spoken not in HANDSHAKE:
                 assert counted["structuredContent"] == 3
             else:
                 # What is no object stays as text, alone.
@@ -111,7 +110,7 @@ class Curious(Toolkit, mcp.Server):
         return f"{who} is {answer.content['age']}"
 
 
-@pytest.mark.parametrize("spoken", ["2025-06-18", NEWEST, STATELESS])
+@pytest.mark.parametrize("spoken", ["2025-06-18", OLD, STATELESS])
 def test_a_tool_asks_the_client_in_any_era(spoken: str) -> None:
     models = pkg.load(spoken).models
     reports: list[Any] = []
@@ -133,7 +132,7 @@ def test_a_tool_asks_the_client_in_any_era(spoken: str) -> None:
 
 def test_a_capability_that_the_client_lacks_is_told_as_by_any_handler() -> None:
     async def script() -> None:
-        ours = client(NEWEST)
+        ours = client(OLD)
         async with pkg.connect_in_memory(ours, Curious()) as connected:
             params = m.CallToolRequestParams(name="ask", arguments={"who": "Ada"})
             with pytest.raises(McpError) as raised:
@@ -143,10 +142,12 @@ def test_a_capability_that_the_client_lacks_is_told_as_by_any_handler() -> None:
     run(script())
 
 
-def test_a_round_by_hand_is_a_result_like_any_other() -> None:
-    models = stateless.models
+@pytest.mark.parametrize(("own", "revision"), list(product(WITHOUT_HANDSHAKE, repeat=2)))
+def test_a_round_by_hand_is_a_result_like_any_other(own: str, revision: str) -> None:
+    ours: Any = pkg.load(own)
+    models = ours.models
 
-    class Rounds(Toolkit, stateless.Server):
+    class Rounds(Toolkit, ours.Server):  # type: ignore[misc]
         @tool
         def age(self, session: stateless.Session) -> Any:
             if session.inputs is None:
@@ -156,11 +157,12 @@ def test_a_round_by_hand_is_a_result_like_any_other() -> None:
             return str(answer.content["age"])
 
     async def on_elicit(self: Any, params: Any) -> Any:
-        return models.ElicitResult(action="accept", content={"age": 7})
+        return pkg.load(revision).models.ElicitResult(action="accept", content={"age": 7})
 
     async def script() -> None:
-        async with pkg.connect_in_memory(client(STATELESS, on_elicit=on_elicit), Rounds()) as ours:
-            result = await ours.call_tool(models.CallToolRequestParams(name="age"))
+        asker = client(revision, on_elicit=on_elicit)
+        async with pkg.connect_in_memory(asker, Rounds(), revisions=pkg.REVISIONS) as one:
+            result = await one.call_tool(named(revision, "age"))
             assert result.content[0].text == "7"
 
     run(script())

@@ -125,4 +125,5 @@ def test_what_is_not_there_is_told_by_a_code_that_the_method_has() -> None:
 def test_new_projects_speak_what_is_pinned_until_another_revision_says_otherwise() -> None:
     chosen = facts.load(schema_folder(), NEWEST).document["projects"]["revisions"]
     assert {*chosen} <= {*REVISIONS}
-    assert facts.holding(schema_folder(), "9999-01-01", {}).document["projects"]["revisions"] == chosen
+    later = facts.holding(schema_folder(), "9999-01-01", {})
+    assert later.document["projects"]["revisions"] == chosen

@@ -18,12 +18,11 @@ from mcp_protogen.store import sources
 from mcp_protogen.store.descriptions import Descriptions
 from mcp_protogen.store.metacheck import check
 from mcp_protogen.store.patches import apply
-from mcp_protogen.store.pins import load_pins
+from revisions import REVISIONS
 
 Json = dict[str, Any]
 
 SCHEMA = schema_folder()
-REVISIONS = tuple(load_pins())
 FORMATS = sorted((SCHEMA / "formats").glob("*.schema.json"))
 FILES = [
     *((SCHEMA / f"{name}.json", name) for name in ("pins", "descriptions")),

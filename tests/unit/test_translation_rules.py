@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
-from itertools import combinations, pairwise
+from itertools import combinations
 from typing import Any
 
 import black
@@ -20,15 +20,14 @@ from mcp_protogen.runtime.translation import plans
 from mcp_protogen.runtime.translation.judgements import JUDGEMENTS
 from mcp_protogen.runtime.translation.plans import Apply, Direction, Drop, Members, Move, To, Whole
 from mcp_protogen.store import rules, sources
-from mcp_protogen.store.pins import load_pins
 from mcp_protogen.store.rules import Translation, Way
 from mcp_protogen.translate.tables import PairTables, all_tables, pair_tables
+from revisions import NEIGHBOURS, REVISIONS
 
 Json = dict[str, Any]
 Types = tuple[ir.TypeIR, ...]
 Fields = tuple[ir.FieldIR, ...]
 
-REVISIONS = tuple(load_pins())
 OLDEST, MIDDLE, NEWEST = REVISIONS[:3]
 WAYS: tuple[Way, ...] = ("up", "down")
 WHY = "It is so."
@@ -294,7 +293,7 @@ def smaller(step: Translation) -> Iterator[tuple[str, Translation]]:
         yield f"{code.way} {code.was}", replace(step, errors=others)
 
 
-@pytest.mark.parametrize(("older", "newer"), list(pairwise(REVISIONS)))
+@pytest.mark.parametrize(("older", "newer"), NEIGHBOURS)
 def test_every_rule_is_needed(older: str, newer: str) -> None:
     def made(step: Translation) -> PairTables | None:
         try:

@@ -14,11 +14,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from mcp_protogen.store.pins import load_pins
+from revisions import NEIGHBOURS
 
 Json = dict[str, Any]
-NEWEST = max(load_pins())
-OLDER = "2025-11-25"
+OLDER, NEWEST = NEIGHBOURS[-1]
 
 
 @dataclass(frozen=True, slots=True)

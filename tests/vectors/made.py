@@ -8,7 +8,6 @@ from pathlib import Path
 from made_once import vectors_once
 from mcp_protogen.config import GivenFile, Options
 from mcp_protogen.store import patches, sources
-from mcp_protogen.store.pins import load_pins
 from mcp_protogen.vectors.making import make
 from mcp_protogen.vectors.vector import Vector, VectorSet
 from tracing import Document, Json
@@ -17,9 +16,8 @@ from tracing import Document, Json
 sys.path.append(str(Path(__file__).resolve().parents[1] / "unit"))
 
 import schemas
+from revisions import REVISIONS
 
-REVISIONS: tuple[str, ...] = tuple(load_pins())
-NEWEST = REVISIONS[-1]
 RESPONDERS = Path(__file__).parent
 
 
@@ -43,7 +41,7 @@ def named(revision: str, id: str) -> Vector:
 
 def draft(**definitions: Json) -> VectorSet:
     """The vectors of a draft: the newest schema, or a tiny one with the definitions given."""
-    schema = dict(document(NEWEST).schema)
+    schema = dict(document(REVISIONS[-1]).schema)
     if definitions:
         schema = schemas.schema()
         schema["$defs"] |= definitions

@@ -11,8 +11,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from made import NEWEST, RESPONDERS, REVISIONS, document
+from made import RESPONDERS, document
 from processes import is_running
+from revisions import NEWEST, REVISIONS
 from running import Ran
 
 MCP_GEN = Callable[..., Ran]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from made import REVISIONS, document, vectors
+from made import document, vectors
 from mcp_protogen import jsonpointer
 from mcp_protogen.canonical import canonical
 from mcp_protogen.config import Options
@@ -14,6 +14,7 @@ from mcp_protogen.derive.revision import derive_revision
 from mcp_protogen.store import sources
 from mcp_protogen.vectors.subjects import topics
 from mcp_protogen.vectors.vector import Subject, Vector
+from revisions import REVISIONS
 from tracing import Document, Fact, Json
 
 # The keyword of an arm itself: a value that fits no arm violates it in every arm at once.

@@ -7,9 +7,10 @@ import sys
 from functools import cache
 
 import pytest
-from made import RESPONDERS, REVISIONS, vectors
+from made import RESPONDERS, vectors
 from mcp_protogen.vectors.outcome import Harm, Outcome, Verdict
 from mcp_protogen.vectors.running import run_vectors
+from revisions import REVISIONS
 
 ENVELOPE = "a message is read into its parts, so that undeclared members beside them are dropped"
 NO_PARAMS = "params that may be left out are read as empty ones, and written so"

@@ -8,7 +8,7 @@ from dataclasses import replace
 from threading import Thread
 
 import pytest
-from made import NEWEST, RESPONDERS, named, vectors
+from made import RESPONDERS, named, vectors
 from mcp_protogen.problems import ProblemError
 from mcp_protogen.vectors import interruption
 from mcp_protogen.vectors.envelope import is_envelope
@@ -17,6 +17,7 @@ from mcp_protogen.vectors.outcome import Result, Verdict
 from mcp_protogen.vectors.running import run_vectors
 from mcp_protogen.vectors.vector import VectorSet
 from processes import ends, is_running
+from revisions import NEWEST
 
 ID = "Tool/valid/full"
 

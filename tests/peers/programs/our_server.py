@@ -18,7 +18,6 @@ FIELDS = {
     "sizes": {"type": "array", "items": {"type": "string", "enum": ["s", "m", "l"]}},
     "taste": {"type": "string", "enum": ["sweet", "sour"]},
 }
-STATELESS = "2026-07-28"
 
 
 def tool(m: Any, name: str) -> Any:
@@ -55,7 +54,7 @@ def server_of(revision: str) -> Any:
 
         async def on_read_resource(self, session: Any, params: Any) -> Any:
             if params.uri != URI:
-                code = -32602 if revision == STATELESS else -32002
+                code = self.TABLE.rules.resource_not_found
                 raise McpError(code, "Resource not found", {"uri": params.uri})
             contents = m.TextResourceContents(uri=URI, text="content of a")
             return m.ReadResourceResult(contents=[contents])
