@@ -7,6 +7,7 @@ with the answers. Where they have none, a question ends the round (see `rounds`)
 
 from asyncio import current_task, sleep
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
 from . import inputs
@@ -50,7 +51,7 @@ async def in_rounds(handler: Handler, session: SessionBase, request: Request[Any
     assert task is not None
     session.in_rounds(task)
     if "requestState" in session.raw:
-        _resume(session)
+        _resume(session, request)
     try:
         try:
             result = await handler(session, request.params)
@@ -67,17 +68,21 @@ async def in_rounds(handler: Handler, session: SessionBase, request: Request[Any
             session.begun.once.cancel()
 
 
-def _resume(session: SessionBase) -> None:
+def _resume(session: SessionBase, request: Request[Any]) -> None:
     """Take in what the client answered to the round before; raises `InvalidParams`."""
-    rounds, round_ = session.rounds, inputs.read(session.raw, session.asking())
+    asking, ours = session.asking(), session.TABLE.input_requests
+    rounds, round_ = session.rounds, inputs.read(session.raw, asking)
     if rounds is None or round_ is None:
         return
     if round_.memo is not None:
         rounds.remember(round_.memo)
     if round_.memo is not None and round_.memo["own"]:
         rounds.learn(round_)
-    else:
-        session.inputs = round_.inputs
+        return
+    if asking.specs is not ours:
+        # A handler that asks by hand gets answers of its own revision.
+        round_ = inputs.read(request.params.to_wire(), replace(asking, specs=ours))
+    session.inputs = None if round_ is None else round_.inputs
 
 
 def _is_stopped(session: SessionBase, error: BaseException) -> bool:

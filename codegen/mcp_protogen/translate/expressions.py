@@ -154,6 +154,14 @@ def declared(expression: TypeExpr, types: Mapping[str, TypeIR]) -> tuple[FieldIR
     return found.fields if isinstance(found, ObjectIR) else ()
 
 
+def usual(member: FieldIR, types: Mapping[str, TypeIR]) -> Any:
+    """What a required member is filled with, objects included."""
+    if not isinstance(member.default, Filled):
+        return member.default
+    members = declared(member.type, types)
+    return {one.wire: usual(one, types) for one in members if one.required}
+
+
 def goes_when_empty(ours: FieldIR, theirs: FieldIR | None) -> bool:
     """Whether a member may be there for members alone that go, and need not be there any more."""
     beside = ours.wire == "_meta" or isinstance(ours.default, Filled)

@@ -169,6 +169,10 @@ def _methods(walk: Walk) -> Iterator[tuple[str, Method]]:
 def _result(walk: Walk, ours: MethodIR, theirs: MethodIR) -> Step | None:
     if not ours.results or not theirs.results:
         return None
+    for kind in ours.results[1:]:
+        for name in walk.ruling.other_names(str(kind), walk.way):
+            if name in theirs.results[1:]:
+                walk.between(Ref(kind), Ref(ClassName(name)), ours.method)
     return walk.between(Ref(ours.results[0]), Ref(theirs.results[0]), ours.method)
 
 

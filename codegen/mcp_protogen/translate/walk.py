@@ -52,6 +52,7 @@ from mcp_protogen.translate.expressions import (
     goes_when_empty,
     meant,
     said,
+    usual,
 )
 from mcp_protogen.translate.ruling import Ruling
 from mcp_protogen.translate.work import Pair, key_of, works
@@ -150,16 +151,19 @@ class Walk:
             step = self._member(ours[name], theirs[name], f"{at}.{name}", f"{at}.{name}" in settled)
             if step is not None:
                 inside[name] = step
+        ids = (self.source.id, self.target.id)  # said by members that name a value's revision
+        named = [n for n in ours if n in theirs and (ours[n].default, theirs[n].default) == ids]
         going = [name for name in ours if name not in theirs and f"{at}.{name}" not in settled]
         moved = {name: move for name in going if (move := self._moved(at, name, becomes))}
         return Members(
             becomes,
             apply=_functions(rules, "apply"),
-            drop={name: self._drop(at, ours[name]) for name in going if name not in moved},
+            drop={name: self._drop(at, ours[name]) for name in going if name not in moved}
+            | {name: Drop(f"{ids[1]} is named there.", harmless=True) for name in named},
             move=moved,
             unmeant=tuple(name for name in theirs if name not in ours),
             inside={name: inside[name] for name in ours if name in inside},
-            add=dict(self._added(ours, theirs, at, settled)),
+            add=dict(self._added(ours, theirs, at, settled)) | dict.fromkeys(named, ids[1]),
             emptied=tuple(name for name in ours if goes_when_empty(ours[name], theirs.get(name))),
             finish=_functions(rules, "finish"),
         )
@@ -216,15 +220,9 @@ class Walk:
                 yield name, rule.value
             elif member.required and not (name in ours and ours[name].required):
                 if member.default is not None:
-                    yield name, self._usual(member)
+                    yield name, usual(member, self._targets)
                 elif f"{at}.{name}" not in settled:
                     self._undecide(f"{at}.{name}", f"is required in {self.target.id}")
-
-    def _usual(self, member: FieldIR) -> Any:
-        if not isinstance(member.default, Filled):
-            return member.default
-        members = declared(member.type, self._targets)
-        return {one.wire: self._usual(one) for one in members if one.required}
 
     # Unions.
 

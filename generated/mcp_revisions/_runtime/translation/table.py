@@ -6,6 +6,7 @@ translated last. Where both revisions agree on a type, it is read and written as
 """
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from copy import copy
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -156,16 +157,30 @@ class TranslatingTable(MethodTable):
         forgive = forgiver(native, self._wire.rules)
         if translate is None and forgive is None and len(native.results) == 1:
             return read
-        plain = native.results[0]
+        kinds = {one: self._kind(spec, one) for one in native.results[1:]}
 
         def translated(value: Any) -> Any:
-            checked = check(value)
-            if type(checked) is not plain:
-                return checked  # a question, or another kind of answer that has its own ways
+            checked: object = check(value)
+            kind = kinds.get(type(checked))
+            if kind is not None:
+                run, as_ours = kind
+                return as_ours(self._run(run, value, spec.method, "result"))
+            if type(checked) in kinds:
+                return checked  # a question, or a task, of which we have none
             kept = value if forgive is None else forgive(value)
             return read(self._run(translate, kept, spec.method, "result"))
 
         return translated
+
+    def _kind(
+        self, spec: RequestSpec[Any, Any], native: type[Any]
+    ) -> tuple[Run | None, Validate] | None:
+        """How another kind of answer than the plain one is read; None if we have no such kind."""
+        ours = {one.__name__: one for one in spec.results[1:]}
+        with suppress(LookupError):
+            kind = ours[self._inward.becomes(native.__name__)]
+            return self._inward.of_type(native.__name__), validator_of(kind)
+        return None
 
     # Writing.
 
@@ -223,10 +238,16 @@ class TranslatingTable(MethodTable):
         native = self._wire.requests[spec.method]
         if isinstance(result, native.results):
             return self._wire.serialise_result(native, id, result, meta=meta)
-        translate = self._outward.result(spec.method)
-        if translate is None:
-            return super().serialise_result(spec, id, result, meta=meta)
-        if not isinstance(result, spec.results[0]) or not isinstance(result, WireModel):
+        kind = next((one for one in spec.results[1:] if isinstance(result, one)), spec.results[0])
+        try:
+            is_plain = kind is spec.results[0]
+            of = self._outward
+            translate = of.result(spec.method) if is_plain else of.of_type(kind.__name__)
+            if translate is None:
+                return super().serialise_result(spec, id, result, meta=meta)
+        except LookupError:
+            translate = None
+        if translate is None or not isinstance(result, kind) or not isinstance(result, WireModel):
             raise LocalError(f"{type(result).__name__} is not a result of {spec.method}")
         out = self._run(translate, result.to_wire(), spec.method, "result")
         return write_result(id, self._text(out, spec.method, meta))
