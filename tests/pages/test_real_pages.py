@@ -3,6 +3,7 @@
 import json
 import re
 from functools import cache
+from itertools import starmap
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +63,7 @@ def test_every_real_change_is_in_the_text_and_fits(
 
 @pytest.mark.parametrize("form", list(PageFormat))
 def test_each_page_has_the_whole_in_a_sentence_on_top(form: PageFormat) -> None:
-    for before, after in PAIRS:
+    for before, after in NEIGHBOURS:
         plain = re.sub(r"[\\*`]", "", render(form, compared(before, after)))
         words = " ".join(plain.split()).replace("%2C", ",").replace("%3A", ":")
         told = headline(compared(before, after), None)
@@ -71,13 +72,12 @@ def test_each_page_has_the_whole_in_a_sentence_on_top(form: PageFormat) -> None:
 
 
 def test_every_real_change_is_of_a_feature() -> None:
-    for before, after in PAIRS:
+    for before, after in NEIGHBOURS:
         assert all(change.feature for change in compared(before, after).changes)
 
 
 def test_features_come_and_go() -> None:
-    found = {after: (one.came, one.went) for one in (compared(*pair) for pair in PAIRS)
-             for after in [one.after]}  # fmt: skip
+    found = {one.after: (one.came, one.went) for one in starmap(compared, NEIGHBOURS)}
     assert found == {
         "2025-03-26": ((), ()),
         "2025-06-18": (("elicitation",), ()),
@@ -92,7 +92,7 @@ def test_what_a_second_feature_takes_up_stays_with_the_first() -> None:
 
 
 def test_a_change_belongs_where_it_travels() -> None:
-    features = {change.item: change.feature for change in compared(*PAIRS[-1]).changes}
+    features = {change.item: change.feature for change in compared(*NEIGHBOURS[-1]).changes}
     for item, feature in {
         "notifications/tasks/status": "tasks",
         "client:tasks.list": "tasks",
