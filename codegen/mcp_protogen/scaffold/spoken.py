@@ -12,7 +12,8 @@ from mcp_protogen.suggest import did_you_mean
 
 def usual() -> tuple[str, ...]:
     """The revisions of a project when nobody says otherwise, first the one to write in."""
-    newest = facts.holding(schema_folder(), max(load_pins())).document
+    folder = schema_folder()
+    newest = facts.load(folder, facts.known(folder)[-1]).document
     return tuple(newest["projects"]["revisions"])
 
 

@@ -137,7 +137,7 @@ def basis_of(folder: Path, revision: str, schema: Mapping[str, Any]) -> str | No
     if _file(folder, revision).is_file():
         return revision
     pins = load_pins(folder)
-    eras: dict[str, Era] = {name: load(folder, name).era for name in _having(folder)}
+    eras: dict[str, Era] = {name: load(folder, name).era for name in known(folder)}
     return best_basis(revision, schema, eras, folder, pins)
 
 
@@ -165,14 +165,14 @@ def as_shown(folder: Path, document: Json, schema: Mapping[str, Any]) -> Json:
     with suppress(Absent):
         jsonpointer.get(schema, "/$defs/Result/properties/resultType")
         if "result_type" not in document.get("rules", {}):
-            known = [load(folder, name).document.get("rules", {}) for name in _having(folder)]
-            rules = [one["result_type"] for one in known if "result_type" in one]
+            stated = [load(folder, name).document.get("rules", {}) for name in known(folder)]
+            rules = [one["result_type"] for one in stated if "result_type" in one]
             shown["rules"] = {"result_type": rules[-1] if rules else None}
     merged: Json = merge_patch(document, shown)
     return merged
 
 
-def _having(folder: Path) -> list[str]:
+def known(folder: Path) -> list[str]:
     """The pinned revisions that have facts, oldest first."""
     return [name for name in load_pins(folder) if _file(folder, name).is_file()]
 
