@@ -52,7 +52,7 @@ _RESERVED_STEMS = frozenset(
     | {"close_stream", "declaration", "declaration_in", "endpoint", "handled", "identity"}
     | {"in_rounds", "info", "inputs", "instructions", "log", "notify"}
     | {"once", "principal", "progress", "put", "raw", "report"}
-    | {"request", "request_id", "revision", "rounds", "server_capabilities", "server_info"}
+    | {"request", "request_id", "revision", "rounds", "rules", "server_capabilities", "server_info"}
     | {"unused", "verdict"}
 )
 

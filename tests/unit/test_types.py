@@ -126,7 +126,8 @@ def test_a_text_says_once_that_its_subject_is_deprecated(
 
 def test_a_required_kind_of_result_is_filled_with_its_usual_value() -> None:
     document = schemas.schema()
-    document["$defs"]["SayResult"]["properties"]["resultType"] = STRING
+    for name in ("Result", "SayResult"):
+        document["$defs"][name]["properties"]["resultType"] = STRING
     document["$defs"]["SayResult"]["required"].append("resultType")
     stated = schemas.facts()
     stated["rules"]["result_type"] = {

@@ -66,7 +66,7 @@ def test_the_published_files_are_what_is_pinned(
 
 def test_packages_are_searched_for_only_where_there_is_news(mcp_gen: Run, spec: Spec) -> None:
     Path("pkg").mkdir()
-    Path("pkg", "mcp-gen.lock").write_text("<<<<<<< HEAD")
+    Path("pkg", "mcp-gen.lock").write_text("no lock")
     assert mcp_gen("update", *HERE).err == ""
     spec.edit(OLDER, reworded)
     assert mcp_gen("update", *HERE).err.startswith("warning[bad-lock]: ")
