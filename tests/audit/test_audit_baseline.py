@@ -4,9 +4,18 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from mcp_protogen.audit.severities import Finding, judged
-from mcp_protogen.compare.baseline import Baseline, Entry, read_baseline, sort, write_baseline
+from mcp_protogen.compare.baseline import (
+    Baseline,
+    Entry,
+    ignored,
+    read_baseline,
+    sort,
+    write_baseline,
+)
 from mcp_protogen.compare.change import Change
+from mcp_protogen.problems import ProblemError
 
 KEY = ("field-type", "Root.uri")
 
@@ -60,6 +69,33 @@ def test_a_name_for_a_cause_is_what_it_is_known_by(tmp_path: Path) -> None:
     assert read_baseline(file, "2025-11-25").entries == {KEY: Entry()}
     fewer = [replace(change, places=("B", "C")) for change in everywhere]
     assert sort(fewer, read_baseline(file, "2025-11-25")).new == ()
+
+
+def test_a_baseline_that_cannot_be_used_says_what_to_do(tmp_path: Path) -> None:
+    file = tmp_path / "known.json"
+    known = {"format": 1, "revision": "2025-06-18", "findings": []}
+    for content, hint in (
+        (None, "write one with --write-baseline"),
+        ({"format": 2}, "move it away"),
+        (known, "one file for each revision"),
+        ({**known, "revision": "2025-11-25", "findings": [{"code": "x"}]}, "move it away"),
+    ):
+        if content is not None:
+            file.write_text(json.dumps(content))
+        with pytest.raises(ProblemError) as caught:
+            read_baseline(file, "2025-11-25")
+        assert hint in caught.value.problems[0].hint
+    with pytest.raises(ProblemError) as caught:
+        write_baseline(tmp_path, "2025-11-25", ())
+    assert caught.value.problems[0].hint == "name a file that can be read"
+
+
+def test_any_text_stands_for_what_is_ignored_and_nothing_else_does() -> None:
+    (change,) = in_places("A.x\ny.z")
+    assert ignored("field-type:A.*z").covers(change)
+    assert ignored("*").covers(change)
+    for rule in ("field-type:A.x", "field-type:A?x*", "field", "*:field-type"):
+        assert not ignored(rule).covers(change)
 
 
 def test_the_number_is_written_where_it_is_more_than_one(tmp_path: Path) -> None:

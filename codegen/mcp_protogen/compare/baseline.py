@@ -24,7 +24,7 @@ from mcp_protogen.output.files import replace_files, writing
 from mcp_protogen.problems import Problem, ProblemError
 
 FORMAT = 1
-_HINT = "write one with --write-baseline"
+_HINT = "restore the file, or move it away and write a new one with --write-baseline"
 _KINDS: Mapping[str, type] = {"code": str, "item": str, "count": int, "note": str}
 
 Key = tuple[str, str]
@@ -66,7 +66,8 @@ def ignored(text: str) -> Ignored:
 
 
 def _any(pattern: str) -> str:
-    return ".*".join(map(re.escape, pattern.split("*")))
+    # A name in a schema may be any text, also one with the end of a line in it.
+    return "(?s:.*)".join(map(re.escape, pattern.split("*")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,13 +114,15 @@ def read_baseline(file: Path, revision: str) -> Baseline:
     try:
         content = file.read_bytes()
     except OSError as error:
-        raise _bad(file, error.strerror or str(error)) from None
+        is_missing = isinstance(error, FileNotFoundError)
+        hint = "write one with --write-baseline" if is_missing else "name a file that can be read"
+        raise _bad(file, error.strerror or str(error), hint) from None
     document = parse_json(content, str(file))
     if not is_object(document) or document.get("format") != FORMAT:
         raise _bad(file, f"this is no baseline of format {FORMAT}")
     if document.get("revision") != revision:
-        message = f"this is a baseline of {document.get('revision')}, and this is about {revision}"
-        raise _bad(file, message, "keep a file for each revision that something is held against")
+        message = f"this is a baseline of {document.get('revision')}, and not of {revision}"
+        raise _bad(file, message, "keep one file for each revision that you compare with")
     entries = document.get("findings")
     if not is_array(entries):
         raise _bad(file, "findings is no list", pointer="/findings")
