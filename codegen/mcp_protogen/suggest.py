@@ -3,11 +3,11 @@
 from collections.abc import Iterable
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """A hint naming the known names nearest to `name`, or all of them when none is near."""
+def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
+    """A hint naming the known names nearest to `name`; if none is near, `otherwise`, or all."""
     from difflib import get_close_matches  # only needed on the way to an error
 
     names = sorted(known)
     if near := get_close_matches(name, names, n=2, cutoff=0.5):
         return f"did you mean {' or '.join(near)}?"
-    return f"known: {', '.join(names)}" if names else ""
+    return otherwise or (f"known: {', '.join(names)}" if names else "")

@@ -6,10 +6,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import mcp_protogen
+import pytest
 from mcp_protogen.audit.severities import ROWS
 from mcp_protogen.cli.explain import explain, explanations, overview
 from mcp_protogen.compare.severities import severities
 from mcp_protogen.output.drift import Kind
+from mcp_protogen.problems import ProblemError
 from mcp_protogen.resources import schema_folder
 from mcp_protogen.vectors.severities import WEIGHTS
 
@@ -84,6 +86,14 @@ def test_without_a_code_each_is_listed_with_what_it_means() -> None:
     assert "no-output                   nothing says where the package goes" in lines
     assert "method-removed              diff: method: removed" in lines
     assert max(map(len, lines)) <= 100
+    meanings = [line.split(maxsplit=1)[1] for line in lines if " vectors: " in line]
+    assert len(meanings) == len({*meanings})
+
+
+def test_a_code_that_nothing_is_like_is_no_reason_to_list_hundreds() -> None:
+    with pytest.raises(ProblemError) as caught:
+        explain("zzz")
+    assert caught.value.problems[0].hint == "mcp-gen explain lists all codes"
 
 
 def test_an_explanation_is_text_for_a_terminal() -> None:

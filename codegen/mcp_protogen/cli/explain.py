@@ -22,6 +22,17 @@ _SECTION = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 _WIDTH = 100
+# What the codes of test vectors mean that are no keywords of JSON Schema.
+_VECTORS: Mapping[str, str] = {
+    "additional": "a member is not declared, and the object is closed",
+    "any": "any JSON value may stand there",
+    "full": "every declared member is given",
+    "minimal": "nothing is given but what is required",
+    "null": "null stands where it may not",
+    "present": "one member that is optional is given",
+    "undeclared": "a member is not declared, and the object is open",
+    "union": "the value is one of the alternatives, or none of them",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +68,7 @@ def explain(code: str) -> str:
     texts = explanations()
     if code in texts:
         return texts[code]
-    hint = did_you_mean(code, texts)
+    hint = did_you_mean(code, texts, "mcp-gen explain lists all codes")
     raise ProblemError(Problem("unknown-code", f"no command prints the code {code!r}", hint=hint))
 
 
@@ -110,9 +121,9 @@ def _of_vectors() -> Iterator[_Entry]:
     file = schema_folder() / "formats" / "vectors.schema.json"
     form = parse_json(file.read_bytes(), file.name)
     for word in form["$defs"]["code"]["enum"]:
-        meaning = "vectors: what a value of a test vector is right or wrong about"
-        text = "The code of a test vector: what is wrong with its value, or what the value shows."
-        yield _Entry(word, meaning, f"{text}\nIts reason says the same in a sentence.")
+        meaning = _VECTORS.get(word, f"the value keeps or breaks {word} of its schema")
+        text = f"A code of test vectors (mcp-gen vectors): {meaning}. Each says why in its reason."
+        yield _Entry(word, f"vectors: {meaning}", fill(text, _WIDTH))
 
 
 def _finding(commands: str, code: str, meaning: str, why: str, levels: Mapping[str, str]) -> _Entry:

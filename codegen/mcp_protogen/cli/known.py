@@ -56,7 +56,8 @@ class Known:
             code = one.partition(":")[0]
             if "*" not in code and code not in codes:
                 message = f"--ignore names {code!r}, which is the code of no {self.noun}"
-                raise ProblemError(Problem("unknown-code", message, hint=did_you_mean(code, codes)))
+                hint = did_you_mean(code, codes, "mcp-gen explain lists all codes")
+                raise ProblemError(Problem("unknown-code", message, hint=hint))
 
     def held(self, found: Comparison) -> "Held":
         """What is found, held against what is known."""
