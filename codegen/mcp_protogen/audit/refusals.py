@@ -24,7 +24,8 @@ def not_importable(name: str, python: str, skipped: Sequence[Skipped]) -> Proble
 
 def nothing_found(name: str, modules: Sequence[str]) -> ProblemError:
     """The modules hold no types."""
-    message = f"no models, dataclasses or typed dictionaries in {len(modules)} modules"
+    number = "1 module" if len(modules) == 1 else f"{len(modules)} modules"
+    message = f"no models, dataclasses or typed dictionaries in {number}"
     hint = "name the module that holds the protocol's types, such as mcp.types"
     return ProblemError(Problem("nothing-to-audit", message, name, hint=hint))
 
