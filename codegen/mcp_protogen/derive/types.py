@@ -90,7 +90,7 @@ def _name_problems(definitions: Json, place: str) -> Iterator[Problem]:
 
 
 def _unsafe(name: str, what: str, place: str, pointer: str) -> Problem:
-    hint = "use ASCII letters, digits and underscores, and no Python keyword or builtin"
+    hint = "use ASCII letters, digits and underscores"
     return Problem("unsafe-name", f"{name!r:.80} cannot name a Python {what}", place, pointer, hint)
 
 
