@@ -115,17 +115,19 @@ def test_a_default_is_compared() -> None:
 
 
 def test_a_default_of_a_type_is_compared() -> None:
-    for name in ("Tool", "ContentBlock", "Role", "Cursor"):
+    names = ("ContentBlock", "Cursor", "Role", "Tool")
 
-        def edit(types: Json, name: str = name) -> None:
+    def edit(types: Json) -> None:
+        for name in names:
             types[name]["default"] = "x"
 
-        change = the_one(edited(edit))
-        assert (change.item, change.before, change.after) == (name, "", '"x"'), name
+    changes = edited(edit).changes
+    found = sorted((one.item, one.before, one.after) for one in changes)
+    assert found == [(name, "", '"x"') for name in names]
 
 
 def test_the_keyword_of_what_is_deprecated_is_compared() -> None:
-    for path, code, item in (
+    rows = (
         (("Tool",), "type-deprecated", "Tool"),
         (("Cursor",), "type-deprecated", "Cursor"),
         (("Tool", "properties", "title"), "field-deprecated", "Tool.title"),
@@ -136,13 +138,14 @@ def test_the_keyword_of_what_is_deprecated_is_compared() -> None:
             "field-deprecated",
             "CallToolRequest.params.name",
         ),
-    ):
+    )
 
-        def edit(types: Json, path: tuple[str, ...] = path) -> None:
+    def edit(types: Json) -> None:
+        for path, *_ in rows:
             jsonpointer.get(types, jsonpointer.join(*path))["deprecated"] = True
 
-        change = the_one(edited(edit))
-        assert (change.code, change.item) == (code, item)
+    found = {(one.code, one.item) for one in edited(edit).changes}
+    assert found == {(code, item) for _, code, item in rows}
 
 
 def test_what_facts_call_deprecated_already_is_no_news_in_the_schema() -> None:
