@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 BaselineFile = Annotated[
     Path | None,
-    typer.Option("--baseline", metavar="FILE", help="What is known already: it does not fail."),
+    typer.Option("--baseline", metavar="FILE", help="What is known already, and fails no run."),
 ]
 WriteBaseline = Annotated[
     bool, typer.Option("--write-baseline", help="Write all that is found into the baseline.")

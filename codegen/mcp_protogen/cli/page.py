@@ -15,7 +15,7 @@ from mcp_protogen.printable import page as safe_page
 
 Output = Annotated[
     Path | None,
-    typer.Option("--output", "-o", metavar="FILE", help="Write it there, and not to stdout."),
+    typer.Option("--output", "-o", metavar="FILE", help="Write to this file, not to stdout."),
 ]
 """The option for the file that takes a page."""
 _WIDTH = 100
