@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from mcp_protogen.audit.severities import Finding, judged
@@ -73,13 +74,14 @@ def test_a_name_for_a_cause_is_what_it_is_known_by(tmp_path: Path) -> None:
 
 def test_a_baseline_that_cannot_be_used_says_what_to_do(tmp_path: Path) -> None:
     file = tmp_path / "known.json"
-    known = {"format": 1, "revision": "2025-06-18", "findings": []}
-    for content, hint in (
+    known: dict[str, Any] = {"format": 1, "revision": "2025-06-18", "findings": []}
+    rows: list[tuple[dict[str, Any] | None, str]] = [
         (None, "write one with --write-baseline"),
         ({"format": 2}, "move it away"),
         (known, "one file for each revision"),
         ({**known, "revision": "2025-11-25", "findings": [{"code": "x"}]}, "move it away"),
-    ):
+    ]
+    for content, hint in rows:
         if content is not None:
             file.write_text(json.dumps(content))
         with pytest.raises(ProblemError) as caught:
