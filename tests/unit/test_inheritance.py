@@ -73,6 +73,20 @@ def test_what_results_name_their_type_by_is_known_whatever_the_basis_is() -> Non
     assert [one.default for one in welcome.fields if one.wire == "resultType"] == ["complete"]
 
 
+def test_what_senders_fill_in_is_known_whatever_the_basis_is() -> None:
+    schema = snapshot("2025-11-25")
+    cacheable = {"ttlMs": {"type": "number"}, "cacheScope": {"enum": ["public", "private"]}}
+    for name in ("CacheableResult", "ListToolsResult"):
+        result = schema["$defs"].setdefault(name, {"type": "object", "properties": {}})
+        result["properties"] |= cacheable
+        result["required"] = [*result.get("required", ()), *cacheable]
+    types = {str(type_.name): type_ for type_ in read(schema).ir.types}
+    listed = types["ListToolsResult"]
+    assert isinstance(listed, ObjectIR)
+    filled = {one.wire: one.default for one in listed.fields if one.wire in cacheable}
+    assert filled == {"ttlMs": 0, "cacheScope": "private"}
+
+
 def test_patches_of_the_basis_mend_what_is_still_wrong() -> None:
     types = {str(type_.name): type_ for type_ in read(snapshot("2026-07-28")).ir.types}
     asked = types["InputRequiredResult"]

@@ -4,7 +4,7 @@ A revision's `facts.json` is a JSON Merge Patch (RFC 7396) over that of the revi
 so that what holds in several revisions is written once.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -157,7 +157,7 @@ def as_shown(folder: Path, document: Json, schema: Mapping[str, Any]) -> Json:
     """Facts of another schema, without a say in what this one shows of itself.
 
     That results name their type makes each message one that has to: whatever else the basis says,
-    it cannot be silent on that.
+    it cannot be silent on that. Nor can it be on members that senders of other revisions fill in.
     """
     shown: Json = {}
     if era := era_of(schema):
@@ -168,8 +168,23 @@ def as_shown(folder: Path, document: Json, schema: Mapping[str, Any]) -> Json:
             stated = [load(folder, name).document.get("rules", {}) for name in known(folder)]
             rules = [one["result_type"] for one in stated if "result_type" in one]
             shown["rules"] = {"result_type": rules[-1] if rules else None}
+    shown["producer"] = dict(_filled_in_elsewhere(folder, document, schema))
     merged: Json = merge_patch(document, shown)
     return merged
+
+
+def _filled_in_elsewhere(
+    folder: Path, document: Json, schema: Mapping[str, Any]
+) -> Iterator[tuple[str, Json]]:
+    """What other revisions fill in, of which these facts say nothing and the schema has it."""
+    said = {fact["where"] for fact in document.get("producer", {}).values()}
+    for name in known(folder):
+        for key, fact in load(folder, name).document.get("producer", {}).items():
+            owner, _, member = fact["where"].partition(".")
+            with suppress(Absent):
+                jsonpointer.get(schema, jsonpointer.join("$defs", owner, "properties", member))
+                if fact["rule"] == "filled_in" and fact["where"] not in said:
+                    yield key, fact
 
 
 def known(folder: Path) -> list[str]:

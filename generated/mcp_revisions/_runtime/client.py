@@ -106,7 +106,7 @@ class ClientBase(Peer, Handlers):
         return self._agreed().endpoint.connection.identity.get("server")
 
     async def _rounds(
-        self, spec: RequestSpec[P, Any], params: P, **options: Unpack[CallOptions]
+        self, spec: RequestSpec[P, Any], params: P | None, **options: Unpack[CallOptions]
     ) -> Any:
         """Make a request, answer what the server asks back, and make it again, until it is done.
 
@@ -121,7 +121,8 @@ class ClientBase(Peer, Handlers):
             left -= 1
             if left <= 0:
                 break
-            params = await self._next_round(params, result)
+            said = spec.params.from_wire({}) if params is None else params
+            params = await self._next_round(said, result)
         raise InvalidAnswer(f"{spec.method} asks for more input again and again")
 
     async def _next_round(self, params: Any, result: Any) -> Any:
