@@ -3,8 +3,10 @@
 Python reads a module from top to bottom: inside such a circle, not all comes before its use.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
+from mcp_protogen import graph
+from mcp_protogen.graph import Graph
 from mcp_protogen.ir import (
     AliasIR,
     ListOf,
@@ -18,20 +20,14 @@ from mcp_protogen.ir import (
 )
 
 
+def graph_of(types: Iterable[TypeIR]) -> Graph:
+    """Which types name which."""
+    return {str(type_.name): frozenset(uses(type_)) for type_ in types}
+
+
 def circular(types: Iterable[TypeIR]) -> frozenset[str]:
     """The names of types that a value of the same type may contain."""
-    used = {str(type_.name): frozenset(uses(type_)) for type_ in types}
-    return frozenset(name for name in used if name in _reached(name, used))
-
-
-def _reached(start: str, used: Mapping[str, frozenset[str]]) -> set[str]:
-    reached: set[str] = set()
-    waiting = [start]
-    while waiting:
-        new = used.get(waiting.pop(), frozenset()) - reached
-        reached |= new
-        waiting += new
-    return reached
+    return graph.circular(graph_of(types))
 
 
 def uses(type_: TypeIR) -> Iterator[str]:

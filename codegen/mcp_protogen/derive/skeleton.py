@@ -123,16 +123,17 @@ def method_constant(schema: Json) -> str | None:
 
 def union_leaves(definitions: Json, name: str) -> list[str]:
     """The objects behind a union, in order; empty where there is no such union."""
-    schema: Json = definitions.get(name, {})
-    if "properties" in schema:
-        return [name]
-    arms = schema.get("anyOf") or ([schema] if "$ref" in schema else [])
-    return [
-        leaf
-        for arm in arms
-        if "$ref" in arm
-        for leaf in union_leaves(definitions, target(arm["$ref"]))
-    ]
+    found: list[str] = []
+    waiting = [name]
+    while waiting:
+        here = waiting.pop()
+        schema: Json = definitions.get(here, {})
+        arms = schema.get("anyOf") or ([schema] if "$ref" in schema else [])
+        if "properties" in schema:
+            found.append(here)
+        else:
+            waiting += [target(arm["$ref"]) for arm in reversed(arms) if "$ref" in arm]
+    return found
 
 
 def capabilities(definitions: Json, role: Role) -> Mapping[tuple[str, ...], bool]:

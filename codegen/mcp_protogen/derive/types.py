@@ -6,6 +6,7 @@ from typing import Any
 
 from mcp_protogen import jsonpointer, names
 from mcp_protogen.derive.filled import Filling, fillings
+from mcp_protogen.graph import targets_first
 from mcp_protogen.ir import (
     AliasIR,
     Anything,
@@ -24,7 +25,7 @@ from mcp_protogen.ir import (
 )
 from mcp_protogen.ir import Json as JsonScalar
 from mcp_protogen.jsonvalue import is_array, is_object
-from mcp_protogen.normalise.references import target
+from mcp_protogen.normalise.references import direct, target
 from mcp_protogen.problems import Problem, raise_errors
 from mcp_protogen.store.descriptions import Descriptions
 from mcp_protogen.store.facts import Facts
@@ -163,17 +164,12 @@ def _default(wire: str, schema: Json, around: _Surroundings) -> JsonScalar | Fil
 
 def _nullable_names(definitions: Json) -> frozenset[str]:
     """The definitions that null satisfies, directly or through others."""
-    aliases = {
-        name: expression(schema)
-        for name, schema in definitions.items()
-        if "properties" not in schema
-    }
-    found: frozenset[str] = frozenset()
-    while (
-        more := frozenset(name for name, expr in aliases.items() if _nullable(expr, found)) - found
-    ):
-        found |= more
-    return found
+    aliases = {name: one for name, one in definitions.items() if "properties" not in one}
+    found: set[str] = set()
+    for name in targets_first(direct(aliases)):
+        if _nullable(expression(aliases[name]), found):
+            found.add(name)
+    return frozenset(found)
 
 
 def _nullable(expr: TypeExpr, nulls: Container[str]) -> bool:

@@ -9,15 +9,18 @@ import ast
 import json
 import warnings
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from typing import Any
 
 from mcp_protogen.derive import recursion
 from mcp_protogen.emit import text
 from mcp_protogen.emit.annotations import alias_annotation, default_text, field_annotation
+from mcp_protogen.graph import Graph, targets_first
 from mcp_protogen.ir import AliasIR, FieldIR, ObjectIR, RevisionIR, TypeIR, UnionIR
+from mcp_protogen.normalise.references import to
 
 Json = dict[str, Any]
 
@@ -102,16 +105,34 @@ def _generate(ir: RevisionIR, templates: Path) -> str:
 def _skeleton(ir: RevisionIR) -> Json:
     """The types as datamodel-code-generator should read them: members, and who refers to whom.
 
-    In a circle, classes come before aliases, whose right-hand sides Python evaluates at once.
+    In a circle, classes come before aliases, whose right-hand sides Python evaluates at once. What
+    leads to no circle is in its order already, for the other tool goes through all that is left
+    once for each step of the longest way from type to type, and one call deeper.
     """
+    graph = recursion.graph_of(ir.types)
     circular = recursion.circular(ir.types)
+    rounds = _rounds(graph, circular)
 
-    def rank(type_: TypeIR) -> int:
-        return (1 if isinstance(type_, ObjectIR) else 2) if type_.name in circular else 0
+    def rank(type_: TypeIR) -> tuple[float, int]:
+        inside = (1 if isinstance(type_, ObjectIR) else 2) if type_.name in circular else 0
+        return rounds[type_.name], inside
 
     definitions = {str(type_.name): _outline(type_) for type_ in sorted(ir.types, key=rank)}
     # The whole is no type, and has a name that none has.
     return {"title": "WireModel", "$defs": definitions}
+
+
+def _rounds(graph: Graph, circular: Container[str]) -> Mapping[str, float]:
+    """In which round each type is defined, if each takes those in order that name none to come.
+
+    Never, for what leads to a circle.
+    """
+    places = {name: place for place, name in enumerate(graph)}
+    rounds: dict[str, float] = {}
+    for name in targets_first(graph):
+        steps = (rounds[one] + (places[one] > places[name]) for one in graph[name] - {name})
+        rounds[name] = inf if name in circular else max(steps, default=0)
+    return rounds
 
 
 def _outline(type_: TypeIR) -> Json:
@@ -127,8 +148,8 @@ def _outline(type_: TypeIR) -> Json:
 
 
 def _references(names: Iterable[str]) -> Json:
-    arms = [{"$ref": f"#/$defs/{name}"} for name in dict.fromkeys(names)]
-    return {"anyOf": [*arms, {"type": "string"}]} if arms else {"type": "string"}
+    # Not a choice: where one refers to what comes later, the other tool searches all that was read.
+    return {"type": "array", "prefixItems": [to(name) for name in dict.fromkeys(names)]}
 
 
 def _template_data(ir: RevisionIR) -> defaultdict[str, Json]:

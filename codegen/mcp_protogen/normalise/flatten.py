@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from mcp_protogen import jsonpointer
+from mcp_protogen import graph, jsonpointer
 from mcp_protogen.canonical import canonical
 from mcp_protogen.jsonvalue import is_array, is_object
 from mcp_protogen.normalise.intersection import (
@@ -13,6 +13,7 @@ from mcp_protogen.normalise.intersection import (
     either,
     only_required,
 )
+from mcp_protogen.normalise.references import direct
 from mcp_protogen.problems import Level, Problem, ProblemError
 
 Json = dict[str, Any]
@@ -31,9 +32,12 @@ def flattened(definitions: Json, place: str) -> tuple[Json, tuple[Problem, ...]]
     """
     problems: dict[Problem, None] = {}
     done: Json = {}
-    for name, schema in definitions.items():
+    # What a definition joins is joined already, however long the line of those it extends.
+    joined = dict(definitions)
+    for name in graph.targets_first(direct(definitions)):
+        schema = definitions[name]
         pointer = jsonpointer.join("$defs", name)
-        flattening = _Flattening(definitions, place, pointer, problems)
+        flattening = _Flattening(joined, place, pointer, problems)
         try:
             done[name] = flattening.flat(schema)
         except RecursionError as error:
@@ -43,7 +47,9 @@ def flattened(definitions: Json, place: str) -> tuple[Json, tuple[Problem, ...]]
             raise ProblemError(problem) from error
         if done[name] == NOTHING:
             raise ProblemError(flattening.impossible())
-    return done, tuple(problems)
+        if "allOf" in schema:
+            joined[name] = flattening.intersection.joined(schema)
+    return {name: done[name] for name in definitions}, tuple(problems)
 
 
 class _Flattening:

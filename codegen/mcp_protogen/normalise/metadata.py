@@ -20,12 +20,15 @@ def shared(definitions: Json, named: Container[str]) -> Json:
     Types in `named` have their names from the schema and keep them.
     """
     lifted = (name for name in definitions if name.endswith(_SUFFIX) and name not in named)
-    metadata = sorted(lifted, key=len)
+    bases: set[str] = set()
     same: dict[str, str] = {}
-    for number, name in enumerate(metadata):
-        bases = (base for base in metadata[:number] if base not in same and name.endswith(base))
-        base = next((base for base in bases if definitions[base] == definitions[name]), None)
-        if base is not None:
+    for name in sorted(lifted, key=len):
+        shorter = (name[start:] for start in range(len(name) - len(_SUFFIX), 0, -1))
+        found = (base for base in shorter if base in bases)
+        base = next((base for base in found if definitions[base] == definitions[name]), None)
+        if base is None:
+            bases.add(name)
+        else:
             same[name] = base
     kept = {name: schema for name, schema in definitions.items() if name not in same}
     return references.renamed(kept, same)

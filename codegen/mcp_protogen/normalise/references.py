@@ -5,7 +5,8 @@ from copy import deepcopy
 from typing import Any
 from urllib.parse import unquote
 
-from mcp_protogen import jsonpointer, names
+from mcp_protogen import graph, jsonpointer, names
+from mcp_protogen.graph import Graph
 from mcp_protogen.jsonvalue import is_array, is_object
 from mcp_protogen.problems import Problem, raise_errors
 
@@ -96,15 +97,22 @@ def _dangling(definitions: Json, place: str) -> Iterator[Problem]:
 
 def _circular(definitions: Json, place: str) -> Iterator[Problem]:
     """Definitions that mean themselves with no array or object in between."""
-    for name in definitions:
-        if name in _reached(definitions, name):
-            yield Problem(
-                "ref-cycle",
-                f"{name} refers to itself without an array or object in between",
-                place,
-                jsonpointer.join("$defs", name),
-                "no finite value has this type; break the cycle",
-            )
+    for name in sorted(graph.circular(direct(definitions)), key=list(definitions).index):
+        yield Problem(
+            "ref-cycle",
+            f"{name} refers to itself without an array or object in between",
+            place,
+            jsonpointer.join("$defs", name),
+            "no finite value has this type; break the cycle",
+        )
+
+
+def direct(definitions: Json) -> Graph:
+    """Which definitions lead to which with no array or object in between."""
+    return {
+        name: [target(one["$ref"]) for one in _direct(schema) if isinstance(one.get("$ref"), str)]
+        for name, schema in definitions.items()
+    }
 
 
 def _direct(schema: Json) -> Iterator[Json]:
@@ -113,18 +121,6 @@ def _direct(schema: Json) -> Iterator[Json]:
     for keyword in ("anyOf", "oneOf", "allOf"):
         for arm in schema.get(keyword, ()):
             yield from _direct(arm)
-
-
-def _reached(definitions: Json, start: str) -> set[str]:
-    reached: set[str] = set()
-    waiting = [start]
-    while waiting:
-        for schema in _direct(definitions.get(waiting.pop(), {})):
-            name = target(schema["$ref"]) if isinstance(schema.get("$ref"), str) else None
-            if name is not None and name not in reached:
-                reached.add(name)
-                waiting.append(name)
-    return reached
 
 
 def renamed(definitions: Json, called: Mapping[str, str]) -> Json:
@@ -148,18 +144,12 @@ def expanded(definitions: Json, keep: Container[str]) -> Json:
     An alias cannot be called, and people write `EmptyResult()`. Names in `keep` stay aliases.
     """
 
-    def resolve(name: str) -> Json:
+    meant: Json = {}
+    for name in graph.targets_first(direct(definitions)):
         schema: Json = definitions[name]
-        while set(schema) == {"$ref"}:
-            schema = definitions[target(schema["$ref"])]
-        return schema
-
+        meant[name] = meant[target(schema["$ref"])] if set(schema) == {"$ref"} else schema
     return {
-        name: (
-            resolve(name)
-            if set(schema) == {"$ref"} and name not in keep and "properties" in resolve(name)
-            else schema
-        )
+        name: meant[name] if name not in keep and "properties" in meant[name] else schema
         for name, schema in definitions.items()
     }
 
@@ -169,14 +159,15 @@ def spelled_out(definitions: Json) -> Json:
 
     So do their uses: anything includes null. What is such a definition is told by its structure.
     """
-    anything = frozenset(name for name in definitions if "properties" not in definitions[name])
-    while True:
-        schemas = _Anything(definitions, anything)
-        left = frozenset(name for name in anything if schemas.holds(definitions[name]))
-        if left == anything:
-            break
+    kinds = {name: _KINDS for name in definitions if "properties" not in definitions[name]}
+    order = [name for name in graph.targets_first(direct(definitions)) if name in kinds]
+    before: Mapping[str, frozenset[str]] = {}
+    while kinds != before:
         # The last ones may have stood on those that are gone.
-        anything = left
+        before = dict(kinds)
+        for name in order:
+            kinds[name] = _kinds(definitions[name], kinds)
+    anything = frozenset(name for name, found in kinds.items() if found >= _KINDS)
     return {
         name: {} if name in anything else _without(schema, anything)
         for name, schema in definitions.items()
@@ -186,37 +177,23 @@ def spelled_out(definitions: Json) -> Json:
 _KINDS = frozenset({"array", "boolean", "null", "number", "object", "string"})
 
 
-class _Anything:
-    """Which schemas every value satisfies, if every value satisfies those called `names`."""
-
-    def __init__(self, definitions: Json, names: Container[str]) -> None:
-        self._definitions = definitions
-        self._names = names
-
-    def holds(self, schema: Json) -> bool:
-        """Whether every value satisfies `schema`."""
-        if "$ref" in schema:
-            return target(schema["$ref"]) in self._names
-        return self._kinds(schema) >= _KINDS
-
-    def _kinds(self, schema: Json) -> frozenset[str]:
-        """The types of which a schema accepts every value."""
-        if not schema:
-            return _KINDS
-        if "$ref" in schema:
-            name = target(schema["$ref"])
-            return _KINDS if name in self._names else self._kinds(self._definitions[name])
-        arms: list[Json] = schema.get("anyOf", ())
-        if is_array(schema.get("type")):
-            arms = [{**schema, "type": kind} for kind in schema["type"]]
-        if arms:
-            return frozenset[str]().union(*map(self._kinds, arms))
-        inner = {"array": "items", "object": "additionalProperties"}.get(schema.get("type", ""))
-        if {"const", "enum", "properties"} & schema.keys():
-            return frozenset()
-        if inner is not None and not self.holds(schema.get(inner, {})):
-            return frozenset()
-        return frozenset({schema.get("type", "")})
+def _kinds(schema: Json, known: Mapping[str, frozenset[str]]) -> frozenset[str]:
+    """The types of which a schema accepts every value, by what is `known` of definitions."""
+    if not schema:
+        return _KINDS
+    if "$ref" in schema:
+        return known.get(target(schema["$ref"]), frozenset())
+    arms: list[Json] = schema.get("anyOf", ())
+    if is_array(schema.get("type")):
+        arms = [{**schema, "type": kind} for kind in schema["type"]]
+    if arms:
+        return frozenset[str]().union(*(_kinds(arm, known) for arm in arms))
+    inner = {"array": "items", "object": "additionalProperties"}.get(schema.get("type", ""))
+    if {"const", "enum", "properties"} & schema.keys():
+        return frozenset()
+    if inner is not None and not _kinds(schema.get(inner, {}), known) >= _KINDS:
+        return frozenset()
+    return frozenset({schema.get("type", "")})
 
 
 def _without(schema: Any, anything: Container[str]) -> Any:
