@@ -12,13 +12,22 @@ from argparse import ArgumentParser, Namespace
 from importlib.metadata import version
 from pathlib import Path
 
-from . import generating, http_topic, importing, keeping_up, serving, translating, wire
+from . import generating, growing, http_topic, importing, keeping_up, serving, translating, wire
 from .places import pins
 from .rows import Row, as_table
 
 _TOPICS = {
     topic.TOPIC: topic
-    for topic in (generating, keeping_up, importing, wire, serving, http_topic, translating)
+    for topic in (
+        generating,
+        growing,
+        keeping_up,
+        importing,
+        wire,
+        serving,
+        http_topic,
+        translating,
+    )
 }
 
 

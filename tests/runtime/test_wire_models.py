@@ -2,7 +2,9 @@
 
 import json
 import pickle
+import sys
 from copy import deepcopy
+from types import ModuleType
 from typing import Annotated, Any, Literal, Self
 
 import pytest
@@ -388,3 +390,19 @@ class TestInstances:
 class Tree(WireModel):
     children: list["Tree"] | None = None
     size: Annotated[int | None, Field(ge=0)] = None
+
+
+def test_the_first_of_a_long_line_of_classes_can_be_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = ModuleType("long_line")
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    head = f"from {WireModel.__module__} import WireModel\nclass Link0(WireModel):\n    x: str\n"
+    links = (
+        f"class Link{number}(WireModel):\n    next: 'Link{number - 1}'\n"
+        for number in range(1, 150)
+    )
+    exec(head + "".join(links), vars(module))
+    wire: Any = {"x": "end"}
+    for _ in range(1, 150):
+        wire = {"next": wire}
+    last: type[WireModel] = module.Link149
+    assert last.from_wire(wire).to_wire() == wire

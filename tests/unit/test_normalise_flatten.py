@@ -152,3 +152,14 @@ def test_what_no_value_satisfies_is_refused_where_it_begins(schema: Json, pointe
         "x.json",
         f"/$defs/A{pointer}",
     )
+
+
+def test_a_line_of_extensions_may_be_long() -> None:
+    line: Json = {
+        f"A{number}": {"allOf": [ref(f"A{number + 1}"), record(**{f"m{number}": STRING})]}
+        for number in range(60)
+    }
+    found, notes = flattened({**line, "A60": BASE}, "x.json")
+    assert notes == ()
+    assert list(found) == [*line, "A60"]
+    assert found["A0"]["properties"].keys() == {"x", *(f"m{number}" for number in range(60))}

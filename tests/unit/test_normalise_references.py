@@ -98,3 +98,21 @@ def test_what_a_reference_leads_to_inside_a_definition_becomes_one() -> None:
 def test_objects_may_contain_themselves() -> None:
     definitions = {"A": record(x=ref("A"))}
     assert references.spelled_out(definitions) == definitions
+
+
+def test_a_line_of_definitions_may_be_long() -> None:
+    arms = {f"A{number}": {"anyOf": [ref(f"A{number + 1}"), STRING]} for number in range(2_000)}
+    definitions: Json = {**arms, "A2000": {"type": "null"}}
+    assert references.checked(definitions, "x") is definitions
+    assert references.spelled_out(definitions) == definitions
+    called: Json = {f"A{number}": ref(f"A{number + 1}") for number in range(2_000)}
+    found = references.expanded({**called, "A2000": record(x=STRING)}, keep=())
+    assert found["A0"] == record(x=STRING)
+
+
+def test_what_is_anything_may_be_so_through_an_array_of_others() -> None:
+    kinds = ("boolean", "null", "number", "object", "string")
+    scalars: Json = {"anyOf": [{"type": kind} for kind in kinds]}
+    items: Json = {"type": "array", "items": {"anyOf": [ref("Z"), {"type": "array"}]}}
+    definitions: Json = {"A": {"anyOf": [items, ref("Z")]}, "Z": scalars}
+    assert references.spelled_out(definitions)["A"] == {}

@@ -3,6 +3,7 @@
 See `model` for what that is. A schema is adjusted once, in place, when its class is built.
 """
 
+import sys
 from collections.abc import Callable
 from functools import partial
 from operator import is_
@@ -144,3 +145,15 @@ def _any_of(cls: type[BaseModel], wire_names: tuple[str, ...]) -> _Check:
         return members
 
     return check
+
+
+def build_before(cls: type[BaseModel], base: type[BaseModel]) -> None:
+    """Build the classes that a module defines before one of its own, among them those it leads to.
+
+    The class itself then needs no calls within calls for each step from class to class.
+    """
+    for other in list(vars(sys.modules[cls.__module__]).values()):
+        if other is cls:
+            return
+        if isinstance(other, type) and issubclass(other, base):
+            other.model_rebuild(raise_errors=False)

@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, TypeAdapter, V
 from pydantic_core import CoreSchema, InitErrorDetails, SchemaValidator, to_json
 from pydantic_core import core_schema as cs
 
-from .adjusting import absent_if_none, adjust, is_constant, is_implied
+from .adjusting import absent_if_none, adjust, build_before, is_constant, is_implied
 from .jsonvalue import read_json
 
 # Pydantic defers building to the first use, which any thread may be: all builds share this lock.
@@ -187,12 +187,16 @@ class WireModel(BaseModel):
 
         @classmethod
         def model_rebuild(cls, *, _parent_namespace_depth: int = 2, **options: Any) -> bool | None:
+            depth, build = _parent_namespace_depth + 1, super().model_rebuild
             with BUILDING:
                 _under_way.add(cls)
                 try:
-                    return super().model_rebuild(
-                        _parent_namespace_depth=_parent_namespace_depth + 1, **options
-                    )
+                    return build(_parent_namespace_depth=depth, **options)
+                except RecursionError:
+                    if len(_under_way) > 1:
+                        raise
+                    build_before(cls, WireModel)
+                    return build(_parent_namespace_depth=depth, **options)
                 finally:
                     _under_way.discard(cls)
 
