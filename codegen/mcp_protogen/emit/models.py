@@ -130,8 +130,10 @@ def _rounds(graph: Graph, circular: Container[str]) -> Mapping[str, float]:
     places = {name: place for place, name in enumerate(graph)}
     rounds: dict[str, float] = {}
     for name in targets_first(graph):
-        steps = (rounds[one] + (places[one] > places[name]) for one in graph[name] - {name})
-        rounds[name] = inf if name in circular else max(steps, default=0)
+        named = (one for one in graph[name] if name not in circular)
+        rounds[name] = max((rounds[one] + (places[one] > places[name]) for one in named), default=0)
+        if name in circular:
+            rounds[name] = inf
     return rounds
 
 
