@@ -7,6 +7,7 @@ from schemas import STRING, Json, record, ref
 
 INTEGER: Json = {"type": "integer"}
 NEVER: Json = {"allOf": [STRING, INTEGER]}
+LIST: Json = {"type": "array"}
 BASE: Json = record(("x",), x=STRING)
 
 
@@ -84,6 +85,7 @@ def test_required_members_are_declared() -> None:
             {"type": "integer", "minimum": 2, "maximum": 10},
             {"type": "integer", "minimum": 2, "maximum": 9},
         ),
+        (INTEGER, {"type": "integer", "maximum": -1}, {"type": "integer", "maximum": -1}),
         ({"enum": ["a", "bc"]}, {"type": "string", "minLength": 2}, {"const": "bc"}),
         ({"anyOf": [STRING, INTEGER]}, {"type": "number"}, INTEGER),
         (ref("Base"), {"type": "object"}, ref("Base")),
@@ -137,6 +139,7 @@ def test_what_has_no_type_is_read_as_an_object_or_array_and_noted() -> None:
         ({"allOf": [ref("Base"), STRING]}, ""),
         (NEVER, ""),
         ({"allOf": [record(("y",), y=STRING), record(y=INTEGER)]}, ""),
+        ({"allOf": [{**LIST, "items": STRING, "minItems": 1}, {**LIST, "items": INTEGER}]}, ""),
         (
             record(("y",), y=record(("z",), z={"allOf": [STRING, INTEGER]})),
             "/properties/y/properties/z",

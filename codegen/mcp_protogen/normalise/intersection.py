@@ -106,13 +106,13 @@ class Intersection:
         for keyword in (left.keys() & right.keys() & merged.keys()) - _JOINED:
             choose = _BOUNDS.get(keyword, _first)
             merged[keyword] = choose(left[keyword], right[keyword])
-        if any(merged.get(low, 0) > merged[high] for low, high in _RANGES if high in merged):
-            return NOTHING
         for keyword in ("items", "additionalProperties"):
             if keyword in merged and is_object(left.get(keyword)) and is_object(right.get(keyword)):
                 merged[keyword] = self.both(left[keyword], right[keyword])
         if merged.get("items") == NOTHING:
             merged |= {"items": {}, "maxItems": 0}
+        if any(merged[low] > merged[high] for low, high in _RANGES if {low, high} <= merged.keys()):
+            return NOTHING
         return self._members(left, right, merged) if "properties" in merged else merged
 
     def _members(self, left: Json, right: Json, merged: Json) -> Json:
@@ -223,7 +223,6 @@ def _accepts(schema: Json, value: Any) -> bool:
         return any(same(value, one) for one in values)
     if "type" in schema and not of_type(value, schema["type"]):
         return False
-    size = len(value) if isinstance(value, str) else value
-    lowest, highest = ("minLength", "maxLength") if isinstance(value, str) else _RANGES[0]
-    low, high = schema.get(lowest), schema.get(highest)
+    size, bounds = (len(value), _RANGES[1]) if isinstance(value, str) else (value, _RANGES[0])
+    low, high = map(schema.get, bounds)
     return (low is None or size >= low) and (high is None or size <= high)
