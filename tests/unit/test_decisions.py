@@ -176,7 +176,8 @@ DRAFTED = {
     "methods": (238, 250),
     "open_strings": (0, 14),
     "producer": (6, 24),
-    "rules": (1, 5),
+    "projects": (0, 2),
+    "rules": (1, 6),
     "types": (18, 39),
     "unions": (6, 8),
 }
@@ -204,7 +205,7 @@ def test_most_facts_of_a_revision_follow_from_its_schema(
     right = {path for path in changed if made.get(path) == wanted.get(path)}
     of_all, of_right = (Counter(path[0] for path in paths) for paths in (changed, right))
     assert {name: (of_right[name], of_all[name]) for name in of_all} == DRAFTED
-    assert (len(right), len(changed)) == (330, 448)
+    assert (len(right), len(changed)) == (330, 451)
 
 
 def test_what_is_drafted_otherwise_is_left_to_people(
@@ -541,6 +542,15 @@ def test_what_a_person_wrote_against_the_schema_is_told_and_the_rest_is_drafted(
     assert (found.code, found.pointer) == ("facts-disagree", "/methods/tools~1call/kind")
     assert "gadgets/list" in read(schema / NEXT / "facts.json")["methods"]
     assert check(NEXT, schema).problems[0] == found
+
+
+def test_a_method_that_the_schema_has_is_gone_nowhere(schema: Path) -> None:
+    put(schema, "facts", {"inherits": NEWEST, "methods": {"tools/list": None}})
+    report = write(NEXT, schema)
+    ours = {f"{NEXT}/{name}.json" for name in WRITTEN} | {"descriptions.json"}
+    assert {one.path for one in report.files} == ours
+    assert [one.pointer for one in report.problems] == ["/methods/tools~1list"]
+    assert report.summary_lines[0].endswith(", but see the warnings")
 
 
 def test_a_folder_that_cannot_be_written_is_left_as_it_is(schema: Path) -> None:

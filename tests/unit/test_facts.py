@@ -93,7 +93,7 @@ def test_a_chain_that_leads_nowhere_is_refused(folder: Path) -> None:
     assert refused(folder, "4") == "missing-facts"
 
 
-def test_a_chain_that_bites_its_tail_is_refused(folder: Path) -> None:
+def test_a_chain_that_runs_in_a_circle_is_refused(folder: Path) -> None:
     write(folder, "4", {"inherits": "5"})
     write(folder, "5", {"inherits": "4"})
     assert refused(folder, "4") == "missing-facts"

@@ -124,6 +124,14 @@ def test_a_keyword_that_holds_something_else_is_refused_at_its_place() -> None:
         assert problem.message.endswith(f"there is {found}")
 
 
+def test_a_schema_that_is_too_deep_is_refused_as_such() -> None:
+    deep: Any = {}
+    for _ in range(2000):
+        deep = {"items": deep}
+    with pytest.raises(ProblemError, match="too deeply"):
+        snapshot_of({"$defs": {"A": deep}})
+
+
 @pytest.mark.parametrize("revision", REVISIONS)
 def test_each_committed_snapshot_is_the_published_file_without_prose(
     revision: str, published: Callable[[str], bytes]

@@ -35,8 +35,8 @@ _ENOUGH = 10
 _TEXTS = "descriptions.json"
 _HINTS = {
     "reason": "write why, in a sentence",
-    "source": "write which page of the specification says so; it may say more, or otherwise",
-    "state": "if nothing is wrong there, write `dropped`; if something is, add a patch of your own",
+    "source": "write which page of the specification says so; correct the entry if it does not",
+    "state": "write `dropped` if the schema is right there; if not, add a patch of your own",
     "text": "write a sentence of your own",
 }
 
@@ -85,10 +85,13 @@ def check(revision: str, folder: Path | None = None) -> Report:
 
 def _report(made: Draft, revision: str, status: Status) -> Report:
     left = len(made.undecided)
+    said = f"{left} left to decide" if left else "nothing is left to decide"
+    if made.contradictions:
+        said += ", but see the warnings"
     return Report(
         "schema draft-facts",
         status,
-        f"{revision}: {left} left to decide" if left else f"{revision}: nothing is left to decide",
+        f"{revision}: {said}",
         files=tuple(
             FileChange(path, Action.CHANGE if made.before.get(path) else Action.CREATE)
             for path in made.changed
@@ -128,8 +131,8 @@ def draft(revision: str, folder: Path) -> Draft:
 
 def _to_decide(path: str, pointer: str) -> Problem:
     what = "text" if path == _TEXTS else jsonpointer.split(pointer)[-1]
-    hint = _HINTS.get(what, "put one of the choices in their place")
-    return Problem("to-decide", "nobody has decided this yet", f"schema/{path}", pointer, hint)
+    hint = _HINTS.get(what, "write one of the choices in place of the object here")
+    return Problem("to-decide", "this is not decided yet", f"schema/{path}", pointer, hint)
 
 
 class _Files:
@@ -185,7 +188,11 @@ def _settled(source: Source, files: _Files) -> Source:
         if fuller == file:
             break
         file = fuller
-    gone = [method for method, fact in file.get("methods", {}).items() if fact is None]
+    gone = [
+        method
+        for method, fact in file.get("methods", {}).items()
+        if fact is None and method not in shown.methods
+    ]
     behind = chain(files.folder, basis) if basis else ()
     earlier = {path: files.before(path) or {} for path in map(_below, behind)}
     files.after |= facts.with_removed(earlier, gone, revision)

@@ -112,10 +112,13 @@ def chain(folder: Path, revision: str) -> list[Path]:
     following: str | None = revision
     while following is not None:
         path = _file(folder, following)
-        if path in paths or not path.is_file():
-            raise ProblemError(
-                Problem("missing-facts", f"{following} has no facts that end a chain", str(path))
-            )
+        if path in paths:
+            message = "these facts inherit from themselves, if through others"
+            raise ProblemError(Problem("missing-facts", message, str(path), "/inherits"))
+        if not path.is_file():
+            why = f", and {paths[-1]} inherits from it" if paths else ""
+            message = f"there is no such file{why}"
+            raise ProblemError(Problem("missing-facts", message, str(path)))
         paths.append(path)
         following = _read(path).get("inherits")
     return paths[::-1]

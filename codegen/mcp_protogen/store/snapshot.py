@@ -46,7 +46,10 @@ def snapshot_of(published: Any, place: str = "") -> dict[str, Any]:
         snapshot = _members(schema, "")
     except _Misshapen as error:
         raise ProblemError(Problem("not-a-schema", error.message, place, error.pointer)) from None
-    except (TypeError, RecursionError) as error:
+    except RecursionError:
+        message = "schemas stand inside each other too deeply to be read"
+        raise ProblemError(Problem("not-a-schema", message, place)) from None
+    except TypeError as error:
         message = f"a keyword holds something that is no schema: {error}"
         raise ProblemError(Problem("not-a-schema", message, place)) from error
     if dialect.startswith(_DRAFT_07) and not _uses_changed_keywords(snapshot):

@@ -50,7 +50,8 @@ def _undecided(revision: str, folder: Path) -> Iterator[Problem]:
             continue
         place = f"schema/{revision}/{file.name}"
         pointers = list(todos(parse_json(content, place)))
-        message = f"nobody has decided this yet, nor {len(pointers) - 1} more here"
+        more = f", and {len(pointers) - 1} more in this file" if pointers[1:] else ""
+        message = f"this is not decided yet{more}"
         hint = f"mcp-gen schema draft-facts {revision} --check names each"
         if pointers:
             yield Problem("to-decide", message, place, pointers[0], hint, Level.WARNING)
