@@ -4,9 +4,12 @@ Stages return or collect `Problem`s instead of stopping at the first one, so tha
 everything it found at once. This module knows no stage and prints nothing.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
+
+_GROUP, _LISTED = 3, 10
+"""From how many problems of a kind on they are shown together, and how many of these are."""
 
 
 class Level(StrEnum):
@@ -60,3 +63,31 @@ def raise_errors(problems: Iterable[Problem]) -> None:
     found = tuple(problems)
     if any(problem.level is Level.ERROR for problem in found):
         raise ProblemError(*found)
+
+
+def summed_up(
+    problems: Iterable[Problem], together: Container[Level]
+) -> Iterator[tuple[Level, tuple[str, ...]]]:
+    """Problems as lines, several of a kind about one file as one; only those `together` names."""
+    groups: dict[object, list[Problem]] = {}
+    for number, problem in enumerate(problems):
+        key = (problem.level, problem.code, problem.place)
+        groups.setdefault(key if problem.level in together else number, []).append(problem)
+    for group in groups.values():
+        for lines in [one.lines for one in group] if len(group) < _GROUP else [_as_one(group)]:
+            yield group[0].level, lines
+
+
+def _as_one(group: Sequence[Problem]) -> tuple[str, ...]:
+    first = group[0]
+    items = [replace(problem, place="") for problem in group[:_LISTED]]
+    listed = [
+        f"  {item.where}: {item.message}" if item.where else f"  {item.message}" for item in items
+    ]
+    if len(group) > _LISTED:
+        listed.append(f"  and {len(group) - _LISTED} more; --format json tells all")
+    same = {problem.hint for problem in group} == {first.hint}
+    hint = first.hint if same else f"mcp-gen explain {first.code}"
+    message = f"{len(group)} {first.level}s"
+    head = replace(first, message=message, pointer="", hint=hint)
+    return (head.lines[0], *listed, *head.lines[1:])

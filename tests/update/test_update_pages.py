@@ -146,13 +146,16 @@ def test_a_look_that_finds_nothing_says_so(spec: Spec, form: UpdateFormat) -> No
 
 @pytest.mark.parametrize("form", PEOPLE)
 def test_long_lists_are_cut_for_people_and_not_for_programs(spec: Spec, form: UpdateFormat) -> None:
-    problems = tuple(Problem("bad-rule", f"number {number} of them") for number in range(25))
+    problems = tuple(
+        Problem("bad-rule", f"number {number} of them", hint="decide") for number in range(25)
+    )
     seen = moved(spec, undecided=Undecided(problems))
     if form is not UpdateFormat.GITHUB:  # whose pages cut by themselves
         page = render(form, seen)
-        assert "number 19 of them" in page
-        assert "number 20 of them" not in page
-        assert "and 5 more" in page
+        assert "number 9 of them" in page
+        assert "number 10 of them" not in page
+        assert "and 15 more" in page
+        assert page.count("hint: decide") == 1
     assert "number 24 of them" in render(UpdateFormat.JSON, seen)
 
 

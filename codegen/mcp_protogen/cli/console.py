@@ -7,20 +7,17 @@ call themselves never reaches a terminal, or the log of a CI, as more than text.
 import io
 import os
 import sys
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import NoReturn, TextIO
 
 from mcp_protogen.cli.report import Report, failure, render
 from mcp_protogen.config import Format
 from mcp_protogen.printable import one_line, page
-from mcp_protogen.problems import Level, Problem, ProblemError
+from mcp_protogen.problems import Level, Problem, ProblemError, summed_up
 
 _READER_GONE = 141  # 128 + SIGPIPE, what a shell reports for a program that minds it
 _COLOURS = {Level.ERROR: "\x1b[1;31m", Level.WARNING: "\x1b[1;33m"}
-_GROUP, _LISTED = 3, 10
-"""From how many warnings of a kind on they are shown together, and how many of these are."""
 _DIM, _PLAIN = "\x1b[2m", "\x1b[0m"
 
 
@@ -72,42 +69,23 @@ def _shown(text: str, stream: TextIO, form: str = Format.TEXT) -> str:
 
 def show_problems(problems: Iterable[Problem]) -> None:
     """Write problems to stderr, warnings of a kind together, and how to learn more about them."""
-    groups: dict[object, list[Problem]] = {}
-    for number, problem in enumerate(problems):
-        alone = problem.level is not Level.WARNING
-        key = number if alone else (problem.code, problem.place)
-        groups.setdefault(key, []).append(problem)
-    for group in groups.values():
-        for lines in [problem.lines for problem in group] if len(group) < _GROUP else [_of(group)]:
-            tell(_coloured(group[0], lines) if colourful(sys.stderr) else "\n".join(_safe(lines)))
-    if groups and _interactive(sys.stderr):
-        tell(f"more: mcp-gen explain {min(group[0].code for group in groups.values())}")
-
-
-def _of(group: Sequence[Problem]) -> tuple[str, ...]:
-    """Warnings of a kind about one file as one: what they are about, in a line each."""
-    first = group[0]
-    items = [replace(problem, place="") for problem in group[:_LISTED]]
-    listed = [
-        f"  {item.where}: {item.message}" if item.where else f"  {item.message}" for item in items
-    ]
-    if len(group) > _LISTED:
-        listed.append(f"  and {len(group) - _LISTED} more; --format json tells all")
-    same = {problem.hint for problem in group} == {first.hint}
-    hint = first.hint if same else f"mcp-gen explain {first.code}"
-    head = Problem(first.code, f"{len(group)} warnings", first.place, "", hint, first.level)
-    return (head.lines[0], *listed, *head.lines[1:])
+    found = tuple(problems)
+    for level, lines in summed_up(found, {Level.WARNING}):
+        tell(_coloured(level, lines) if colourful(sys.stderr) else "\n".join(_safe(lines)))
+    if found and _interactive(sys.stderr):
+        tell(f"more: mcp-gen explain {min(problem.code for problem in found)}")
 
 
 def _safe(lines: Iterable[str]) -> Iterable[str]:
     return map(one_line, lines)
 
 
-def _coloured(problem: Problem, lines: Iterable[str]) -> str:
+def _coloured(level: Level, lines: Iterable[str]) -> str:
     line, *more = _safe(lines)
-    head = f"{problem.level}[{problem.code}]"
-    line = f"{_COLOURS[problem.level]}{head}{_PLAIN}{line.removeprefix(head)}"
-    return "\n".join([line, *(f"{_DIM}{one}{_PLAIN}" for one in more)])
+    head, end, rest = line.partition("]")
+    return "\n".join(
+        [f"{_COLOURS[level]}{head}{end}{_PLAIN}{rest}", *(f"{_DIM}{one}{_PLAIN}" for one in more)]
+    )
 
 
 def crash(error: Exception, *, debug: bool) -> None:

@@ -6,6 +6,7 @@ from mcp_protogen.compare.pages import PageFormat
 from mcp_protogen.compare.pages import markdown as comparison_page
 from mcp_protogen.compare.pages import render as render_comparison
 from mcp_protogen.printable import one_line
+from mcp_protogen.problems import Level, summed_up
 from mcp_protogen.update.findings import Finding
 from mcp_protogen.update.pages import words
 from mcp_protogen.update.updating import News, Outcome
@@ -58,8 +59,10 @@ def _settling(finding: Finding) -> Iterator[str]:
         wrong = [_prose(words.problem(one)) for one in finding.undecided.wrong]
         yield from _list("It cannot be generated from as it is", wrong)
     if finding.undecided.open:
-        undecided = [_prose(words.problem(one)) for one in finding.undecided.open]
-        yield from _list("To decide", undecided)
+        yield from _list("To decide", ())
+        for _, (first, *more) in summed_up(finding.undecided.open, Level):
+            yield f"- {_prose(first)}"
+            yield from (f"  - {_prose(line.strip())}" for line in more)
 
 
 def _list(heading: str, texts: Sequence[str]) -> Iterator[str]:

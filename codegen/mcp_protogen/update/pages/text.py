@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from mcp_protogen.compare.pages import PageFormat
 from mcp_protogen.compare.pages import render as render_comparison
 from mcp_protogen.printable import one_line
+from mcp_protogen.problems import Level, summed_up
 from mcp_protogen.update.findings import Finding
 from mcp_protogen.update.pages import words
 from mcp_protogen.update.updating import News, Outcome
@@ -63,7 +64,8 @@ def _settling(finding: Finding) -> Iterator[str]:
     if finding.undecided.open:
         number = words.counted(len(finding.undecided.open), "thing")
         yield f"  {number} to decide:"
-        yield from _list([words.problem(one) for one in finding.undecided.open])
+        for _, lines in summed_up(finding.undecided.open, Level):
+            yield from (f"    {one_line(line)}" for line in lines)
 
 
 def _packages(news: News) -> Iterator[str]:
