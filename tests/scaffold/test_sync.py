@@ -169,6 +169,19 @@ def test_a_lock_alone_that_was_edited_is_put_right(
     assert state(protocol) == state(made)
 
 
+def test_a_file_of_ones_own_that_the_lock_claims_stays_and_is_not_called_removed(
+    mcp_gen: MCP_GEN, protocol: Path
+) -> None:
+    (protocol / "mine.py").write_text("mine")
+    lock = json.loads((protocol / "mcp-gen.lock").read_bytes())
+    lock["files"]["mine.py"] = {"sha256": sha256(b"mine"), "origin": "x"}
+    (protocol / "mcp-gen.lock").write_text(json.dumps(lock))
+    done = mcp_gen("sync")
+    assert (done.code, "mine.py" in done.out) == (0, False)
+    assert done.out.endswith("0 files written, 0 removed\n")
+    assert (protocol / "mine.py").read_text() == "mine"
+
+
 def test_a_package_of_a_later_mcp_gen_is_left_alone(mcp_gen: MCP_GEN, protocol: Path) -> None:
     age(protocol, generator="mcp-gen 9.1", generator_digest="0" * 64)
     before = state(protocol)

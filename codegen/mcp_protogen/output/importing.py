@@ -40,8 +40,11 @@ class _Generated(MetaPathFinder, InspectLoader):
         """The text of a module."""
         return self._files[self._paths[fullname]]
 
-    def import_all(self) -> dict[str, str]:
-        """What is wrong with each module that cannot be imported, by path."""
+    def import_all(self, kept: list[str]) -> dict[str, str]:
+        """What is wrong with each module that cannot be imported, by path.
+
+        The revisions that are `kept` are not among the modules, which name them.
+        """
         wrong: dict[str, str] = {}
         from pydantic import TypeAdapter
 
@@ -49,7 +52,8 @@ class _Generated(MetaPathFinder, InspectLoader):
             try:
                 module = importlib.import_module(name)
                 # What a module only gives when it is asked, and what is built on first use.
-                offered = [getattr(module, one) for one in getattr(module, "__all__", ())]
+                names = [one for one in getattr(module, "__all__", ()) if one not in kept]
+                offered = [getattr(module, one) for one in names]
                 for model in offered if path.endswith("/models.py") else ():
                     TypeAdapter(model).rebuild()
             except Exception as error:
@@ -69,7 +73,7 @@ def _main() -> None:
     sys.meta_path.insert(0, finder)
     # What modules say on being imported is not the answer.
     out, sys.stdout = sys.stdout, sys.stderr
-    json.dump(finder.import_all(), out)
+    json.dump(finder.import_all(job["kept"]), out)
 
 
 if __name__ == "__main__":

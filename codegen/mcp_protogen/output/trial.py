@@ -2,7 +2,7 @@
 
 Generation has compared each module with what it means; this shows that they are modules. Those of
 a user's own templates are not imported: such a folder may be part of somebody else's project, and
-generating is no reason to run what that says.
+generating is no reason to run what that says. Nor are revisions that stay as they are.
 """
 
 import json
@@ -11,6 +11,7 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
+from mcp_protogen.names import module_name
 from mcp_protogen.output.package import Package
 from mcp_protogen.problems import Problem, ProblemError
 from mcp_protogen.resources import runtime_folder
@@ -37,9 +38,11 @@ def require_importable(package: Package) -> None:
 
 
 def _job(package: Package) -> str:
-    made = (file for file in package.files if file.path.endswith(".py"))
+    made = [file for file in package.files if file.path.endswith(".py")]
+    listed = {str(module_name(revision)) for revision in package.inputs.revisions}
     job = {
         "files": {f.path: f.content.decode() for f in made if not f.path.startswith("_runtime/")},
+        "kept": sorted(listed - {file.path.partition("/")[0] for file in made}),
         "path": list(dict.fromkeys(filter(None, map(_folder_of, _NEEDED)))),
         "runtime": str(runtime_folder()),
     }

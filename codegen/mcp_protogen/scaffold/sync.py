@@ -5,6 +5,7 @@ with which templates is in the lock and in the settings of the project. Where no
 what is there is compared with what is generated, not with the lock alone. Prints nothing.
 """
 
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -44,7 +45,7 @@ def sync(out: Path, flags: Settings, *, force: bool = False) -> Report:
     if not force:
         _refuse_other_templates(out, lock, before)
     done = write(remaking, force=force)
-    changes = tuple(_changes(before, lock, read_lock(out)))
+    changes = tuple(_changes(before, lock, out))
     written = count(sum(change.action is not Action.REMOVE for change in changes), "file")
     removed = sum(change.action is Action.REMOVE for change in changes)
     summary = f"{out}: {_versions(lock, before)}; {written} written, {removed} removed"
@@ -125,13 +126,14 @@ def _versions(lock: Lock, standing: Standing) -> str:
     return f"{versions}, {', '.join(standing.inputs.revisions)}"
 
 
-def _changes(before: Standing, lock: Lock, after: Lock | None) -> Iterator[FileChange]:
+def _changes(before: Standing, lock: Lock, out: Path) -> Iterator[FileChange]:
     """What became of each generated file, but for the lock, which changes with any of them."""
+    after = read_lock(out)
     files: Mapping[str, LockedFile] = after.files if after else {}
     found = before.tree.files
     for path in sorted({*files, *lock.files}):
         if path not in files:
-            if path in found:
+            if path in found and not os.path.lexists(out / path):
                 yield FileChange(path, Action.REMOVE)
         elif path not in found:
             yield FileChange(path, Action.CREATE)
