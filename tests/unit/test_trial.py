@@ -68,7 +68,7 @@ def test_each_module_that_cannot_be_imported_is_named(whole: Package) -> None:
 
 def test_a_revision_that_is_kept_as_it_is_is_not_looked_for(whole: Package) -> None:
     kept = {**whole.inputs.revisions, "my-draft": packages.REVISION}
-    listing = edited(whole, **{"__init__": "\n__all__ += ['vmy_draft']\n"})
+    listing = edited(whole, __init__="\n__all__ += ['vmy_draft']\n")
     require_importable(replace(listing, inputs=replace(whole.inputs, revisions=kept)))
 
 
