@@ -178,6 +178,15 @@ MESSAGES = {
             ClientRequest=union("SayRequest", "PingRequest", "TalkRequest"),
         ),
     ),
+    "two messages for one method, and a type that is called as their params": refusal(
+        "name-collision",
+        "/$defs/SayRequestParamsChoice",
+        define(
+            SayRequestParamsChoice=STRING,
+            TalkRequest=schemas.message("echo/say", ref("AskRequestParams")),
+            ClientRequest=union("SayRequest", "PingRequest", "TalkRequest"),
+        ),
+    ),
     "params that are a choice": refusal(
         "bad-message",
         "/$defs/SayRequest/properties/params",

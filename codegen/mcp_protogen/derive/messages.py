@@ -40,6 +40,12 @@ def _unclear_methods(definitions: Json, place: str) -> Iterator[Problem]:
             message = f"{types} are both for {method!r:.80}, and {why}"
             hint = "give one of them another method, or both the same params"
             yield Problem("bad-message", message, place, "/$defs", hint)
+        name = skeleton.choice_name(found[0].message)
+        params = skeleton.params_of(definitions, (use.message for use in found))
+        if len(params) > 1 and name in definitions:
+            message = f"the params of {method!r:.80} would be called {name}, as a type already is"
+            hint = "rename that type in the schema"
+            yield Problem("name-collision", message, place, jsonpointer.join("$defs", name), hint)
 
 
 def _unlike(found: Sequence[skeleton.Use], definitions: Json) -> str | None:

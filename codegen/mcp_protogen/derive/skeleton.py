@@ -74,7 +74,7 @@ def _method(definitions: Json, method: str, found: Sequence[Use]) -> DerivedMeth
         message=messages[0],
         kind=kind,
         senders=tuple(sorted({use.sender for use in found}, key=str)),
-        params=f"{messages[0]}ParamsChoice" if several else next(iter(params), None),
+        params=choice_name(messages[0]) if several else next(iter(params), None),
         params_required=all("params" in definitions[one].get("required", ()) for one in messages),
         results=() if kind == "notification" else tuple(_results(definitions, messages)),
     )
@@ -86,10 +86,15 @@ def params_of(definitions: Json, messages: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(target(one["$ref"]) for one in params if "$ref" in one))
 
 
+def choice_name(message: str) -> str:
+    """The type of the params of a method with several kinds of them, by its first message."""
+    return f"{message}ParamsChoice"
+
+
 def with_choices(definitions: Json) -> Json:
     """`definitions` with a type for the params of each method that has several kinds of them."""
     choices = {
-        f"{found[0].message}ParamsChoice": {"anyOf": [to(name) for name in params]}
+        choice_name(found[0].message): {"anyOf": [to(name) for name in params]}
         for found in uses(definitions).values()
         if len(params := params_of(definitions, (use.message for use in found))) > 1
     }

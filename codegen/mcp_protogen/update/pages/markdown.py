@@ -60,7 +60,7 @@ def _settling(finding: Finding) -> Iterator[str]:
         yield from _list("It cannot be generated from as it is", wrong)
     if finding.undecided.open:
         yield from _list("To decide", ())
-        for _, (first, *more) in summed_up(finding.undecided.open, Level):
+        for _, (first, *more) in summed_up(finding.undecided.open, {*Level}):
             yield f"- {_prose(first)}"
             yield from (f"  - {_prose(line.strip())}" for line in more)
 

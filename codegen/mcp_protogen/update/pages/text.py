@@ -64,7 +64,7 @@ def _settling(finding: Finding) -> Iterator[str]:
     if finding.undecided.open:
         number = words.counted(len(finding.undecided.open), "thing")
         yield f"  {number} to decide:"
-        for _, lines in summed_up(finding.undecided.open, Level):
+        for _, lines in summed_up(finding.undecided.open, {*Level}):
             yield from (f"    {one_line(line)}" for line in lines)
 
 
