@@ -179,20 +179,18 @@ def _settled(source: Source, files: _Files) -> Source:
     ledger = ledger_file(files.before(files.patches), source.schema, theirs, source.ledger_place)
     source = replace(source, ledger=tuple(ledger["patches"]), notes=(), facts_hint="")
     file = own or {"inherits": basis}
+    gone: list[str] = []
     for _ in range(_ENOUGH):
         stated = merge_patch(inherited, file)
         source = replace(source, facts=Facts(revision, stated, basis or ""))
         definitions = normal_form(source)[0]["$defs"]
         shown = Shown(revision, definitions, source.schema)
         fuller = facts.filled_in(file, facts.step(stated, facts.settled(stated, shown)))
+        stated_gone = (name for name, fact in fuller.get("methods", {}).items() if fact is None)
+        gone = [name for name in stated_gone if name not in shown.methods]
         if fuller == file:
             break
         file = fuller
-    gone = [
-        method
-        for method, fact in file.get("methods", {}).items()
-        if fact is None and method not in shown.methods
-    ]
     behind = chain(files.folder, basis) if basis else ()
     earlier = {path: files.before(path) or {} for path in map(_below, behind)}
     files.after |= facts.with_removed(earlier, gone, revision)
