@@ -106,6 +106,7 @@ def test_what_is_no_strict_json_is_refused_by_name(data: bytes) -> None:
 
 MISSHAPEN: list[tuple[dict[str, Any], str, str]] = [
     ({"definitions": None}, "/definitions", "null"),
+    ({"$defs": {}, "definitions": {}}, "", '["$defs", "definitions"]'),
     ({"$defs": {"A/B": 1}}, "/$defs/A~1B", "1"),
     ({"$defs": {"A": {"properties": []}}}, "/$defs/A/properties", "[]"),
     ({"$defs": {"A": {"anyOf": {}}}}, "/$defs/A/anyOf", "{}"),

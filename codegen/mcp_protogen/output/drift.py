@@ -84,10 +84,9 @@ def unlisted(lock: Lock | None, only: Container[str]) -> Iterator[Cause]:
     """The revisions of a package that are not among those that it is to have."""
     for revision in lock.inputs.revisions if lock else ():
         if revision not in only:
-            message = (
-                "the package has this revision, and it is not asked for: name it with the others"
-            )
-            yield Cause(Kind.UNLISTED, revision, f"{message}, or take it out with --prune")
+            message = "the package has this revision, and it is not asked for"
+            remedy = "name it with the others, or take it out with --prune or mcp-gen sync"
+            yield Cause(Kind.UNLISTED, revision, f"{message}: {remedy}")
 
 
 def _revisions(

@@ -93,7 +93,7 @@ def _members(schema: Any, pointer: str) -> dict[str, Any]:
     if not is_object(schema):
         raise _Misshapen(pointer, "a schema", schema)
     if {"$defs", "definitions"} <= schema.keys():
-        raise TypeError("$defs and definitions side by side")
+        raise _Misshapen(pointer, "one of $defs and definitions", ["$defs", "definitions"])
     structure: dict[str, Any] = {}
     for keyword, value in schema.items():
         if keyword not in _PROSE:
