@@ -173,6 +173,12 @@ def test_a_page_of_anything_else_is_no_list(result: Json) -> None:
     assert method(derived(SayResult=result), "echo/say").items is None
 
 
+def test_what_may_be_something_else_than_a_page_is_no_list() -> None:
+    stated = schemas.facts()
+    stated["methods"]["echo/say"]["results"].append("EmptyResult")
+    assert method(derived(stated), "echo/say").items is None
+
+
 def test_params_are_given_where_a_member_is_required_that_nobody_fills_in() -> None:
     ir = derived()
     assert method(ir, "echo/say").params_given

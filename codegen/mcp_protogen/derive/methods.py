@@ -4,7 +4,7 @@ What the schema says is derived and compared with the facts; a method that has n
 taken from the schema alone and reported.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from mcp_protogen import jsonpointer, names
@@ -164,7 +164,7 @@ def _method(
         requires=tuple(_requirements(schema, fact, definitions)),
         phase=fact.get("phase", "any"),
         traits=traits,
-        items=_items(types.get(schema.results[0])) if "paginated" in traits else None,
+        items=_items(results, types) if "paginated" in traits else None,
         since=fact.get("since", context.facts.revision),
         removed=fact.get("removed"),
         deprecated=deprecated,
@@ -207,9 +207,15 @@ def _given(params: str, schema: skeleton.DerivedMethod, types: Mapping[str, Type
     )
 
 
-def _items(result: TypeIR | None) -> tuple[names.FieldName, TypeExpr] | None:
-    """The one list that every page holds, if it is one and there may be a next page."""
-    if not isinstance(result, ObjectIR):
+def _items(
+    results: Sequence[str], types: Mapping[str, TypeIR]
+) -> tuple[names.FieldName, TypeExpr] | None:
+    """The one list that every page holds, if it is one and there may be a next page.
+
+    A result that may be something else than a page is for the caller to look at.
+    """
+    result = types.get(results[0])
+    if len({*results}) > 1 or not isinstance(result, ObjectIR):
         return None
     lists = [
         (field.name, field.type.item)
