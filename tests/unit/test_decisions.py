@@ -11,7 +11,8 @@ from typing import Any, cast
 import pytest
 from mcp_protogen import jsonpointer
 from mcp_protogen.canonical import compact, digest, pretty
-from mcp_protogen.decisions.drafting import Draft, check, draft, write
+from mcp_protogen.cli.drafting import check, write
+from mcp_protogen.decisions.drafting import Draft, draft
 from mcp_protogen.derive.revision import derive_revision
 from mcp_protogen.problems import Problem, ProblemError
 from mcp_protogen.resources import schema_folder

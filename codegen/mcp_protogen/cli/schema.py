@@ -112,7 +112,7 @@ def draft_facts(
     That is for facts, patches, rules of translation and descriptions. What is in these files
     already stays as it is.
     """
-    from mcp_protogen.decisions.drafting import check, write
+    from mcp_protogen.cli.drafting import check, write
 
     work = check if only_check else write
     finish(lambda: work(revision, folder), "schema draft-facts", form)

@@ -13,7 +13,6 @@ from jsonschema import Draft202012Validator
 
 from mcp_protogen import jsonpointer
 from mcp_protogen.canonical import compact, parse_json
-from mcp_protogen.cli.report import Action, FileChange, Report, Status
 from mcp_protogen.decisions import descriptions, facts
 from mcp_protogen.decisions.methods import Shown
 from mcp_protogen.decisions.patches import ledger_file
@@ -64,41 +63,14 @@ class Draft:
         }
 
 
-def write(revision: str, folder: Path | None = None) -> Report:
-    """Write the draft of a revision into a schema folder, all files or none."""
-    target = folder or schema_folder()
-    pin_of(revision, load_pins(target))
-    with changing(target):
-        made = draft(revision, target)
-        with writing(target):
-            replace_files({target / path: compact(held) for path, held in made.changed.items()})
-    return _report(made, revision, Status.FINE)
-
-
-def check(revision: str, folder: Path | None = None) -> Report:
-    """Whether all is drafted, and all decided."""
-    made = draft(revision, folder or schema_folder())
-    problems = (*made.contradictions, *made.undecided)
-    report = _report(made, revision, Status.DIFFERS if made.changed or problems else Status.FINE)
-    return replace(report, problems=problems)
-
-
-def _report(made: Draft, revision: str, status: Status) -> Report:
-    left = len(made.undecided)
-    said = f"{left} left to decide" if left else "nothing is left to decide"
-    if made.contradictions:
-        said += ", but see the warnings"
-    return Report(
-        "schema draft-facts",
-        status,
-        f"{revision}: {said}",
-        files=tuple(
-            FileChange(path, Action.CHANGE if made.before.get(path) else Action.CREATE)
-            for path in made.changed
-        ),
-        revisions=({"revision": revision, "undecided": left},),
-        problems=made.contradictions,
-    )
+def write(revision: str, folder: Path) -> Draft:
+    """Write the draft of a revision into a schema folder, all files or none; see `draft`."""
+    pin_of(revision, load_pins(folder))
+    with changing(folder):
+        made = draft(revision, folder)
+        with writing(folder):
+            replace_files({folder / path: compact(held) for path, held in made.changed.items()})
+    return made
 
 
 def draft(revision: str, folder: Path) -> Draft:

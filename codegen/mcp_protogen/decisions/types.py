@@ -32,8 +32,6 @@ def types(stated: Json, shown: Shown) -> Json:
 
 
 def _holds(kind: str, path: str, shown: Shown) -> bool:
-    if kind == "reserved":  # what is called otherwise in Python is not there by its own name
-        return path in shown.snapshot["$defs"]
     return _is_there(path, shown) and (kind != "open" or _is_extension(path, shown))
 
 

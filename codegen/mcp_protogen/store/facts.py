@@ -4,7 +4,7 @@ A revision's `facts.json` is a JSON Merge Patch (RFC 7396) over that of the revi
 so that what holds in several revisions is written once.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -162,27 +162,27 @@ def as_shown(folder: Path, document: Json, schema: Mapping[str, Any]) -> Json:
     That results name their type makes each message one that has to: whatever else the basis says,
     it cannot be silent on that. Nor can it be on members that senders of other revisions fill in.
     """
-    shown: Json = {}
+    others = [load(folder, name).document for name in known(folder)]
+    shown: Json = {"producer": dict(_filled_in_elsewhere(others, document, schema))}
     if era := era_of(schema):
         shown["lifecycle"] = {"era": era}
     with suppress(Absent):
         jsonpointer.get(schema, "/$defs/Result/properties/resultType")
         if "result_type" not in document.get("rules", {}):
-            stated = [load(folder, name).document.get("rules", {}) for name in known(folder)]
+            stated = [one.get("rules", {}) for one in others]
             rules = [one["result_type"] for one in stated if "result_type" in one]
             shown["rules"] = {"result_type": rules[-1] if rules else None}
-    shown["producer"] = dict(_filled_in_elsewhere(folder, document, schema))
     merged: Json = merge_patch(document, shown)
     return merged
 
 
 def _filled_in_elsewhere(
-    folder: Path, document: Json, schema: Mapping[str, Any]
+    others: Iterable[Json], document: Json, schema: Mapping[str, Any]
 ) -> Iterator[tuple[str, Json]]:
     """What other revisions fill in, of which these facts say nothing and the schema has it."""
     said = {fact["where"] for fact in document.get("producer", {}).values()}
-    for name in known(folder):
-        for key, fact in load(folder, name).document.get("producer", {}).items():
+    for other in others:
+        for key, fact in other.get("producer", {}).items():
             owner, _, member = fact["where"].partition(".")
             with suppress(Absent):
                 jsonpointer.get(schema, jsonpointer.join("$defs", owner, "properties", member))
