@@ -4,11 +4,13 @@ import asyncio
 from typing import Any
 
 import pytest
+from bridging import bridged
 from revisions import ERAS, OLD, STATELESS
 from talking import (
     Accepting,
     Hand,
     client,
+    hello,
     models,
     modern,
     named,
@@ -20,6 +22,7 @@ from talking import (
     tools,
     welcome,
 )
+from wiretap import agree, shake
 
 
 def by_url(revision: str) -> Any:
@@ -103,5 +106,19 @@ def test_a_handler_left_alone_is_not_declared_and_not_found() -> None:
         async with served(tools(STATELESS, log_in)) as hand:
             await hand.send(modern("prompts/get", 1, name="p"))
             assert (await hand.take())["error"]["code"] == -32601
+
+    run(script())
+
+
+@pytest.mark.parametrize("revision", ERAS)
+def test_what_is_declared_by_a_name_of_pythons_is_passed_on_as_it_came(revision: str) -> None:
+    declared = {"tools": {"list_changed": True}}
+    opening = {OLD: hello(), STATELESS: modern("server/discover")}
+    begin = {OLD: shake, STATELESS: agree}
+
+    async def script() -> None:
+        async with bridged(Accepting(lambda hand: begin[revision](hand, **declared))) as hand:
+            await hand.send(opening[revision])
+            assert (await hand.take())["result"]["capabilities"] == declared
 
     run(script())

@@ -177,15 +177,11 @@ class Side:
 
     async def discover(self, request: Request[Any]) -> Any:
         """What the server speaks, offers and is called (2026-07-28, server/discover)."""
-        face = self._repertoire.face
-        result: Any = request.spec.results[0]
-        # Where there is a member for it, it is not only in `_meta`.
-        called = {"server_info": face.identity} if "server_info" in result.model_fields else {}
+        result = request.spec.results[0]
         return result(
             supported_versions=list(self._shared.supported),
-            capabilities=face.declared,
             instructions=getattr(self.server, "instructions", None),
-            **called,
+            **self._repertoire.face.introduction(result),
         )
 
     async def subscribe(self, request: Request[Any]) -> Any:

@@ -66,10 +66,9 @@ def _envelope(revision: str, declared: Kept, identity: Kept) -> Mapping[str, Any
 
 
 def _welcome(request: Request[Any], repertoire: Repertoire) -> Any:
-    face = repertoire.face
-    return request.spec.results[0](
+    face, result = repertoire.face, request.spec.results[0]
+    return result(
         protocol_version=face.table.revision,
-        capabilities=face.declared,
-        server_info=face.identity,
         instructions=getattr(face.side, "instructions", None),
+        **face.introduction(result),
     )

@@ -12,6 +12,7 @@ from . import gate
 from .codec import MethodTable
 from .handlers import Handlers, merged
 from .jsonvalue import JSONObject
+from .model import WireModel, validator_of
 from .negotiate import Offer, Offered
 from .revision import Revision
 from .spec import Era, Role
@@ -36,6 +37,15 @@ class Face(Generic[SideT]):
     table: MethodTable
     declared: JSONObject
     identity: JSONObject
+
+    def introduction(self, result: type[WireModel]) -> dict[str, Any]:
+        """The members of a result that say what this side declares and is called.
+
+        They are read as from the wire, where names of Python are those of no member.
+        """
+        said = {"capabilities": self.declared, "server_info": self.identity}
+        there = {name: field.annotation for name, field in result.model_fields.items()}
+        return {name: validator_of(there[name])(said[name]) for name in said.keys() & there.keys()}
 
 
 class Faces(Generic[SideT]):
