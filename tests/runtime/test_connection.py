@@ -126,7 +126,7 @@ class TestAnswers:
 class TestInbound:
     def test_calls_are_typed(self) -> None:
         event = receive(server(), id=0, method="tools/call", params={"name": "x"})
-        assert event == Request(0, methods.CALL_TOOL, PARAMS)
+        assert event == Request(0, methods.CALL_TOOL, PARAMS, {"name": "x"}, {})
         event = receive(client(), method="notifications/tools/list_changed")
         assert event == Notification(methods.TOOL_LIST_CHANGED, m.NotificationParams())
 
@@ -198,15 +198,15 @@ class TestBatches:
 class TestRefusals:
     @pytest.mark.shows("S1-47")
     def test_carry_code_message_and_data(self) -> None:
-        data = server().refuse(3, McpError(-5, "m", {"a": 1}))
+        data = server().reject(3, McpError(-5, "m", {"a": 1}))
         assert data is not None
         assert json.loads(data)["error"] == {"code": -5, "message": "m", "data": {"a": 1}}
 
     def test_without_id_exist_only_where_the_revision_has_them(self) -> None:
-        assert client().refuse(None, McpError(-5, "m")) is not None
-        assert client(error_id_optional=False).refuse(None, McpError(-5, "m")) is None
+        assert client().reject(None, McpError(-5, "m")) is not None
+        assert client(error_id_optional=False).reject(None, McpError(-5, "m")) is None
 
     def test_lose_data_that_cannot_be_written(self) -> None:
-        data = server().refuse(3, McpError(-5, "m", object()))
+        data = server().reject(3, McpError(-5, "m", object()))
         assert data is not None
         assert json.loads(data)["error"] == {"code": -5, "message": "m"}

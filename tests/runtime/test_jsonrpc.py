@@ -6,10 +6,17 @@ from typing import Any
 import pytest
 from mcp_protogen.runtime import jsonrpc
 from mcp_protogen.runtime.errors import InvalidAnswer, InvalidRequest, ParseError
+from mcp_protogen.runtime.jsonrpc import Answer, Batch, Call, Malformed, message_of
 
 CALL: dict[str, Any] = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
 RESULT: dict[str, Any] = {"jsonrpc": "2.0", "id": 1, "result": {}}
 ERROR: dict[str, Any] = {"jsonrpc": "2.0", "id": 1, "error": {"code": -1, "message": "m"}}
+
+
+def fault_of(message: object) -> InvalidRequest | InvalidAnswer:
+    found = message_of(message)
+    assert isinstance(found, Malformed)
+    return found.error
 
 
 def without(message: dict[str, Any], member: str) -> dict[str, Any]:
@@ -52,16 +59,17 @@ def test_of_a_member_given_twice_the_last_counts() -> None:
 @pytest.mark.shows("S0-03")
 @pytest.mark.parametrize("id", [0, -1, 1, 10**30, "", "0", "x"])
 def test_ids_are_integers_and_strings(id: Any) -> None:
-    assert jsonrpc.kind_of({**CALL, "id": id}) == "request"
-    assert jsonrpc.kind_of({**RESULT, "id": id}) == "result"
-    assert jsonrpc.kind_of({**ERROR, "id": id}) == "error"
+    for message in (CALL, RESULT, ERROR):
+        found = message_of({**message, "id": id})
+        assert isinstance(found, (Call, Answer))
+        assert (type(found.id), found.id) == (type(id), id)
 
 
 def test_an_integer_id_may_be_written_with_a_fraction_of_zero() -> None:
-    for message, kind in ((CALL, "request"), (RESULT, "result"), (ERROR, "error")):
-        message = {**message, "id": 2.0}
-        assert jsonrpc.kind_of(message) == kind
-        assert type(message["id"]) is int
+    for message in (CALL, RESULT, ERROR):
+        found = message_of({**message, "id": 2.0})
+        assert isinstance(found, (Call, Answer))
+        assert (type(found.id), found.id) == (int, 2)
 
 
 @pytest.mark.shows("S0-04")
@@ -69,35 +77,57 @@ def test_an_integer_id_may_be_written_with_a_fraction_of_zero() -> None:
     "id", [None, True, False, 1.5, [], {}, pytest.param(-(10**1000), id="of 1001 digits")]
 )
 def test_nothing_else_is_an_id(id: Any) -> None:
-    with pytest.raises(InvalidRequest):
-        jsonrpc.kind_of({**CALL, "id": id})
-    with pytest.raises(InvalidAnswer):
-        jsonrpc.kind_of({**RESULT, "id": id})
+    assert type(fault_of({**CALL, "id": id})) is InvalidRequest
+    assert type(fault_of({**RESULT, "id": id})) is InvalidAnswer
     if id is not None:
-        with pytest.raises(InvalidAnswer):
-            jsonrpc.kind_of({**ERROR, "id": id})
+        assert type(fault_of({**ERROR, "id": id})) is InvalidAnswer
 
 
 @pytest.mark.shows("S0-10")
 def test_a_call_without_id_is_a_notification() -> None:
-    assert jsonrpc.kind_of(without(CALL, "id")) == "notification"
+    notification = without(CALL, "id")
+    assert message_of(notification) == Call(None, "ping", {}, {}, notification)
 
 
 def test_an_error_may_lack_its_id_or_have_null() -> None:
-    assert jsonrpc.kind_of(without(ERROR, "id")) == "error"
-    assert jsonrpc.kind_of({**ERROR, "id": None}) == "error"
+    for message in (without(ERROR, "id"), {**ERROR, "id": None}):
+        assert message_of(message) == Answer(None, None, ERROR["error"])
+
+
+@pytest.mark.parametrize(
+    ("said", "params", "meta"),
+    [
+        ({"params": {"a": 1, "_meta": {"b": 2}}}, {"a": 1, "_meta": {"b": 2}}, {"b": 2}),
+        ({"params": {"_meta": [1]}}, {"_meta": [1]}, {}),
+        ({"params": [1]}, {}, {}),
+        ({"params": None}, {}, {}),
+        ({}, {}, {}),
+    ],
+)
+def test_params_and_meta_are_objects_whatever_came(said: Any, params: Any, meta: Any) -> None:
+    message = {**CALL, **said}
+    assert message_of(message) == Call(1, "ping", params, meta, message)
+    malformed = message_of({**message, "method": 1})
+    assert isinstance(malformed, Malformed)
+    assert malformed.meta == meta
+
+
+def test_a_batch_is_parsed_once_and_not_before_it_is_asked_for() -> None:
+    batch = jsonrpc.read(json.dumps([CALL, 7]))
+    assert isinstance(batch, Batch)
+    assert batch.values == [CALL, 7]
+    assert [type(member) for member in batch.members] == [Call, Malformed]
+    assert batch.members is batch.members
 
 
 @pytest.mark.shows("S0-01")
 @pytest.mark.parametrize("version", [None, 2.0, "1.0", "2", 2])
 def test_the_version_has_to_be_right(version: Any) -> None:
     for message in ({**CALL, "jsonrpc": version}, without(CALL, "jsonrpc")):
-        with pytest.raises(InvalidRequest) as caught:
-            jsonrpc.kind_of(message)
-        assert caught.value.id == 1
+        fault = fault_of(message)
+        assert (type(fault), fault.id) == (InvalidRequest, 1)
     for message in ({**RESULT, "jsonrpc": version}, without(ERROR, "jsonrpc")):
-        with pytest.raises(InvalidAnswer):
-            jsonrpc.kind_of(message)
+        assert type(fault_of(message)) is InvalidAnswer
 
 
 @pytest.mark.shows("S0-08")
@@ -117,10 +147,9 @@ def test_the_version_has_to_be_right(version: Any) -> None:
     ],
 )
 def test_what_is_no_message_is_an_invalid_request(message: Any) -> None:
-    with pytest.raises(InvalidRequest) as caught:
-        jsonrpc.kind_of(message)
-    assert caught.value.code == -32600
-    assert caught.value.id == (1 if message and type(message) is dict else None)
+    fault = fault_of(message)
+    assert (type(fault), fault.code) == (InvalidRequest, -32600)
+    assert fault.id == (1 if message and type(message) is dict else None)
 
 
 @pytest.mark.parametrize(
@@ -139,12 +168,11 @@ def test_what_is_no_message_is_an_invalid_request(message: Any) -> None:
     ],
 )
 def test_an_ill_formed_answer_is_not_mistaken_for_a_request(message: Any) -> None:
-    with pytest.raises(InvalidAnswer):
-        jsonrpc.kind_of(message)
+    assert type(fault_of(message)) is InvalidAnswer
 
 
 def test_unknown_members_of_an_envelope_do_no_harm() -> None:
-    assert jsonrpc.kind_of({**CALL, "extra": None}) == "request"
+    assert isinstance(message_of({**CALL, "extra": None}), Call)
 
 
 @pytest.mark.parametrize("id", [0, 7, 'a\u2028"é'])

@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import pytest
+from mcp_protogen.runtime import jsonrpc
 from mcp_protogen.runtime.codec import MethodTable
 from mcp_protogen.runtime.dispatch import (
     Error,
@@ -50,8 +51,10 @@ def pending(id: RequestId) -> RequestSpec[Any, Any] | None:
 
 class TestReadingCalls:
     def test_a_request_is_typed_by_its_method(self) -> None:
-        found = TABLE.parse_request(request("tools/call", {"name": "x"}), sender="client")
-        assert found == Request(1, methods.CALL_TOOL, m.CallToolRequestParams(name="x"))
+        raw = {"name": "x", "_meta": {"of": "mine"}}
+        found = TABLE.parse_request(request("tools/call", raw), sender="client")
+        params = m.CallToolRequestParams.from_wire(raw)
+        assert found == Request(1, methods.CALL_TOOL, params, raw, {"of": "mine"})
 
     def test_text_is_read_like_bytes(self) -> None:
         found = TABLE.parse_request(request("ping").decode(), sender="server")
@@ -197,8 +200,9 @@ class TestOutcomes:
 
     def test_understood_unknown_and_unfit_are_three_things(self) -> None:
         def outcome(method: str, params: Any) -> object:
-            message = json.loads(request(method, params))
-            return TABLE.interpret(message, "client", pending)
+            call = jsonrpc.read(request(method, params))
+            assert isinstance(call, jsonrpc.Call)
+            return TABLE.interpret(call, "client", pending)
 
         assert type(outcome("tools/call", {"name": "x"})) is Request
         assert outcome("tools/nothing", {}) == NotInRevision(1, "tools/nothing")
@@ -209,7 +213,9 @@ class TestOutcomes:
 
     def test_an_unfit_notification_has_no_id(self) -> None:
         message = {"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progress": 1}}
-        unfit = TABLE.interpret(message, "client", pending)
+        call = jsonrpc.message_of(message)
+        assert isinstance(call, jsonrpc.Call)
+        unfit = TABLE.interpret(call, "client", pending)
         assert isinstance(unfit, Unfit)
         assert (unfit.kind, unfit.id) == ("notification", None)
 
@@ -231,13 +237,12 @@ class TestBatches:
 
     def test_are_refused_where_the_revision_has_none(self) -> None:
         with pytest.raises(InvalidRequest, match="has no batches"):
-            TABLE.members([1])
+            TABLE.check_batch(jsonrpc.Batch([1]))
 
-    def test_are_taken_apart_where_it_has(self) -> None:
-        assert self.BATCHING.members([1, "x"]) == [1, "x"]
-        assert self.BATCHING.members({"id": 1}) is None
+    def test_are_taken_where_it_has_unless_they_are_empty(self) -> None:
+        self.BATCHING.check_batch(jsonrpc.Batch([1, "x"]))
         with pytest.raises(InvalidRequest, match="empty"):
-            self.BATCHING.members([])
+            self.BATCHING.check_batch(jsonrpc.Batch([]))
 
     def test_are_not_single_messages_anywhere(self) -> None:
         for table in (TABLE, self.BATCHING):

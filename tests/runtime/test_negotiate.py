@@ -12,6 +12,7 @@ from mcp_protogen.runtime.errors import (
     RemoteError,
     UnsupportedVersion,
 )
+from mcp_protogen.runtime.jsonrpc import Call, Malformed, message_of
 from mcp_protogen.runtime.negotiate import (
     BeforeHandshake,
     Handshake,
@@ -46,7 +47,11 @@ def request(method: str = "tools/list", version: Any = None, **meta: Any) -> dic
 
 
 def routed(message: Any, offer: Offer, handshaken: bool = False) -> Route:
-    return route(message, offer, handshaken=handshaken)
+    call = message_of(message)
+    if isinstance(call, Malformed):
+        raise call.error
+    assert isinstance(call, Call)
+    return route(call, offer, handshaken=handshaken)
 
 
 class TestInitialize:
@@ -71,7 +76,7 @@ class TestInitialize:
         assert (caught.value.code, caught.value.id) == (-32602, 3)
         assert caught.value.data == {"supported": [NEW], "requested": "2025-11-25"}
 
-    @pytest.mark.parametrize("params", [None, {}, {"protocolVersion": 1}, [], "x"])
+    @pytest.mark.parametrize("params", [{}, {"protocolVersion": 1}])
     def test_HS04_no_revision_asked_for_is_invalid_params(self, params: Any) -> None:
         with pytest.raises(InvalidParams) as caught:
             answer_initialize(params, DUAL)

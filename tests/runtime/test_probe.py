@@ -13,6 +13,7 @@ from mcp_protogen.runtime.errors import (
     RemoteError,
     RequestTimeout,
 )
+from mcp_protogen.runtime.jsonrpc import Call, message_of
 from mcp_protogen.runtime.negotiate import (
     BeforeHandshake,
     Offer,
@@ -233,7 +234,9 @@ class Server:
             message["method"] = "initialize"
             message["params"] = {"protocolVersion": step.version}
         try:
-            where = route(message, self._offer, handshaken=self._handshaken)
+            call = message_of(message)
+            assert isinstance(call, Call)
+            where = route(call, self._offer, handshaken=self._handshaken)
             assert not isinstance(where, BeforeHandshake)
             if isinstance(where, Stateless):
                 return Answered({"supportedVersions": list(self._offer.stateless)})

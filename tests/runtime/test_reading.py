@@ -19,18 +19,15 @@ class Intake:
         self.taken: list[Received] = []
         self.waited = 0
 
-    @property
-    def crowded(self) -> bool:
-        return len(self.taken) >= self.most
-
     async def room(self) -> None:
         self.waited += 1
         for _ in range(3):
             await asyncio.sleep(0)
         self.most += 50
 
-    def receive(self, received: Received) -> None:
+    def take(self, received: Received) -> bool:
         self.taken.append(received)
+        return len(self.taken) < self.most
 
 
 class Slow:

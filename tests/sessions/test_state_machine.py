@@ -125,7 +125,7 @@ class TwoCores(RuleBasedStateMachine):
         if well:
             data = core.answer(request, RESULTS[request.spec.method])
         else:
-            data = core.refuse(id, errors.McpError(1, "no")) if core.is_open(id) else None
+            data = core.refuse(request, errors.McpError(1, "no"))
         assert not core.is_open(id)
         self.send_answer(side, id, data)
 
@@ -177,7 +177,7 @@ class TwoCores(RuleBasedStateMachine):
                 assert event.id in self.asked[side]
                 self.asked[side].discard(event.id)
             elif isinstance(event, events.Refusal) and event.id is not None:
-                self.send_answer(side, event.id, self.cores[side].refuse(event.id, event.error))
+                self.send_answer(side, event.id, self.cores[side].reject(event.id, event.error))
 
     def send_answer(self, side: str, id: Any, data: bytes | None) -> None:
         if data is not None:

@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
-from . import jsonrpc
 from .connection import Connection
 from .dispatch import Request
 from .envelope import client_envelope
 from .errors import InvalidParams, InvalidRequest
 from .events import Refusal
+from .jsonrpc import Call
 from .jsonvalue import JSONObject
 from .kept import Kept
 from .lifecycle import Event as Step
@@ -25,16 +25,14 @@ class Admitted(NamedTuple):
     answer: bytes | None
 
 
-def admitted(repertoire: Repertoire, message: JSONObject, options: Options) -> Admitted:
-    """What an `initialize` request begins; raises the `RemoteError` to answer it with."""
-    jsonrpc.kind_of(message)
+def admitted(repertoire: Repertoire, call: Call, options: Options) -> Admitted:
+    """Return what an `initialize` request begins; raises the `RemoteError` to answer it with."""
     connection = repertoire.connection(State.NEW)
-    event = connection.take(message)
+    event = connection.take(call)
     if not isinstance(event, Request):
         raise event.error if isinstance(event, Refusal) else InvalidRequest("no handshake")
     connection.step(Step.INITIALIZE)
-    params = message["params"]
-    said = {name: params[name] for name in ("capabilities", "clientInfo")}
+    said = {name: event.raw[name] for name in ("capabilities", "clientInfo")}
     problems = options.of_client.problems("/params", said)
     if problems:
         raise InvalidParams(problems[0].message, problems, id=event.id)

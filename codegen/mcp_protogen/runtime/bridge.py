@@ -17,7 +17,7 @@ from .connect import connected
 from .dispatch import NotInRevision, Unfit
 from .errors import InvalidParams, RemoteError
 from .faces import Faces
-from .jsonvalue import JSONObject, is_object
+from .jsonrpc import Call
 from .kept import Bound
 from .negotiate import Offer, Offered
 from .options import Options
@@ -137,47 +137,42 @@ class Arrival:
         try:
             if isinstance(received, RemoteError):
                 raise received
-            message = jsonrpc.parse(received) if isinstance(received, bytes) else None
-            if not is_object(message) or jsonrpc.kind_of(message) not in (
-                "request",
-                "notification",
-            ):
-                return None
-            return await self._routed(message)
+            message = jsonrpc.read(received) if isinstance(received, bytes) else None
+            if isinstance(message, jsonrpc.Malformed):
+                raise message.error
+            return await self._routed(message) if isinstance(message, Call) else None
         except RemoteError as error:
             data = jsonrpc.write_error(error.id, error.code, error.message, error.data)
             await self._transport.send([data])
             return None
 
-    async def _routed(self, message: JSONObject) -> tuple[str, Caller] | None:
-        route = negotiate.route(message, self._offer, handshaken=False)
+    async def _routed(self, call: Call) -> tuple[str, Caller] | None:
+        route = negotiate.route(call, self._offer, handshaken=False)
         match route:
             case negotiate.Initialize():
-                revision = negotiate.answer_initialize(
-                    message.get("params"), self._offer, message["id"]
-                )
-                return revision, self._caller(message, revision)
-            case negotiate.Stateless(revision) if "id" in message:
-                return revision, self._caller(message, revision)
+                revision = negotiate.answer_initialize(call.params, self._offer, call.id)
+                return revision, self._caller(call, revision)
+            case negotiate.Stateless(revision) if call.id is not None:
+                return revision, self._caller(call, revision)
             case _:
-                if "id" in message:
-                    await self._transport.send([jsonrpc.write_result(message["id"], b"{}")])
+                if call.id is not None:
+                    await self._transport.send([jsonrpc.write_result(call.id, b"{}")])
                 return None
 
-    def _caller(self, message: JSONObject, revision: str) -> Caller:
-        """Who a client says it is; raises `RemoteError`.
+    def _caller(self, call: Call, revision: str) -> Caller:
+        """Return who a client says it is; raises `RemoteError`.
 
         It goes on to the server, so it has to be what it should be.
         """
         table = CarryingTable(self._revisions[revision].load().methods.TABLE)
-        outcome = table.interpret(message, "client", lambda _: None)
+        outcome = table.interpret(call, "client", lambda _: None)
         if isinstance(outcome, (NotInRevision, Unfit)):
             raise outcome.error()
-        caller = Caller.of(message["params"])
-        begins = message["method"] == negotiate.INITIALIZE
+        caller = Caller.of(call.params, call.meta)
+        begins = call.method == negotiate.INITIALIZE
         problems = caller.problems(self._bound, begins=begins)
         if problems:
-            raise InvalidParams(problems[0].message, problems, id=message["id"])
+            raise InvalidParams(problems[0].message, problems, id=call.id)
         return caller
 
     async def receive(self) -> Sequence[Received]:

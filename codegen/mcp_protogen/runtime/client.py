@@ -11,7 +11,7 @@ from .elicitation import ELICIT, as_asked
 from .endpoint import Endpoint
 from .errors import InvalidAnswer, LocalError, MethodNotFound
 from .handlers import Handlers
-from .jobs import Job
+from .incoming import Job
 from .jsonvalue import JSONObject
 from .model import WireModel
 from .options import CallOptions
@@ -186,7 +186,7 @@ class ClientSide:
             return answer  # a task; what is no answer at all is refused where it is to be sent
         said = self._table.carry_out(ELICIT, "result", answer.to_wire())
         native: type[WireModel] = self._table.wire.requests[ELICIT].results[0]
-        return native.from_wire(as_asked(said, job.raw, job.request.params.to_wire()))
+        return native.from_wire(as_asked(said, job.request.raw, job.request.params.to_wire()))
 
     def on_notification(
         self, notification: Notification[Any], meta: Mapping[str, Any]

@@ -306,7 +306,7 @@ async def _read(endpoint: Endpoint, dialogue: Dialogue) -> None:
     intake = _Intake(endpoint)
     try:
         for received in dialogue.left:
-            intake.receive(received)
+            intake.take(received)
         await read(dialogue.transport, intake)
     except Disconnected as error:
         gone = error
@@ -322,17 +322,14 @@ class _Intake:
         self._log = Throttle(_log)
         self.room = endpoint.room
 
-    @property
-    def crowded(self) -> bool:
-        return self._endpoint.crowded
-
-    def receive(self, received: Received) -> None:
+    def take(self, received: Received) -> bool:
         if isinstance(received, Unanswered):
             self._endpoint.fail(received.id, received.error)
-            return
+            return not self._endpoint.crowded
         try:
             if isinstance(received, RemoteError):
                 raise received
-            self._endpoint.receive(jsonrpc.parse(received))
+            self._endpoint.receive(jsonrpc.read(received))
         except RemoteError as error:
             self._log.warning("the server sent what is no message: %s", error)
+        return not self._endpoint.crowded

@@ -1,4 +1,4 @@
-"""From a well-formed envelope to a typed message, or to the reason why there is none.
+"""Typed messages, and what there is in place of one that is not understood.
 
 A call has one of three outcomes, all of them values: it is understood, its method is not one that
 this sender may use in this revision (-32601), or its params do not fit the method (-32602). This
@@ -6,36 +6,53 @@ module reads; it answers nothing, remembers nothing and knows no capability.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, Generic, Literal, NamedTuple, TypeVar, final
+from typing import Any, Final, Generic, Literal, NamedTuple, TypeAlias, TypeVar, final
 
 from pydantic import ValidationError
 
 from .answers import UnknownResultType
-from .errors import InvalidAnswer, InvalidParams, MethodNotFound, RemoteError, RequestId
+from .errors import (
+    InvalidAnswer,
+    InvalidParams,
+    InvalidRequest,
+    MethodNotFound,
+    RemoteError,
+    RequestId,
+)
+from .jsonrpc import Answer, Batch, Call, Malformed, read
 from .jsonvalue import JSONObject
 from .model import Validate, validator_of
 from .pointers import Problem, problems
 from .spec import NotificationSpec, RequestSpec, Role
+from .translation.losses import Untranslatable
 
 P = TypeVar("P")
 R = TypeVar("R")
 
+_NOTHING: Final[Mapping[str, Any]] = {}
+
 
 @final
 class Request(NamedTuple, Generic[P]):
-    """A request that was understood."""
+    """A request that was understood.
+
+    `raw` and `meta` are its params and their `_meta` as they came, in the words of the wire.
+    """
 
     id: RequestId
     spec: RequestSpec[P, Any]
     params: P
+    raw: Mapping[str, Any] = _NOTHING
+    meta: Mapping[str, Any] = _NOTHING
 
 
 @final
 class Notification(NamedTuple, Generic[P]):
-    """A notification that was understood."""
+    """A notification that was understood; `meta` is the `_meta` of its params, as it came."""
 
     spec: NotificationSpec[P]
     params: P
+    meta: Mapping[str, Any] = _NOTHING
 
 
 @final
@@ -64,7 +81,7 @@ class NotInRevision(NamedTuple):
     method: str
 
     def error(self) -> RemoteError:
-        """The same as an exception."""
+        """Return the exception that says the same."""
         return MethodNotFound(self.method, id=self.id)
 
 
@@ -78,16 +95,22 @@ class Unfit(NamedTuple):
     problems: list[Problem]
 
     def error(self) -> RemoteError:
-        """The same as an exception."""
+        """Return the exception that says the same."""
         if self.kind == "result":
             return InvalidAnswer(f"Invalid result of {self.method}", self.problems, id=self.id)
         return InvalidParams(f"Invalid params of {self.method}", self.problems, id=self.id)
 
 
+Message: TypeAlias = Request[Any] | Notification[Any] | Result[Any] | Error
+Outcome: TypeAlias = Message | NotInRevision | Unfit
+
 _NO_PARAMS: Final = Problem("/params", "Field required")
 _NO_RESULT_TYPE: Final = Problem("/result/resultType", "Input is no type of result of this method")
 
 SpecT = TypeVar("SpecT", bound=RequestSpec[Any, Any] | NotificationSpec[Any])
+
+Known: TypeAlias = tuple[SpecT, Validate]
+"""The entry of a method, and what reads its params."""
 
 
 class Calls(Generic[SpecT]):
@@ -108,10 +131,10 @@ class Calls(Generic[SpecT]):
         self._specs = specs
         self._sender: Role = sender
         self._reader = reader
-        self.known: dict[str, tuple[SpecT, Validate]] = {}
+        self.known: dict[str, Known[SpecT]] = {}
 
-    def find(self, method: str) -> tuple[SpecT, Validate] | None:
-        """The entry of a wire name and what reads its params; None if it is not this side's."""
+    def find(self, method: str) -> Known[SpecT] | None:
+        """Return what is to be known of a method; None if it is not this side's to use."""
         spec = self._specs.get(method)
         if spec is None or self._sender not in spec.senders:
             return None
@@ -120,64 +143,53 @@ class Calls(Generic[SpecT]):
         return found
 
 
-def read_request(
-    calls: Calls[RequestSpec[Any, Any]], message: JSONObject
-) -> Request[Any] | NotInRevision | Unfit:
-    """What a message comes to that is a request to JSON-RPC."""
-    id: RequestId = message["id"]
-    method: str = message["method"]
-    found = calls.known.get(method) or calls.find(method)
-    if found is None:
-        return NotInRevision(id, method)
-    spec, validate = found
-    if "params" in message:
-        params = message["params"]
-    elif spec.params_required:
-        return Unfit("request", id, method, [_NO_PARAMS])
+def unfit_call(call: Call, error: ValidationError | Untranslatable | None) -> Unfit:
+    """Return what a call comes to whose params are refused, or are missing if there is no error."""
+    if error is None:
+        found = [_NO_PARAMS]
+    elif isinstance(error, Untranslatable):
+        found = [Problem(error.pointer, error.why)]
     else:
-        params = {}
-    try:
-        return Request(id, spec, validate(params))
-    except ValidationError as error:
-        return Unfit("request", id, method, problems(error, params, "/params"))
-
-
-def read_notification(
-    calls: Calls[NotificationSpec[Any]], message: JSONObject
-) -> Notification[Any] | NotInRevision | Unfit:
-    """What a message comes to that is a notification to JSON-RPC."""
-    method: str = message["method"]
-    found = calls.known.get(method) or calls.find(method)
-    if found is None:
-        return NotInRevision(None, method)
-    spec, validate = found
-    if "params" in message:
-        params = message["params"]
-    elif spec.params_required:
-        return Unfit("notification", None, method, [_NO_PARAMS])
-    else:
-        params = {}
-    try:
-        return Notification(spec, validate(params))
-    except ValidationError as error:
-        return Unfit("notification", None, method, problems(error, params, "/params"))
+        found = problems(error, call.message.get("params", {}), "/params")
+    return Unfit("notification" if call.id is None else "request", call.id, call.method, found)
 
 
 def read_result(
-    spec: RequestSpec[Any, Any], message: JSONObject, read: Validate
+    spec: RequestSpec[Any, Any], id: RequestId, result: Any, read: Validate
 ) -> Result[Any] | Unfit:
-    """What the result of a request made with `spec` comes to, if `read` reads its results."""
-    id: RequestId = message["id"]
-    result = message["result"]
+    """Return what the result of a request made with `spec` comes to; `read` reads its results."""
     try:
         return Result(id, read(result))
     except UnknownResultType:
-        return Unfit("result", id, spec.method, [_NO_RESULT_TYPE])
+        found = [_NO_RESULT_TYPE]
+    except Untranslatable as error:
+        found = [Problem(error.pointer, error.why)]
     except ValidationError as error:
-        return Unfit("result", id, spec.method, problems(error, result, "/result"))
+        found = problems(error, result, "/result")
+    return Unfit("result", id, spec.method, found)
 
 
-def read_error(message: JSONObject) -> Error:
-    """An error as it came; its data is what the peer chose."""
-    error: JSONObject = message["error"]
-    return Error(message.get("id"), error["code"], error["message"], error.get("data"))
+def read_error(id: RequestId | None, error: JSONObject) -> Error:
+    """Return an error as it came; its data is what the peer chose."""
+    return Error(id, error["code"], error["message"], error.get("data"))
+
+
+def single(data: bytes | str) -> Call | Answer:
+    """Read what has to be one message; raises `RemoteError`."""
+    message = read(data)
+    if isinstance(message, Malformed):
+        raise message.error
+    if isinstance(message, Batch):
+        raise InvalidRequest("a message has to be an object")
+    return message
+
+
+def understood(outcome: Outcome) -> Message:
+    """Return a message that was understood; raises `RemoteError` for any other."""
+    if isinstance(outcome, (NotInRevision, Unfit)):
+        raise outcome.error()
+    return outcome
+
+
+def nothing_pending(_: RequestId) -> None:
+    """Return no request."""

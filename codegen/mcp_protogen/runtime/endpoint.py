@@ -1,26 +1,29 @@
 """A connection driven by asyncio: calls are awaited, and what the peer sends is handled.
 
-Every request of the peer runs as a task of its own, so that a slow or failing one harms no other
-and may call back to the peer that waits for it. Notifications are handled in the order in which
-they came, and before the answers that came after them.
+All requests of the peer take the same way: `take` understands one, the limits are checked, and
+`_handle` has it served and answered. Where messages come one after the other, `receive` starts a
+task for each, so that a slow or failing one harms no other and may call back to the peer that waits
+for it. Where each message brings a way for its answer along, as over HTTP, `attend` answers it in
+the task of the caller. Notifications are handled in the order in which they came, and before the
+answers that came after them.
 """
 
-from asyncio import CancelledError, Task, get_running_loop
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from asyncio import CancelledError, get_running_loop
+from collections.abc import Awaitable, Callable, Mapping
 from logging import getLogger
 from typing import Any, Final, TypeVar
 
-from .answering import Serve, answer_to, fault
+from .answering import error_of_handler, error_of_result, fault, is_cancellation
 from .calls import Calls
 from .connection import Connection
 from .dispatch import Error, Notification, Request, Result
-from .envelope import meta_of, params_of
-from .errors import Disconnected, ProtocolError, RemoteError, RequestId
+from .errors import Disconnected, LocalError, ProtocolError, RemoteError, RequestId
 from .events import Cancelled, Ended, Event, Failure, Ignored, Progressed, Refusal
-from .jobs import Alone, Batch, Gathered, Job, Jobs, Reply
-from .jsonvalue import is_array
+from .incoming import Job, Jobs, Serve
+from .jsonrpc import Batch, Parsed
 from .options import CallOptions, Options
 from .outbox import Outgoing
+from .replies import BatchReply, GatheredReply, Reply, SingleReply, array_of
 from .spec import NotificationSpec, RequestSpec
 from .tasks import Bell, Tasks, together
 from .throttle import Throttle
@@ -38,21 +41,21 @@ _STOPPED: Final = fault("The server is shutting down")
 class Endpoint:
     """One side of a connection in one revision.
 
-    `serve` gives the result of a request; `on_notification` gives the work that a notification is,
-    or None if there is no handler for it.
+    `serve` gives the result of a request; `on_notification` gives the work that a notification and
+    its `_meta` make, or None if there is no handler for it.
     """
 
     __slots__ = (
         "_abandoned",
-        "_alone",
         "_calls",
         "_ended",
         "_gone",
-        "_jobs",
         "_loop",
         "_on_notification",
         "_serve",
+        "_single",
         "connection",
+        "jobs",
         "log",
         "options",
         "outbox",
@@ -81,14 +84,15 @@ class Endpoint:
         self._on_notification = on_notification
         self._loop = get_running_loop()
         self._calls = Calls(connection, outbox, options, tasks)
-        self._jobs = Jobs(self._respond, options.max_in_flight, tasks)
-        self._alone = Alone(connection, outbox, self._jobs)
+        self.jobs = Jobs(self._handle, options.max_in_flight, tasks)
+        """The requests of the peer that are worked on."""
+        self._single = SingleReply(connection, outbox, self.jobs)
         self._ended = False
         self._gone = False
         self._abandoned = Bell()
 
     def now(self) -> float:
-        """The time, in seconds of a clock that does not go back."""
+        """Return the time, in seconds of a clock that does not go back."""
         return self._loop.time()
 
     # What this side sends.
@@ -102,7 +106,7 @@ class Endpoint:
     ) -> R:
         """Send a request and wait for its result; see `Calls.request`."""
         # From now on reading may be what a handler waits for.
-        self._jobs.wake()
+        self.jobs.wake()
         return await self._calls.request(spec, params, options, via)
 
     async def notify(
@@ -127,164 +131,79 @@ class Endpoint:
 
     # What comes.
 
-    def receive(self, message: object) -> None:
-        """Take in one decoded message, or one batch."""
-        if is_array(message):
-            self._receive_batch(message)
-        else:
-            self._react(self._take(message), message, self._alone)
-
-    def _receive_batch(self, value: Sequence[Any]) -> None:
-        try:
-            members = self._members(value)
-        except RemoteError as error:
-            self._refuse(Refusal(None, error), self._alone)
-            return
-        events = [(self._take(member), member) for member in members]
-        answered = sum(isinstance(event, (Request, Refusal)) for event, _ in events)
-        batch = Batch(self.connection, self.outbox, answered)
-        for event, member in events:
-            self._react(event, member, batch)
-
-    def _members(self, batch: Sequence[Any]) -> Sequence[Any]:
-        """The messages of a batch; raises `RemoteError`, and then what it was to answer fails."""
-        try:
-            return self.connection.table.members(batch) or []
-        except RemoteError as error:
-            self._calls.fail_all(batch, error)
-            raise
-
-    def _take(self, message: object) -> Event:
+    def take(self, message: Parsed) -> Event:
+        """Return what a message comes to."""
         return self.connection.take(message, self._loop.time())
 
-    def _react(self, event: Event, message: Any, reply: Reply) -> None:
+    def receive(self, message: Parsed | Batch) -> None:
+        """Take in a message, or a batch, and deal with it in tasks of its own."""
+        if isinstance(message, Batch):
+            self._receive_batch(message)
+        else:
+            self._react(self.connection.take(message, self._loop.time()), self._single)
+
+    def _receive_batch(self, batch: Batch) -> None:
+        try:
+            self._check_batch(batch)
+        except RemoteError as error:
+            self._react(Refusal(None, error), self._single)
+            return
+        events = [self.take(member) for member in batch.members]
+        answered = sum(isinstance(event, (Request, Refusal)) for event in events)
+        reply = BatchReply(self.connection, self.outbox, answered)
+        for event in events:
+            self._react(event, reply)
+
+    def _check_batch(self, batch: Batch) -> None:
+        """Raise `RemoteError` if there may be no such batch; what it was to answer fails then."""
+        try:
+            self.connection.table.check_batch(batch)
+        except RemoteError as error:
+            self._calls.fail_all(batch.values, error)
+            raise
+
+    def _react(self, event: Event, reply: Reply) -> None:
+        jobs = self.jobs
         if isinstance(event, Request):
-            self._start(Job(event, params_of(message), reply))
-        elif isinstance(event, (Result, Error, Failure)):
+            if self._ended:
+                reply.skip()
+            elif jobs.waiting >= self.options.max_waiting:
+                self._answer_soon(self.connection.refuse(event, _BUSY), reply)
+            else:
+                jobs.start(Job(event, reply))
+        elif isinstance(event, Refusal):
+            self.log.info("refused a message: %r", str(event.error))
+            answered = self._is_to_be_answered(event)
+            data = self.connection.reject(event.id, event.error) if answered else None
+            self._answer_soon(data, reply)
+        else:
+            self._take_note(event)
+
+    def _take_note(self, event: Event) -> None:
+        """Deal with what is not to be answered."""
+        if isinstance(event, (Result, Error, Failure)):
             self._calls.settle(event)
         elif isinstance(event, Notification):
-            self._notified(event, message)
-        elif isinstance(event, Refusal):
-            self._refuse(event, reply)
-        else:
-            self._react_to_others(event, message)
-
-    def _react_to_others(
-        self, event: Ignored | Progressed | Cancelled | Ended, message: Any
-    ) -> None:
-        if isinstance(event, Progressed):
+            self._notified(event)
+        elif isinstance(event, Progressed):
             self._calls.progressed(event)
-            self._notified(event.notification, message)
+            self._notified(event.notification)
         elif isinstance(event, Cancelled):
             self.log.info("request %r was cancelled", event.id)
-            self._jobs.stop(event.id)
-            self._notified(event.notification, message)
+            job = self.jobs.find(event.id)
+            if job is not None:
+                self.jobs.stop(job)
+            self._notified(event.notification)
         elif isinstance(event, Ended):
             self._calls.ended(event)
-            self._notified(event.notification, message)
-        else:
+            self._notified(event.notification)
+        elif isinstance(event, Ignored):
             self.log.info("ignored a message: %s", event.error)
 
-    def _start(self, job: Job) -> None:
-        if self._ended:
-            job.reply.skip()
-        elif self._jobs.waiting >= self.options.max_waiting:
-            self._answer_now(self.connection.refuse(job.request.id, _BUSY), job.reply)
-        else:
-            self._jobs.start(job)
-
-    def _refuse(self, refusal: Refusal, reply: Reply) -> None:
-        self.log.info("refused a message: %r", str(refusal.error))
-        if self._is_to_be_answered(refusal):
-            self._answer_now(self.connection.refuse(refusal.id, refusal.error), reply)
-        else:
-            reply.skip()
-
-    # What comes, where every message brings a way for its answer along.
-
-    @property
-    def busy(self) -> bool:
-        """Whether as many requests of the peer are worked on as may be."""
-        return self._jobs.busy
-
-    @property
-    def notification_tasks(self) -> frozenset[Task[None]]:
-        """The tasks in which notifications of the peer are handled."""
-        return self._jobs.notification_tasks
-
-    def attend(self, message: object, reply: Reply) -> Awaitable[None]:
-        """Take in a message, and deal with it in the task of the caller, until it is answered."""
-        return self._attend(self._take(message), message, reply)
-
-    async def attend_batch(self, batch: list[Any], reply: Reply) -> None:
-        """The same for a batch, whose members are dealt with side by side; raises `RemoteError`."""
-        events = [(self._take(member), member) for member in self._members(batch)]
-        gathered = Gathered(self.connection, reply)
-        await together([self._attend(event, member, gathered) for event, member in events])
-        await gathered.pass_on(reply)
-
-    async def _attend(self, event: Event, message: Any, reply: Reply) -> None:
-        if type(event) is not Request:
-            await self._attend_to_others(event, message, reply)
-            return
-        id, jobs = event.id, self._jobs
-        if jobs.busy or self._ended:
-            await self._deny(id, _BUSY, reply)
-            return
-        jobs.begin(event)
-        try:
-            job = Job(event, params_of(message), reply)
-            answer = await answer_to(job, self._serve, self.connection, self.log)
-            if answer.data is None:
-                reply.skip()
-            else:
-                await reply.answer(answer.data, answer.code)
-        except CancelledError:
-            if not jobs.was_stopped(id):
-                self.connection.close(id)
-                raise
-            reply.skip()
-        finally:
-            jobs.end(event)
-
-    async def _attend_to_others(self, event: Event, message: Any, reply: Reply) -> None:
-        if isinstance(event, Refusal):
-            self.log.info("refused a message: %r", str(event.error))
-            await self._deny(event.id, event.error, reply)
-        else:
-            self._react(event, message, reply)
-            reply.skip()
-
-    async def _deny(self, id: RequestId | None, error: ProtocolError, reply: Reply) -> None:
-        data = self.connection.refuse(id, error)
-        if data is None:
-            reply.skip()
-        else:
-            await reply.answer(data, error.code)
-
-    def give_up(self, id: RequestId) -> None:
-        """Nobody waits for the answer to the request `id` of the peer any more: end its handler."""
-        # An answer that is on its way is not cut short.
-        if self.connection.is_open(id):
-            self.connection.close(id)
-            self._jobs.stop(id)
-
-    def stop(self) -> None:
-        """End all handlers, and begin no more."""
-        self._ended = True
-        for id in self._jobs.running:
-            self.give_up(id)
-
-    def dissolve(self) -> None:
-        """Break the ring of references that a connection is; it is not used any more.
-
-        Where each request has a connection of its own, rings would keep the collector busy.
-        """
-        del self._serve, self._on_notification, self._jobs, self._alone
-
-    def fail(self, id: RequestId, error: Exception) -> None:
-        """No answer will come to our request `id`, for the reason that `error` gives."""
-        self._calls.fail(id, error)
+    def _notified(self, notification: Notification[Any]) -> None:
+        work = self._on_notification(notification, notification.meta)
+        if work is not None:
+            self.jobs.run_beside(work, notification.spec.method)
 
     def _is_to_be_answered(self, refusal: Refusal) -> bool:
         if self.connection.role == "server":
@@ -293,45 +212,122 @@ class Endpoint:
         # answers (2026-07-28, basic/transports/stdio, "Sending Messages").
         return refusal.id is not None and self.connection.table.rules.server_requests
 
-    def _answer_now(self, data: bytes | None, reply: Reply) -> None:
+    def _answer_soon(self, data: bytes | None, reply: Reply) -> None:
         if data is None:
             reply.skip()
-        elif reply is self._alone:
+        elif reply is self._single:
             self.outbox.put(data)
         else:
             self.tasks.start(reply.answer(data, None))
 
-    async def _respond(self, job: Job) -> None:
-        answer = await answer_to(job, self._serve, self.connection, self.log)
-        if answer.data is None:
-            job.reply.skip()
+    # What comes, where every message brings a way for its answer along.
+
+    async def attend(self, message: Parsed | Batch, reply: Reply) -> None:
+        """Take in a message, or a batch, and deal with it until it is answered.
+
+        The members of a batch are dealt with side by side. Raises `RemoteError` if there may be
+        no such batch.
+        """
+        if isinstance(message, Batch):
+            await self._attend_batch(message, reply)
+            return
+        event = self.connection.take(message, self._loop.time())
+        if isinstance(event, Request):
+            await self.run(Job(event, reply))
+        elif isinstance(event, Refusal):
+            self.log.info("refused a message: %r", str(event.error))
+            await self._answer(self.connection.reject(event.id, event.error), event.error, reply)
+        else:
+            self._take_note(event)
+            reply.skip()
+
+    async def _attend_batch(self, batch: Batch, reply: Reply) -> None:
+        self._check_batch(batch)
+        gathered = GatheredReply(self.connection, reply)
+        await together([self.attend(member, gathered) for member in batch.members])
+        if gathered.answers:
+            await reply.answer(array_of(gathered.answers), None)
+        else:
+            reply.skip()
+
+    async def run(self, job: Job, before: Callable[[], Awaitable[None]] | None = None) -> None:
+        """Answer a request in the task of the caller; `before` is as for `Jobs.run`."""
+        if self._ended or self.jobs.busy:
+            await self._answer(self.connection.refuse(job.request, _BUSY), _BUSY, job.reply)
+        else:
+            await self.jobs.run(job, before)
+
+    # The way of each request.
+
+    async def _handle(self, job: Job) -> None:
+        """Answer a request, whatever becomes of its handler; cancelling ends the handler."""
+        request, connection, error, data = job.request, self.connection, None, None
+        try:
+            result = await self._serve(job)
+            try:
+                if job.open:
+                    data = connection.answer(request, result)
+            except LocalError as unsent:
+                error = error_of_result(unsent, request.spec.method, self.log)
+        except (Exception, CancelledError) as raised:
+            if is_cancellation(raised):
+                connection.close(request.id)
+                raise
+            error = error_of_handler(raised, request.spec.method, connection, self.log)
+        if error is not None and job.open:
+            data = connection.refuse(request, error)
+        job.open = False
+        await self._answer(data, error, job.reply)
+
+    async def _answer(self, data: bytes | None, error: ProtocolError | None, reply: Reply) -> None:
+        if data is None:
+            reply.skip()
             return
         try:
-            await job.reply.answer(answer.data, answer.code)
+            await reply.answer(data, None if error is None else error.code)
         except Disconnected:
-            self.log.info("nobody is left to read the answer to %.100r", job.request.spec.method)
+            self.log.info("nobody is left to read an answer")
 
-    def _notified(self, notification: Notification[Any], message: Any) -> None:
-        work = self._on_notification(notification, meta_of(message))
-        if work is not None:
-            self._jobs.beside(work, notification.spec.method)
+    def give_up(self, job: Job) -> None:
+        """End the handler of a job whose answer nobody waits for any more."""
+        # An answer that is on its way is not cut short.
+        if job.open:
+            self.connection.close(job.request.id)
+            self.jobs.stop(job)
+
+    def stop(self) -> None:
+        """End all handlers, and begin no more."""
+        self._ended = True
+        for job in list(self.jobs.running):
+            self.give_up(job)
+
+    def dissolve(self) -> None:
+        """Break the ring of references that a connection is; it is not used any more.
+
+        Where each request has a connection of its own, rings would keep the collector busy.
+        """
+        del self._serve, self._on_notification, self.jobs, self._single
+
+    def fail(self, id: RequestId, error: Exception) -> None:
+        """Fail our request `id`, to which no answer will come."""
+        self._calls.fail(id, error)
 
     # How it ends.
 
     @property
     def crowded(self) -> bool:
         """Whether so much is to be done already that nothing more should be read."""
-        return self.outbox.flooded or self._jobs.waiting >= self.options.max_waiting
+        return self.outbox.flooded or self.jobs.waiting >= self.options.max_waiting
 
     async def room(self) -> None:
         """Wait until it is right to read on."""
         await self.outbox.room()
-        await self._jobs.room(self.options.max_waiting, lambda: self.connection.awaits)
+        await self.jobs.room(self.options.max_waiting, lambda: self.connection.awaits)
 
     def abandon(self, error: Disconnected) -> None:
-        """The peer will send nothing more: calls that wait for it fail."""
+        """Fail the calls that wait for the peer, which will send nothing more."""
         self._calls.abandon(error)
-        self._jobs.wake()
+        self.jobs.wake()
         self._gone = True
         self._abandoned.ring()
 
@@ -343,8 +339,9 @@ class Endpoint:
     async def finish(self, within: float) -> None:
         """Answer what is open: with results for `within` seconds, then with errors."""
         self._ended = True
-        for id in await self._jobs.finish(within):
+        for job in await self.jobs.finish(within):
             # The answer to one that is not open is on its way already.
-            data = self.connection.refuse(id, _STOPPED) if self.connection.is_open(id) else None
+            data = self.connection.refuse(job.request, _STOPPED) if job.open else None
+            job.open = False
             if data is not None:
                 self.outbox.put(data)

@@ -21,25 +21,14 @@ PROGRESS_TOKEN: Final = "progressToken"
 _NOTHING: Final[Mapping[str, Any]] = {}
 
 
-def params_of(message: Any) -> Mapping[str, Any]:
-    """The params of a decoded request or notification; empty if there are none."""
-    params = message.get("params")
-    return params if is_object(params) else _NOTHING
-
-
 def meta_in(params: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The `_meta` of params; empty if there is none."""
+    """Return the `_meta` of params; empty if there is none."""
     meta = params.get("_meta")
     return meta if is_object(meta) else _NOTHING
 
 
-def meta_of(message: Any) -> Mapping[str, Any]:
-    """The `_meta` of a decoded request or notification; empty if there is none."""
-    return meta_in(params_of(message))
-
-
 def client_capabilities(meta: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What the sender of a request declares in it."""
+    """Return what the sender of a request declares in its `_meta`."""
     declared = meta.get(CLIENT_CAPABILITIES)
     return declared if is_object(declared) else _NOTHING
 
@@ -47,10 +36,10 @@ def client_capabilities(meta: Mapping[str, Any]) -> Mapping[str, Any]:
 def client_envelope(
     revision: str, capabilities: Mapping[str, Any], info: Mapping[str, Any]
 ) -> Mapping[str, Any]:
-    """What a client says of itself in each request of the stateless era."""
+    """Return what a client says of itself in each request of the stateless era."""
     return {PROTOCOL_VERSION: revision, CLIENT_CAPABILITIES: capabilities, CLIENT_INFO: info}
 
 
 def members(meta: Mapping[str, Any]) -> bytes:
-    """The members of an object as JSON text, without the braces around them."""
+    """Return the members of an object as JSON text, without the braces around them."""
     return json_text(meta)[1:-1]

@@ -84,6 +84,8 @@ def _members(params: object, wanted: str) -> Mapping[str, Any]:
     value = getattr(params, name)
     if value is not None:
         return {wanted: value}
+    if name not in params.__pydantic_fields_set__:
+        return _NOTHING
     # What would be written is what counts, be it null; a None that is left out is no member.
     return params.to_wire() if name in params.model_fields_set else _NOTHING
 

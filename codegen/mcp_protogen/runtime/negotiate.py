@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, TypeAlias
 
-from .envelope import CLIENT_CAPABILITIES, PROTOCOL_VERSION, meta_of
+from .envelope import CLIENT_CAPABILITIES, PROTOCOL_VERSION
 from .errors import (
     INVALID_PARAMS,
     InvalidParams,
@@ -23,7 +23,7 @@ from .errors import (
     RequestId,
     UnsupportedVersion,
 )
-from .jsonrpc import id_of, kind_of
+from .jsonrpc import Call
 from .jsonvalue import is_object
 from .pointers import escaped
 from .spec import Era
@@ -48,7 +48,7 @@ class Offer:
     revisions: tuple[Offered, ...]
 
     def of(self, era: Era) -> tuple[str, ...]:
-        """The revisions of one era, newest first."""
+        """Return the revisions of one era, newest first."""
         return self.handshake if era == "handshake" else self.stateless
 
     # Asked for with each message, so found out once.
@@ -78,12 +78,12 @@ class UnsupportedInHandshake(RemoteError):
     CODE = INVALID_PARAMS
 
 
-def answer_initialize(params: object, offer: Offer, id: RequestId | None = None) -> str:
-    """The revision a server settles on: the one asked for, or else its newest with a handshake.
+def answer_initialize(params: Mapping[str, Any], offer: Offer, id: RequestId | None = None) -> str:
+    """Return the revision to settle on: the one asked for, or the newest with a handshake.
 
     Raises `InvalidParams` if none is asked for, and `UnsupportedInHandshake` if none is on offer.
     """
-    requested = params.get("protocolVersion") if is_object(params) else None
+    requested = params.get("protocolVersion")
     if not isinstance(requested, str):
         problem = ("/params/protocolVersion", "Input should be a string")
         raise InvalidParams("Invalid params of initialize", [problem], id=id)
@@ -122,8 +122,8 @@ Route: TypeAlias = Stateless | Handshake | Initialize | BeforeHandshake
 _HANDSHAKE: Final = Handshake()
 
 
-def route(message: Mapping[str, Any], offer: Offer, *, handshaken: bool) -> Route:
-    """Which era a call belongs to; `message` has a method and is no member of a batch.
+def route(call: Call, offer: Offer, *, handshaken: bool) -> Route:
+    """Return which era a call belongs to, which is no member of a batch.
 
     A request with a revision in its `_meta` is stateless, whatever happened before; any other
     belongs to the handshake, which `initialize` begins (2026-07-28, basic/versioning, "Backward
@@ -131,35 +131,33 @@ def route(message: Mapping[str, Any], offer: Offer, *, handshaken: bool) -> Rout
 
     Raises the `RemoteError` to answer with.
     """
-    meta = meta_of(message)
-    if PROTOCOL_VERSION in meta and offer.stateless:
-        return _stateless(message, meta, offer)
-    if handshaken and message.get("method") != INITIALIZE:
+    if PROTOCOL_VERSION in call.meta and offer.stateless:
+        return _stateless(call, offer)
+    if handshaken and call.method != INITIALIZE:
         return _HANDSHAKE
-    return _unmarked(message, offer, handshaken)
+    return _unmarked(call, offer, handshaken)
 
 
-def _stateless(message: Mapping[str, Any], meta: Mapping[str, Any], offer: Offer) -> Route:
-    version = meta[PROTOCOL_VERSION]
-    if "id" not in message:
+def _stateless(call: Call, offer: Offer) -> Route:
+    if call.id is None:
+        version = call.meta[PROTOCOL_VERSION]
         # Whatever is wrong with a notification, it is not answered.
         return Stateless(version) if version in offer.stateless else BeforeHandshake()
-    id = id_of(message)
-    version = named(meta, id)
-    check_offered(version, offer, id)
+    version = named(call)
+    check_offered(version, offer, call.id)
     return Stateless(version)
 
 
-def named(meta: Mapping[str, Any], id: RequestId | None) -> str:
-    """The revision that a request of the stateless era names in its `_meta`.
+def named(call: Call) -> str:
+    """Return the revision that a request of the stateless era names in its `_meta`.
 
     Raises `InvalidParams` if it does not, or says nothing of the client's capabilities.
     """
-    version = meta.get(PROTOCOL_VERSION)
+    version = call.meta.get(PROTOCOL_VERSION)
     if not isinstance(version, str):
-        raise _missing([PROTOCOL_VERSION], id)
-    if not is_object(meta.get(CLIENT_CAPABILITIES)):
-        raise _missing([CLIENT_CAPABILITIES], id)
+        raise _missing([PROTOCOL_VERSION], call.id)
+    if not is_object(call.meta.get(CLIENT_CAPABILITIES)):
+        raise _missing([CLIENT_CAPABILITIES], call.id)
     return version
 
 
@@ -169,36 +167,30 @@ def check_offered(version: str, offer: Offer, id: RequestId | None) -> None:
         raise UnsupportedVersion(version, offer.all, id=id)
 
 
-def _unmarked(message: Mapping[str, Any], offer: Offer, handshaken: bool) -> Route:
-    is_request = kind_of(message) == "request"
-    method, id = message["method"], message.get("id")
-    if method == INITIALIZE and is_request:
+def _unmarked(call: Call, offer: Offer, handshaken: bool) -> Route:
+    method, id = call.method, call.id
+    if id is None:
+        return _HANDSHAKE if handshaken else BeforeHandshake()
+    if method == INITIALIZE:
         if handshaken:
             raise InvalidRequest("the handshake was made already", id=id)
         if not offer.handshake:
-            raise no_handshake(message, offer)
+            raise no_handshake(call, offer)
         return Initialize()
-    if not is_request:
-        return _HANDSHAKE if handshaken else BeforeHandshake()
     if not offer.handshake:
         raise _missing([PROTOCOL_VERSION, CLIENT_CAPABILITIES], id)
     if method == PING:
         return BeforeHandshake()
-    if PROTOCOL_VERSION in meta_of(message):
+    if PROTOCOL_VERSION in call.meta:
         # What a server of the handshake era makes of a probe: a method it does not have.
         raise MethodNotFound(method, id=id)
     raise InvalidRequest(f"{method} came before initialize", id=id)
 
 
-def no_handshake(message: Mapping[str, Any], offer: Offer) -> UnsupportedVersion:
-    """What answers an `initialize` where no revision on offer begins with a handshake."""
-    return UnsupportedVersion(_requested(message), offer.all, id=message.get("id"))
-
-
-def _requested(message: Mapping[str, Any]) -> str:
-    params = message.get("params")
-    version = params.get("protocolVersion") if is_object(params) else None
-    return version if isinstance(version, str) else ""
+def no_handshake(call: Call, offer: Offer) -> UnsupportedVersion:
+    """Return what answers an `initialize` where no revision begins with a handshake."""
+    version = call.params.get("protocolVersion")
+    return UnsupportedVersion(version if isinstance(version, str) else "", offer.all, id=call.id)
 
 
 def _missing(keys: list[str], id: RequestId | None) -> InvalidParams:

@@ -15,7 +15,7 @@ from pydantic_core import PydanticSerializationError
 from . import elicitation, gate
 from .connection import PROGRESS
 from .dispatch import Request
-from .envelope import CLIENT_INFO, LOG_LEVEL, PROGRESS_TOKEN, client_capabilities, meta_in
+from .envelope import CLIENT_INFO, LOG_LEVEL, PROGRESS_TOKEN, client_capabilities
 from .errors import METHOD_NOT_FOUND, Disconnected, InvalidParams, LocalError, RequestId
 from .inputs import Asking, Inputs, ask
 from .jsonrpc import LONGEST
@@ -31,7 +31,7 @@ from .spec import NotificationSpec, RequestSpec, Role, Rules
 from .translation.losses import Untranslatable
 
 if TYPE_CHECKING:
-    from .jobs import Reply
+    from .replies import Reply
     from .side import Side
 
 P = TypeVar("P")
@@ -61,16 +61,17 @@ class SessionBase(Peer):
         self,
         side: "Side",
         request: Request[Any] | None = None,
-        raw: Mapping[str, Any] = _NOTHING,
         reply: "Reply | None" = None,
+        meta: Mapping[str, Any] = _NOTHING,
     ) -> None:
         self._side = side
         self._endpoint = side.endpoint
         self._request = request
         self._reply = reply
-        self.raw = raw
+        self.raw = _NOTHING if request is None else request.raw
         """The params as they came; for the runtime."""
-        self._meta = meta_in(raw)
+        self.meta = meta if request is None else request.meta
+        """Their `_meta`; for the runtime."""
 
     # What most requests never need is not made for each of them.
     _reports: _Reports | None = None
@@ -97,7 +98,7 @@ class SessionBase(Peer):
 
     def again(self) -> Self:
         """The same session, for another run of the handler; for the runtime."""
-        session = type(self)(self._side, self._request, self.raw, self._reply)
+        session = type(self)(self._side, self._request, self._reply)
         session._once = self._once = self._once or Once(self._side.endpoint.tasks)
         session._reports = self._reports = self._reports or _Reports()
         return session
@@ -128,7 +129,7 @@ class SessionBase(Peer):
         next one, and the last one goes out before the answer
         (basic/utilities/progress, "Behavior Requirements" and "Implementation Notes").
         """
-        token = self._meta.get(PROGRESS_TOKEN)
+        token = self.meta.get(PROGRESS_TOKEN)
         # Who asks under a name too long is not told: it would come back with each report.
         if token is None or not self._is_awaited() or len(str(token)) > LONGEST:
             return
@@ -186,7 +187,7 @@ class SessionBase(Peer):
     def _threshold(self) -> str | None:
         if self.rules.era == "handshake":
             return self._side.level
-        level = self._meta.get(LOG_LEVEL)
+        level = self.meta.get(LOG_LEVEL)
         return level if isinstance(level, str) and self._is_awaited() else None
 
     def _is_awaited(self) -> bool:
@@ -203,13 +204,13 @@ class SessionBase(Peer):
         connection = self._side.endpoint.connection
         if self.rules.era == "handshake":
             return connection.declared["client"]
-        return connection.table.declared_by("client", dict(client_capabilities(self._meta)))
+        return connection.table.declared_by("client", dict(client_capabilities(self.meta)))
 
     def _peer_info(self) -> Mapping[str, Any] | None:
         connection = self._side.endpoint.connection
         if self.rules.era == "handshake":
             return connection.identity.get("client")
-        info = self._meta.get(CLIENT_INFO)
+        info = self.meta.get(CLIENT_INFO)
         return connection.table.called(info) if is_object(info) else None
 
     def _way(self) -> Outgoing | None:
@@ -301,7 +302,7 @@ class SessionBase(Peer):
         """What says so later, and does not hold on to the session."""
         if self._request is None:
             raise LocalError("only the answer to a request can ask for input")
-        return partial(self._side.asking, self._request.spec.method, self.raw, self.principal)
+        return partial(self._side.asking, self._request, self.principal)
 
     def _ask(self, requests: Mapping[str, Any], state: Any) -> dict[str, Any]:
         """The members of a result that asks the client for more; see `inputs.ask`."""

@@ -13,10 +13,10 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from .connection import INITIALIZED, Connection
 from .dispatch import Notification, Request
 from .endpoint import Endpoint
-from .envelope import SUBSCRIPTION_ID, client_capabilities, members, meta_in
+from .envelope import SUBSCRIPTION_ID, client_capabilities, members
 from .errors import Disconnected, InvalidParams, McpError, MethodNotFound, RequestId
+from .incoming import Job
 from .inputs import Asking
-from .jobs import Job
 from .lifecycle import Event as Step
 from .lifecycle import State
 from .model import WireModel
@@ -115,7 +115,7 @@ class Side:
             if built_in is None:
                 raise MethodNotFound(method)
             return await built_in(self, request)
-        session = self.server.SESSION(self, request, job.raw, job.reply)
+        session = self.server.SESSION(self, request, job.reply)
         way = self._repertoire.ways.get(method)
         try:
             if way is None:
@@ -139,29 +139,31 @@ class Side:
         handler = self._handlers.get(method)
         if handler is None:
             return None
-        return handler(self.server.SESSION(self, None, {"_meta": meta}), notification.params)
+        return handler(self.server.SESSION(self, meta=meta), notification.params)
 
     async def listed(self, method: str, cursor: str | None, call: Job) -> Mapping[str, Any]:
         """A page of what the server lists to the sender of a call, as a JSON object."""
         handler = self._handlers.get(method)
         if handler is None:
             return {}
-        session = self.server.SESSION(self, None, {"_meta": meta_in(call.raw)}, call.reply)
+        session = self.server.SESSION(self, None, call.reply, call.request.meta)
         params = self.server.TABLE.requests[method].params
         page: WireModel = await handler(session, params(cursor=cursor))
         return page.to_wire()
 
     # Questions inside results.
 
-    def asking(self, method: str, raw: Mapping[str, Any], principal: str | None) -> Asking:
-        """Who asks on behalf of a request with these params."""
+    def asking(self, request: Request[Any], principal: str | None) -> Asking:
+        """Who asks on behalf of a request."""
         table, declared = self.endpoint.connection.table, self.endpoint.connection.declared
         stateless = table.rules.era == "stateless"
         return Asking(
             self._shared.seal,
-            Bearer(method, digest_of(raw), principal, self._repertoire.audience),
+            Bearer(
+                request.spec.method, digest_of(request.raw), principal, self._repertoire.audience
+            ),
             table.input_requests if stateless else self.server.TABLE.input_requests,
-            client_capabilities(meta_in(raw)) if stateless else declared["client"],
+            client_capabilities(request.meta) if stateless else declared["client"],
         )
 
     # What the runtime answers by itself.
@@ -264,7 +266,7 @@ class Side:
 
     def check_stream(self, job: Job) -> None:
         """Raise `InvalidParams` for a listen stream that says more than can be kept."""
-        problems = self._shared.options.of_stream.problems("", {"params": job.raw})
+        problems = self._shared.options.of_stream.problems("", {"params": job.request.raw})
         if problems:
             raise InvalidParams(problems[0].message, problems)
 

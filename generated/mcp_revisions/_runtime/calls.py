@@ -87,7 +87,7 @@ class Calls:
         options: CallOptions,
         via: Outgoing | None = None,
     ) -> R:
-        """Send a request, by another way than that of the connection if one is given, and wait.
+        """Send a request, by another way than that of the connection if given, and wait.
 
         Raises `LocalError` if it may not be sent, `McpError` if the peer answers with an error,
         `RemoteError` if the answer does not fit, `RequestTimeout` and `Disconnected`. A call that
@@ -138,7 +138,7 @@ class Calls:
             call.answer.set_exception(event.error)
 
     def fail(self, id: RequestId, error: Exception) -> None:
-        """No answer will come to the request `id`, for the reason that `error` gives."""
+        """Fail the request `id` with `error`: no answer to it will come."""
         self._connection.forget(id)
         call = self._calls.get(id)
         if call is not None and not call.answer.done():
@@ -168,7 +168,7 @@ class Calls:
             self._tasks.start(_awaited(told))
 
     def ended(self, event: Ended) -> None:
-        """The peer ends a long-lived call by itself; its answer is not waited for much longer."""
+        """Wait not much longer for the answer to a long-lived call that the peer has ended."""
         call = self._calls.get(event.id)
         if call is not None:
             self._loop.call_later(
@@ -181,7 +181,7 @@ class Calls:
             answer.set_exception(Disconnected(reason))
 
     def abandon(self, error: Disconnected) -> None:
-        """No answer will come any more: fail what waits, and what is called from now on."""
+        """Fail what waits, and what is called from now on: no answer will come any more."""
         self._ended = self._ended or error
         if self._timer is not None:
             self._timer.cancel()

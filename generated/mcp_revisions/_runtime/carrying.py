@@ -6,13 +6,13 @@ stands between does not have to understand them: they go on as they came.
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, TypeAlias, TypeVar, cast
 
 from pydantic_core import to_json
 
 from .answers import UnknownResultType
-from .codec import MethodTable, Outcome, Pending, body_text
-from .dispatch import Calls, NotInRevision, read_notification, read_request
+from .codec import MethodTable, body_text
+from .dispatch import Calls, Known
 from .envelope import SUBSCRIPTION_ID, meta_in
 from .errors import RequestId
 from .jsonrpc import write_call, write_result
@@ -22,6 +22,8 @@ from .spec import NotificationSpec, RequestSpec, Role
 P = TypeVar("P")
 R = TypeVar("R")
 HandlerT = TypeVar("HandlerT", bound=Callable[..., Any])
+
+_Unlisted: TypeAlias = Callable[[str], RequestSpec[Any, Any] | NotificationSpec[Any]]
 
 _BOTH: Final[frozenset[Role]] = frozenset({"client", "server"})
 _LIKE_MOST: Final[Mapping[str, Any]] = {
@@ -49,9 +51,6 @@ def off_stream(params: CarriedNotification) -> CarriedNotification:
     return CarriedNotification.from_wire({**wire, "_meta": meta} if meta else wire)
 
 
-# Names are the peer's, and there is no end of them: what is made for one is not kept.
-
-
 def request_of(method: str) -> RequestSpec[Any, Any]:
     """A request that no revision has."""
     return RequestSpec(method, params=Carried, result=Carried, results=(Carried,), **_LIKE_MOST)
@@ -66,6 +65,27 @@ def _is_known(table: MethodTable, method: str) -> bool:
     return any(method in one for one in (table.requests, table.notifications, table.input_requests))
 
 
+class _CarryingCalls(Calls[Any]):
+    """The calls that one side may send in a revision, and any of a method that none has."""
+
+    __slots__ = ("_table", "_unlisted")
+
+    def __init__(
+        self, table: MethodTable, specs: Mapping[str, Any], sender: Role, unlisted: _Unlisted | None
+    ) -> None:
+        super().__init__(specs, sender)
+        self._table = table
+        self._unlisted = unlisted
+
+    def find(self, method: str) -> Known[Any] | None:
+        """Return what is to be known of a method; None if it is not this side's to use."""
+        if self._unlisted is None or _is_known(self._table, method):
+            return super().find(method)
+        # Names are the peer's, and there is no end of them: what is made for one is not kept.
+        spec = self._unlisted(method)
+        return spec, validator_of(spec.params)
+
+
 class CarryingTable(MethodTable):
     """All that `known` has; what neither it nor any of its results is, goes on as it came."""
 
@@ -78,18 +98,12 @@ class CarryingTable(MethodTable):
             input_requests=known.input_requests,
             rules=known.rules,
         )
-
-    def interpret(self, message: Any, sender: Role, pending: Pending) -> Outcome:
-        """See `MethodTable.interpret`."""
-        outcome = super().interpret(message, sender, pending)
-        if type(outcome) is not NotInRevision or _is_known(self, outcome.method):
-            return outcome
-        method = outcome.method
-        if outcome.id is None:
-            return read_notification(Calls({method: notification_of(method)}, sender), message)
-        if sender == "server" and not self.rules.server_requests:
-            return outcome
-        return read_request(Calls({method: request_of(method)}, sender), message)
+        for role in _BOTH:
+            carries = role == "client" or self.rules.server_requests
+            requests = request_of if carries else None
+            self._requests[role] = _CarryingCalls(self, self.requests, role, requests)
+            notifications = _CarryingCalls(self, self.notifications, role, notification_of)
+            self._notifications[role] = notifications
 
     def result_reader(self, spec: RequestSpec[Any, Any]) -> Validate:
         """See `MethodTable.result_reader`."""

@@ -1,8 +1,8 @@
 """The method table of one revision, and its messages as bytes, in and out.
 
-Reading looks a message up by the method and the side that sent it, or for an answer by the request
-it answers. Writing goes from the instance's own compiled serialiser straight into the envelope.
-Nothing here knows a connection: which requests are pending is asked of the caller.
+Reading looks a message up by its method and the side that sent it, or, for an answer, by the
+request it answers. Writing goes from the compiled serialiser of a model straight into the message.
+Nothing here knows a connection: the caller says which requests are pending.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -16,32 +16,36 @@ from .answers import result_reader
 from .dispatch import (
     Calls,
     Error,
+    Message,
     Notification,
     NotInRevision,
+    Outcome,
     Request,
     Result,
     Unfit,
+    nothing_pending,
     read_error,
-    read_notification,
-    read_request,
     read_result,
+    single,
+    understood,
+    unfit_call,
 )
 from .errors import InvalidAnswer, InvalidRequest, LocalError, ProtocolError, RequestId
-from .jsonrpc import kind_of, parse, write_call, write_error, write_result
-from .jsonvalue import JSONObject, is_array
+from .jsonrpc import Answer, Batch, Call, write_call, write_error, write_result
+from .jsonvalue import JSONObject
 from .meta import written
 from .model import Validate, validator_of
 from .spec import ErrorSpec, NotificationSpec, RequestSpec, Role, Rules
+from .translation.losses import Untranslatable
 
 P = TypeVar("P")
 R = TypeVar("R")
 
-Message: TypeAlias = Request[Any] | Notification[Any] | Result[Any] | Error
-Outcome: TypeAlias = Message | NotInRevision | Unfit
 Part: TypeAlias = Literal["params", "result"]
 Pending: TypeAlias = Callable[[RequestId], RequestSpec[Any, Any] | None]
 
 _ROLES: Final[tuple[Role, ...]] = ("client", "server")
+_ABSENT: Final = object()
 
 
 class MethodTable:
@@ -83,50 +87,65 @@ class MethodTable:
 
     @property
     def wire(self) -> "MethodTable":
-        """The table of the revision that is on the wire: this one, unless it translates."""
+        """Return the table of the revision on the wire: this one, unless it translates."""
         return self
 
     def request(self, method: str, sender: Role) -> RequestSpec[Any, Any] | None:
-        """The request of that wire name that `sender` may send, if there is one."""
+        """Return the request of that wire name that `sender` may send, if there is one."""
         spec = self.requests.get(method)
         return spec if spec is not None and sender in spec.senders else None
 
     def notification(self, method: str, sender: Role) -> NotificationSpec[Any] | None:
-        """The notification of that wire name that `sender` may send, if there is one."""
+        """Return the notification of that wire name that `sender` may send, if there is one."""
         spec = self.notifications.get(method)
         return spec if spec is not None and sender in spec.senders else None
 
-    def interpret(self, message: Any, sender: Role, pending: Pending) -> Outcome:
-        """What one decoded message sent by `sender` comes to, as a value.
+    def interpret(self, message: Call | Answer, sender: Role, pending: Pending) -> Outcome:
+        """Return what a message sent by `sender` comes to, as a value.
 
         `pending` gives the request that is waiting for an answer with an id, if there is one.
-        Raises `RemoteError` if the envelope itself is wrong or answers nothing.
+        Raises `InvalidAnswer` for a result that answers nothing.
         """
-        kind = kind_of(message)
-        if kind == "request":
-            return read_request(self._requests[sender], message)
-        if kind == "notification":
-            return read_notification(self._notifications[sender], message)
-        if kind == "error":
-            return read_error(message)
-        spec = pending(message["id"])
-        if spec is None:
-            raise InvalidAnswer("a result for a request that is not pending", id=message["id"])
-        return read_result(spec, message, self.result_reader(spec))
+        if isinstance(message, Answer):
+            return self._interpret_answer(message, pending)
+        id, method, params, meta, whole = message
+        calls: Calls[Any] = (self._notifications if id is None else self._requests)[sender]
+        known = calls.known.get(method) or calls.find(method)
+        if known is None:
+            return NotInRevision(id, method)
+        spec, validate = known
+        # There may be none, or something that is no object.
+        given = params or whole.get("params", _ABSENT)
+        if given is _ABSENT:
+            if spec.params_required:
+                return unfit_call(message, None)
+            given = {}
+        try:
+            value = validate(given)
+        except (ValidationError, Untranslatable) as error:
+            return unfit_call(message, error)
+        if id is None:
+            return Notification(spec, value, meta)
+        return Request(id, spec, value, params, meta)
 
-    def members(self, value: object) -> list[Any] | None:
-        """The messages of a decoded batch, or None if `value` is not an array.
+    def _interpret_answer(self, answer: Answer, pending: Pending) -> Result[Any] | Error | Unfit:
+        id, result, error = answer
+        if error is not None:
+            return read_error(id, error)
+        spec = None if id is None else pending(id)
+        if id is None or spec is None:
+            raise InvalidAnswer("a result for a request that is not pending", id=id)
+        return read_result(spec, id, result, self.result_reader(spec))
 
-        Raises `InvalidRequest` for an empty batch, and for any where the revision has none
-        (2025-03-26, basic, "Batching"; JSON-RPC 2.0, section 6).
+    def check_batch(self, batch: Batch) -> None:
+        """Raise `InvalidRequest` for an empty batch, and for any where the revision has none.
+
+        2025-03-26, basic, "Batching"; JSON-RPC 2.0, section 6.
         """
-        if not is_array(value):
-            return None
         if not self.rules.batching:
             raise InvalidRequest(f"{self.revision} has no batches")
-        if not value:
+        if not batch.values:
             raise InvalidRequest("a batch cannot be empty")
-        return value
 
     def parse(self, data: bytes | str, *, sender: Role, pending: Pending) -> Message:
         """Read one message sent by `sender`.
@@ -134,54 +153,45 @@ class MethodTable:
         `pending` gives the request that is waiting for an answer with an id, if there is one.
         Raises `RemoteError`.
         """
-        outcome = self.interpret(parse(data), sender, pending)
-        if type(outcome) is NotInRevision or type(outcome) is Unfit:
-            raise outcome.error()
-        return outcome
+        return understood(self.interpret(single(data), sender, pending))
 
     def parse_request(self, data: bytes | str, *, sender: Role) -> Request[Any]:
         """Read a request sent by `sender`; raises `RemoteError`."""
-        message = parse(data)
-        if kind_of(message) != "request":
+        message = single(data)
+        if not isinstance(message, Call) or message.id is None:
             raise InvalidRequest("not a request")
-        outcome = read_request(self._requests[sender], message)
-        if type(outcome) is not Request:
-            raise outcome.error()
+        outcome = understood(self.interpret(message, sender, nothing_pending))
+        assert isinstance(outcome, Request)
         return outcome
 
     def parse_notification(self, data: bytes | str, *, sender: Role) -> Notification[Any]:
         """Read a notification sent by `sender`; raises `RemoteError`."""
-        message = parse(data)
-        if kind_of(message) != "notification":
+        message = single(data)
+        if not isinstance(message, Call) or message.id is not None:
             raise InvalidRequest("not a notification")
-        outcome = read_notification(self._notifications[sender], message)
-        if type(outcome) is not Notification:
-            raise outcome.error()
+        outcome = understood(self.interpret(message, sender, nothing_pending))
+        assert isinstance(outcome, Notification)
         return outcome
 
     def parse_answer(self, data: bytes | str, *, spec: RequestSpec[Any, R]) -> Result[R] | Error:
         """Read what answers a request made with `spec`; raises `RemoteError`."""
-        message = parse(data)
-        kind = kind_of(message)
-        if kind == "error":
-            return read_error(message)
-        if kind != "result":
+        message = single(data)
+        if not isinstance(message, Answer):
             raise InvalidAnswer("not an answer")
-        outcome = read_result(spec, message, self.result_reader(spec))
-        if type(outcome) is not Result:
-            raise outcome.error()
+        outcome = understood(self._interpret_answer(message, lambda _: spec))
+        assert isinstance(outcome, (Result, Error))
         return outcome
 
     def read_result(self, spec: RequestSpec[Any, R], result: Any) -> R:
         """Read the decoded result of a request made with `spec`; raises `InvalidAnswer`."""
-        outcome = read_result(spec, {"id": 0, "result": result}, self.result_reader(spec))
-        if type(outcome) is not Result:
+        outcome = read_result(spec, 0, result, self.result_reader(spec))
+        if not isinstance(outcome, Result):
             raise outcome.error()
         value: R = outcome.value
         return value
 
     def result_reader(self, spec: RequestSpec[Any, Any]) -> Validate:
-        """What reads the decoded results of `spec`."""
+        """Return what reads the decoded results of `spec`."""
         return result_reader(spec, self.rules)
 
     def serialise_request(
@@ -192,7 +202,7 @@ class MethodTable:
         *,
         meta: bytes | None = None,
     ) -> bytes:
-        """A request as JSON text.
+        """Return a request as JSON text.
 
         Params of None are left out where the method can do without. `meta` holds members, as JSON
         text, that its `_meta` is to have beside those of `params`. Raises `LocalError`.
@@ -204,7 +214,7 @@ class MethodTable:
     def serialise_notification(
         self, spec: NotificationSpec[P], params: P | None, *, meta: bytes | None = None
     ) -> bytes:
-        """A notification as JSON text, `meta` as for a request; raises `LocalError`."""
+        """Return a notification as JSON text, `meta` as for a request; raises `LocalError`."""
         if self.notifications.get(spec.method) is not spec:
             raise LocalError(f"{spec.method} is not a notification of {self.revision}")
         return write_call(None, method_text(spec), params_text(spec, params, meta))
@@ -212,36 +222,36 @@ class MethodTable:
     def serialise_result(
         self, spec: RequestSpec[Any, R], id: RequestId, result: R, *, meta: bytes | None = None
     ) -> bytes:
-        """The result of a request as JSON text, `meta` as for a request; raises `LocalError`."""
+        """Return a result as JSON text, `meta` as for a request; raises `LocalError`."""
         if type(result) not in spec.results and not isinstance(result, spec.results):
             raise LocalError(f"{type(result).__name__} is not a result of {spec.method}")
         return write_result(id, body_text(spec.method, result, meta))
 
     def write_question(self, spec: RequestSpec[P, Any], params: P | None) -> JSONObject:
-        """A request that travels inside a result, as a JSON object; raises `LocalError`."""
+        """Return a request that travels inside a result, as JSON; raises `LocalError`."""
         model: Any = params
         given = {} if model is None else {"params": model.to_wire()}
         return {"method": spec.method, **given}
 
     def read_response(self, spec: RequestSpec[Any, R], value: Any) -> R:
-        """What answers such a request, which was found to be valid on the wire."""
+        """Read what answers such a request, which was found to be valid on the wire."""
         response: R = validator_of(spec.results[0])(value)
         return response
 
     def carry_out(self, method: str, part: Part, value: JSONObject) -> JSONObject:
-        """The params or the result of a method as the wire has them; raises `Untranslatable`."""
+        """Return params or a result as the wire has them; raises `Untranslatable`."""
         return value
 
     def declared_by(self, role: Role, capabilities: JSONObject) -> JSONObject:
-        """The capabilities that came over the wire, as this side's own revision has them."""
+        """Return capabilities that came, as this side's own revision has them."""
         return capabilities
 
     def called(self, info: JSONObject) -> JSONObject:
-        """What the peer calls itself, as this side's own revision has it."""
+        """Return what the peer calls itself, as this side's own revision has it."""
         return info
 
     def presuming(self, members: Callable[[], Mapping[str, Any]]) -> "MethodTable":
-        """The same table, for a connection whose requests all have these members in `_meta`."""
+        """Return the table for a connection whose requests all have these members in `_meta`."""
         return self
 
     def admit(self, method: str, sender: Role) -> None:
@@ -252,15 +262,15 @@ class MethodTable:
         raise error
 
     def code_to_send(self, method: str, code: int) -> int:
-        """The code on the wire of an error that answers a method."""
+        """Return the code on the wire of an error that answers a method."""
         return code
 
     def code_that_came(self, method: str, code: int) -> int:
-        """The code, in this side's own revision, of an error that answered a method."""
+        """Return the code, in this side's own revision, of an error that answered a method."""
         return code
 
     def refusal(self, method: str, id: RequestId | None, error: ProtocolError) -> bytes | None:
-        """The error that answers a method; None if the revision has no words for it."""
+        """Return the error that answers a method; None if the revision cannot say it."""
         code = self.code_to_send(method, error.code)
         try:
             return self.serialise_error(id, code, error.message, error.data)
@@ -273,7 +283,7 @@ class MethodTable:
     def serialise_error(
         self, id: RequestId | None, code: int, message: str, data: Any = None
     ) -> bytes:
-        """An error as JSON text; raises `LocalError`."""
+        """Return an error as JSON text; raises `LocalError`."""
         if id is None and not self.rules.error_id_optional:
             raise LocalError(f"{self.revision} has no errors without an id")
         try:
@@ -284,7 +294,7 @@ class MethodTable:
 
 @cache
 def method_text(spec: RequestSpec[Any, Any] | NotificationSpec[Any]) -> bytes:
-    """The name of a method as JSON text."""
+    """Return the name of a method as JSON text."""
     return to_json(spec.method)
 
 
@@ -294,7 +304,7 @@ def _params_classes(spec: RequestSpec[Any, Any] | NotificationSpec[Any]) -> tupl
 
 
 def classes_in(expression: Any) -> Iterator[type]:
-    """The classes that a type expression names, whatever stands around them."""
+    """Yield the classes that a type expression names, whatever stands around them."""
     expression = getattr(expression, "__value__", expression)  # what an alias stands for
     if isinstance(expression, type) and not get_args(expression):
         yield expression
@@ -305,7 +315,7 @@ def classes_in(expression: Any) -> Iterator[type]:
 def params_text(
     spec: RequestSpec[Any, Any] | NotificationSpec[Any], params: object, meta: bytes | None
 ) -> bytes | None:
-    """Params as JSON text; None if they are left out. Raises `LocalError`."""
+    """Return params as JSON text; None if they are left out. Raises `LocalError`."""
     if params is None:
         if not spec.params_required:
             return None if meta is None else written(None, meta)
@@ -316,7 +326,7 @@ def params_text(
 
 
 def _left_out(spec: RequestSpec[Any, Any] | NotificationSpec[Any]) -> object:
-    """Params of which a caller need say nothing, though the wire needs them."""
+    """Return params of which a caller need say nothing, though the wire needs them."""
     try:
         return spec.params()
     except (TypeError, ValidationError):
@@ -324,7 +334,7 @@ def _left_out(spec: RequestSpec[Any, Any] | NotificationSpec[Any]) -> object:
 
 
 def body_text(method: str, model: Any, meta: bytes | None) -> bytes:
-    """A model as JSON text, with members in its `_meta`; raises `LocalError`."""
+    """Return a model as JSON text, with members in its `_meta`; raises `LocalError`."""
     try:
         body: bytes = model.to_json() if meta is None else written(model, meta)
     except PydanticSerializationError as error:

@@ -1,7 +1,7 @@
 """One side of one connection in one revision: messages in, events out; calls in, bytes out.
 
-Never awaits, opens nothing and has no clock: whoever drives it passes the time, in seconds of any
-clock that does not go back. It remembers
+A connection never awaits, opens nothing and has no clock: whoever drives it passes the time, in
+seconds of any clock that does not go back. It remembers
 
 * the requests it sent: what they ask, until when an answer is awaited, who wants their progress;
 * the requests it received and has not answered: an id is answered once, and not at all after it
@@ -20,8 +20,8 @@ from pydantic_core import to_json
 
 from . import gate, jsonrpc
 from .codec import MethodTable
-from .dispatch import Error, Notification, NotInRevision, Request, Result, Unfit
-from .envelope import PROGRESS_TOKEN, client_capabilities, meta_of
+from .dispatch import Error, Notification, Request, Result
+from .envelope import PROGRESS_TOKEN, client_capabilities
 from .errors import (
     InvalidAnswer,
     InvalidRequest,
@@ -31,7 +31,7 @@ from .errors import (
     RequestId,
 )
 from .events import Cancelled, Ended, Event, Failure, Ignored, Progressed, Refusal
-from .jsonvalue import JSONObject
+from .jsonrpc import Batch, Malformed, Parsed
 from .kept import Kept
 from .lifecycle import HANDSHAKE, State, advance, may_pass
 from .lifecycle import Event as Step
@@ -48,7 +48,7 @@ INITIALIZED: Final = "notifications/initialized"
 
 
 class Connection:
-    """What one side, `role`, knows about its connection in the revision of `table`.
+    """What one side, `role`, knows of its connection in the revision of `table`.
 
     `declared` maps each side to the JSON object of the capabilities in force and `identity` to what
     it calls itself; whoever negotiates may replace their values at any time. `state` is that of the
@@ -57,6 +57,7 @@ class Connection:
 
     __slots__ = (
         "_asked",
+        "_declared_by_request",
         "_everything_passes",
         "_open",
         "declared",
@@ -66,6 +67,7 @@ class Connection:
         "latest_due",
         "peer",
         "role",
+        "shared",
         "signature",
         "state",
         "table",
@@ -87,8 +89,16 @@ class Connection:
         self.envelope: bytes | None = None
         self.signature: bytes | None = None
         """Members, as JSON text, that belong into `_meta` of each result."""
+        self.shared = False
+        """Whether many clients send requests, of which several may have the same id.
+
+        Each of them is then known to whoever answers it, and to nobody by its id.
+        """
         self.state = State.NEW if table.rules.era == "stateless" else state
-        self._everything_passes = self.state is State.OPEN or table.rules.era == "stateless"
+        stateless = table.rules.era == "stateless"
+        self._everything_passes = stateless or self.state is State.OPEN
+        # What a client can do, it says in each request then.
+        self._declared_by_request = stateless and role == "server"
         self.ids: Iterator[RequestId] = count(1)
         """Those of the requests that are still to be sent."""
         self._asked: dict[RequestId, Pending] = {}
@@ -112,7 +122,7 @@ class Connection:
         *,
         progress: bool = False,
     ) -> tuple[RequestId, bytes]:
-        """A new request and its id; raises `LocalError`, and then nothing has changed.
+        """Return a new request and its id; raises `LocalError`, and then nothing has changed.
 
         With `progress` the peer is asked to report how far it has come, under the id as token.
         """
@@ -133,7 +143,7 @@ class Connection:
     def notify(
         self, spec: NotificationSpec[P], params: P | None, *, meta: bytes | None = None
     ) -> bytes:
-        """A notification, with the members `meta` in its `_meta`; raises `LocalError`."""
+        """Return a notification, with the members `meta` in its `_meta`; raises `LocalError`."""
         self.table.admit(spec.method, self.role)
         self._check(spec, params)
         return self.table.serialise_notification(spec, params, meta=meta)
@@ -146,7 +156,7 @@ class Connection:
             raise LocalError(f"{spec.method} cannot be sent yet: the state is {self.state.name}")
 
     def cancel(self, id: RequestId, reason: str) -> bytes | None:
-        """Give up the request `id`: forget it, and the notification that tells the peer.
+        """Forget the request `id`, and return the notification that tells the peer so.
 
         None if it was answered meanwhile, or if the revision does not let this side cancel.
         """
@@ -157,7 +167,7 @@ class Connection:
         return None if pending.spec.phase == "before_ready" else self._cancelled(id, reason)
 
     def end(self, id: RequestId, reason: str) -> bytes | None:
-        """Tell the peer that what its open request `id` started is over; its answer follows.
+        """Return what tells the peer that its open request `id` is over; its answer follows.
 
         None if it is not open any more (2026-07-28, basic/patterns/cancellation).
         """
@@ -173,7 +183,7 @@ class Connection:
         self._asked.pop(id, None)
 
     def awaits_answer_to(self, id: object) -> bool:
-        """Whether an answer to the request `id` is awaited."""
+        """Return whether an answer to the request `id` is awaited."""
         return id in self._asked
 
     @property
@@ -182,11 +192,11 @@ class Connection:
         return bool(self._asked)
 
     def deadline(self) -> float:
-        """When the next answer is overdue; infinity if none is awaited."""
+        """Return when the next answer is overdue; infinity if none is awaited."""
         return min((pending.due for pending in self._asked.values()), default=float("inf"))
 
     def overdue(self, now: float) -> list[Overdue]:
-        """The requests whose answer is overdue; they still have to be cancelled or forgotten."""
+        """Return what is overdue; it still has to be cancelled or forgotten."""
         return [
             Overdue(id, pending.spec, pending.seconds)
             for id, pending in self._asked.items()
@@ -196,51 +206,65 @@ class Connection:
     # What this side answers.
 
     def is_open(self, id: RequestId) -> bool:
-        """Whether the peer still waits for the answer to its request `id`."""
+        """Return whether the peer still waits for the answer to its request `id`."""
         return id in self._open
 
     def close(self, id: RequestId) -> None:
-        """The peer does not wait for the answer to its request `id` any more."""
+        """Note that the peer waits no longer for the answer to its request `id`."""
         self._open.pop(id, None)
 
     def answer(self, request: Request[Any], result: Any) -> bytes | None:
-        """The result of a request that came; None if nobody waits for it any more.
+        """Return the result of a request that came; None if nobody waits for it any more.
 
         Raises `LocalError`, and then the request is still open.
         """
-        if self._open.get(request.id) is not request:
+        open, id = self._open, request.id
+        if open.get(id) is not request and not self.shared:
             return None
-        data = self.table.serialise_result(request.spec, request.id, result, meta=self.signature)
-        del self._open[request.id]
+        data = self.table.serialise_result(request.spec, id, result, meta=self.signature)
+        open.pop(id, None)
         return data
 
-    def refuse(self, id: RequestId | None, error: ProtocolError) -> bytes | None:
-        """The error that answers the request `id`; None if the revision has no words for it."""
-        request = None if id is None else self._open.pop(id, None)
-        method = "" if request is None else request.spec.method
-        return self.table.refusal(method, id, error)
+    def refuse(self, request: Request[Any], error: ProtocolError) -> bytes | None:
+        """Return the error that answers a request that came, as `answer` does a result.
+
+        None also if the revision cannot say it.
+        """
+        if self._open.get(request.id) is not request and not self.shared:
+            return None
+        self._open.pop(request.id, None)
+        return self.table.refusal(request.spec.method, request.id, error)
+
+    def reject(self, id: RequestId | None, error: ProtocolError) -> bytes | None:
+        """Return the error that answers what is no request to answer otherwise.
+
+        None if the revision cannot say it.
+        """
+        return self.table.refusal("", id, error)
 
     # What comes.
 
     def receive(self, data: bytes | str, now: float = 0.0) -> Event | list[Event]:
-        """What came: one event, or a list of them for a batch. Never raises."""
+        """Return what came: one event, or a list of them for a batch. Never raises."""
         try:
-            value = jsonrpc.parse(data)
-            members = self.table.members(value)
+            message = jsonrpc.read(data)
+            if not isinstance(message, Batch):
+                return self.take(message, now)
+            self.table.check_batch(message)
         except RemoteError as error:
             return Refusal(error.id, error)
-        if members is None:
-            return self.take(value, now)
-        return [self.take(member, now) for member in members]
+        return [self.take(member, now) for member in message.members]
 
-    def take(self, message: object, now: float = 0.0) -> Event:
-        """The event that one decoded message, which is no batch, comes to. Never raises."""
+    def take(self, message: Parsed, now: float = 0.0) -> Event:
+        """Return the event that a message comes to. Never raises."""
+        if isinstance(message, Malformed):
+            return self._fault(message.error)
         try:
             outcome = self.table.interpret(message, self.peer, self._asked_with)
         except RemoteError as error:
             return self._fault(error)
         if isinstance(outcome, Request):
-            return self._requested(outcome, message)
+            return self._requested(outcome)
         if isinstance(outcome, (Result, Error)):
             return self._answered(outcome)
         if isinstance(outcome, Notification):
@@ -272,56 +296,32 @@ class Connection:
             return answer
         return answer._replace(code=self.table.code_that_came(pending.spec.method, answer.code))
 
-    def read(self, message: JSONObject) -> Request[Any]:
-        """The request that a decoded message is, which is answered elsewhere.
-
-        Raises the `RemoteError` to answer with.
-        """
-        request = self.table.interpret(message, self.peer, self._asked_with)
-        if type(request) is not Request:
-            assert isinstance(request, (NotInRevision, Unfit))
-            raise request.error()
-        barred = self._barred(request, message)
-        if barred is not None:
-            raise barred.error
-        return request
-
-    def _requested(self, request: Request[Any], message: Any) -> Event:
-        id = request.id
+    def _requested(self, request: Request[Any]) -> Event:
+        id, spec = request.id, request.spec
         if id in self._open:
             return Refusal(None, InvalidRequest(f"the id {id!r} is in use", id=id))
-        barred = self._barred(request, message)
-        if barred is not None:
-            return barred
-        self._open[id] = request
-        return request
-
-    def _barred(self, request: Request[Any], message: Any) -> Refusal | None:
-        """Why a request may not be made, if it may not."""
-        id, spec, params = request
         if not self._everything_passes and not may_pass(
             self.table.rules.era, self.state, spec.phase, self.peer
         ):
             return Refusal(id, InvalidRequest(f"{spec.method} came before its time", id=id))
         if spec.requires:
-            need = gate.unmet(spec.requires, self.peer, params, self._in_force(message, spec))
+            declared = self._in_force(request) if self._declared_by_request else self.declared
+            need = gate.unmet(spec.requires, self.peer, request.params, declared)
             if need is not None:
                 return Refusal(id, gate.undeclared(spec.method, need, id))
-        return None
+        if not self.shared:
+            self._open[id] = request
+        return request
 
-    def _in_force(
-        self, message: Any, spec: RequestSpec[Any, Any]
-    ) -> Mapping[Role, Mapping[str, Any]]:
-        if self.role == "client" or self.table.rules.era == "handshake":
-            return self.declared
-        if not gate.asks_of("client", spec):
+    def _in_force(self, request: Request[Any]) -> Mapping[Role, Mapping[str, Any]]:
+        if not gate.asks_of("client", request.spec):
             return self.declared
         # Nothing is remembered from one request to the next (2026-07-28, basic, "Statelessness").
-        declared = dict(client_capabilities(meta_of(message)))
+        declared = dict(client_capabilities(request.meta))
         return {**self.declared, "client": self.table.declared_by("client", declared)}
 
     def _notified(self, notification: Notification[Any], now: float) -> Event:
-        spec, params = notification
+        spec, params, _ = notification
         if spec.method == CANCELLED:
             return self._given_up(notification)
         if spec.method == PROGRESS:

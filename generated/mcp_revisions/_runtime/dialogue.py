@@ -14,8 +14,8 @@ from typing import Any, Final
 from pydantic_core import to_json
 
 from . import jsonrpc
-from .errors import Disconnected, InvalidAnswer, RemoteError, RequestId
-from .jsonvalue import JSONObject, is_array
+from .errors import Disconnected, InvalidAnswer, InvalidRequest, RemoteError, RequestId
+from .jsonrpc import Answer, Batch, Call, Malformed
 from .probe import Answered, Failed, Gone, Outcome, Refused, Silent
 from .throttle import Throttle
 from .transport import Received, Transport, Unanswered
@@ -63,30 +63,31 @@ class Dialogue:
         try:
             if isinstance(received, RemoteError):
                 raise received
-            message = jsonrpc.parse(received)
-            _check_alone(message, id)
-            kind = jsonrpc.kind_of(message)
+            message = jsonrpc.read(received)
+            if isinstance(message, Batch):
+                message = Malformed(_no_batch(message, id))
+            if isinstance(message, Malformed):
+                raise message.error
         except RemoteError as error:
             self._log.warning("the server sent what is no message: %s", error)
             # It was meant as the answer, so there will be no other.
             return Failed(error) if isinstance(error, InvalidAnswer) and error.id == id else None
-        if kind in ("result", "error") and message.get("id") == id:
+        if isinstance(message, Answer) and message.id == id:
             return self._outcome(message)
-        if kind == "request":
-            await self._respond(message)
+        if isinstance(message, Call) and message.id is not None:
+            await self._respond(message.id, message.method)
         else:
             self._log.info("ignored a message before the connection was made")
         return None
 
     @staticmethod
-    def _outcome(message: JSONObject) -> Outcome:
-        if "result" in message:
-            return Answered(message["result"])
-        error = message["error"]
+    def _outcome(answer: Answer) -> Outcome:
+        error = answer.error
+        if error is None:
+            return Answered(answer.result)
         return Refused(error["code"], error["message"], error.get("data"))
 
-    async def _respond(self, request: JSONObject) -> None:
-        id, method = request["id"], request["method"]
+    async def _respond(self, id: RequestId, method: str) -> None:
         if method == "ping":
             await self.transport.send([jsonrpc.write_result(id, b"{}")])
         else:
@@ -94,7 +95,8 @@ class Dialogue:
             await self.transport.send([error])
 
 
-def _check_alone(value: object, id: RequestId) -> None:
-    """Raise `InvalidAnswer` for an array that answers the request `id`."""
-    if is_array(value) and any(jsonrpc.answered(one) == id for one in value):
-        raise InvalidAnswer("an array is no answer before a revision is agreed on", id=id)
+def _no_batch(batch: Batch, id: RequestId) -> InvalidRequest | InvalidAnswer:
+    """Return what is wrong with an array, which may answer the request `id`."""
+    if any(jsonrpc.answered(one) == id for one in batch.values):
+        return InvalidAnswer("an array is no answer before a revision is agreed on", id=id)
+    return InvalidRequest("a message has to be an object")

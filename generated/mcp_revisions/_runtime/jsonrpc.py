@@ -1,18 +1,17 @@
-"""JSON-RPC 2.0 envelopes: what kind of message a JSON value is, and how one is written.
+"""JSON-RPC 2.0: what kind of message a JSON value is, and how one is written.
 
-Pages: "basic" of each revision (ids, batches) and the JSON-RPC 2.0 specification. This module knows
-no method: it looks at `jsonrpc`, `id` and the shape of errors, and leaves `params` and `result` be.
+Pages: "basic" of each revision (ids, batches) and the JSON-RPC 2.0 specification. A message is
+looked at once: everyone who deals with it later reads the `Call`, the `Answer` or the `Malformed`
+that it was found to be. This module knows no method.
 """
 
 from collections.abc import Mapping
-from typing import Any, Final, Literal, TypeAlias, TypeGuard
+from typing import Any, Final, NamedTuple, TypeAlias, TypeGuard
 
 from pydantic_core import to_json
 
 from .errors import InvalidAnswer, InvalidRequest, ParseError, RequestId
 from .jsonvalue import JSONObject, is_object, json_text, read_json
-
-Kind: TypeAlias = Literal["request", "notification", "result", "error"]
 
 VERSION: Final = "2.0"
 
@@ -22,6 +21,59 @@ _NOT_AN_ID: Final = (
     f"id has to be a string or an integer, of {LONGEST} characters or digits at most"
 )
 _TOO_LARGE: Final = 10**LONGEST
+
+_NOTHING: Final[Mapping[str, Any]] = {}
+
+
+class Call(NamedTuple):
+    """A request, or a notification if it has no id; the method may be any."""
+
+    id: RequestId | None
+    method: str
+    params: Mapping[str, Any]
+    """Empty if there are none, or if they are not an object."""
+    meta: Mapping[str, Any]
+    """The `_meta` of the params; empty if there is none."""
+    message: JSONObject
+    """The whole message as it came."""
+
+
+class Answer(NamedTuple):
+    """A result, or an error if there is one."""
+
+    id: RequestId | None
+    result: Any
+    error: JSONObject | None = None
+
+
+class Malformed(NamedTuple):
+    """A value that is no message: `error` says why, and `meta` is the `_meta` it has all the same.
+
+    The error is an `InvalidAnswer` if the value was meant as an answer.
+    """
+
+    error: InvalidRequest | InvalidAnswer
+    meta: Mapping[str, Any] = _NOTHING
+
+
+Parsed: TypeAlias = Call | Answer | Malformed
+
+
+class Batch:
+    """An array, whose members are parsed once somebody asks for them."""
+
+    __slots__ = ("_members", "values")
+
+    def __init__(self, values: list[Any]) -> None:
+        self.values = values
+        self._members: list[Parsed] | None = None
+
+    @property
+    def members(self) -> list[Parsed]:
+        """The messages."""
+        if self._members is None:
+            self._members = [message_of(value) for value in self.values]
+        return self._members
 
 
 def parse(data: bytes | str) -> Any:
@@ -35,45 +87,58 @@ def parse(data: bytes | str) -> Any:
         raise ParseError(f"Parse error: {error}") from None
 
 
-def kind_of(message: object) -> Kind:
-    """Which of the four kinds of message a decoded JSON value is.
+def read(data: bytes | str) -> Parsed | Batch:
+    """Read one message, or a batch of them; raises `ParseError`."""
+    value = parse(data)
+    return Batch(value) if type(value) is list else message_of(value)
 
-    Afterwards its `id`, `method` and `error` are known to be well-formed, and an id written as 1.0
-    has become 1. Raises `InvalidRequest`, or `InvalidAnswer` for what was meant as an answer.
+
+def message_of(value: object) -> Parsed:
+    """Return what a decoded JSON value is as a message. Never raises.
+
+    An id that was written as 1.0 becomes 1.
     """
-    if not is_object(message):
-        raise InvalidRequest("a message has to be an object")
-    if "method" not in message:
-        return _kind_of_answer(message)
-    id = message.get("id")
-    if not _is_id(id):
-        id = _unusual_id(message, InvalidRequest)
-    if message.get("jsonrpc") != VERSION:
-        raise InvalidRequest(f'jsonrpc has to be "{VERSION}"', id=id)
-    if type(message["method"]) is not str:
-        raise InvalidRequest("method has to be a string", id=id)
-    if "result" in message or "error" in message:
-        raise InvalidRequest("a message with a method has neither result nor error", id=id)
-    return "notification" if id is None else "request"
+    if type(value) is not dict:
+        return Malformed(InvalidRequest("a message has to be an object"))
+    params = value.get("params")
+    params = params if type(params) is dict else _NOTHING
+    meta = params.get("_meta")
+    meta = meta if type(meta) is dict else _NOTHING
+    try:
+        if "method" not in value:
+            return _answer(value)
+        id = value.get("id")
+        if not _is_id(id):
+            id = _unusual_id(value, InvalidRequest)
+        if value.get("jsonrpc") != VERSION:
+            raise InvalidRequest(f'jsonrpc has to be "{VERSION}"', id=id)
+        method = value["method"]
+        if type(method) is not str:
+            raise InvalidRequest("method has to be a string", id=id)
+        if "result" in value or "error" in value:
+            raise InvalidRequest("a message with a method has neither result nor error", id=id)
+        return Call(id, method, params, meta, value)
+    except (InvalidRequest, InvalidAnswer) as error:
+        return Malformed(error, meta)
 
 
-def _kind_of_answer(message: JSONObject) -> Kind:
-    if "result" not in message and "error" not in message:
-        raise InvalidRequest("a message has a method, a result or an error", id=id_of(message))
-    id = message.get("id")
-    if not _is_id(id) and not ("error" in message and id is None):
+def _answer(value: JSONObject) -> Answer:
+    if "result" not in value and "error" not in value:
+        raise InvalidRequest("a message has a method, a result or an error", id=id_of(value))
+    id = value.get("id")
+    if not _is_id(id) and not ("error" in value and id is None):
         # An error may lack its id, or have null there as JSON-RPC does for what it could not read.
-        id = _unusual_id(message, InvalidAnswer)
-    if message.get("jsonrpc") != VERSION:
+        id = _unusual_id(value, InvalidAnswer)
+    if value.get("jsonrpc") != VERSION:
         raise InvalidAnswer(f'jsonrpc has to be "{VERSION}"', id=id)
-    if "error" not in message:
+    if "error" not in value:
         if id is None:
             raise InvalidAnswer("a result has an id")
-        return "result"
-    if "result" in message:
+        return Answer(id, value["result"])
+    if "result" in value:
         raise InvalidAnswer("an answer has a result or an error, not both", id=id)
-    _check_error(message["error"], id)
-    return "error"
+    _check_error(value["error"], id)
+    return Answer(id, None, value["error"])
 
 
 def _check_error(error: object, id: RequestId | None) -> None:
@@ -91,19 +156,19 @@ def _check_error(error: object, id: RequestId | None) -> None:
 def _unusual_id(
     message: JSONObject, refusal: type[InvalidRequest] | type[InvalidAnswer]
 ) -> RequestId | None:
-    """None if there is no id; an integer if it was written as one with a fraction of zero."""
+    """Return None if there is no id, and an integer if it was written with a fraction of zero."""
     if "id" not in message:
         return None
-    id = message["id"] = id_of(message)
+    id = id_of(message)
     if id is None:
         raise refusal(_NOT_AN_ID)
     return id
 
 
 def id_of(message: Mapping[str, Any]) -> RequestId | None:
-    """The id of a decoded message, an integer also where it has a fraction of zero; None if none.
+    """Return the id of a decoded message, an integer also where it has a fraction of zero.
 
-    One that is no id, or too long, is none.
+    None if there is no id, or one that is too long or of another type.
     """
     id = message.get("id")
     if isinstance(id, float) and id.is_integer():
@@ -118,19 +183,19 @@ def _is_id(id: object) -> TypeGuard[RequestId]:
 
 
 def answered(value: object) -> RequestId | None:
-    """The id of the request that a decoded JSON value means to answer, soundly or not."""
+    """Return the id of the request that a decoded JSON value means to answer, soundly or not."""
     if not is_object(value) or "method" in value or not ("result" in value or "error" in value):
         return None
     return id_of(value)
 
 
 def write_id(id: RequestId) -> bytes:
-    """An id as JSON text."""
+    """Return an id as JSON text."""
     return b"%d" % id if type(id) is int else to_json(id)
 
 
 def write_call(id: RequestId | None, method: bytes, params: bytes | None) -> bytes:
-    """A request, or a notification if `id` is None; `method` and `params` are JSON text."""
+    """Return a request, or a notification if `id` is None; `method` and `params` are JSON text."""
     head = b'{"jsonrpc":"2.0",' if id is None else b'{"jsonrpc":"2.0","id":%b,' % write_id(id)
     if params is None:
         return b'%b"method":%b}' % (head, method)
@@ -138,12 +203,13 @@ def write_call(id: RequestId | None, method: bytes, params: bytes | None) -> byt
 
 
 def write_result(id: RequestId, result: bytes) -> bytes:
-    """A result; `result` is JSON text."""
-    return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (write_id(id), result)
+    """Return a result; `result` is JSON text."""
+    text = b"%d" % id if type(id) is int else to_json(id)
+    return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (text, result)
 
 
 def write_error(id: RequestId | None, code: int, message: str, data: Any = None) -> bytes:
-    """An error; without an id it answers something that could not be read.
+    """Return an error; without an id it answers something that could not be read.
 
     Raises `pydantic_core.PydanticSerializationError` if `data` has no JSON form.
     """

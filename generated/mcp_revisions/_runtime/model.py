@@ -288,9 +288,9 @@ def required_members(cls: type[WireModel]) -> list[str]:
 
 def _complete(cls: type[WireModel], members: dict[str, Any]) -> None:
     """Turn what a caller gave into what the wire would have carried."""
-    rules = _rules_of(cls)
-    for name in [name for name, value in members.items() if value is None]:
-        if name in rules.absent_if_none:
+    rules: _Rules = cls.__dict__.get("__wire_rules__") or _derive_rules(cls)
+    for name in tuple(members):
+        if members[name] is None and name in rules.absent_if_none:
             del members[name]
     for name, wire_name, value in rules.implied:
         if name not in members and wire_name not in members:

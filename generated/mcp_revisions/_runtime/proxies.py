@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from . import gate
 from .carrying import CarriedNotification, CarryingHandlers, notification_of, off_stream, request_of
 from .client import Agreement, ClientBase
-from .envelope import CLIENT_CAPABILITIES, CLIENT_INFO, PROGRESS_TOKEN, client_capabilities, meta_in
+from .envelope import CLIENT_CAPABILITIES, CLIENT_INFO, PROGRESS_TOKEN, client_capabilities
 from .errors import INVALID_PARAMS, METHOD_NOT_FOUND, Disconnected, McpError
 from .jsonvalue import JSONObject, is_object
 from .kept import Bound
@@ -58,9 +58,8 @@ class Caller(NamedTuple):
     info: JSONObject
 
     @staticmethod
-    def of(params: Mapping[str, Any]) -> "Caller":
+    def of(params: Mapping[str, Any], meta: Mapping[str, Any]) -> "Caller":
         """Who sent these params: of `initialize`, or of a request that stands by itself."""
-        meta = meta_in(params)
         said = params.get("capabilities")
         info = params.get("clientInfo", meta.get(CLIENT_INFO))
         return Caller(
@@ -294,7 +293,7 @@ class ProxyServer(ServerBase[Any]):
         self, spec: RequestSpec[Any, Any], session: "SessionBase", params: Any
     ) -> Passage:
         options: CallOptions = {"timeout": session.endpoint.options.max_timeout}
-        if PROGRESS_TOKEN in meta_in(session.raw):
+        if PROGRESS_TOKEN in session.meta:
             # Progress is reported of what has been asked for, and so not before there is a passage.
             options["on_progress"] = lambda progress: passage.progressed(progress)
         passage = Passage(self.client.call(spec, params, options))

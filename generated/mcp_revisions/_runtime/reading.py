@@ -12,32 +12,22 @@ _AT_ONCE: Final = 100
 class Intake(Protocol):
     """Where messages go."""
 
-    @property
-    def crowded(self) -> bool:
-        """Whether so much is to be done already that nothing more should be read."""
+    def take(self, received: Received) -> bool:
+        """Take in one message, or what is wrong with one; return whether to read on."""
         ...
 
     async def room(self) -> None:
         """Wait until it is right to read on."""
         ...
 
-    def receive(self, received: Received) -> None:
-        """Take in one message, or what is wrong with one."""
-        ...
-
 
 async def read(transport: Transport, intake: Intake) -> None:
     """Take in what comes until the peer is done; raises `Disconnected` if the connection breaks."""
-
-    def take(received: Received) -> bool:
-        intake.receive(received)
-        return not intake.crowded
-
     eager = transport if isinstance(transport, EagerTransport) else None
     try:
         while True:
             if eager is not None:
-                eager.hand_over(take)
+                eager.hand_over(intake.take)
             messages = await transport.receive()
             if not messages:
                 return
@@ -45,8 +35,7 @@ async def read(transport: Transport, intake: Intake) -> None:
                 # What comes from now on comes after these, some of which may have to wait.
                 eager.hand_over(None)
             for number, message in enumerate(messages, 1):
-                intake.receive(message)
-                if intake.crowded:
+                if not intake.take(message):
                     await intake.room()
                 if number % _AT_ONCE == 0:
                     await sleep(0)

@@ -5,16 +5,16 @@ and beside them one handshake (2026-07-28, basic/versioning, "Backward Compatibi
 are in `negotiate`; this module keeps the sides they choose between.
 """
 
-from collections.abc import Sequence
 from logging import getLogger
 from typing import TYPE_CHECKING, Any, Final
 
 from . import jsonrpc, negotiate
 from .admission import admitted
 from .connection import CANCELLED, Connection
-from .errors import InvalidRequest, RemoteError
+from .errors import InvalidAnswer, InvalidRequest, RemoteError
 from .faces import Faces
-from .jsonvalue import JSONObject, is_array, is_object
+from .jsonrpc import Answer, Batch, Call, Malformed
+from .jsonvalue import is_object
 from .outbox import Outgoing
 from .repertoire import Repertoire
 from .shared import Shared
@@ -49,86 +49,81 @@ class Reception:
         self._session: Side | None = None
         self._stateless: dict[str, Side] = {}
 
-    @property
-    def crowded(self) -> bool:
-        """Whether so much is to be done already that nothing more should be read."""
-        # Asked for each message, so no generator is made.
-        for side in self.sides:  # noqa: SIM110
-            if side.endpoint.crowded:
-                return True
-        return False
-
     async def room(self) -> None:
         """Wait until it is right to read on."""
         for side in self.sides:
             await side.endpoint.room()
 
-    def receive(self, received: Received) -> None:
-        """Take in one message, or what is wrong with one."""
+    def take(self, received: Received) -> bool:
+        """Take in one message, or what is wrong with one; return whether to read on."""
         try:
-            if isinstance(received, RemoteError):
-                raise received
             if isinstance(received, bytes):
-                self._receive(jsonrpc.parse(received))
+                message = jsonrpc.read(received)
+                if isinstance(message, Call):
+                    self._route(message)
+                else:
+                    self._take_other(message)
+            elif isinstance(received, RemoteError):
+                raise received
         except RemoteError as error:
             self._refuse(error)
+        # Asked for each message, so no generator is made.
+        for side in self.sides:  # noqa: SIM110
+            if side.endpoint.crowded:
+                return False
+        return True
 
-    def _receive(self, message: object) -> None:
-        if is_object(message) and "method" in message:
-            self._route(message)
-        elif is_array(message):
-            self._batch(message)
-        elif self._session is not None:
-            self._session.endpoint.receive(message)
-        elif is_object(message) and ("result" in message or "error" in message):
+    def _take_other(self, message: Answer | Malformed | Batch) -> None:
+        session = self._session
+        if isinstance(message, Batch):
+            self._check_batch(message)
+        if session is not None:
+            session.endpoint.receive(message)
+        elif isinstance(message, Malformed) and not isinstance(message.error, InvalidAnswer):
+            raise message.error
+        else:
             # A client never answers in the stateless era (2026-07-28, basic/transports/stdio).
             self._log.info("ignored an answer to nothing")
-        else:
-            raise InvalidRequest("a message has to be an object with a method, result or error")
 
-    def _route(self, message: JSONObject) -> None:
-        if "id" not in message and message["method"] == CANCELLED:
-            self._cancelled(message)
+    def _check_batch(self, batch: Batch) -> None:
+        if self._session is None:
+            raise InvalidRequest("no batch can come before initialize was answered")
+        if any(
+            is_object(one) and one.get("method") == negotiate.INITIALIZE for one in batch.values
+        ):
+            raise InvalidRequest("initialize cannot be part of a batch")
+
+    def _route(self, call: Call) -> None:
+        if call.id is None and call.method == CANCELLED:
+            self._cancelled(call)
             return
         session = self._session
-        route = negotiate.route(message, self._offer, handshaken=session is not None)
+        route = negotiate.route(call, self._offer, handshaken=session is not None)
         match route:
             case negotiate.Handshake() if session is not None:
-                session.endpoint.receive(message)
+                session.endpoint.receive(call)
             case negotiate.Stateless(revision):
-                self._stateless_side(revision).endpoint.receive(message)
+                self._stateless_side(revision).endpoint.receive(call)
             case negotiate.Initialize():
-                self._initialize(message)
+                self._initialize(call)
             case _:
-                self._before(message)
+                # A ping is answered before any handshake; notifications are ignored.
+                if call.id is not None:
+                    self._outbox.put(jsonrpc.write_result(call.id, b"{}"))
 
-    def _before(self, message: JSONObject) -> None:
-        """What is answered before any handshake is a ping; notifications are ignored."""
-        if jsonrpc.kind_of(message) == "request":
-            self._outbox.put(jsonrpc.write_result(message["id"], b"{}"))
-
-    def _cancelled(self, message: JSONObject) -> None:
+    def _cancelled(self, call: Call) -> None:
         # It belongs to the era of the request it names, and carries no mark of its own.
-        params = message.get("params")
-        id = params.get("requestId") if is_object(params) else None
+        id = call.params.get("requestId")
         for side in self.sides:
             if isinstance(id, (int, str)) and side.endpoint.connection.is_open(id):
-                side.endpoint.receive(message)
+                side.endpoint.receive(call)
                 return
         self._log.info("ignored the cancellation of a request that is not open")
 
-    def _batch(self, batch: Sequence[Any]) -> None:
-        if self._session is None:
-            raise InvalidRequest("no batch can come before initialize was answered")
-        if any(is_object(member) and member.get("method") == "initialize" for member in batch):
-            raise InvalidRequest("initialize cannot be part of a batch")
-        self._session.endpoint.receive(batch)
-
-    def _initialize(self, message: JSONObject) -> None:
-        jsonrpc.kind_of(message)
-        revision = negotiate.answer_initialize(message.get("params"), self._offer, message["id"])
+    def _initialize(self, call: Call) -> None:
+        revision = negotiate.answer_initialize(call.params, self._offer, call.id)
         repertoire = self._shared.repertoire(self._faces[revision])
-        connection, answer = admitted(repertoire, message, self._shared.options)
+        connection, answer = admitted(repertoire, call, self._shared.options)
         self._session = self._side(repertoire, connection)
         if answer is not None:
             self._outbox.put(answer)
@@ -150,9 +145,13 @@ class Reception:
 
     def _refuse(self, error: RemoteError) -> None:
         self._log.info("refused a message: %r", str(error))
-        if error.id is None and not self._may_lack_id():
+        id = error.id
+        if id is not None and any(side.endpoint.connection.is_open(id) for side in self.sides):
+            # The first request of that id is still to be answered, and no id is answered twice.
+            id = None
+        if id is None and not self._may_lack_id():
             return
-        data = jsonrpc.write_error(error.id, error.code, error.message, error.data)
+        data = jsonrpc.write_error(id, error.code, error.message, error.data)
         self._outbox.put(data)
 
     def _may_lack_id(self) -> bool:

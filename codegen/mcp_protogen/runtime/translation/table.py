@@ -14,14 +14,13 @@ from typing import Any, TypeVar
 from pydantic_core import PydanticSerializationError
 
 from ..answers import forgiver
-from ..codec import MethodTable, Outcome, Part, Pending, method_text, params_text
-from ..dispatch import Calls, Unfit
+from ..codec import MethodTable, Part, method_text, params_text
+from ..dispatch import Calls
 from ..errors import METHOD_NOT_FOUND, LocalError, RequestId
-from ..jsonrpc import kind_of, write_call, write_result
+from ..jsonrpc import write_call, write_result
 from ..jsonvalue import JSONObject
 from ..meta import spliced
 from ..model import Validate, WireModel, validator_of
-from ..pointers import Problem
 from ..spec import NotificationSpec, RequestSpec, Role
 from .losses import Loss, Report, Untranslatable
 from .notice import Notice
@@ -95,16 +94,6 @@ class TranslatingTable(MethodTable):
         return self._wire
 
     # Reading.
-
-    def interpret(self, message: Any, sender: Role, pending: Pending) -> Outcome:
-        """See `MethodTable.interpret`."""
-        try:
-            return super().interpret(message, sender, pending)
-        except Untranslatable as error:
-            kind = kind_of(message)
-            assert kind != "error"
-            method = message.get("method", "")
-            return Unfit(kind, message.get("id"), method, [Problem(error.pointer, error.why)])
 
     def _params_reader(self, spec: RequestSpec[Any, Any] | NotificationSpec[Any]) -> Validate:
         native = self._native(spec.method)

@@ -107,12 +107,14 @@ def _error_in(reply: Reply) -> JSONObject | None:
         return None
     try:
         value = jsonrpc.parse(reply.body)
-        # Some servers write ids of their own choice here.
-        found = jsonrpc.kind_of({**value, "id": None}) if is_object(value) else None
     except RemoteError:
         # No message at all; the status says what there is to say.
         return None
-    return value if found == "error" else None
+    if not is_object(value):
+        return None
+    # Some servers write ids of their own choice here.
+    found = jsonrpc.message_of({**value, "id": None})
+    return value if isinstance(found, jsonrpc.Answer) else None
 
 
 def _refusal(message: Message, reply: Reply, error: JSONObject | None) -> Received:

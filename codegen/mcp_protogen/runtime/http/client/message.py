@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
-from ...envelope import PROTOCOL_VERSION, meta_in, params_of
+from ...envelope import PROTOCOL_VERSION
 from ...errors import RequestId
-from ...jsonrpc import answered
-from ...jsonvalue import JSONObject, is_array, is_object, json_text, read_json
+from ...jsonrpc import Call, answered, read
+from ...jsonvalue import JSONObject, is_array, is_object, json_text
 
 INITIALIZE: Final = "initialize"
 INITIALIZED: Final = "notifications/initialized"
@@ -44,15 +44,14 @@ def message_of(body: bytes) -> Message:
 
     An array can only be one of responses, for requests are not sent together.
     """
-    value: Any = read_json(body)
-    if not is_object(value) or "method" not in value:
+    call = read(body)
+    if not isinstance(call, Call):
         return Message(body, "response", "", {})
-    params = params_of(value)
-    version = meta_in(params).get(PROTOCOL_VERSION)
+    version = call.meta.get(PROTOCOL_VERSION)
     revision = version if isinstance(version, str) else None
-    if "id" not in value:
-        return Message(body, "notification", value["method"], params, revision=revision)
-    return Message(body, "request", value["method"], params, value["id"], revision)
+    if call.id is None:
+        return Message(body, "notification", call.method, call.params, revision=revision)
+    return Message(body, "request", call.method, call.params, call.id, revision)
 
 
 def request_of(id: str, method: str, params: Mapping[str, Any]) -> Message:

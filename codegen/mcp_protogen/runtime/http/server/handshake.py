@@ -8,12 +8,12 @@ from functools import partial
 from logging import getLogger
 from typing import Final, TypeGuard
 
-from ... import jsonrpc, negotiate
+from ... import negotiate
 from ...admission import admitted
 from ...connection import CANCELLED
 from ...endpoint import Endpoint
 from ...errors import InvalidRequest
-from ...jsonvalue import JSONObject, is_array, is_object
+from ...jsonrpc import Batch, Call, Parsed
 from ...side import Side
 from .. import fields
 from .asgi import Refused, respond
@@ -48,7 +48,7 @@ class Handshake:
             service.sessions.while_used = self._renew
 
     async def post(
-        self, request: HttpRequest, message: object, send: Outlet, principal: str | None
+        self, request: HttpRequest, message: Parsed | Batch, send: Outlet, principal: str | None
     ) -> None:
         """Serve one message, or a batch; raises `Refused`, and `RemoteError` for what is none."""
         if not self._service.http.sessions:
@@ -56,12 +56,13 @@ class Handshake:
             return
         if _SESSION not in request.fields and _begins(message):
             self._check_version(request, None)
-            await self._begin(request, message, send, principal)
+            await self._begin(message, send, principal)
             return
         session = await self._session(request, principal)
         if _begins(message):
-            raise InvalidRequest("the handshake was made already", id=message["id"])
-        self._check_batch(message)
+            raise InvalidRequest("the handshake was made already", id=message.id)
+        if isinstance(message, Batch):
+            self._check_batch(message)
         session.under_way += 1
         try:
             # Answers and cancellations take no place: they are what others wait for.
@@ -104,14 +105,11 @@ class Handshake:
 
     # Sessions.
 
-    async def _begin(
-        self, request: HttpRequest, message: JSONObject, send: Outlet, principal: str | None
-    ) -> None:
+    async def _begin(self, call: Call, send: Outlet, principal: str | None) -> None:
         service = self._service
-        offer, params = service.offer, message.get("params")
-        revision = negotiate.answer_initialize(params, offer, message["id"])
+        revision = negotiate.answer_initialize(call.params, service.offer, call.id)
         repertoire = service.repertoire(revision, own=True)
-        connection, answer = admitted(repertoire, message, service.options)
+        connection, answer = admitted(repertoire, call, service.options)
         service.sessions.make_room()
         session = HttpSession(new_id(), repertoire, connection, service.shared, service.events)
         session.side.endpoint.principal = principal
@@ -209,20 +207,19 @@ class Handshake:
 
     # Requests.
 
-    def _check_batch(self, message: object) -> None:
-        if not is_array(message):
-            return
-        if len(message) > self._service.options.max_waiting:
+    def _check_batch(self, batch: Batch) -> None:
+        if len(batch.values) > self._service.options.max_waiting:
             raise InvalidRequest(f"a batch of more than {self._service.options.max_waiting}")
-        if any(_is_initialize(member) for member in message):
+        members = batch.members
+        if any(isinstance(one, Call) and one.method == negotiate.INITIALIZE for one in members):
             raise InvalidRequest("initialize cannot be part of a batch")
 
     async def _answer(
-        self, session: HttpSession, request: HttpRequest, message: object, send: Outlet
+        self, session: HttpSession, request: HttpRequest, message: Parsed | Batch, send: Outlet
     ) -> None:
         """Answer a request, or a batch with one; raises `Refused`."""
         service, endpoint = self._service, session.side.endpoint
-        if endpoint.busy:
+        if endpoint.jobs.busy:
             raise Refused(503, "Too many requests at once", fields=[(b"retry-after", b"1")])
 
         def make(send: Outlet) -> Stream:
@@ -245,19 +242,19 @@ class Handshake:
                 session.over(exchange.stream)
 
     async def _alone(
-        self, request: HttpRequest, message: object, send: Outlet, principal: str | None
+        self, request: HttpRequest, message: Parsed | Batch, send: Outlet, principal: str | None
     ) -> None:
         """Serve a message without a session: all that is known is the revision."""
         service = self._service
         self._check_version(request, None)
         if _begins(message):
-            offer, params = service.offer, message.get("params")
-            revision = negotiate.answer_initialize(params, offer, message["id"])
+            revision = negotiate.answer_initialize(message.params, service.offer, message.id)
             repertoire = service.repertoire(revision)
             answer = admitted(repertoire, message, service.options).answer
             await respond(send, 200, answer or b"")
             return
-        self._check_batch(message)
+        if isinstance(message, Batch):
+            self._check_batch(message)
         revision = request.field(_VERSION) or _ASSUMED
         if revision not in service.offer.handshake:
             raise Refused(400, "MCP-Protocol-Version is missing")
@@ -273,12 +270,15 @@ class Handshake:
         side.endpoint.dissolve()
 
     async def _work(
-        self, endpoint: Endpoint, request: HttpRequest, message: object, exchange: Exchange
+        self, endpoint: Endpoint, request: HttpRequest, message: Parsed | Batch, exchange: Exchange
     ) -> None:
         """Answer a request, or a batch with one."""
         self._service.begin()
         try:
-            await self._attend(endpoint, request, message, exchange)
+            if isinstance(message, Batch):
+                await self._attend(endpoint, request, message, exchange)
+            else:
+                await endpoint.attend(message, exchange)
             if exchange.unfinished:
                 # Without an answer it was given up, and the stream ends without one.
                 await exchange.finish_unanswered()
@@ -289,7 +289,7 @@ class Handshake:
             self._service.end()
 
     async def _take_in(
-        self, side: Side, request: HttpRequest, message: object, send: Outlet
+        self, side: Side, request: HttpRequest, message: Parsed | Batch, send: Outlet
     ) -> None:
         """Take in what is not to be answered; raises `Refused`."""
         if _tells(side, message):
@@ -300,43 +300,38 @@ class Handshake:
         await exchange.finish()
 
     async def _attend(
-        self, endpoint: Endpoint, request: HttpRequest, message: object, exchange: Exchange
+        self, endpoint: Endpoint, request: HttpRequest, message: Parsed | Batch, exchange: Exchange
     ) -> None:
-        before = endpoint.notification_tasks
+        before = endpoint.jobs.notification_tasks
         try:
-            if is_array(message):
-                await endpoint.attend_batch(message, exchange)
-            else:
-                await endpoint.attend(message, exchange)
+            await endpoint.attend(message, exchange)
         finally:
             # Handlers of notifications, which nobody waits for, hold on to what came.
-            handlers = endpoint.notification_tasks - before
+            handlers = endpoint.jobs.notification_tasks - before
             if handlers:
                 self._service.go_on(request, handlers)
 
 
-def _begins(message: object) -> TypeGuard[JSONObject]:
+def _begins(message: Parsed | Batch) -> TypeGuard[Call]:
+    """Return whether a message is the request that begins a handshake."""
     return (
-        is_object(message)
-        and message.get("method") == negotiate.INITIALIZE
-        and jsonrpc.kind_of(message) == "request"
+        isinstance(message, Call)
+        and message.method == negotiate.INITIALIZE
+        and message.id is not None
     )
 
 
-def _is_initialize(member: object) -> bool:
-    return is_object(member) and member.get("method") == negotiate.INITIALIZE
+def _tells(side: Side, message: Parsed | Batch) -> bool:
+    """Return whether a message, or one of a batch, begins work that nobody waits for."""
+    if isinstance(message, Batch):
+        return any(_tells(side, member) for member in message.members)
+    if not isinstance(message, Call) or message.method == CANCELLED:
+        return False
+    return side.handles_notification(message.method)
 
 
-def _tells(side: Side, message: object) -> bool:
-    """Whether a message, or one of a batch, begins work that nobody waits for."""
-    if is_array(message):
-        return any(_tells(side, member) for member in message)
-    method = message.get("method") if is_object(message) else None
-    return method != CANCELLED and side.handles_notification(method)
-
-
-def asks(message: object) -> bool:
-    """Whether a message, or one of a batch, is to be answered."""
-    if is_array(message):
-        return any(asks(member) for member in message)
-    return is_object(message) and "method" in message and "id" in message
+def asks(message: Parsed | Batch) -> bool:
+    """Return whether a message, or one of a batch, is to be answered."""
+    if isinstance(message, Batch):
+        return any(asks(member) for member in message.members)
+    return isinstance(message, Call) and message.id is not None

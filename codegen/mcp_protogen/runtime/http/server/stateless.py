@@ -4,16 +4,19 @@ The order is that of table SS of the decision tables: the most specific fault is
 (2026-07-28, basic/transports/streamable-http; basic, "_meta"; basic/versioning).
 """
 
-from asyncio import CancelledError
-from collections.abc import Coroutine, Mapping
+from collections.abc import Callable, Coroutine
+from copy import copy
+from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
-from ... import jsonrpc, negotiate
-from ...answering import Answer, answer_to
-from ...envelope import PROTOCOL_VERSION, meta_in, params_of
-from ...errors import HEADER_MISMATCH, InvalidRequest, MethodNotFound, RemoteError, RequestId
-from ...jobs import Job
-from ...jsonvalue import JSONObject, is_object
+from ... import negotiate
+from ...dispatch import Request
+from ...envelope import PROTOCOL_VERSION
+from ...errors import HEADER_MISMATCH, InvalidAnswer, InvalidRequest, MethodNotFound, RequestId
+from ...events import Event, Refusal
+from ...incoming import Job
+from ...jsonrpc import Answer, Batch, Call, Malformed, Parsed
 from ...outbox import Nowhere
 from ...side import Side
 from ...throttle import Throttle
@@ -24,7 +27,6 @@ from .exchange import STATELESS, Exchange
 from .outlet import Outlet
 from .request import HttpRequest
 from .service import Service
-from .solo import Solo
 from .steps import resumed
 from .watch import Watch
 
@@ -40,28 +42,27 @@ class Stateless:
 
     def __init__(self, service: Service) -> None:
         self._service = service
+        # Requests have nothing in common, so the limit is that of all there are.
+        self._shared = copy(service.shared)
+        self._shared.options = replace(service.options, max_in_flight=service.http.max_requests)
         self._sides: dict[str, Side] = {}
 
     async def post(
-        self, request: HttpRequest, message: object, send: Outlet, principal: str | None
+        self, request: HttpRequest, message: Parsed | Batch, send: Outlet, principal: str | None
     ) -> None:
         """Serve one message; raises `Refused`, and `RemoteError` for what is no message."""
-        if not is_object(message):
-            raise InvalidRequest("the body has to be one message, and no array")
-        kind = jsonrpc.kind_of(message)
-        id: RequestId | None = message.get("id")
-        if kind in ("result", "error"):
-            raise InvalidRequest("a client sends no answers in this revision")
+        if not isinstance(message, Call):
+            raise _not_a_call(message)
         version = request.field(_VERSION)
         if version is None:
-            raise self._mismatch("MCP-Protocol-Version is missing", id)
-        if kind == "notification":
+            raise self._mismatch("MCP-Protocol-Version is missing", message.id)
+        if message.id is None:
             # There are none over HTTP that would mean anything (page, "Sending Messages").
             negotiate.check_offered(version, self._service.offer, None)
             await respond(send, 202)
             return
-        side = self._checked(request, message, version)
-        if message["method"] == _LISTEN:
+        side = self._checked(request, message, message.id, version)
+        if message.method == _LISTEN:
             await self._listen(side, request, message, send, principal)
             return
         self._service.begin()
@@ -70,18 +71,17 @@ class Stateless:
         finally:
             self._service.end()
 
-    def _checked(self, request: HttpRequest, message: JSONObject, version: str) -> Side:
-        """What serves a request; raises `Refused` and `RemoteError`."""
-        id, method, params = message["id"], message["method"], params_of(message)
-        meta = meta_in(params)
-        if method == negotiate.INITIALIZE and PROTOCOL_VERSION not in meta:
-            raise negotiate.no_handshake(message, self._service.offer)
-        named = negotiate.named(meta, id)
+    def _checked(self, request: HttpRequest, call: Call, id: RequestId, version: str) -> Side:
+        """Return what serves a request; raises `Refused` and `RemoteError`."""
+        method, offer = call.method, self._service.offer
+        if method == negotiate.INITIALIZE and PROTOCOL_VERSION not in call.meta:
+            raise negotiate.no_handshake(call, offer)
+        named = negotiate.named(call)
         if version != named:
             raise self._mismatch("MCP-Protocol-Version is not the version in _meta", id)
         side = self._sides.get(named)
         if side is None:
-            negotiate.check_offered(named, self._service.offer, id)
+            negotiate.check_offered(named, offer, id)
             side = self._sides[named] = self._side(named)
         if request.field(_METHOD) != method:
             raise self._mismatch("Mcp-Method is not the method of the message", id)
@@ -89,14 +89,15 @@ class Stateless:
             raise Refused.because(MethodNotFound(method, id=id), 404)
         member = NAMED.get(method)
         if member is not None:
-            self._check_name(request, params.get(member), id)
+            self._check_name(request, call.params.get(member), id)
         return side
 
     def _side(self, revision: str) -> Side:
-        """What serves all requests of a revision: they have nothing of their own to remember."""
-        service = self._service
-        repertoire = service.repertoire(revision)
-        return Side(repertoire, repertoire.connection(), service.shared, Nowhere())
+        """Return what serves all requests of a revision: nothing is remembered between them."""
+        repertoire = self._service.repertoire(revision)
+        connection = repertoire.connection()
+        connection.shared = True
+        return Side(repertoire, connection, self._shared, Nowhere())
 
     def _check_name(self, request: HttpRequest, name: object, id: RequestId) -> None:
         value = request.field(_NAME)
@@ -109,59 +110,38 @@ class Stateless:
         return Refused(400, message, code=HEADER_MISMATCH, id=id, data=data)
 
     async def _answer(
-        self,
-        side: Side,
-        request: HttpRequest,
-        message: JSONObject,
-        send: Outlet,
-        principal: str | None,
+        self, side: Side, request: HttpRequest, call: Call, send: Outlet, principal: str | None
     ) -> None:
-        service, connection = self._service, side.endpoint.connection
-        try:
-            read = connection.read(message)
-        except RemoteError as error:
-            data = connection.table.refusal(message["method"], error.id, error)
-            await respond(send, STATELESS.get(error.code, 200), data or b"")
+        service, endpoint = self._service, side.endpoint
+        event = endpoint.take(call)
+        if not isinstance(event, Request):
+            await _refuse(side, event, send)
             return
-        solo = Solo(connection, read)
-        exchange = Exchange(send, STATELESS, service.stream, service.tasks, solo.is_open, principal)
-        job = Job(read, params_of(message), exchange)
-        if message["method"] == _CALL:
-            work = self._checked_answer(side, job, solo, request)
-        else:
-            work = answer_to(job, side.serve, solo, side.endpoint.log)
+        exchange = Exchange(send, STATELESS, service.stream, service.tasks, None, principal)
+        job = Job(event, exchange)
+        check = None
+        if call.method == _CALL:
+            check = partial(service.tool_headers.check, side, job, request)
         try:
-            answer = await _watched(work, request, solo, side.endpoint.log)
-            if answer.data is not None:
-                await exchange.answer(answer.data, answer.code)
+            await _watched(
+                endpoint.run(job, check), request, partial(endpoint.give_up, job), endpoint.log
+            )
             if exchange.unfinished:
                 await exchange.finish_unanswered()
         except BaseException:
             exchange.abandon()
             raise
 
-    async def _checked_answer(
-        self, side: Side, job: Job, solo: Solo, request: HttpRequest
-    ) -> Answer:
-        """The answer to a call of a tool; raises `Refused` for header fields that are not right."""
-        await self._service.tool_headers.check(side, job, request)
-        return await answer_to(job, side.serve, solo, side.endpoint.log)
-
     async def _listen(
-        self,
-        side: Side,
-        request: HttpRequest,
-        message: JSONObject,
-        send: Outlet,
-        principal: str | None,
+        self, side: Side, request: HttpRequest, call: Call, send: Outlet, principal: str | None
     ) -> None:
         """Serve a listen stream, which hears by itself of what the server publishes."""
         service = self._service
         service.check_streams()
         # Such a request lasts long, so all that its message says has a limit of its own.
-        problems = service.options.of_stream.problems("", {"the message": message})
+        problems = service.options.of_stream.problems("", {"the message": call.message})
         if problems:
-            raise Refused(413, problems[0].message, id=message["id"])
+            raise Refused(413, problems[0].message, id=call.id)
         service.bodies.done(request)
         connection = side.repertoire.connection()
         exchange = Exchange(
@@ -169,17 +149,20 @@ class Stateless:
         )
         own = Side(side.repertoire, connection, service.shared, exchange)
         own.endpoint.principal = principal
+        event = own.endpoint.take(call)
+        if not isinstance(event, Request):
+            await _refuse(own, event, send)
+            return
+        job = Job(event, exchange)
         service.listening[own] = None
-        watch = Watch(request, side.endpoint.log)
+        watch = Watch(request, partial(own.endpoint.give_up, job), side.endpoint.log)
         try:
-            await own.endpoint.attend(message, exchange)
+            await own.endpoint.run(job)
             watch.stop()
             await exchange.finish_unanswered()
-        except CancelledError:
-            if not watch.take_back():
-                exchange.abandon()
-                raise
-            await exchange.finish_unanswered()
+        except BaseException:
+            exchange.abandon()
+            raise
         finally:
             watch.stop()
             own.leave()
@@ -189,33 +172,46 @@ class Stateless:
         own.endpoint.dissolve()
 
 
+def _not_a_call(message: Answer | Malformed | Batch) -> InvalidRequest | InvalidAnswer:
+    """Return what is wrong with a message that is neither a request nor a notification."""
+    if isinstance(message, Malformed):
+        return message.error
+    if isinstance(message, Answer):
+        return InvalidRequest("a client sends no answers in this revision")
+    return InvalidRequest("the body has to be one message, and no array")
+
+
+async def _refuse(side: Side, event: Event, send: Outlet) -> None:
+    """Respond to a request that was not understood, or may not be made."""
+    assert isinstance(event, Refusal)
+    connection, error = side.endpoint.connection, event.error
+    data = connection.reject(event.id, error)
+    await respond(send, STATELESS.get(error.code, 200), data or b"")
+
+
 async def _watched(
-    work: Coroutine[Any, Any, Answer], request: HttpRequest, solo: Solo, log: Throttle
-) -> Answer:
-    """The answer to a request, none if its client goes away before."""
+    work: Coroutine[Any, Any, None],
+    request: HttpRequest,
+    gone: Callable[[], None],
+    log: Throttle,
+) -> None:
+    """Await the answer to a request, and call `gone` if its client goes away before."""
     try:
         waiting = work.send(None)
-    except StopIteration as done:
+    except StopIteration:
         # Most requests are answered at once, before anybody has to be watched.
-        answer: Answer = done.value
-        return answer
-    watch = Watch(request, log)
+        return
+    watch = Watch(request, gone, log)
     try:
-        return await resumed(work, waiting)
-    except CancelledError:
-        if not watch.take_back():
-            raise
-        solo.close()
-        return Answer(None)
+        await resumed(work, waiting)
     finally:
         watch.stop()
 
 
-def is_stateless(version: str | None, message: object, offer: negotiate.Offer) -> bool:
-    """Whether a POST belongs to the stateless era; rows DS01 to DS12 of the decision tables."""
+def is_stateless(version: str | None, message: Parsed | Batch, offer: negotiate.Offer) -> bool:
+    """Return whether a POST is of the stateless era; rows DS01 to DS12 of the decision tables."""
     if not offer.stateless or not offer.handshake:
         return bool(offer.stateless)
-    meta: Mapping[str, Any] = meta_in(params_of(message)) if is_object(message) else {}
-    if PROTOCOL_VERSION in meta:
+    if isinstance(message, (Call, Malformed)) and PROTOCOL_VERSION in message.meta:
         return True
     return version is not None and version not in offer.handshake

@@ -3,43 +3,29 @@
 2026-07-28, basic/transports/streamable-http, "Cancellation".
 """
 
-from asyncio import Task, create_task, current_task
-from typing import Any
+from asyncio import create_task
+from collections.abc import Callable
 
 from ...throttle import Throttle
 from .request import HttpRequest
 
 
 class Watch:
-    """Cancels the task that made it when the client of a request goes away."""
+    """Calls `gone` when the client of a request goes away, unless it is stopped before."""
 
-    __slots__ = ("_ended", "_log", "_request", "_task", "_watching")
+    __slots__ = ("_gone", "_log", "_request", "_task")
 
-    def __init__(self, request: HttpRequest, log: Throttle) -> None:
+    def __init__(self, request: HttpRequest, gone: Callable[[], None], log: Throttle) -> None:
         self._request = request
+        self._gone = gone
         self._log = log
-        self._task = current_task()
-        self._ended = False
-        self._watching = create_task(self._wait())
+        self._task = create_task(self._wait())
 
     async def _wait(self) -> None:
         await self._request.gone()
         self._log.info("a client has gone before it was answered")
-        task: Task[Any] | None = self._task
-        if task is not None:
-            self._ended = True
-            task.cancel()
-
-    def take_back(self) -> bool:
-        """Take the cancellation back if it was this one's; whether the task may go on."""
-        if self._ended and self._task is not None:
-            self._ended = False
-            return self._task.uncancel() == 0
-        return False
+        self._gone()
 
     def stop(self) -> None:
         """Watch no longer."""
-        # The handler may have ended without minding that it was to.
-        self.take_back()
-        self._task = None
-        self._watching.cancel()
+        self._task.cancel()

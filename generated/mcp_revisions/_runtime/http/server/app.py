@@ -198,7 +198,7 @@ class _Running:
             raise Refused(415, "Content-Type has to be application/json")
         bodies = self.service.bodies
         try:
-            message = jsonrpc.parse(await bodies.read(request))
+            message = jsonrpc.read(await bodies.read(request))
             if is_stateless(request.field(_VERSION), message, self.service.offer):
                 await self._stateless.post(request, message, send, principal)
             else:

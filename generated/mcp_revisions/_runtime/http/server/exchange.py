@@ -45,7 +45,7 @@ class Exchange:
     """Takes the answer to a request, and what is said beside it; `make` opens its stream.
 
     What is said after the answer goes to `afterwards`, if there is such a way; `before` is awaited
-    before the answer goes out.
+    before the answer goes out. Without `is_open` an answer is awaited until there is one.
     """
 
     __slots__ = (
@@ -69,7 +69,7 @@ class Exchange:
         statuses: Mapping[int | None, int],
         make: Callable[[Outlet], Stream],
         tasks: Tasks,
-        is_open: Callable[[RequestId], bool],
+        is_open: Callable[[RequestId], bool] | None,
         principal: str | None = None,
         afterwards: Outgoing | None = None,
         before: Callable[[], Awaitable[None]] | None = None,
@@ -107,7 +107,7 @@ class Exchange:
 
     def awaits(self, id: RequestId, /) -> bool:
         """See `Reply.awaits`."""
-        return self._is_open(id)
+        return not self.answered if self._is_open is None else self._is_open(id)
 
     async def answer(self, data: bytes, code: int | None, /) -> None:
         """See `Reply.answer`."""

@@ -13,9 +13,9 @@ from logging import getLogger
 from typing import Any, Final, NamedTuple, TypeAlias
 from weakref import WeakValueDictionary
 
-from ...envelope import client_capabilities, meta_in
+from ...envelope import client_capabilities
 from ...errors import HEADER_MISMATCH, InvalidParams, ProtocolError
-from ...jobs import Job
+from ...incoming import Job
 from ...jsonvalue import JSONObject, is_array, is_object, json_text
 from ...side import Side
 from ..mirrors import BadAnnotation, Mirror, agrees, mirrors_of
@@ -58,7 +58,7 @@ class ToolHeaders:
 
         2026-07-28, basic/transports/streamable-http, "Server Behavior for Custom Headers".
         """
-        can = _digest(client_capabilities(meta_in(call.raw)))
+        can = _digest(client_capabilities(call.request.meta))
         key = side.endpoint.connection.table.revision, call.reply.principal, can
         listed = self._known(side, key)
         if listed is None:
@@ -67,10 +67,11 @@ class ToolHeaders:
                 listed = self._known(side, key) or await self._ask(side, call, key)
         if not listed.tools:
             return
-        id, name = call.request.id, call.raw.get("name")
+        id, raw = call.request.id, call.request.raw
+        name = raw.get("name")
         for mirror in listed.tools.get(name, ()) if isinstance(name, str) else ():
             value = request.field(mirror.header.encode())
-            if not agrees(mirror, value, call.raw.get("arguments")):
+            if not agrees(mirror, value, raw.get("arguments")):
                 reason = f"{mirror.header} is not the argument {'.'.join(mirror.path)}"
                 text = f"Header mismatch: {reason}"
                 raise Refused(400, text, code=HEADER_MISMATCH, id=id)
@@ -110,7 +111,7 @@ def _digest(capabilities: Mapping[str, Any]) -> bytes:
 
 
 async def _tools(side: Side, call: Job) -> AsyncIterator[JSONObject]:
-    """The tools as the server lists them to whoever makes a call."""
+    """Yield the tools as the server lists them to whoever makes a call."""
     cursor: str | None = None
     for _ in range(side.endpoint.options.max_pages):
         page = await side.listed(_LIST, cursor, call)
