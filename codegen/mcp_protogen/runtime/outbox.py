@@ -1,4 +1,4 @@
-"""Messages on their way out: a bounded queue, and the one task that empties it into a transport.
+"""Messages on their way out: a bounded queue, and the one task that writes them out.
 
 Everything that is waiting goes out in one call, so that a busy connection pays for one write where
 an idle one pays for each message.
@@ -8,7 +8,7 @@ from asyncio import Event, Future
 from typing import Any, Final, Protocol
 
 from .errors import Disconnected
-from .transport import Transport
+from .transport import MessageWriter
 
 _CLOSED: Final = "the connection is closed"
 
@@ -52,13 +52,13 @@ class Outbox:
         "_messages",
         "_room",
         "_sending",
-        "_transport",
         "_work",
+        "_writer",
         "broken",
     )
 
-    def __init__(self, transport: Transport, limit: int) -> None:
-        self._transport = transport
+    def __init__(self, writer: MessageWriter, limit: int) -> None:
+        self._writer = writer
         self._limit = limit
         self._messages: list[bytes] = []
         self._work = Event()
@@ -102,7 +102,7 @@ class Outbox:
     async def _transfer(self, messages: list[bytes]) -> None:
         self._sending = True
         try:
-            await self._transport.send(messages)
+            await self._writer.send(messages)
         except (Disconnected, OSError) as error:
             self._break(error)
         except Exception as error:
@@ -164,18 +164,21 @@ class Outbox:
 
 
 class Nowhere:
-    """A way that leads to nobody: what is to be said has to say which way it goes."""
+    """A sink that leads to nobody, and the reason for it."""
 
-    __slots__ = ()
+    __slots__ = ("_reason",)
 
     full = flooded = False
 
+    def __init__(self, reason: str = "there is nobody to say this to") -> None:
+        self._reason = reason
+
     async def room(self) -> None:
-        """See `Outgoing.room`."""
+        """Return at once."""
 
     async def send(self, message: bytes, *, unless: Future[Any] | None = None) -> None:
         """Raise `Disconnected`."""
-        raise Disconnected("there is nobody to say this to")
+        raise Disconnected(self._reason)
 
     def put(self, message: bytes) -> None:
         """Lose a message."""

@@ -29,7 +29,15 @@ Who serves is never given an `Unanswered`.
 """
 
 
-class Transport(Protocol):
+class MessageWriter(Protocol):
+    """A destination for messages: a whole transport, or one stream of an HTTP response."""
+
+    async def send(self, messages: Sequence[bytes]) -> None:
+        """Write messages, in order; return once there is room for more. Raise `Disconnected`."""
+        ...
+
+
+class Transport(MessageWriter, Protocol):
     """One open connection. Its calls are made by one task for each direction."""
 
     async def receive(self) -> Sequence[Received]:
@@ -37,10 +45,6 @@ class Transport(Protocol):
 
         Loses nothing when cancelled. Raises `Disconnected`, saying why, if the connection broke.
         """
-        ...
-
-    async def send(self, messages: Sequence[bytes]) -> None:
-        """Write messages, in order; returns once there is room for more. Raises `Disconnected`."""
         ...
 
     async def close(self) -> None:

@@ -57,7 +57,7 @@ class OldSse:
             await wait([serving])
         finally:
             # Whoever has cancelled this does not wait for it; then it ends by itself.
-            connection.leave()
+            connection.abort()
             gone.cancel()
             del self._open[id]
 
@@ -113,10 +113,10 @@ class _Connection:
         """See `Transport.close`."""
         self._closed = True
         self._changed.set()
-        await self.channel.end()
+        await self.channel.close()
 
-    def leave(self) -> None:
-        """The client is not served any more."""
+    def abort(self) -> None:
+        """Serve the client no longer."""
         self._closed = True
         self._changed.set()
-        self.channel.lost()
+        self.channel.abort()

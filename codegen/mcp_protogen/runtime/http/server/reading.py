@@ -26,7 +26,7 @@ class Reading:
         try:
             await self._read(session, request, channel, last)
         finally:
-            channel.lost()
+            channel.abort()
 
     async def _read(
         self, session: HttpSession, request: HttpRequest, channel: Channel, last: str | None
@@ -63,12 +63,12 @@ class Reading:
     ) -> None:
         polling = session.side.endpoint.connection.table.rules.polling
         retry = self._retry if polling and after is None else None
-        if not await session.standing.read_by(channel, after, retry):
+        if not await session.standing.attach(channel, after, retry):
             raise _unknown_event()
         try:
             await self._until_over(request, channel)
         finally:
-            await session.standing.left(channel)
+            await session.standing.detach(channel)
 
     @staticmethod
     async def _until_over(request: HttpRequest, channel: Channel) -> None:

@@ -109,7 +109,7 @@ class HttpApp:
         if running is None:
             return
         # Until then, whoever comes is told that this is the end, and begins nothing new.
-        await running.service.stop()
+        await running.service.close()
         if self._running is running:
             self._running = None
 

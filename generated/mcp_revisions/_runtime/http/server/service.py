@@ -25,7 +25,6 @@ from .events import EventStore, MemoryEventStore
 from .outlet import Outlet
 from .request import HttpRequest
 from .sessions import Sessions
-from .streams import Stream
 from .tool_headers import ToolHeaders
 
 _LATER: Final[Field] = (b"retry-after", b"1")
@@ -54,12 +53,7 @@ class Service:
         self.shared.ids = own_ids()
         self.pulse = Pulse(http.keep_alive, self.tasks)
         self.bodies = Bodies(http)
-        self.sessions = Sessions(
-            self.shared,
-            http.max_sessions,
-            http.session_lifetime,
-            known_elsewhere=http.session_store is not None,
-        )
+        self.sessions = Sessions(self.shared, http)
         self.tool_headers = ToolHeaders(http.header_lifetime)
         self.events: EventStore | None = None
         if http.resumable:
@@ -68,8 +62,8 @@ class Service:
         """How many requests are being worked on."""
         self.listening: dict[Side, None] = {}
         """Those that serve a listen stream."""
-        self.stopping = False
-        """Whether the end has begun."""
+        self.closing = False
+        """Whether the end has begun: no request is begun any more."""
         self._idle = Bell()
 
     def _new_faces(self) -> Faces[ServerBase[Any]]:
@@ -102,13 +96,9 @@ class Service:
         """A new streamed response."""
         return Channel(send, self.pulse)
 
-    def stream(self, send: Outlet) -> Stream:
-        """A new stream of which nothing is kept."""
-        return Stream(self.channel(send))
-
     def check_running(self) -> None:
         """Raise `Refused` once the end has begun."""
-        if self.stopping:
+        if self.closing:
             raise Refused(503, "The server is shutting down", fields=[_LATER])
 
     def check_room(self) -> None:
@@ -142,7 +132,7 @@ class Service:
 
     def note_end(self) -> None:
         """Something that was under way has ended."""
-        if self.stopping:
+        if self.closing:
             self._idle.ring()
 
     def check_streams(self) -> None:
@@ -150,9 +140,9 @@ class Service:
         if len(self.pulse) >= self.http.max_streams:
             raise Refused(503, "Too many streams", fields=[_LATER])
 
-    async def stop(self) -> None:
+    async def close(self) -> None:
         """End what would not end by itself, and after `options.drain` seconds everything."""
-        self.stopping = True
+        self.closing = True
         gone = Disconnected("the server is shutting down")
         for side in [*self.listening, *(session.side for session in self.sessions)]:
             side.close(gone)
@@ -160,8 +150,8 @@ class Service:
             async with timeout(self.options.drain):
                 while self.working or self.listening:
                     await self._idle.heard()
-        await self.sessions.stop()
-        await self.pulse.stop(self.options.drain)
+        await self.sessions.close()
+        await self.pulse.close(self.options.drain)
         await self.tasks.cancel()
 
 

@@ -124,7 +124,7 @@ class Stateless:
             await respond(send, STATELESS.get(error.code, 200), data or b"")
             return
         solo = Solo(connection, read)
-        exchange = Exchange(send, STATELESS, service.stream, service.tasks, solo.is_open, principal)
+        exchange = Exchange(send, service, STATELESS, solo.is_open, principal)
         job = Job(read, params_of(message), exchange)
         if message["method"] == _CALL:
             work = self._checked_answer(side, job, solo, request)
@@ -135,9 +135,9 @@ class Stateless:
             if answer.data is not None:
                 await exchange.answer(answer.data, answer.code)
             if exchange.unfinished:
-                await exchange.finish_unanswered()
+                await exchange.close()
         except BaseException:
-            exchange.abandon()
+            exchange.abort()
             raise
 
     async def _checked_answer(
@@ -164,9 +164,7 @@ class Stateless:
             raise Refused(413, problems[0].message, id=message["id"])
         service.bodies.done(request)
         connection = side.repertoire.connection()
-        exchange = Exchange(
-            send, STATELESS, service.stream, service.tasks, connection.is_open, principal
-        )
+        exchange = Exchange(send, service, STATELESS, connection.is_open, principal)
         own = Side(side.repertoire, connection, service.shared, exchange)
         own.endpoint.principal = principal
         service.listening[own] = None
@@ -174,12 +172,12 @@ class Stateless:
         try:
             await own.endpoint.attend(message, exchange)
             watch.stop()
-            await exchange.finish_unanswered()
+            await exchange.close()
         except CancelledError:
             if not watch.take_back():
-                exchange.abandon()
+                exchange.abort()
                 raise
-            await exchange.finish_unanswered()
+            await exchange.close()
         finally:
             watch.stop()
             own.leave()
