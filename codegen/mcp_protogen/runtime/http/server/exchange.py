@@ -81,11 +81,9 @@ class Exchange(StreamSink):
 
     @property
     def beside(self) -> "Exchange":
-        """See `Reply.beside`."""
         return self
 
     async def answer(self, data: bytes, code: int | None, /) -> None:
-        """See `Reply.answer`."""
         self.answered = True
         if self._queue is None:
             await respond(self._outlet, self._statuses.get(code, 200), data)
@@ -93,10 +91,9 @@ class Exchange(StreamSink):
             self._queue.outbox.put(data)
 
     def skip(self) -> None:
-        """See `Reply.skip`."""
+        """Leave the response to `close` or `accept`."""
 
     async def release(self) -> None:
-        """See `Reply.release`."""
         stream = self._opened().stream
         if stream.log is not None:
             await stream.release()
@@ -110,7 +107,7 @@ class Exchange(StreamSink):
             await self.close()
 
     async def close(self) -> None:
-        """Complete the response; that to a request that was given up is a stream, unanswered."""
+        """Complete the response; if there is no answer, as a stream without one."""
         queue = self._queue if self.answered else self._opened()
         if queue is not None:
             await queue.close()
@@ -120,7 +117,7 @@ class Exchange(StreamSink):
         self.answered = True
 
     def abort(self) -> None:
-        """Let nothing more go out: whoever serves the response has failed, or was cancelled."""
+        """Send nothing more: the code that serves the request has failed, or was cancelled."""
         self.answered = True
         if self._channel is not None:
             self._channel.abort()
@@ -160,8 +157,9 @@ class SessionExchange(Exchange):
     async def answer(self, data: bytes, code: int | None, /) -> None:
         """Send the answer once other processes know what the request has changed."""
         self.answered = True
-        # What was answered holds wherever the client asks next.
-        await self._service.sessions.save(self._session)
+        if self._service.sessions.saved:
+            # What was answered holds wherever the client asks next.
+            await self._service.sessions.save(self._session)
         await super().answer(data, code)
 
     def _stream(self, channel: Channel) -> Stream:

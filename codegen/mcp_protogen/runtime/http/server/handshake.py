@@ -60,7 +60,8 @@ class Handshake:
                 await self._answer(session, request, message, send)
             else:
                 await self._take_in(session.side, request, message, send)
-            await self._service.sessions.save(session)
+            if self._service.sessions.saved:
+                await self._service.sessions.save(session)
         finally:
             self._service.sessions.note_end(session)
 

@@ -1,4 +1,4 @@
-"""GET: reading the stream of a session, or going on with one whose connection broke.
+"""GET: the stream of a session, new or after its connection broke.
 
 2025-11-25, basic/transports, "Listening for Messages from the Server" and "Resumability and
 Redelivery".
@@ -14,7 +14,7 @@ from .streams import Log, Stream, is_standing, parsed
 
 
 class Reading:
-    """Serves streams of sessions; `retry` is in seconds."""
+    """The server of streams of sessions; `retry` is in seconds."""
 
     def __init__(self, retry: float) -> None:
         self._retry = round(retry * 1000)
@@ -22,7 +22,7 @@ class Reading:
     async def read(
         self, session: HttpSession, request: HttpRequest, channel: Channel, last: str | None
     ) -> None:
-        """Serve a stream until it is over, or its client has gone; raises `Refused`."""
+        """Serve a stream until it is over, or its client has gone; raise `Refused`."""
         try:
             await self._read(session, request, channel, last)
         finally:

@@ -65,17 +65,17 @@ class HttpSession:
         self.side.enter()
         self._streams: dict[str, Stream] | None = None
         self.used = get_running_loop().time()
-        """When it was used last."""
+        """The time of its last use."""
         self.under_way = 0
-        """How many requests and streams are open."""
+        """The number of its open requests and streams."""
         self.record: bytes | None = None
-        """Tells what another process knows of it, as it was saved last, from anything else."""
+        """The digest of the record that was saved last, which other processes know."""
         self.ended = False
-        """Whether it is over, here."""
+        """Whether it has ended in this process."""
         self.saving = 0
-        """How many are saving it now."""
+        """The number of tasks that are saving it now."""
         self.saved = self.used
-        """When that was."""
+        """The time when it was saved last."""
 
     @property
     def revision(self) -> str:
@@ -84,7 +84,7 @@ class HttpSession:
 
     @property
     def principal(self) -> str | None:
-        """Whose it is."""
+        """The principal it belongs to."""
         return self.side.endpoint.principal
 
     def stream(self, channel: Channel, retry: float) -> Stream:
@@ -156,13 +156,15 @@ class Sessions:
     Where there is a store, other processes are told of them, and theirs are known here.
     """
 
-    __slots__ = ("_lifetime", "_limit", "_sessions", "_shared", "_store", "_timer")
+    __slots__ = ("_lifetime", "_limit", "_sessions", "_shared", "_store", "_timer", "saved")
 
     def __init__(self, shared: Shared, http: HttpOptions) -> None:
         self._shared = shared
         self._limit = http.max_sessions
         self._lifetime = http.session_lifetime
         self._store = http.session_store
+        self.saved = self._store is not None
+        """Whether a store has to know of them."""
         self._sessions: OrderedDict[str, HttpSession] = OrderedDict()
         self._timer: TimerHandle | None = None
 

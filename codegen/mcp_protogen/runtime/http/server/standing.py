@@ -1,4 +1,6 @@
-"""What a server says of its own accord in a session: it waits for a client that listens.
+"""The stream of a session that belongs to no request: what a server says of its own accord.
+
+It waits for a client that listens.
 
 2025-11-25, basic/transports, "Listening for Messages from the Server".
 """

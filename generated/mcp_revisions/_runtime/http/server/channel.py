@@ -63,7 +63,7 @@ class Channel:
             self._pulse.tasks.start(self.close())
 
     def abort(self) -> None:
-        """Write nothing more: the client has gone, or nobody serves the response any more."""
+        """Write nothing more: the client has gone, or the request is not served any more."""
         self._shut()
         if not self.ended.done():
             self.ended.set_result(None)
@@ -111,7 +111,7 @@ class Pulse:
             self.tasks.start(channel.beat())
 
     async def close(self, seconds: float) -> None:
-        """Complete all responses; those that are not read in time are left to who serves them."""
+        """Complete all responses; those that are not read in time are left as they are."""
         closing = [self.tasks.start(channel.close()) for channel in list(self._channels)]
         if closing:
             await wait(closing, timeout=seconds)

@@ -47,7 +47,7 @@ class Log:
         self._store = store
         self._session = session
         self.name = token_urlsafe(9) if name is None else name
-        """Tells the streams of a session apart, and is no secret."""
+        """The name of the stream in its session; no secret."""
         self._last = 0
 
     async def keep(self, message: bytes) -> str | None:
@@ -102,7 +102,7 @@ class Stream:
         self.log = log
 
     async def send(self, messages: Sequence[bytes]) -> None:
-        """Write messages, each as an event; see `MessageWriter.send`."""
+        """Write messages, each as an event."""
         async with self._lock:
             events = [await self._priming()]
             for message in messages:
@@ -210,18 +210,15 @@ class StreamSink:
 
     @property
     def full(self) -> bool:
-        """See `Outgoing.full`."""
         return self._queue is not None and self._queue.outbox.full
 
     async def room(self) -> None:
-        """See `Outgoing.room`."""
+        """Return at once: reading is not held up by what one response has to carry."""
 
     async def send(self, message: bytes, *, unless: Future[Any] | None = None) -> None:
-        """See `Outgoing.send`."""
         await self._sink().send(message, unless=unless)
 
     def put(self, message: bytes) -> None:
-        """See `Outgoing.put`."""
         self._sink().put(message)
 
     def _sink(self) -> Outgoing:
