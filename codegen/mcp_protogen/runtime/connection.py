@@ -199,7 +199,7 @@ class Connection:
         """Whether the peer still waits for the answer to its request `id`."""
         return id in self._open
 
-    def close(self, id: RequestId) -> None:
+    def discard(self, id: RequestId) -> None:
         """The peer does not wait for the answer to its request `id` any more."""
         self._open.pop(id, None)
 

@@ -20,7 +20,7 @@ from .events import Cancelled, Ended, Event, Failure, Ignored, Progressed, Refus
 from .jobs import Alone, Batch, Gathered, Job, Jobs, Reply
 from .jsonvalue import is_array
 from .options import CallOptions, Options
-from .outbox import Outgoing
+from .outbox import MessageSink
 from .spec import NotificationSpec, RequestSpec
 from .tasks import Bell, Tasks, together
 from .throttle import Throttle
@@ -43,7 +43,7 @@ class Endpoint:
     """
 
     __slots__ = (
-        "_abandoned",
+        "_aborted",
         "_alone",
         "_calls",
         "_ended",
@@ -63,7 +63,7 @@ class Endpoint:
     def __init__(
         self,
         connection: Connection,
-        outbox: Outgoing,
+        outbox: MessageSink,
         tasks: Tasks,
         options: Options,
         serve: Serve,
@@ -85,7 +85,7 @@ class Endpoint:
         self._alone = Alone(connection, outbox, self._jobs)
         self._ended = False
         self._gone = False
-        self._abandoned = Bell()
+        self._aborted = Bell()
 
     def now(self) -> float:
         """The time, in seconds of a clock that does not go back."""
@@ -98,7 +98,7 @@ class Endpoint:
         spec: RequestSpec[P, R],
         params: P | None,
         options: CallOptions,
-        via: Outgoing | None = None,
+        via: MessageSink | None = None,
     ) -> R:
         """Send a request and wait for its result; see `Calls.request`."""
         # From now on reading may be what a handler waits for.
@@ -111,7 +111,7 @@ class Endpoint:
         params: P | None,
         *,
         meta: bytes | None = None,
-        via: Outgoing | None = None,
+        via: MessageSink | None = None,
     ) -> None:
         """Send a notification, by another way than the usual if one is given.
 
@@ -177,7 +177,7 @@ class Endpoint:
             self._notified(event.notification, message)
         elif isinstance(event, Cancelled):
             self.log.info("request %r was cancelled", event.id)
-            self._jobs.stop(event.id)
+            self._jobs.cancel(event.id)
             self._notified(event.notification, message)
         elif isinstance(event, Ended):
             self._calls.ended(event)
@@ -240,8 +240,8 @@ class Endpoint:
             else:
                 await reply.answer(answer.data, answer.code)
         except CancelledError:
-            if not jobs.was_stopped(id):
-                self.connection.close(id)
+            if not jobs.was_cancelled(id):
+                self.connection.discard(id)
                 raise
             reply.skip()
         finally:
@@ -262,20 +262,20 @@ class Endpoint:
         else:
             await reply.answer(data, error.code)
 
-    def give_up(self, id: RequestId) -> None:
+    def cancel(self, id: RequestId) -> None:
         """Nobody waits for the answer to the request `id` of the peer any more: end its handler."""
         # An answer that is on its way is not cut short.
         if self.connection.is_open(id):
-            self.connection.close(id)
-            self._jobs.stop(id)
+            self.connection.discard(id)
+            self._jobs.cancel(id)
 
-    def stop(self) -> None:
+    def cancel_all(self) -> None:
         """End all handlers, and begin no more."""
         self._ended = True
         for id in self._jobs.running:
-            self.give_up(id)
+            self.cancel(id)
 
-    def dissolve(self) -> None:
+    def break_cycle(self) -> None:
         """Break the ring of references that a connection is; it is not used any more.
 
         Where each request has a connection of its own, rings would keep the collector busy.
@@ -328,22 +328,22 @@ class Endpoint:
         await self.outbox.room()
         await self._jobs.room(self.options.max_waiting, lambda: self.connection.awaits)
 
-    def abandon(self, error: Disconnected) -> None:
+    def abort(self, error: Disconnected) -> None:
         """The peer will send nothing more: calls that wait for it fail."""
-        self._calls.abandon(error)
+        self._calls.abort(error)
         self._jobs.wake()
         self._gone = True
-        self._abandoned.ring()
+        self._aborted.ring()
 
-    async def until_abandoned(self) -> None:
+    async def until_aborted(self) -> None:
         """Wait until the peer will send nothing more."""
         while not self._gone:
-            await self._abandoned.heard()
+            await self._aborted.heard()
 
-    async def finish(self, within: float) -> None:
+    async def close(self, within: float) -> None:
         """Answer what is open: with results for `within` seconds, then with errors."""
         self._ended = True
-        for id in await self._jobs.finish(within):
+        for id in await self._jobs.close(within):
             # The answer to one that is not open is on its way already.
             data = self.connection.refuse(id, _STOPPED) if self.connection.is_open(id) else None
             if data is not None:

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple, Protocol
 from .connection import Connection
 from .dispatch import Request
 from .errors import RequestId
-from .outbox import Outbox, Outgoing
+from .outbox import MessageSink, Outbox
 from .tasks import Bell, Tasks
 
 _log: Final = getLogger(__name__)
@@ -19,7 +19,7 @@ class Reply(Protocol):
     """Where the answer to one request goes."""
 
     @property
-    def beside(self) -> Outgoing:
+    def beside(self) -> MessageSink:
         """Where that goes which belongs to the request and comes before its answer."""
         ...
 
@@ -64,7 +64,7 @@ class Alone:
 
     principal: str | None = None
 
-    def __init__(self, connection: Connection, outbox: Outgoing, jobs: "Jobs") -> None:
+    def __init__(self, connection: Connection, outbox: MessageSink, jobs: "Jobs") -> None:
         self.awaits = connection.is_open
         self.beside = outbox
         self._jobs = jobs
@@ -94,7 +94,7 @@ class Batch:
 
     principal: str | None = None
 
-    def __init__(self, connection: Connection, outbox: Outgoing, size: int) -> None:
+    def __init__(self, connection: Connection, outbox: MessageSink, size: int) -> None:
         self.awaits = connection.is_open
         self.beside = outbox
         self._missing = size
@@ -154,11 +154,11 @@ class Jobs:
 
     __slots__ = (
         "_beside",
+        "_cancelled",
         "_handle",
         "_max_running",
         "_room",
         "_running",
-        "_stopped",
         "_tasks",
         "_waiting",
         "_working",
@@ -171,7 +171,7 @@ class Jobs:
         self._max_running = max_running
         self._tasks = tasks
         self._running: dict[RequestId, Task[Any]] = {}
-        self._stopped: set[RequestId] | None = None
+        self._cancelled: set[RequestId] | None = None
         self._working = 0
         self._beside: set[Task[None]] | None = None
         # Seldom used and never long, and there may be many connections.
@@ -200,8 +200,8 @@ class Jobs:
 
     def _ended(self, job: Job, counts: bool, task: Task[None]) -> None:
         del self._running[job.request.id]
-        if self._stopped is not None:
-            self._stopped.discard(job.request.id)
+        if self._cancelled is not None:
+            self._cancelled.discard(job.request.id)
         self._working -= counts
         if task.cancelled():
             job.reply.skip()
@@ -226,16 +226,16 @@ class Jobs:
         self._running[request.id] = task
         self._working += "long_lived" not in request.spec.traits
 
-    def was_stopped(self, id: RequestId) -> bool:
-        """Whether `stop` has cancelled the task of the request `id`, which still runs."""
-        return self._stopped is not None and id in self._stopped
+    def was_cancelled(self, id: RequestId) -> bool:
+        """Whether `cancel` has cancelled the task of the request `id`, which still runs."""
+        return self._cancelled is not None and id in self._cancelled
 
     def end(self, request: Request[Any]) -> None:
         """The task that calls this has handled a request that it has begun with."""
         task = self._running.pop(request.id)
         self._working -= "long_lived" not in request.spec.traits
-        if self._stopped is not None and request.id in self._stopped:
-            self._stopped.discard(request.id)
+        if self._cancelled is not None and request.id in self._cancelled:
+            self._cancelled.discard(request.id)
             task.uncancel()
 
     def beside(self, work: Awaitable[None], method: str) -> None:
@@ -253,12 +253,12 @@ class Jobs:
             self._beside.discard(task)
         self._room.ring()
 
-    def stop(self, id: RequestId) -> None:
+    def cancel(self, id: RequestId) -> None:
         """Cancel the job of the request `id`, whether it runs or waits."""
         task = self._running.get(id)
         if task is not None:
-            self._stopped = self._stopped or set()
-            self._stopped.add(id)
+            self._cancelled = self._cancelled or set()
+            self._cancelled.add(id)
             task.cancel()
             return
         for job in self._waiting:
@@ -277,7 +277,7 @@ class Jobs:
         """Look again whether reading helps."""
         self._room.ring()
 
-    async def finish(self, within: float) -> list[RequestId]:
+    async def close(self, within: float) -> list[RequestId]:
         """Wait for all jobs, at most `within` seconds; the ids of those that have not ended."""
         loop = get_running_loop()
         until = loop.time() + within

@@ -13,7 +13,7 @@ from .transport import MessageWriter
 _CLOSED: Final = "the connection is closed"
 
 
-class Outgoing(Protocol):
+class MessageSink(Protocol):
     """A way to send messages to the peer: that of a connection, or of one of its requests."""
 
     @property
@@ -158,7 +158,7 @@ class Outbox:
         self._work.set()
 
 
-class Nowhere:
+class NullSink:
     """A sink that leads to nobody, and the reason for it."""
 
     __slots__ = ("_reason",)

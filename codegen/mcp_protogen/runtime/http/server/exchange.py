@@ -16,7 +16,7 @@ from ...errors import (
     UNSUPPORTED_VERSION,
     RequestId,
 )
-from ...outbox import Nowhere, Outgoing
+from ...outbox import MessageSink, NullSink
 from .asgi import respond
 from .channel import Channel
 from .outlet import Outlet
@@ -38,7 +38,7 @@ STATELESS: Final[Mapping[int | None, int]] = {
     INVALID_REQUEST: 400,
 }
 
-_ANSWERED: Final = Nowhere("the request was answered already")
+_ANSWERED: Final = NullSink("the request was answered already")
 
 
 class Exchange(StreamSink):
@@ -135,11 +135,11 @@ class Exchange(StreamSink):
     def _stream(self, channel: Channel) -> Stream:
         return Stream(channel)
 
-    def _sink(self) -> Outgoing:
+    def _sink(self) -> MessageSink:
         return self._afterwards if self.answered else self._opened().outbox
 
     @property
-    def _afterwards(self) -> Outgoing:
+    def _afterwards(self) -> MessageSink:
         """The sink for what is said after the answer."""
         return _ANSWERED
 
@@ -166,5 +166,5 @@ class SessionExchange(Exchange):
         return self._session.stream(channel, self._service.http.retry)
 
     @property
-    def _afterwards(self) -> Outgoing:
+    def _afterwards(self) -> MessageSink:
         return self._session.standing

@@ -62,7 +62,7 @@ class HttpSession:
         log = None if store is None else Log(store, id, standing_name())
         self.standing = Standing(shared.tasks, log)
         self.side = Side(repertoire, connection, shared, self.standing)
-        self.side.enter()
+        self.side.register()
         self._streams: dict[str, Stream] | None = None
         self.used = get_running_loop().time()
         """The time of its last use."""
@@ -131,9 +131,9 @@ class HttpSession:
     async def close(self, *, forget: bool) -> None:
         """End what is under way; `forget` what was said in it, if nobody can go on with it."""
         self.ended = True
-        self.side.close(Disconnected("the session was ended"))
+        self.side.abort(Disconnected("the session was ended"))
         await self.standing.close()
-        self.side.endpoint.stop()
+        self.side.endpoint.cancel_all()
         for stream in list((self._streams or {}).values()):
             stream.abort()
         if forget and self.store is not None:

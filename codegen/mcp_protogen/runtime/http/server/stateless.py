@@ -14,7 +14,7 @@ from ...envelope import PROTOCOL_VERSION, meta_in, params_of
 from ...errors import HEADER_MISMATCH, InvalidRequest, MethodNotFound, RemoteError, RequestId
 from ...jobs import Job
 from ...jsonvalue import JSONObject, is_object
-from ...outbox import Nowhere
+from ...outbox import NullSink
 from ...side import Side
 from ...throttle import Throttle
 from .. import fields
@@ -96,7 +96,7 @@ class Stateless:
         """What serves all requests of a revision: they have nothing of their own to remember."""
         service = self._service
         repertoire = service.repertoire(revision)
-        return Side(repertoire, repertoire.connection(), service.shared, Nowhere())
+        return Side(repertoire, repertoire.connection(), service.shared, NullSink())
 
     def _check_name(self, request: HttpRequest, name: object, id: RequestId) -> None:
         value = request.field(_NAME)
@@ -171,7 +171,7 @@ class Stateless:
         watch = Watch(request, side.endpoint.log)
         try:
             await own.endpoint.attend(message, exchange)
-            watch.stop()
+            watch.cancel()
             await exchange.close()
         except CancelledError:
             if not watch.take_back():
@@ -179,12 +179,12 @@ class Stateless:
                 raise
             await exchange.close()
         finally:
-            watch.stop()
-            own.leave()
+            watch.cancel()
+            own.unregister()
             # Whoever stops the server waits until the last word is written.
             del service.listening[own]
             service.note_end()
-        own.endpoint.dissolve()
+        own.endpoint.break_cycle()
 
 
 async def _watched(
@@ -206,7 +206,7 @@ async def _watched(
         solo.close()
         return Answer(None)
     finally:
-        watch.stop()
+        watch.cancel()
 
 
 def is_stateless(version: str | None, message: object, offer: negotiate.Offer) -> bool:

@@ -12,7 +12,7 @@ from logging import getLogger
 from secrets import token_urlsafe
 from typing import Any, Final
 
-from ...outbox import Outbox, Outgoing
+from ...outbox import MessageSink, Outbox
 from ...tasks import Tasks
 from ..sse import written
 from .channel import Channel
@@ -221,6 +221,6 @@ class StreamSink:
     def put(self, message: bytes) -> None:
         self._sink().put(message)
 
-    def _sink(self) -> Outgoing:
+    def _sink(self) -> MessageSink:
         """Return where a message goes at this moment."""
         raise NotImplementedError

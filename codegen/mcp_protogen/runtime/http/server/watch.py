@@ -37,7 +37,7 @@ class Watch:
             return self._task.uncancel() == 0
         return False
 
-    def stop(self) -> None:
+    def cancel(self) -> None:
         """Watch no longer."""
         # The handler may have ended without minding that it was to.
         self.take_back()

@@ -187,7 +187,7 @@ class Handshake:
             await self._take_in(side, request, message, send)
             return
         await self._work(side.endpoint, request, message, exchange)
-        side.endpoint.dissolve()
+        side.endpoint.break_cycle()
 
     async def _work(
         self, endpoint: Endpoint, request: HttpRequest, message: object, exchange: Exchange

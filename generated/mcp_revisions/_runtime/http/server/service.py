@@ -145,7 +145,7 @@ class Service:
         self.closing = True
         gone = Disconnected("the server is shutting down")
         for side in [*self.listening, *(session.side for session in self.sessions)]:
-            side.close(gone)
+            side.abort(gone)
         with suppress(TimeoutError):
             async with timeout(self.options.drain):
                 while self.working or self.listening:

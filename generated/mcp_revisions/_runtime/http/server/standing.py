@@ -9,7 +9,7 @@ from asyncio import Future
 from logging import getLogger
 from typing import Any, Final
 
-from ...outbox import Nowhere, Outgoing
+from ...outbox import MessageSink, NullSink
 from ...tasks import Tasks
 from .channel import Channel
 from .streams import Log, Stream, StreamQueue, StreamSink
@@ -21,7 +21,7 @@ _log: Final = getLogger(__name__)
 _KEPT: Final = 32
 
 
-class _Kept(Nowhere):
+class _Kept(NullSink):
     """The newest messages of those that nobody has listened to yet."""
 
     __slots__ = ("messages",)
@@ -61,7 +61,7 @@ class Standing(StreamSink):
         """The log in which the events of the stream are kept."""
         return self._log
 
-    def _sink(self) -> Outgoing:
+    def _sink(self) -> MessageSink:
         if self._queue is not None and self._ready:
             return self._queue.outbox
         if self._kept is None:
