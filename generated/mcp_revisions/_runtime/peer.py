@@ -1,4 +1,21 @@
-"""The base of both sides of a connection: calls, notifications, and lists page by page."""
+"""The base of both sides of a connection: calls, notifications, and lists page by page.
+
+How things end, here and in the rest of the runtime: `close()` is orderly and awaited,
+`abort(reason)` is at once, and `cancel(id)` ends one request. A connection ends in this order:
+
+| what | who calls it | what it does |
+|---|---|---|
+| `Endpoint.abort` | the tasks that read and write, or the owner | fails our own requests |
+| `Endpoint.close` | the owner | gives handlers time; answers the rest with errors |
+| `Tasks.cancel` | the owner | cancels whatever still runs |
+| `Outbox.close` | the owner | lets the last answers be written |
+| `Transport.close` | who opened it | frees what is left |
+
+The owner is `serve` or `connect`. `Endpoint.cancel` ends one request of the peer and `cancel_all`
+all of them at once, as when a session is deleted; `Endpoint.fail` ends one of our own, where a
+transport knows that no answer will come. Over HTTP a server has more to end: see
+`http.server.service`.
+"""
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any, ClassVar, TypeVar, Unpack

@@ -1,4 +1,22 @@
-"""The state that all parts of one application share while an event loop runs it."""
+"""The state that all parts of one application share while an event loop runs it.
+
+How things end: `close()` is orderly and awaited, `abort()` is at once.
+
+| what | who calls it | when |
+|---|---|---|
+| `Service.close` | `HttpApp.close` | the application is shut down |
+| `Sessions.close` | `Service.close` | handlers have ended, or took too long |
+| `HttpSession.close` | `Sessions` | it was deleted or idle for long, or makes room |
+| `Pulse.close` | `Service.close` | after the sessions, for streams that are still open |
+| `Exchange.close` | `Handshake`, `Stateless` | the request was dealt with |
+| `Exchange.abort` | `Handshake`, `Stateless` | serving it failed, or was cancelled |
+| `Standing.close` | `HttpSession.close` | the session ends |
+| `StreamQueue.close`, `abort` | `Exchange` | the response ends |
+| `Stream.close` | `StreamQueue.close` | all is written that waited |
+| `Stream.abort` | `HttpSession.close`, `Standing`, `StreamQueue` | nobody is to wait for it |
+| `Channel.close` | `Stream`, `Pulse.close` | nothing more is to be written |
+| `Channel.abort` | `Exchange.abort`, `Reading`, `OldSse` | the client has gone, or the request |
+"""
 
 from asyncio import Task, get_running_loop, timeout
 from collections.abc import Iterable, Iterator
