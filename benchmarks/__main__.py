@@ -12,7 +12,17 @@ from argparse import ArgumentParser, Namespace
 from importlib.metadata import version
 from pathlib import Path
 
-from . import generating, growing, http_topic, importing, keeping_up, serving, translating, wire
+from . import (
+    generating,
+    growing,
+    http_topic,
+    importing,
+    keeping_up,
+    serving,
+    translating,
+    walk,
+    wire,
+)
 from .places import pins
 from .rows import Row, as_table
 
@@ -27,6 +37,7 @@ _TOPICS = {
         serving,
         http_topic,
         translating,
+        walk,
     )
 }
 

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-Unit: TypeAlias = Literal["ms", "µs", "MiB"]
+Unit: TypeAlias = Literal["ms", "µs", "MiB", ""]
 
-# How many of a unit there are in a second, or in a byte.
-_FACTORS: dict[Unit, float] = {"ms": 1e3, "µs": 1e6, "MiB": 2**-20}
+# How many of a unit there are in a second, or in a byte; what is counted has none.
+_FACTORS: dict[Unit, float] = {"ms": 1e3, "µs": 1e6, "MiB": 2**-20, "": 1}
 _HEAD = ("what", "ours", "peer", "", "ratio", "target", "verdict")
 _VERDICTS = {True: "met", False: "MISSED", None: ""}
 # Columns of figures line up at their right edge.
@@ -19,28 +19,32 @@ _RIGHT = {1, 3, 4, 5}
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One comparison; `ours` and `theirs` are seconds, or bytes; `target` a ratio not to exceed."""
+    """One comparison; `ours` and `theirs` are seconds, bytes or counts; `target` limits the ratio.
+
+    Without `theirs`, the peer could not be measured.
+    """
 
     topic: str
     what: str
     ours: float
     peer: str
-    theirs: float
+    theirs: float | None
     target: float | None
     unit: Unit = "ms"
 
     @property
-    def ratio(self) -> float:
-        """Our time by theirs: below 1 we are faster."""
-        return self.ours / self.theirs
+    def ratio(self) -> float | None:
+        """Ours by theirs: below 1 ours is less."""
+        return None if self.theirs is None else self.ours / self.theirs
 
     @property
     def met(self) -> bool | None:
         """Whether the ratio is within the target; None without one."""
-        return None if self.target is None else self.ratio <= self.target
+        ratio = self.ratio
+        return None if self.target is None or ratio is None else ratio <= self.target
 
     def as_json(self) -> dict[str, Any]:
-        """The row for programs; times in seconds."""
+        """Return the row for programs; times are in seconds."""
         return {
             "topic": self.topic,
             "what": self.what,
@@ -69,18 +73,18 @@ def as_table(rows: Iterable[Row]) -> str:
 def _cells(row: Row) -> tuple[str, ...]:
     return (
         row.what,
-        _time(row.ours, row.unit),
+        _amount(row.ours, row.unit),
         row.peer,
-        _time(row.theirs, row.unit),
-        f"{row.ratio:.2f}",
+        "" if row.theirs is None else _amount(row.theirs, row.unit),
+        "" if row.ratio is None else f"{row.ratio:.2f}",
         "" if row.target is None else f"{row.target:.2f}",
         _VERDICTS[row.met],
     )
 
 
-def _time(seconds: float, unit: Unit) -> str:
-    amount = seconds * _FACTORS[unit]
-    return f"{amount:,.{0 if amount >= 100 else 1}f} {unit}"
+def _amount(measured: float, unit: Unit) -> str:
+    amount = measured * _FACTORS[unit]
+    return f"{amount:,.{0 if amount >= 100 or not unit else 1}f} {unit}".rstrip()
 
 
 def _aligned(cells: Sequence[str], widths: Sequence[int]) -> str:

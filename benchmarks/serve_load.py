@@ -35,12 +35,10 @@ class Load(NamedTuple):
 class Server:
     """A server process that is talked to over its standard streams."""
 
-    def __init__(self, process: "subprocess.Popen[bytes]") -> None:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        self._in = process.stdin.fileno()
-        self._out = process.stdout.fileno()
-        self._pid = process.pid
+    def __init__(self, to_server: int, from_server: int, pid: int) -> None:
+        self._in = to_server
+        self._out = from_server
+        self._pid = pid
         self._next = 1
         self._rest = b""
 
@@ -117,6 +115,8 @@ def started(
         command, env=environment, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, bufsize=0
     ) as process:
         try:
-            yield Server(process)
+            assert process.stdin is not None
+            assert process.stdout is not None
+            yield Server(process.stdin.fileno(), process.stdout.fileno(), process.pid)
         finally:
             process.kill()

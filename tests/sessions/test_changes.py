@@ -223,7 +223,7 @@ def test_a_client_hears_of_changes_and_of_the_end() -> None:
             await publisher.tools_list_changed()
             await asyncio.sleep(0.01)
             (side,) = publisher.sides
-            side.close(pkg.Disconnected("stopping"))
+            side.abort(pkg.Disconnected("stopping"))
             ended = await stream
             assert heard == [ended.meta.subscription_id]
 

@@ -68,7 +68,7 @@ def test_S1_31_answers_in_flight_are_written_when_the_client_stops_sending() -> 
         for id in (1, 2):
             await hand.send(request("tools/call", id, name="0.02"))
         await asyncio.sleep(0.01)
-        theirs.end()
+        theirs.feed_eof()
         assert [(await hand.take())["id"] for _ in "ab"] == [1, 2]
         await serving
         assert await hand.take() is None
@@ -83,7 +83,7 @@ def test_what_takes_too_long_is_answered_with_an_error() -> None:
         for id in (1, 2):
             await hand.send(request("tools/call", id, name="60"))
         await asyncio.sleep(0.01)
-        theirs.end()
+        theirs.feed_eof()
         answers = {(one := await hand.take())["id"]: one["error"] for _ in "ab"}
         assert answers.keys() == {1, 2}
         assert {error["code"] for error in answers.values()} == {-32603}

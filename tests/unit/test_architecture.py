@@ -78,6 +78,22 @@ def test_the_runtime_refers_to_itself_relatively_and_to_nothing_above() -> None:
         assert max(levels, default=0) <= depth, named(path)
 
 
+# `close()` is orderly, `abort()` at once, and `cancel()` ends one request; see `runtime.peer`.
+_OTHER_WORDS_FOR_ENDING = re.compile(
+    r"(abandon|cut|dissolve|drop|finish|give_up|kill|leave|quit|retire|shutdown|stop|terminate)(_.+)?"
+)
+
+
+def test_there_is_one_word_for_each_way_to_end() -> None:
+    for path in RUNTIME_MODULES:
+        classes = [node for node in ast.walk(trees()[path]) if isinstance(node, ast.ClassDef)]
+        methods = [node for one in classes for node in one.body]
+        names = {
+            one.name for one in methods if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)
+        }
+        assert not set(filter(_OTHER_WORDS_FOR_ENDING.fullmatch, names)), named(path)
+
+
 _PRINTS = re.compile(r"print|sys\.std(out|err)\.(buffer\.)?write|typer\.echo|traceback\.print_\w+")
 
 

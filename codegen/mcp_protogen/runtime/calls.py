@@ -24,7 +24,7 @@ from .errors import (
 from .events import Ended, Failure, Progressed
 from .model import declared
 from .options import CallOptions, Options, Progress
-from .outbox import Outgoing
+from .outbox import MessageSink
 from .spec import RequestSpec
 from .tasks import Tasks
 
@@ -44,7 +44,7 @@ class _Call:
         self,
         answer: Future[Any],
         on_progress: Callable[[Progress], object] | None,
-        way: Outgoing,
+        way: MessageSink,
     ) -> None:
         self.answer = answer
         self.on_progress = on_progress
@@ -68,7 +68,7 @@ class Calls:
     )
 
     def __init__(
-        self, connection: Connection, outbox: Outgoing, options: Options, tasks: Tasks
+        self, connection: Connection, outbox: MessageSink, options: Options, tasks: Tasks
     ) -> None:
         self._connection = connection
         self._outbox = outbox
@@ -85,7 +85,7 @@ class Calls:
         spec: RequestSpec[P, R],
         params: P | None,
         options: CallOptions,
-        via: Outgoing | None = None,
+        via: MessageSink | None = None,
     ) -> R:
         """Send a request, by another way than that of the connection if given, and wait.
 
@@ -112,13 +112,13 @@ class Calls:
             call.sent = True
             return await answer
         except CancelledError:
-            self._give_up(id, "cancelled by the caller")
+            self._cancel(id, "cancelled by the caller")
             raise
         finally:
             del self._calls[id]
             self._connection.forget(id)
 
-    def _give_up(self, id: RequestId, reason: str) -> None:
+    def _cancel(self, id: RequestId, reason: str) -> None:
         data = self._connection.cancel(id, reason)
         # What never left needs no cancellation.
         call = self._calls[id]
@@ -180,7 +180,7 @@ class Calls:
         if not answer.done():
             answer.set_exception(Disconnected(reason))
 
-    def abandon(self, error: Disconnected) -> None:
+    def abort(self, error: Disconnected) -> None:
         """Fail what waits, and what is called from now on: no answer will come any more."""
         self._ended = self._ended or error
         if self._timer is not None:
@@ -200,7 +200,7 @@ class Calls:
     def _expire(self) -> None:
         for id, spec, seconds in self._connection.overdue(self._loop.time()):
             call = self._calls[id]
-            self._give_up(id, f"no answer within {seconds:g} s")
+            self._cancel(id, f"no answer within {seconds:g} s")
             if not call.answer.done():
                 call.answer.set_exception(RequestTimeout(spec.method, seconds))
         self._timer, self._timer_at = None, self._connection.deadline()

@@ -279,11 +279,11 @@ async def _running(
     try:
         yield
     finally:
-        endpoint.abandon(Disconnected("the connection was closed"))
+        endpoint.abort(Disconnected("the connection was closed"))
         reader.cancel()
         with suppress(CancelledError):
             await reader
-        await endpoint.finish(0)
+        await endpoint.close(0)
         await endpoint.tasks.cancel()
         outbox.close()
         with suppress(TimeoutError):
@@ -297,7 +297,7 @@ async def _write(endpoint: Endpoint, outbox: Outbox) -> None:
     """Send what is to be sent until nothing can be sent any more."""
     await outbox.run()
     if outbox.broken is not None:
-        endpoint.abandon(outbox.broken)
+        endpoint.abort(outbox.broken)
 
 
 async def _read(endpoint: Endpoint, dialogue: Dialogue) -> None:
@@ -311,7 +311,7 @@ async def _read(endpoint: Endpoint, dialogue: Dialogue) -> None:
     except Disconnected as error:
         gone = error
     finally:
-        endpoint.abandon(gone)
+        endpoint.abort(gone)
 
 
 class _Intake:

@@ -209,7 +209,7 @@ class Connection:
         """Return whether the peer still waits for the answer to its request `id`."""
         return id in self._open
 
-    def close(self, id: RequestId) -> None:
+    def discard(self, id: RequestId) -> None:
         """Note that the peer waits no longer for the answer to its request `id`."""
         self._open.pop(id, None)
 

@@ -22,7 +22,7 @@ from .events import Cancelled, Ended, Event, Failure, Ignored, Progressed, Refus
 from .incoming import Job, Jobs, Serve
 from .jsonrpc import Batch, Parsed
 from .options import CallOptions, Options
-from .outbox import Outgoing
+from .outbox import MessageSink
 from .replies import BatchReply, GatheredReply, Reply, SingleReply, array_of
 from .spec import NotificationSpec, RequestSpec
 from .tasks import Bell, Tasks, together
@@ -46,7 +46,7 @@ class Endpoint:
     """
 
     __slots__ = (
-        "_abandoned",
+        "_aborted",
         "_calls",
         "_ended",
         "_gone",
@@ -66,7 +66,7 @@ class Endpoint:
     def __init__(
         self,
         connection: Connection,
-        outbox: Outgoing,
+        outbox: MessageSink,
         tasks: Tasks,
         options: Options,
         serve: Serve,
@@ -89,7 +89,7 @@ class Endpoint:
         self._single = SingleReply(connection, outbox, self.jobs)
         self._ended = False
         self._gone = False
-        self._abandoned = Bell()
+        self._aborted = Bell()
 
     def now(self) -> float:
         """Return the time, in seconds of a clock that does not go back."""
@@ -102,7 +102,7 @@ class Endpoint:
         spec: RequestSpec[P, R],
         params: P | None,
         options: CallOptions,
-        via: Outgoing | None = None,
+        via: MessageSink | None = None,
     ) -> R:
         """Send a request and wait for its result; see `Calls.request`."""
         # From now on reading may be what a handler waits for.
@@ -115,7 +115,7 @@ class Endpoint:
         params: P | None,
         *,
         meta: bytes | None = None,
-        via: Outgoing | None = None,
+        via: MessageSink | None = None,
     ) -> None:
         """Send a notification, by another way than the usual if one is given.
 
@@ -192,7 +192,7 @@ class Endpoint:
             self.log.info("request %r was cancelled", event.id)
             job = self.jobs.find(event.id)
             if job is not None:
-                self.jobs.stop(job)
+                self.jobs.cancel(job)
             self._notified(event.notification)
         elif isinstance(event, Ended):
             self._calls.ended(event)
@@ -271,7 +271,7 @@ class Endpoint:
                 error = error_of_result(unsent, request.spec.method, self.log)
         except (Exception, CancelledError) as raised:
             if is_cancellation(raised):
-                connection.close(request.id)
+                connection.discard(request.id)
                 raise
             error = error_of_handler(raised, request.spec.method, connection, self.log)
         if error is not None and job.open:
@@ -288,20 +288,20 @@ class Endpoint:
         except Disconnected:
             self.log.info("nobody is left to read an answer")
 
-    def give_up(self, job: Job) -> None:
+    def cancel(self, job: Job) -> None:
         """End the handler of a job whose answer nobody waits for any more."""
         # An answer that is on its way is not cut short.
         if job.open:
-            self.connection.close(job.request.id)
-            self.jobs.stop(job)
+            self.connection.discard(job.request.id)
+            self.jobs.cancel(job)
 
-    def stop(self) -> None:
+    def cancel_all(self) -> None:
         """End all handlers, and begin no more."""
         self._ended = True
         for job in list(self.jobs.running):
-            self.give_up(job)
+            self.cancel(job)
 
-    def dissolve(self) -> None:
+    def break_cycle(self) -> None:
         """Break the ring of references that a connection is; it is not used any more.
 
         Where each request has a connection of its own, rings would keep the collector busy.
@@ -324,22 +324,22 @@ class Endpoint:
         await self.outbox.room()
         await self.jobs.room(self.options.max_waiting, lambda: self.connection.awaits)
 
-    def abandon(self, error: Disconnected) -> None:
+    def abort(self, error: Disconnected) -> None:
         """Fail the calls that wait for the peer, which will send nothing more."""
-        self._calls.abandon(error)
+        self._calls.abort(error)
         self.jobs.wake()
         self._gone = True
-        self._abandoned.ring()
+        self._aborted.ring()
 
-    async def until_abandoned(self) -> None:
+    async def until_aborted(self) -> None:
         """Wait until the peer will send nothing more."""
         while not self._gone:
-            await self._abandoned.heard()
+            await self._aborted.heard()
 
-    async def finish(self, within: float) -> None:
+    async def close(self, within: float) -> None:
         """Answer what is open: with results for `within` seconds, then with errors."""
         self._ended = True
-        for job in await self.jobs.finish(within):
+        for job in await self.jobs.close(within):
             # The answer to one that is not open is on its way already.
             data = self.connection.refuse(job.request, _STOPPED) if job.open else None
             job.open = False

@@ -1,4 +1,4 @@
-"""Hearing of changes from a server of the stateless era: one stream, changed by replacing it."""
+"""The listen stream of a client in the stateless era; to change it, a new one replaces it."""
 
 from asyncio import CancelledError, Future, Lock, Task, get_running_loop, timeout
 from collections.abc import Callable, Mapping
@@ -21,7 +21,7 @@ LISTEN: Final = "subscriptions/listen"
 
 
 class Listening:
-    """One listen stream at a time, made with `spec`, for all that anybody wants to know."""
+    """The one listen stream of a connection, for all changes that anybody wants to hear of."""
 
     def __init__(self, endpoint: Endpoint, spec: RequestSpec[Any, Any]) -> None:
         self._endpoint = endpoint
@@ -33,27 +33,27 @@ class Listening:
         self._id: Any = None
 
     async def lists(self, methods: frozenset[str]) -> None:
-        """From now on, hear of changes of lists, by method, if the server tells of them."""
+        """Listen for changes of lists, by method, if the server tells of them."""
         try:
             await self._listen(lambda wanted: replace(wanted, lists=methods))
         except (ProtocolError, TimeoutError) as error:
             _log.warning("the server does not tell of changes of its lists: %s", error)
 
     async def watch(self, uri: str) -> None:
-        """From now on, hear of changes of a resource, too.
+        """Listen for changes of a resource, too.
 
-        Raises `McpError` and `RemoteError` if the server refuses, `Disconnected`, `TimeoutError`.
+        Raise `McpError` and `RemoteError` if the server refuses, `Disconnected`, `TimeoutError`.
         """
         await self._listen(lambda wanted: replace(wanted, uris=wanted.uris | {uri}))
         if uri not in self._wanted.uris:
             raise McpError(INVALID_PARAMS, "The server does not tell of changes of this resource")
 
     async def unwatch(self, uri: str) -> None:
-        """Do not hear of them any more; raises as `watch` does."""
+        """Listen for changes of a resource no longer; raise the same as `watch`."""
         await self._listen(lambda wanted: replace(wanted, uris=wanted.uris - {uri}))
 
     async def _listen(self, change: Callable[[Filter], Filter]) -> None:
-        """Put a stream in the place of the one there is, which goes once the new one is there."""
+        """Open a new stream, and then end the one before."""
         async with self._changing:
             before, wanted = self._task, change(self._wanted)
             if wanted == self._wanted:
@@ -66,7 +66,7 @@ class Listening:
                 before.cancel()
 
     async def _opened(self, wanted: Filter) -> tuple[Task[None], Filter]:
-        """A new stream, and what of the filter it honours."""
+        """Open a stream; return its task, and the part of the filter that the server honours."""
         acknowledged = self._acknowledged = get_running_loop().create_future()
         task = self._endpoint.tasks.start(self._stream(wanted, acknowledged))
         try:
@@ -97,7 +97,7 @@ class Listening:
             self._wanted, self._task = Filter(), None
 
     def takes(self, method: str, params: WireModel, meta: Mapping[str, Any]) -> bool:
-        """Whether a notification is for the stream itself, or of one that is about to go."""
+        """Return whether a notification is for the stream itself, or from one that is replaced."""
         stream = meta.get(SUBSCRIPTION_ID)
         if method == ACKNOWLEDGED:
             self._acknowledge(stream, params.to_wire().get("notifications", {}))

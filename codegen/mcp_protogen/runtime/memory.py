@@ -21,7 +21,7 @@ from .transport import Opener, Transport
 ClientT = TypeVar("ClientT", bound=ClientBase)
 
 Tap: TypeAlias = Callable[[Role, bytes], object]
-"""Is shown every message before it is delivered: who sent it, and its bytes."""
+"""A function that is shown every message before it is delivered: its sender, and its bytes."""
 
 _USUAL: Final = Options()
 
@@ -30,7 +30,7 @@ _CAPACITY: Final = 1000
 
 
 class _Pipe:
-    """One direction: messages arrive in the order in which they were sent."""
+    """One direction of a connection; it keeps the order of the messages."""
 
     def __init__(self, sender: Role, tap: Tap | None) -> None:
         self._sender: Role = sender
@@ -73,22 +73,19 @@ class MemoryTransport:
         self._incoming = incoming
         self._outgoing = outgoing
         self.serving: Task[None] | None = None
-        """The server at the other end, if closing this one should wait for it."""
+        """The task of the server at the other end, if closing this one has to wait for it."""
 
     async def receive(self) -> Sequence[bytes]:
-        """See `Transport.receive`."""
         return await self._incoming.receive()
 
     async def send(self, messages: Sequence[bytes]) -> None:
-        """See `Transport.send`."""
         await self._outgoing.send(messages)
 
-    def end(self) -> None:
-        """Nothing more will come."""
+    def feed_eof(self) -> None:
+        """Let `receive` return what has come, and nothing more."""
         self._incoming.close()
 
     async def close(self) -> None:
-        """See `Transport.close`."""
         self._incoming.close()
         self._outgoing.close()
         if self.serving is not None:
@@ -96,7 +93,7 @@ class MemoryTransport:
 
 
 def memory_pair(tap: Tap | None = None) -> tuple[MemoryTransport, MemoryTransport]:
-    """The client's and the server's end of a connection."""
+    """Return the client's and the server's end of a connection."""
     to_server, to_client = _Pipe("client", tap), _Pipe("server", tap)
     return MemoryTransport(to_client, to_server), MemoryTransport(to_server, to_client)
 
@@ -108,14 +105,14 @@ def in_memory(
     options: Options = _USUAL,
     tap: Tap | None = None,
 ) -> Opener:
-    """Opens connections to servers in this process, for `connect`; see `serve`."""
+    """Return an opener of connections to servers in this process, for `connect`; see `serve`."""
 
     async def open() -> Transport:
         client_end, server_end = memory_pair(tap)
         serving = create_task(serve(servers, server_end, revisions=revisions, options=options))
         client_end.serving = serving
         # Whatever ends the server ends the connection.
-        serving.add_done_callback(lambda _: client_end.end())
+        serving.add_done_callback(lambda _: client_end.feed_eof())
         return client_end
 
     return open
@@ -130,7 +127,7 @@ async def connect_in_memory(
     options: Options = _USUAL,
     tap: Tap | None = None,
 ) -> AsyncGenerator[ClientT, None]:
-    """Connect `client` to `server` and negotiate, as over any other transport; gives the client.
+    """Connect `client` to `server`, negotiate as over any other transport, and yield the client.
 
     The server speaks `revisions`, or else its own (see `serve`).
 

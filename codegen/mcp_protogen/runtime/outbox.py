@@ -1,4 +1,4 @@
-"""Messages on their way out: a bounded queue, and the one task that empties it into a transport.
+"""Messages on their way out: a bounded queue, and the one task that writes them out.
 
 Everything that is waiting goes out in one call, so that a busy connection pays for one write where
 an idle one pays for each message.
@@ -8,42 +8,42 @@ from asyncio import Event, Future
 from typing import Any, Final, Protocol
 
 from .errors import Disconnected
-from .transport import Transport
+from .transport import MessageWriter
 
 _CLOSED: Final = "the connection is closed"
 
 
-class Outgoing(Protocol):
-    """A way to the peer: of a connection, or of one of its requests."""
+class MessageSink(Protocol):
+    """A way to send messages to the peer: that of a connection, or of one of its requests."""
 
     @property
     def full(self) -> bool:
-        """Whether whoever sends has to wait."""
+        """Whether a sender has to wait."""
         ...
 
     @property
     def flooded(self) -> bool:
-        """Whether so much is waiting that nothing should be read that would have to be answered."""
+        """Whether so much is waiting that no more requests should be read."""
         ...
 
     async def room(self) -> None:
-        """Wait until it is not flooded any more."""
+        """Wait until the sink is not flooded any more."""
         ...
 
     async def send(self, message: bytes, *, unless: Future[Any] | None = None) -> None:
-        """Put a message on its way once there is room; raises `Disconnected`.
+        """Send a message once there is room; raise `Disconnected`.
 
-        If `unless` is done by then, nobody wants the message any more, and it is dropped.
+        The message is dropped if `unless` is done by then: nobody wants it any more.
         """
         ...
 
     def put(self, message: bytes) -> None:
-        """Put a message on its way without waiting; lost if the connection is."""
+        """Send a message without waiting; it is lost if the connection is."""
         ...
 
 
 class Outbox:
-    """The way out of one connection. `limit` messages may wait; whoever comes then waits too."""
+    """The queue of one connection, or stream. When `limit` messages wait, senders wait too."""
 
     __slots__ = (
         "_closing",
@@ -52,13 +52,13 @@ class Outbox:
         "_messages",
         "_room",
         "_sending",
-        "_transport",
         "_work",
+        "_writer",
         "broken",
     )
 
-    def __init__(self, transport: Transport, limit: int) -> None:
-        self._transport = transport
+    def __init__(self, writer: MessageWriter, limit: int) -> None:
+        self._writer = writer
         self._limit = limit
         self._messages: list[bytes] = []
         self._work = Event()
@@ -69,10 +69,9 @@ class Outbox:
         self._idle = Event()
         self._closing = False
         self.broken: Disconnected | None = None
-        """Why nothing can be sent any more."""
+        """The reason why nothing can be sent any more."""
 
     async def send(self, message: bytes, *, unless: Future[Any] | None = None) -> None:
-        """See `Outgoing.send`."""
         if self.full and unless is not None:
             unless.add_done_callback(self._look_again)
         while self.full and self.broken is None:
@@ -88,9 +87,9 @@ class Outbox:
         self._room.set()
 
     async def send_now(self, message: bytes) -> None:
-        """Send a message at once if the way is free: worth it if none is about to follow.
+        """Send a message at once if none is waiting; raise `Disconnected`.
 
-        Raises `Disconnected`.
+        This is worth it if no other message is about to follow.
         """
         if self._messages or self._sending or self._closing or self.broken is not None:
             await self.send(message)
@@ -102,7 +101,7 @@ class Outbox:
     async def _transfer(self, messages: list[bytes]) -> None:
         self._sending = True
         try:
-            await self._transport.send(messages)
+            await self._writer.send(messages)
         except (Disconnected, OSError) as error:
             self._break(error)
         except Exception as error:
@@ -114,29 +113,25 @@ class Outbox:
             self._idle.set()
 
     def put(self, message: bytes) -> None:
-        """See `Outgoing.put`."""
         if self.broken is None and not self._closing:
             self._messages.append(message)
             self._work.set()
 
     @property
     def full(self) -> bool:
-        """See `Outgoing.full`."""
         return len(self._messages) >= self._limit
 
     @property
     def flooded(self) -> bool:
-        """See `Outgoing.flooded`."""
         return len(self._messages) >= 2 * self._limit
 
     async def room(self) -> None:
-        """See `Outgoing.room`."""
         while self.flooded and self.broken is None:
             self._room.clear()
             await self._room.wait()
 
     async def run(self) -> None:
-        """Send what comes until the outbox is closed and empty, or the transport breaks."""
+        """Write what is sent until the queue is closed and empty, or the writer breaks."""
         while self.broken is None and (self._messages or not self._closing):
             await self._work.wait()
             self._work.clear()
@@ -158,24 +153,27 @@ class Outbox:
         self._work.set()
 
     def close(self) -> None:
-        """Let `run` end once what is waiting is sent; nothing more is taken."""
+        """Take no more messages, and let `run` return once those that wait are written."""
         self._closing = True
         self._work.set()
 
 
-class Nowhere:
-    """A way that leads to nobody: what is to be said has to say which way it goes."""
+class NullSink:
+    """A sink that leads to nobody, and the reason for it."""
 
-    __slots__ = ()
+    __slots__ = ("_reason",)
 
     full = flooded = False
 
+    def __init__(self, reason: str = "there is nobody to say this to") -> None:
+        self._reason = reason
+
     async def room(self) -> None:
-        """See `Outgoing.room`."""
+        """Return at once."""
 
     async def send(self, message: bytes, *, unless: Future[Any] | None = None) -> None:
         """Raise `Disconnected`."""
-        raise Disconnected("there is nobody to say this to")
+        raise Disconnected(self._reason)
 
     def put(self, message: bytes) -> None:
         """Lose a message."""

@@ -343,7 +343,7 @@ class ProxyServer(ServerBase[Any]):
         # Which request an entry belongs to nobody says: it goes where one was asked for.
         return [session for session in under_way if session is not None][-1:]
 
-    def close(self) -> None:
+    def abort(self) -> None:
         """Give up what is under way."""
         for passage in self._passages.values():
             passage.cancel()

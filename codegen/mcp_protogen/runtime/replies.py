@@ -4,14 +4,14 @@ from typing import Protocol
 
 from .connection import Connection
 from .errors import RequestId
-from .outbox import Outbox, Outgoing
+from .outbox import MessageSink, Outbox
 
 
 class Reply(Protocol):
     """Where the answer to one request goes."""
 
     @property
-    def beside(self) -> Outgoing:
+    def beside(self) -> MessageSink:
         """Where that goes which belongs to the request and comes before its answer."""
         ...
 
@@ -57,7 +57,7 @@ class SingleReply:
 
     principal: str | None = None
 
-    def __init__(self, connection: Connection, outbox: Outgoing, load: Workload) -> None:
+    def __init__(self, connection: Connection, outbox: MessageSink, load: Workload) -> None:
         self.awaits = connection.is_open
         self.beside = outbox
         self._load = load
@@ -87,7 +87,7 @@ class BatchReply:
 
     principal: str | None = None
 
-    def __init__(self, connection: Connection, outbox: Outgoing, size: int) -> None:
+    def __init__(self, connection: Connection, outbox: MessageSink, size: int) -> None:
         self.awaits = connection.is_open
         self.beside = outbox
         self._missing = size

@@ -104,10 +104,10 @@ async def _finish(reception: Reception, shared: Shared, outbox: Outbox, writer: 
     gone = Disconnected("the client is gone")
     try:
         for side in reception.sides:
-            side.close(gone)
+            side.abort(gone)
         async with asyncio.TaskGroup() as group:
             for side in reception.sides:
-                group.create_task(side.endpoint.finish(shared.options.drain))
+                group.create_task(side.endpoint.close(shared.options.drain))
         await shared.tasks.cancel()
         outbox.close()
         with suppress(TimeoutError):

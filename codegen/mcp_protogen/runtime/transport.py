@@ -23,39 +23,44 @@ class Unanswered(NamedTuple):
 
 
 Received: TypeAlias = bytes | RemoteError | Unanswered
-"""One message as it came, what is wrong with one that could not be taken in, or what will not come.
+"""A message as it came, the error of one that could not be read, or a request without an answer.
 
-Who serves is never given an `Unanswered`.
+A server never gets an `Unanswered`.
 """
 
 
-class Transport(Protocol):
-    """One open connection. Its calls are made by one task for each direction."""
+class MessageWriter(Protocol):
+    """A destination for messages: a whole transport, or one stream of an HTTP response."""
+
+    async def send(self, messages: Sequence[bytes]) -> None:
+        """Write messages, in order; return once there is room for more. Raise `Disconnected`."""
+        ...
+
+
+class Transport(MessageWriter, Protocol):
+    """One open connection. One task receives, and one task sends."""
 
     async def receive(self) -> Sequence[Received]:
-        """Wait for messages: all that have come, at least one; none at all once the peer is done.
+        """Wait for messages, and return all that have come; none at all once the peer is done.
 
-        Loses nothing when cancelled. Raises `Disconnected`, saying why, if the connection broke.
+        Nothing is lost when this is cancelled. Raise `Disconnected`, with the reason, if the
+        connection broke.
         """
         ...
 
-    async def send(self, messages: Sequence[bytes]) -> None:
-        """Write messages, in order; returns once there is room for more. Raises `Disconnected`."""
-        ...
-
     async def close(self) -> None:
-        """Let go of everything the transport holds. Does nothing the second time."""
+        """Free everything the transport holds. Do nothing the second time."""
         ...
 
 
 @runtime_checkable
 class EagerTransport(Protocol):
-    """A transport that can do without a task that waits for messages, which saves a turn of it."""
+    """A transport that can call back for each message, which saves waking a task that waits."""
 
     def hand_over(self, take: Callable[[Received], bool] | None) -> None:
-        """Call `take` for each message as soon as it comes, until it says that it is enough.
+        """Call `take` for each message as soon as it comes, until it returns False.
 
-        What it did not get is what `receive` gives. None ends it too.
+        `receive` returns the messages after that. None takes the callback away.
         """
         ...
 
@@ -64,15 +69,15 @@ class EagerTransport(Protocol):
 class ExchangingTransport(Protocol):
     """A transport that carries each request and its answer in an HTTP exchange of its own.
 
-    What its peer does not understand is answered by a status, and what it has not answered is no
-    sign of its age; so a client finds out in another way what to speak.
+    A peer answers what it does not understand with a status, and an answer that does not come says
+    nothing about its age. So a client has another way to find out which revision to speak.
     """
 
     @property
     def over_http(self) -> bool:
-        """Whether that is so; a transport that wraps others says what they say."""
+        """Whether this transport does; one that wraps others says what they say."""
         ...
 
 
 Opener: TypeAlias = Callable[[], Awaitable[Transport]]
-"""Makes a new connection to the same peer each time it is called; raises `Disconnected`."""
+"""A function that makes a new connection to the same peer each time; raises `Disconnected`."""

@@ -85,12 +85,12 @@ class BridgeBase:
             try:
                 await self._carry(server, client, arrival)
             finally:
-                server.close()
+                server.abort()
 
     async def _carry(self, server: ProxyServer, client: ProxyClient, arrival: "Arrival") -> None:
         """Serve the client until it, or the server, is gone."""
         serving = asyncio.create_task(serve(server, arrival, options=self._options))
-        gone = asyncio.create_task(client.endpoint.until_abandoned())
+        gone = asyncio.create_task(client.endpoint.until_aborted())
         try:
             await asyncio.wait((serving, gone), return_when=asyncio.FIRST_COMPLETED)
         finally:

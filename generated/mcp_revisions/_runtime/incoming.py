@@ -1,7 +1,7 @@
 """Requests of the peer that are worked on: side by side, a bounded number, the others in turn.
 
 A job runs in a task of its own, or in the task of whoever brought it and waits until it is done.
-Either way it counts for the same limit, and can be stopped.
+Either way it counts for the same limit, and can be cancelled.
 """
 
 from asyncio import FIRST_COMPLETED, CancelledError, Task, current_task, get_running_loop, wait
@@ -21,14 +21,14 @@ _log: Final = getLogger(__name__)
 class Job:
     """A request of the peer, and where its answer goes."""
 
-    __slots__ = ("open", "reply", "request", "stopped", "task")
+    __slots__ = ("cancelled", "open", "reply", "request", "task")
 
     def __init__(self, request: Request[Any], reply: Reply) -> None:
         self.request = request
         self.reply = reply
         self.open = True
         """Whether there is still an answer to give."""
-        self.stopped = False
+        self.cancelled = False
         """Whether its task was cancelled for it."""
         self.task: Task[Any] | None = None
 
@@ -88,7 +88,7 @@ class Jobs:
         job.task = self._tasks.start(self._handle(job), partial(self._end, job))
 
     async def run(self, job: Job, before: Callable[[], Awaitable[None]] | None = None) -> None:
-        """Run a job in the task of the caller, who goes on when it has ended or was stopped.
+        """Run a job in the task of the caller, who goes on when it has ended or was cancelled.
 
         What is to be done `before` belongs to the job; its exceptions are the caller's.
         """
@@ -101,12 +101,12 @@ class Jobs:
                 await before()
             await self._handle(job)
         except CancelledError:
-            if not job.stopped or task.cancelling() > 1:
+            if not job.cancelled or task.cancelling() > 1:
                 raise
             job.reply.skip()
         finally:
             self._end(job)
-            if job.stopped:
+            if job.cancelled:
                 task.uncancel()
 
     def _end(self, job: Job, task: Task[None] | None = None) -> None:
@@ -123,13 +123,13 @@ class Jobs:
         """Return the job of the request `id`, whether it runs or waits."""
         return next((job for job in (*self.running, *self._turns) if job.request.id == id), None)
 
-    def stop(self, job: Job) -> None:
+    def cancel(self, job: Job) -> None:
         """Cancel a job, whether it runs or waits, unless it was answered."""
         if not job.open:
             return
         job.open = False
         if job in self.running and job.task is not None:
-            job.stopped = True
+            job.cancelled = True
             job.task.cancel()
         elif job in self._turns:
             self._turns.remove(job)
@@ -163,7 +163,7 @@ class Jobs:
         """Look again whether reading helps."""
         self._room.ring()
 
-    async def finish(self, within: float) -> list[Job]:
+    async def close(self, within: float) -> list[Job]:
         """Wait for all jobs, at most `within` seconds, and return those that have not ended."""
         loop = get_running_loop()
         until = loop.time() + within

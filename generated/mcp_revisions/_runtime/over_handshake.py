@@ -114,7 +114,7 @@ class OverHandshake:
         try:
             await self._settle()
             await self._acknowledge(id, wanted)
-            await self._endpoint.until_abandoned()
+            await self._endpoint.until_aborted()
         finally:
             del self._streams[id]
             # Whoever gives a stream up does not wait for what the server says to that.

@@ -1,4 +1,21 @@
-"""What both sides of a connection have in common: they call, notify and page through lists."""
+"""The base of both sides of a connection: calls, notifications, and lists page by page.
+
+How things end, here and in the rest of the runtime: `close()` is orderly and awaited,
+`abort(reason)` is at once, and `cancel(id)` ends one request. A connection ends in this order:
+
+| what | who calls it | what it does |
+|---|---|---|
+| `Endpoint.abort` | the tasks that read and write, or the owner | fails our own requests |
+| `Endpoint.close` | the owner | gives handlers time; answers the rest with errors |
+| `Tasks.cancel` | the owner | cancels whatever still runs |
+| `Outbox.close` | the owner | lets the last answers be written |
+| `Transport.close` | who opened it | frees what is left |
+
+The owner is `serve` or `connect`. `Endpoint.cancel` ends one request of the peer and `cancel_all`
+all of them at once, as when a session is deleted; `Endpoint.fail` ends one of our own, where a
+transport knows that no answer will come. Over HTTP a server has more to end: see
+`http.server.service`.
+"""
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any, ClassVar, TypeVar, Unpack
@@ -33,16 +50,16 @@ class Peer:
     ) -> R:
         """Send a request and wait for its result; None leaves out params that may be left out.
 
-        Raises `LocalError` if it may not be sent, `McpError` if the peer answers with an error,
-        `RemoteError` if the answer does not fit, `RequestTimeout` and `Disconnected`. Cancelling
-        the call tells the peer that it is given up.
+        Raise `LocalError` if it may not be sent, `McpError` if the peer answers with an error,
+        `RemoteError` if the answer does not fit, `RequestTimeout` and `Disconnected`. When the call
+        is cancelled, the peer is told.
         """
         return await self._connected().request(spec, params, options)
 
     async def notify(self, spec: NotificationSpec[P], params: P | None) -> None:
         """Send a notification; None leaves out params that may be left out.
 
-        Raises `LocalError` if it may not be sent, and `Disconnected`.
+        Raise `LocalError` if it may not be sent, and `Disconnected`.
         """
         await self._connected().notify(spec, params)
 
@@ -53,7 +70,7 @@ class Peer:
         params: P | None,
         **options: Unpack[CallOptions],
     ) -> AsyncIterator[T]:
-        """What a paginated method lists, one by one, over all pages."""
+        """Iterate over the items of a paginated method, over all pages."""
 
         async def page(cursor: str | None) -> R:
             if cursor is None:
@@ -66,7 +83,7 @@ class Peer:
 
     @property
     def endpoint(self) -> Endpoint:
-        """The connection, for the runtime; raises `LocalError` if there is none."""
+        """The endpoint, for the runtime; raises `LocalError` if there is none."""
         return self._connected()
 
     def _connected(self) -> Endpoint:

@@ -15,7 +15,7 @@ from .errors import InvalidAnswer, InvalidRequest, RemoteError
 from .faces import Faces
 from .jsonrpc import Answer, Batch, Call, Malformed
 from .jsonvalue import is_object
-from .outbox import Outgoing
+from .outbox import MessageSink
 from .repertoire import Repertoire
 from .shared import Shared
 from .side import Side
@@ -35,7 +35,7 @@ class Reception:
         self,
         faces: "Faces[ServerBase[Any]]",
         shared: Shared,
-        outbox: Outgoing,
+        outbox: MessageSink,
         principal: str | None = None,
     ) -> None:
         self._faces = faces
@@ -131,7 +131,7 @@ class Reception:
     def _side(self, repertoire: Repertoire, connection: Connection) -> Side:
         side = Side(repertoire, connection, self._shared, self._outbox)
         side.endpoint.principal = self._principal
-        side.enter()
+        side.register()
         self.sides.append(side)
         return side
 

@@ -24,7 +24,7 @@ from .logs import Level, passes
 from .model import WireModel
 from .once import Once
 from .options import CallOptions
-from .outbox import Outgoing
+from .outbox import MessageSink
 from .peer import Peer
 from .rounds import Rounds
 from .spec import NotificationSpec, RequestSpec, Role, Rules
@@ -213,7 +213,7 @@ class SessionBase(Peer):
         info = self.meta.get(CLIENT_INFO)
         return connection.table.called(info) if is_object(info) else None
 
-    def _way(self) -> Outgoing | None:
+    def _way(self) -> MessageSink | None:
         """What belongs to a request travels with it (2025-11-25, basic/transports)."""
         return None if self._reply is None else self._reply.beside
 

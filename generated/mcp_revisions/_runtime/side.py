@@ -20,7 +20,7 @@ from .inputs import Asking
 from .lifecycle import Event as Step
 from .lifecycle import State
 from .model import WireModel
-from .outbox import Outgoing
+from .outbox import MessageSink
 from .repertoire import Repertoire
 from .request_state import Bearer, digest_of
 from .shared import Shared
@@ -49,7 +49,7 @@ class Side:
     )
 
     def __init__(
-        self, repertoire: Repertoire, connection: Connection, shared: Shared, outbox: Outgoing
+        self, repertoire: Repertoire, connection: Connection, shared: Shared, outbox: MessageSink
     ) -> None:
         self.server = repertoire.server
         connection.ids = shared.ids
@@ -66,7 +66,7 @@ class Side:
         self._watching: set[str] | None = None
         self._ends: dict[RequestId, Future[None]] | None = None
 
-    def enter(self) -> None:
+    def register(self) -> None:
         """From now on, hear of what the server publishes."""
         self.server.sides[self] = None
 
@@ -86,7 +86,7 @@ class Side:
         """Whether the server has a handler for a notification of that method."""
         return isinstance(method, str) and method in self._handlers
 
-    def leave(self) -> None:
+    def unregister(self) -> None:
         """Hear of it no more."""
         self.server.sides.pop(self, None)
 
@@ -206,7 +206,7 @@ class Side:
         declared = endpoint.connection.declared["server"]
         wanted = Filter.of(request.params.notifications.to_wire()).honoured(declared)
         self.listeners.add(id, wanted)
-        self.enter()
+        self.register()
         self._ends = {} if self._ends is None else self._ends
         end = self._ends[id] = get_running_loop().create_future()
         try:
@@ -308,10 +308,10 @@ class Side:
     def _wants(self, uri: str | None) -> bool:
         return uri is None or (self._listeners is not None and self._listeners.wants(uri))
 
-    def close(self, error: Disconnected) -> None:
+    def abort(self, error: Disconnected) -> None:
         """Begin to end: calls fail with `error`, and listen streams are told that it is over."""
-        self.leave()
-        self.endpoint.abandon(error)
+        self.unregister()
+        self.endpoint.abort(error)
         for id, end in (self._ends or {}).items():
             data = self.endpoint.connection.end(id, "the server is shutting down")
             if data is not None:

@@ -1,4 +1,4 @@
-"""What a user may choose of a server over HTTP: where it is, whom it answers, and its limits."""
+"""The options of a server over HTTP: where it is, whom it answers, and its limits."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -16,79 +16,80 @@ _POSITIVE: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpOptions:
-    """How a server is reached over HTTP. Times are in seconds, sizes in bytes.
+    """The options of a server over HTTP. Times are in seconds, sizes in bytes.
 
     The pages give no numbers. These are meant for a server that strangers can reach.
     """
 
     path: str = "/mcp"
-    """Of the endpoint, below the place where the application is mounted."""
+    """The path of the endpoint, below the place where the application is mounted."""
     allowed_hosts: Collection[str] = ()
-    """Names by which the server may be called, `*` for any; a port counts only where it is given.
+    """The host names of the server, `*` for any; a port counts only where it is given.
 
-    None given are those of this machine alone: localhost, 127.0.0.1 and [::1].
+    The default is the names of this machine: localhost, 127.0.0.1 and [::1].
     """
     allowed_origins: Collection[str] = ()
-    """Origins of web pages that may call it, such as `https://app.example.com`, `*` for any.
+    """The origins of web pages that may call, such as `https://app.example.com`, `*` for any.
 
-    Those at an allowed host may anyway.
+    Pages at an allowed host may always call.
     """
     authentication: Authentication | None = None
-    """Who may call it; without, everyone who can reach it."""
+    """The check of who may call; without it, everyone may who can reach the server."""
     sessions: bool = True
-    """Whether the handshake revisions have sessions; without, nothing is kept between requests.
+    """Whether the handshake revisions have sessions.
 
-    Then a server cannot ask its clients anything, or tell them of changes.
+    Without them nothing is kept between requests, and a server can neither ask its clients
+    anything nor tell them of changes.
     """
     session_lifetime: float = 1800.0
-    """Without any request or open stream a session ends after this time."""
+    """The time after which a session ends that has no request and no open stream."""
     max_sessions: int = 10_000
-    """When there are as many, the one that has been idle for longest makes room for a new one."""
+    """The most sessions at a time; a new one then replaces the one that is idle for longest."""
     session_store: SessionStore | None = None
-    """Lets another process go on with a session; without, each process knows only its own."""
+    """The store that lets another process go on with a session; without it, none can."""
     events: EventStore | None = None
-    """Keeps what was sent for clients that lose their connection; in memory, if not given."""
+    """The store of what was sent, for clients that lose their connection; in memory by default."""
     resumable: bool = True
-    """Whether clients of the handshake revisions can have sent again what they missed."""
+    """Whether clients of the handshake revisions can ask again for what they missed."""
     retry: float = 1.0
-    """After this time a client should come back to a stream that was closed."""
+    """The time after which a client should come back to a stream that was closed."""
     keep_alive: float = 15.0
-    """At least so often something is written to each open stream."""
+    """The longest time in which nothing is written to an open stream."""
     send_timeout: float = 30.0
-    """For a client to take in what is written to it, before it counts as gone."""
+    """The time a client has to take in what is written to it, before it counts as gone."""
     head_timeout: float = 10.0
-    """For the head of a request to arrive; `run_http` alone can see to it."""
+    """The time the head of a request has to arrive; only `run_http` can enforce it."""
     body_timeout: float = 30.0
-    """For the body of a request to arrive."""
+    """The time the body of a request has to arrive."""
     max_body: int = 4 * 1024 * 1024
-    """Of a request."""
+    """The largest body of a request."""
     max_bodies: int = 64 * 1024 * 1024
-    """Of all requests that are being read or worked on, those of more than 16 KiB.
+    """The most bytes of all bodies that are being read or worked on, of those above 16 KiB.
 
-    When there is no room for one more, whoever sends too slowly to be done in time is put off, and
-    otherwise the new one is: with 503, so that they come again. Of `old_sse`, those count that are
-    being read.
+    When there is no room for one more, requests are answered with 503, so that their clients come
+    again: those that are sent too slowly to be complete in time, or else the new one. Of `old_sse`,
+    bodies count while they are being read.
     """
     max_headers: int = 64 * 1024
-    """Of all header fields of a request together."""
+    """The largest size of all header fields of a request together."""
     max_requests: int = 1000
-    """Requests and notifications that are worked on at a time; listen streams do not count."""
+    """The most requests and notifications at a time; listen streams do not count."""
     max_streams: int = 10_000
-    """Streams that are open without a request being worked on."""
+    """The most open streams of which no request is being worked on."""
     header_lifetime: float = 60.0
-    """What a tool wants repeated in header fields is asked anew after this time.
+    """The time for which it is remembered what a tool wants repeated in header fields.
 
-    A server that publishes `tools_list_changed` has it asked at once.
+    It is asked for anew at once when the server publishes `tools_list_changed`.
     """
     old_sse: bool = False
-    """Whether clients of the transport of 2024-11-05, HTTP with SSE, are served, too."""
+    """Whether to serve clients of the transport of 2024-11-05, HTTP with SSE, too."""
     old_sse_path: str = "/sse"
-    """Where they open their stream."""
+    """The path at which those clients open their stream."""
     old_messages_path: str = "/messages"
-    """Where they post to."""
+    """The path to which those clients post."""
 
     def __post_init__(self) -> None:
-        """Raise `ValueError` for what would serve nobody, or everybody."""
+        """Raise `ValueError` for options that would serve nobody, or everybody."""
         for name in ("allowed_hosts", "allowed_origins"):
             if isinstance(getattr(self, name), str):
                 raise ValueError(f"{name} has to be a list of names, and not one")

@@ -26,7 +26,7 @@ _AT_ONCE: Final = 100
 _FAREWELL: Final = 2.0
 
 
-class Incoming:
+class IncomingLines:
     """Messages that have come and wait to be asked for."""
 
     __slots__ = (
@@ -51,14 +51,14 @@ class Incoming:
         self._take: Callable[[Received], bool] | None = None
         self._waiter: Future[None] | None = None
         self.error: Exception | None = None
-        """What broke the connection, if it did not just end."""
+        """The error that broke the connection, if it did not just end."""
 
-    def begin(self, source: asyncio.ReadTransport) -> None:
-        """What comes, comes from here."""
+    def set_transport(self, source: asyncio.ReadTransport) -> None:
+        """Set where the bytes come from."""
         self._source = source
 
-    def data(self, chunk: bytes) -> None:
-        """Bytes have come."""
+    def feed_data(self, chunk: bytes) -> None:
+        """Take in bytes that have come."""
         self._add(self._handed_over(self._lines.feed(chunk)))
         # A line that has not ended wakes nobody, so reading has to go on.
         self._size = self._size + len(chunk) if self._messages else 0
@@ -66,8 +66,8 @@ class Incoming:
             self._paused = True
             self._source.pause_reading()
 
-    def end(self, error: Exception | None = None) -> None:
-        """Nothing more will come."""
+    def feed_eof(self, error: Exception | None = None) -> None:
+        """Note that nothing more will come, because of an error if one is given."""
         if not self._ended:
             self._ended = True
             self.error = error
@@ -75,11 +75,10 @@ class Incoming:
             self._wake()
 
     def hand_over(self, take: Callable[[Received], bool] | None) -> None:
-        """See `EagerTransport.hand_over`."""
         self._take = take
 
     def _handed_over(self, received: list[Received]) -> list[Received]:
-        """Hand over messages; what is left of them."""
+        """Hand over messages, and return those that were not taken."""
         take = self._take
         if take is None or self._messages or len(received) > _AT_ONCE:
             return received
@@ -90,7 +89,7 @@ class Incoming:
         return []
 
     def close(self) -> None:
-        """Take nothing more."""
+        """Take in nothing more."""
         if self._source is not None:
             self._source.close()
 
@@ -104,7 +103,7 @@ class Incoming:
             self._waiter.set_result(None)
 
     async def receive(self) -> Sequence[Received]:
-        """All that has come; waits if that is nothing, and gives nothing at the end."""
+        """Wait for messages, and return all that have come; none at the end."""
         if not self._messages and not self._ended:
             self._waiter = get_running_loop().create_future()
             await self._waiter
@@ -115,8 +114,8 @@ class Incoming:
         return messages
 
 
-class Outgoing:
-    """The way out, which may be full, and may be gone."""
+class OutgoingLines:
+    """Messages on their way out, over a connection that may be full, or lost."""
 
     __slots__ = ("_gone", "_lost", "_paused", "_room", "_sink")
 
@@ -127,28 +126,28 @@ class Outgoing:
         self._room = asyncio.Event()
         self._lost = asyncio.Event()
 
-    def begin(self, sink: asyncio.WriteTransport) -> None:
-        """What is sent goes there."""
+    def set_transport(self, sink: asyncio.WriteTransport) -> None:
+        """Set where the bytes go."""
         self._sink = sink
 
-    def pause(self) -> None:
-        """There is no room for more."""
+    def pause_writing(self) -> None:
+        """Let senders wait: there is no room for more."""
         self._paused = True
         self._room.clear()
 
-    def resume(self) -> None:
-        """There is room again."""
+    def resume_writing(self) -> None:
+        """Let senders go on: there is room again."""
         self._paused = False
         self._room.set()
 
-    def lost(self, error: Exception | None) -> None:
-        """Nothing can be sent any more."""
+    def connection_lost(self, error: Exception | None) -> None:
+        """Note that nothing can be sent any more."""
         self._gone = error or ConnectionError("the connection is closed")
         self._room.set()
         self._lost.set()
 
     async def send(self, messages: Sequence[bytes]) -> None:
-        """Write messages, and wait until there is room for more; raises `Disconnected`."""
+        """Write messages, and wait until there is room for more; raise `Disconnected`."""
         if self._sink is None or self._gone is not None:
             raise Disconnected(f"cannot be written to: {self._gone or 'not connected'}")
         self._sink.write(frame(messages))
@@ -156,7 +155,7 @@ class Outgoing:
             await self._room.wait()
 
     async def close(self) -> None:
-        """Let what was written leave, for a while, and let go."""
+        """Close the connection; what was written gets some time to leave."""
         if self._sink is None or self._gone is not None:
             return
         self._sink.close()
@@ -171,37 +170,32 @@ class LineProtocol(asyncio.Protocol):
     """Both directions of one asyncio transport; `limit` is the longest line, in bytes."""
 
     def __init__(self, limit: int = LONGEST) -> None:
-        self.incoming = Incoming(limit)
-        self.outgoing = Outgoing()
+        self.incoming = IncomingLines(limit)
+        self.outgoing = OutgoingLines()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """See `asyncio.BaseProtocol`."""
         if isinstance(transport, asyncio.ReadTransport):
-            self.incoming.begin(transport)
+            self.incoming.set_transport(transport)
         if isinstance(transport, asyncio.WriteTransport):
-            self.outgoing.begin(transport)
+            self.outgoing.set_transport(transport)
 
     def data_received(self, data: bytes) -> None:
-        """See `asyncio.Protocol`."""
-        self.incoming.data(data)
+        self.incoming.feed_data(data)
 
     def eof_received(self) -> bool:
-        """See `asyncio.Protocol`; what is to be sent may still be sent."""
-        self.incoming.end()
+        """Return true: what is to be sent may still be sent."""
+        self.incoming.feed_eof()
         return True
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """See `asyncio.BaseProtocol`."""
-        self.incoming.end(exc)
-        self.outgoing.lost(exc)
+        self.incoming.feed_eof(exc)
+        self.outgoing.connection_lost(exc)
 
     def pause_writing(self) -> None:
-        """See `asyncio.BaseProtocol`."""
-        self.outgoing.pause()
+        self.outgoing.pause_writing()
 
     def resume_writing(self) -> None:
-        """See `asyncio.BaseProtocol`."""
-        self.outgoing.resume()
+        self.outgoing.resume_writing()
 
 
 class LineTransport:
@@ -212,21 +206,17 @@ class LineTransport:
         self._outgoing = (outgoing or incoming).outgoing
 
     async def receive(self) -> Sequence[Received]:
-        """See `Transport.receive`."""
         received = await self._incoming.receive()
         if not received and self._incoming.error is not None:
             raise Disconnected(f"the connection broke: {self._incoming.error}")
         return received
 
     def hand_over(self, take: Callable[[Received], bool] | None) -> None:
-        """See `EagerTransport.hand_over`."""
         self._incoming.hand_over(take)
 
     async def send(self, messages: Sequence[bytes]) -> None:
-        """See `Transport.send`."""
         await self._outgoing.send(messages)
 
     async def close(self) -> None:
-        """See `Transport.close`."""
         await self._outgoing.close()
         self._incoming.close()

@@ -18,7 +18,7 @@ from typing import Any, Final, TypeAlias, cast
 from ..errors import Disconnected
 from ..framing import LONGEST
 from ..transport import Received, Transport
-from .lines import Incoming, Outgoing
+from .lines import IncomingLines, OutgoingLines
 
 SAFE_VARIABLES: Final = frozenset(
     {"HOME", "LANG", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER"}
@@ -27,10 +27,10 @@ SAFE_VARIABLES: Final = frozenset(
     | {"PROCESSOR_ARCHITECTURE", "PROGRAMDATA", "PROGRAMFILES", "SYSTEMDRIVE", "SYSTEMROOT"}
     | {"TEMP", "TMP", "USERNAME", "USERPROFILE"}
 )
-"""Variables that a server gets to see unless told otherwise, with those that begin with `LC_`."""
+"""The variables that a server inherits by default, beside those that begin with `LC_`."""
 
 StandardError: TypeAlias = Callable[[str], object] | Path | None
-"""What becomes of what a server writes to standard error: for None it goes where ours goes."""
+"""Where a server's standard error goes: to a function, line by line, to a file, or to ours."""
 
 _LAST_LINES: Final = 10
 _LONGEST_LAST_LINE: Final = 2000
@@ -47,7 +47,7 @@ _EXIT_CODE: Final = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """Starts a server when called, as an `Opener` for `connect`; see `launch`."""
+    """An `Opener` that starts a server as a process; see `launch`."""
 
     argv: tuple[str, ...]
     cwd: Path | None
@@ -57,7 +57,7 @@ class Launch:
     limit: int
 
     async def __call__(self) -> Transport:
-        """Start the process; raises `Disconnected` if it cannot be started."""
+        """Start the process; raise `Disconnected` if it cannot be started."""
         process = _Process(self)
         try:
             transport, _ = await get_running_loop().subprocess_exec(
@@ -83,14 +83,14 @@ def launch(
     grace: float = 5.0,
     limit: int = LONGEST,
 ) -> Launch:
-    """How to start a server: a program and its arguments, and how to treat it.
+    """Return what starts a server as a process, for `connect`; `argv` is the program and arguments.
 
-    Of this process's environment it inherits the variables named by `inherit`, all of them or none;
-    `env` is added. What it writes to standard error goes to ours, to a callback line by line, or to
-    the end of a file. It is ended by closing its input; `grace` seconds later by SIGTERM, and as
-    many later by SIGKILL (basic/lifecycle, "Shutdown"). `limit` is the longest line, in bytes.
+    The server inherits the environment variables that `inherit` names, or all of them, or none;
+    `env` is added. Its standard error goes to ours, to a function line by line, or to the end of a
+    file. To end it, its input is closed; after `grace` seconds it gets SIGTERM, and after as many
+    again SIGKILL (basic/lifecycle, "Shutdown"). `limit` is the longest line, in bytes.
 
-    Raises `ValueError` if `argv` is empty.
+    Raise `ValueError` if `argv` is empty.
     """
     if not argv:
         raise ValueError("there is no program to start")
@@ -118,7 +118,7 @@ def _inherited(inherit: bool | Collection[str]) -> dict[str, str]:
 
 
 class _Errors:
-    """What a server writes to standard error: passed on, and its last lines kept."""
+    """The standard error of a server: it is passed on, and its last lines are kept."""
 
     def __init__(self, target: StandardError) -> None:
         self._callback = target if callable(target) else None
@@ -155,32 +155,32 @@ class _Errors:
 
 
 class _Process(asyncio.SubprocessProtocol):
-    """What asyncio calls when something happens to the process."""
+    """The callbacks of asyncio for what happens to the process."""
 
     def __init__(self, how: Launch) -> None:
-        self.incoming = Incoming(how.limit)
-        self.outgoing = Outgoing()
+        self.incoming = IncomingLines(how.limit)
+        self.outgoing = OutgoingLines()
         self.errors = _Errors(how.stderr)
         self.exited = asyncio.Event()
         self.finished = asyncio.Event()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         process = cast(SubprocessTransport, transport)
-        self.incoming.begin(cast(asyncio.ReadTransport, process.get_pipe_transport(1)))
-        self.outgoing.begin(cast(asyncio.WriteTransport, process.get_pipe_transport(0)))
+        self.incoming.set_transport(cast(asyncio.ReadTransport, process.get_pipe_transport(1)))
+        self.outgoing.set_transport(cast(asyncio.WriteTransport, process.get_pipe_transport(0)))
 
     def pipe_data_received(self, fd: int, data: bytes | str) -> None:
         chunk = cast(bytes, data)
         if fd == 1:
-            self.incoming.data(chunk)
+            self.incoming.feed_data(chunk)
         else:
             self.errors.feed(chunk)
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
         if fd == 0:
-            self.outgoing.lost(exc)
+            self.outgoing.connection_lost(exc)
         elif fd == 1:
-            self.incoming.end()
+            self.incoming.feed_eof()
 
     def process_exited(self) -> None:
         self.exited.set()
@@ -190,10 +190,10 @@ class _Process(asyncio.SubprocessProtocol):
         self.errors.close()
 
     def pause_writing(self) -> None:
-        self.outgoing.pause()
+        self.outgoing.pause_writing()
 
     def resume_writing(self) -> None:
-        self.outgoing.resume()
+        self.outgoing.resume_writing()
 
 
 class ProcessTransport:
@@ -212,18 +212,16 @@ class ProcessTransport:
         return self._group
 
     async def receive(self) -> Sequence[Received]:
-        """See `Transport.receive`; says how the process ended, if it ended by itself."""
+        """Wait for messages; raise `Disconnected` that says how the process ended, if it has."""
         received = await self._process.incoming.receive()
         if not received and self._ending is None:
             await self._raise_if_exited()
         return received
 
     def hand_over(self, take: Callable[[Received], bool] | None) -> None:
-        """See `EagerTransport.hand_over`."""
         self._process.incoming.hand_over(take)
 
     async def send(self, messages: Sequence[bytes]) -> None:
-        """See `Transport.send`."""
         await self._process.outgoing.send(messages)
 
     async def _raise_if_exited(self) -> None:
@@ -242,7 +240,7 @@ class ProcessTransport:
         return f"the server ended {how}{last_words}"
 
     async def close(self) -> None:
-        """See `Transport.close`; ends the process, and whatever it has started in its group."""
+        """End the process, and whatever it has started in its group."""
         if self._ending is None:
             self._ending = asyncio.create_task(self._end())
         # Whoever stops waiting does not keep the process from being ended.
@@ -261,7 +259,7 @@ class ProcessTransport:
         await _within(_EXIT_CODE, self._process.finished)
 
     async def _end_group(self) -> None:
-        """What a wrapper has started does not outlive it."""
+        """End what a wrapper has started and left behind."""
         for number in _ESCALATION:
             if not self._signal(number):
                 return
@@ -271,7 +269,7 @@ class ProcessTransport:
                 await asyncio.sleep(0.01)
 
     def _signal(self, number: int) -> bool:
-        """Send a signal to the whole group; false if nobody is left to get it."""
+        """Send a signal to the whole group; return False if nobody is left to get it."""
         try:
             if sys.platform != "win32":
                 os.killpg(self._group, number)
@@ -285,7 +283,7 @@ class ProcessTransport:
 
 
 async def _within(seconds: float, event: asyncio.Event) -> bool:
-    """Whether something happens in time."""
+    """Return whether an event happens in time."""
     try:
         async with asyncio.timeout(seconds):
             await event.wait()

@@ -38,9 +38,9 @@ def run_stdio(
     options: Options = _USUAL,
     limit: int = LONGEST,
 ) -> None:
-    """Serve standard input and output until the client closes them; what a program's main does.
+    """Serve standard input and output until the client closes them, as the main of a program.
 
-    Takes the same `servers` and `revisions` as `serve`. SIGTERM and Ctrl-C end it as the client
+    `servers` and `revisions` are those of `serve`. SIGTERM and Ctrl-C end it as the client
     would: handlers get `options.drain` seconds to finish. A line of more than `limit` bytes is
     answered with an error.
     """
@@ -56,7 +56,7 @@ async def serve_stdio(
     options: Options = _USUAL,
     limit: int = LONGEST,
 ) -> None:
-    """The same inside a running event loop; see `run_stdio`."""
+    """Do the same as `run_stdio` inside a running event loop."""
     transport = await open_stdio(limit)
     serving = asyncio.create_task(serve(servers, transport, revisions=revisions, options=options))
     stopped = False
@@ -76,7 +76,7 @@ async def serve_stdio(
 
 @contextmanager
 def _signals(stop: Callable[[], None]) -> Generator[None, None, None]:
-    """Have `stop` called for signals that end a program, where an event loop can."""
+    """Call `stop` for the signals that end a program, where an event loop can."""
     loop = get_running_loop()
     # Not on Windows, and not outside the main thread.
     with suppress(NotImplementedError, RuntimeError, ValueError):
@@ -109,9 +109,10 @@ async def open_stdio(limit: int = LONGEST) -> "StdioTransport":
 
 
 def _pollable(descriptor: int) -> bool:
-    """Whether an event loop can wait for a descriptor: regular files and devices are always ready.
+    """Return whether an event loop can wait for a descriptor.
 
-    On Windows it cannot wait for those that were inherited.
+    It cannot for regular files and devices, which are always ready, and on Windows not for those
+    that were inherited.
     """
     mode = os.fstat(descriptor).st_mode
     waits = stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or os.isatty(descriptor)
@@ -161,7 +162,7 @@ def _flush() -> None:
 
 
 class _Thread(asyncio.ReadTransport):
-    """Reads, in a thread, what an event loop cannot wait for."""
+    """A thread that reads what an event loop cannot wait for."""
 
     def __init__(self, descriptor: int, protocol: LineProtocol) -> None:
         super().__init__()
@@ -182,24 +183,21 @@ class _Thread(asyncio.ReadTransport):
                 try:
                     chunk = os.read(self._descriptor, _CHUNK)
                 except OSError as error:
-                    self._loop.call_soon_threadsafe(self._protocol.incoming.end, error)
+                    self._loop.call_soon_threadsafe(self._protocol.incoming.feed_eof, error)
                     return
                 if chunk:
-                    self._loop.call_soon_threadsafe(self._protocol.incoming.data, chunk)
+                    self._loop.call_soon_threadsafe(self._protocol.incoming.feed_data, chunk)
                     self._wanted.wait()
                 else:
-                    self._loop.call_soon_threadsafe(self._protocol.incoming.end)
+                    self._loop.call_soon_threadsafe(self._protocol.incoming.feed_eof)
 
     def pause_reading(self) -> None:
-        """See `asyncio.ReadTransport`."""
         self._wanted.clear()
 
     def resume_reading(self) -> None:
-        """See `asyncio.ReadTransport`."""
         self._wanted.set()
 
     def close(self) -> None:
-        """See `asyncio.BaseTransport`."""
         self._closed = True
         self._wanted.set()
         # It cannot be woken where reading blocks; then it ends, as a daemon, with the process.
@@ -220,18 +218,15 @@ class StdioTransport:
         self._closed = False
 
     async def receive(self) -> Sequence[Received]:
-        """See `Transport.receive`."""
         received = await self._reading.incoming.receive()
         if not received and self._reading.incoming.error is not None:
             raise Disconnected(f"cannot be read: {self._reading.incoming.error}")
         return received
 
     def hand_over(self, take: Callable[[Received], bool] | None) -> None:
-        """See `EagerTransport.hand_over`."""
         self._reading.incoming.hand_over(take)
 
     async def send(self, messages: Sequence[bytes]) -> None:
-        """See `Transport.send`."""
         if self._writing is not None:
             await self._writing.outgoing.send(messages)
             return
@@ -241,7 +236,6 @@ class StdioTransport:
             raise Disconnected(f"cannot be written to: {error.strerror}") from None
 
     async def close(self) -> None:
-        """See `Transport.close`."""
         if self._closed:
             return
         self._closed = True

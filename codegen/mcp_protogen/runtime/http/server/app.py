@@ -1,4 +1,4 @@
-"""The ASGI application: routes, in front of them what every request has to pass.
+"""The ASGI application: the checks that every request has to pass, and the routes.
 
 Needs nothing but the standard library; runs under any ASGI server, by itself or mounted inside
 another application.
@@ -40,10 +40,10 @@ def http_app(
     options: Options = _USUAL,
     http: HttpOptions = _USUAL_HTTP,
 ) -> "HttpApp":
-    """An ASGI application that serves any number of clients over HTTP.
+    """Return an ASGI application that serves any number of clients over HTTP.
 
-    Takes the same `servers` and `revisions` as `serve`. Where a class is given, each session gets a
-    server of its own; all requests of the stateless era share one. Raises `ValueError` if no server
+    `servers` and `revisions` are those of `serve`. Where a class is given, each session gets a
+    server of its own; all requests of the stateless era share one. Raise `ValueError` if no server
     is given, or two of the same revision.
     """
     given = tuple(servers) if isinstance(servers, Iterable) else (servers,)
@@ -53,7 +53,7 @@ def http_app(
 
 
 class HttpApp:
-    """Serves over HTTP, in both eras and at one endpoint; an ASGI 3 application."""
+    """An ASGI 3 application that serves both eras at one endpoint."""
 
     def __init__(
         self,
@@ -100,16 +100,16 @@ class HttpApp:
 
     @property
     def options(self) -> HttpOptions:
-        """What it was made with."""
+        """The options it was made with."""
         return self._http
 
     async def close(self) -> None:
-        """End all sessions and streams. ASGI servers that know lifespans see to it themselves."""
+        """End all sessions and streams. ASGI servers that know lifespans do so themselves."""
         running = self._running
         if running is None:
             return
         # Until then, whoever comes is told that this is the end, and begins nothing new.
-        await running.service.stop()
+        await running.service.close()
         if self._running is running:
             self._running = None
 
@@ -124,7 +124,7 @@ class HttpApp:
                 return
 
     def _handler(self, request: HttpRequest) -> "_Handler":
-        """What serves a request; raises `Refused` for paths, hosts and methods that are not."""
+        """Return what serves a request; raise `Refused` for a path, host or method that is not."""
         if self._is_metadata(request):
             return self._metadata
         self._guard.check(request.fields.get(b"host"), request.fields.get(b"origin"))
@@ -142,7 +142,7 @@ class HttpApp:
         return handle
 
     async def _principal(self, request: HttpRequest) -> str | None:
-        """Who sends a request; raises `Refused`."""
+        """Return who sends a request; raise `Refused`."""
         if self._authentication is None or self._is_metadata(request):
             return None
         principal = await self._authentication.principal(request.field(b"authorization"))
@@ -152,7 +152,7 @@ class HttpApp:
         return self._resource is not None and request.path in self._resource.paths
 
     async def _metadata(self, request: HttpRequest, send: Outlet, _: str | None) -> None:
-        """Say where to get a token, also to pages of any origin."""
+        """Answer with where to get a token, also to pages of any origin."""
         document = b"" if self._resource is None else self._resource.to_json()
         await respond(send, 200, document, [(b"access-control-allow-origin", b"*")])
 
@@ -181,7 +181,7 @@ class _Running:
             }
 
     def handlers(self, request: HttpRequest) -> "Mapping[str, _Handler]":
-        """What serves a path, by method; raises `Refused` for a path that is not served."""
+        """Return what serves a path, by method; raise `Refused` for a path that is not served."""
         if request.path == self.service.http.path:
             # Streams and sessions are in the handshake revisions alone.
             stateless = request.field(_VERSION) in self.service.offer.stateless

@@ -1,4 +1,4 @@
-"""The few things of ASGI 3 that are needed, and responses in one piece.
+"""The parts of ASGI 3 that are needed, and responses in one piece.
 
 https://asgi.readthedocs.io/en/latest/specs/www.html
 """
@@ -26,7 +26,7 @@ EVENTS: Final[tuple[Field, ...]] = (
 
 
 async def respond(send: Send, status: int, body: bytes = b"", fields: Iterable[Field] = ()) -> None:
-    """Send a whole response; a body is JSON."""
+    """Send a whole response; its body is JSON."""
     length = b"content-length", b"%d" % len(body)
     headers = [length, JSON, *fields] if body else [length, *fields]
     await send({"type": "http.response.start", "status": status, "headers": headers})
@@ -34,7 +34,7 @@ async def respond(send: Send, status: int, body: bytes = b"", fields: Iterable[F
 
 
 class Refused(Exception):
-    """An HTTP request that is not served: the status, and a JSON-RPC error that says why."""
+    """The refusal of an HTTP request: its status, and a JSON-RPC error with the reason."""
 
     def __init__(
         self,
@@ -53,5 +53,5 @@ class Refused(Exception):
 
     @staticmethod
     def because(error: RemoteError, status: int = 400) -> "Refused":
-        """Refused for what is wrong with the message."""
+        """Return the refusal of a message for the error that it has."""
         return Refused(status, error.message, code=error.code, id=error.id, data=error.data)

@@ -30,7 +30,7 @@ _PAUSE: Final = 1.0
 
 @dataclass(eq=False, slots=True)
 class _Coming:
-    """A body that is on its way: its request, how large it is at most, and its time."""
+    """A body that is being read: its request, its greatest size, and its time limit."""
 
     request: HttpRequest
     expected: int
@@ -41,14 +41,14 @@ class _Coming:
     put_off: bool = False
 
     def is_behind(self, now: float, seconds: float) -> bool:
-        """Whether less has come than would in time, or nothing any more."""
+        """Return whether it comes too slowly to be complete in time, or has stopped coming."""
         passed = now - self.begun
         is_slow = passed > _START and self.came * seconds < self.expected * passed
         return is_slow or now - self.last > _PAUSE
 
 
 class Bodies:
-    """Reads bodies within the limits of `http`, and knows how many bytes are taken for them."""
+    """The reader of all bodies, which counts the memory they take; `http` has the limits."""
 
     __slots__ = ("_coming", "_http", "taken")
 
@@ -56,10 +56,10 @@ class Bodies:
         self._http = http
         self._coming: dict[_Coming, None] = {}
         self.taken = 0
-        """For all bodies that count, until their requests are `done`."""
+        """The bytes taken for all bodies that count, until their requests are `done`."""
 
     async def read(self, request: HttpRequest) -> bytes:
-        """A whole body; raises `Refused` if it is too large or too slow, or never ends."""
+        """Return a whole body; raise `Refused` if it is too large or too slow, or never ends."""
         largest = self._http.max_body
         expected = _declared(request, largest)
         if expected > _SMALL:
@@ -110,7 +110,7 @@ class Bodies:
             del self._coming[coming]
 
     def _take(self, request: HttpRequest, size: int) -> None:
-        """See to it that so many bytes are taken for a body; raises `Refused` if there are none."""
+        """Take so many bytes for a body; raise `Refused` if there are none left."""
         more = size - request.taken
         if more <= 0 or size <= _SMALL:
             return
@@ -121,7 +121,7 @@ class Bodies:
         self.taken += more
 
     def _made_room(self, lacking: int, request: HttpRequest) -> bool:
-        """Put off who is behind, if that is enough."""
+        """Refuse bodies that come too slowly; return whether that makes enough room."""
         now, seconds = get_running_loop().time(), self._http.body_timeout
         behind = [
             one
@@ -141,18 +141,18 @@ class Bodies:
         return True
 
     def handed_over(self, request: HttpRequest) -> int:
-        """How many bytes are taken for a body; whoever asks for them gives them back."""
+        """Return the bytes taken for a body, which the caller has to give back."""
         held, request.taken = request.taken, 0
         return held
 
     def done(self, request: HttpRequest) -> None:
-        """Nothing is kept of the body of a request any more, or nothing that is not bounded."""
+        """Give back what was taken for a body that is not kept, or has a limit of its own."""
         self.taken -= request.taken
         request.taken = 0
 
 
 def _declared(request: HttpRequest, largest: int) -> int:
-    """The length that a request says its body has, 0 if none; raises `Refused`."""
+    """Return the length that a request declares for its body, 0 if none; raise `Refused`."""
     value = request.fields.get(_LENGTH)
     if value is None:
         return 0

@@ -1,4 +1,4 @@
-"""What was sent, kept for clients that lose their connection and come back for the rest.
+"""Stores of what was sent, for clients that lose their connection and come back for the rest.
 
 2025-11-25, basic/transports, "Resumability and Redelivery".
 """
@@ -16,23 +16,23 @@ class StoredEvent(NamedTuple):
 
 
 class EventStore(Protocol):
-    """Keeps events, by session and stream. Numbers of a stream grow by one."""
+    """A store of events, by session and stream. The numbers in a stream grow by one."""
 
     async def append(self, session: str, stream: str, event: StoredEvent) -> None:
         """Keep an event."""
         ...
 
     async def after(self, session: str, stream: str, number: int) -> Sequence[StoredEvent] | None:
-        """The events that followed the one of that number; None if some of them are not known."""
+        """Return the events after the one of that number; None if some of them are not known."""
         ...
 
     async def forget(self, session: str) -> None:
-        """Let go of all streams of a session that is over."""
+        """Delete all streams of a session that is over."""
         ...
 
 
 class MemoryEventStore:
-    """Keeps events in this process: `max_events` of a stream, and `max_bytes` in all.
+    """A store in this process: `max_events` of each stream, and `max_bytes` in all.
 
     When there is too much, the stream that has been quiet for longest goes.
     """
@@ -45,7 +45,6 @@ class MemoryEventStore:
         self._of_session: dict[str, set[str]] = {}
 
     async def append(self, session: str, stream: str, event: StoredEvent) -> None:
-        """See `EventStore.append`."""
         key = session, stream
         kept = self._streams.get(key)
         if kept is None:
@@ -60,14 +59,12 @@ class MemoryEventStore:
             self._drop(next(iter(self._streams)))
 
     async def after(self, session: str, stream: str, number: int) -> Sequence[StoredEvent] | None:
-        """See `EventStore.after`."""
         kept = self._streams.get((session, stream))
         if not kept or not kept[0].number - 1 <= number <= kept[-1].number:
             return None
         return [event for event in kept if event.number > number]
 
     async def forget(self, session: str) -> None:
-        """See `EventStore.forget`."""
         for stream in list(self._of_session.get(session, ())):
             self._drop((session, stream))
 

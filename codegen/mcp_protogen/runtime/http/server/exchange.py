@@ -1,12 +1,11 @@
-"""The way back for one POST: an answer as JSON, or a stream of events that ends with it.
+"""The response to one POST: an answer as JSON, or a stream of events that ends with it.
 
 Nothing is decided before it has to be: only when something is said before the answer does the
 response become a stream (2025-11-25, basic/transports, "Sending Messages to the Server").
 """
 
-from asyncio import Future, Task, wait
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Final
+from collections.abc import Callable, Mapping
+from typing import Final
 
 from ...errors import (
     HEADER_MISMATCH,
@@ -15,17 +14,18 @@ from ...errors import (
     MISSING_CLIENT_CAPABILITY,
     PARSE_ERROR,
     UNSUPPORTED_VERSION,
-    Disconnected,
     RequestId,
 )
-from ...outbox import Outbox, Outgoing
-from ...tasks import Tasks
+from ...outbox import MessageSink, NullSink
 from .asgi import respond
+from .channel import Channel
 from .outlet import Outlet
-from .streams import Stream
+from .service import Service
+from .sessions import HttpSession
+from .streams import Stream, StreamQueue, StreamSink
 
 HANDSHAKE: Final[Mapping[int | None, int]] = {PARSE_ERROR: 400, INVALID_REQUEST: 400}
-"""The status of an answer by the code of its error, where it is not 200."""
+"""The status of an answer, by the code of its error, where it is not 200."""
 
 STATELESS: Final[Mapping[int | None, int]] = {
     # 2026-07-28, basic/transports/streamable-http, "Protocol Version Header" and "Server
@@ -38,157 +38,145 @@ STATELESS: Final[Mapping[int | None, int]] = {
     INVALID_REQUEST: 400,
 }
 
-_LIMIT: Final = 1000
+_ANSWERED: Final = NullSink("the request was answered already")
 
 
-class Exchange:
-    """Takes the answer to a request, and what is said beside it; `make` opens its stream.
+class Exchange(StreamSink):
+    """The response to one POST: takes the answer, and what is said before it.
 
-    What is said after the answer goes to `afterwards`, if there is such a way; `before` is awaited
-    before the answer goes out. Without `is_open` an answer is awaited until there is one.
+    `is_open` tells whether the peer still waits for the answer to a request; without it, the peer
+    does until there is one.
     """
 
     __slots__ = (
-        "_afterwards",
-        "_before",
+        "_channel",
         "_is_open",
-        "_make",
-        "_outbox",
-        "_send",
+        "_outlet",
+        "_service",
         "_statuses",
-        "_stream",
-        "_tasks",
-        "_writer",
         "answered",
         "principal",
     )
 
     def __init__(
         self,
-        send: Outlet,
+        outlet: Outlet,
+        service: Service,
         statuses: Mapping[int | None, int],
-        make: Callable[[Outlet], Stream],
-        tasks: Tasks,
         is_open: Callable[[RequestId], bool] | None,
         principal: str | None = None,
-        afterwards: Outgoing | None = None,
-        before: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
-        self._send = send
+        self._outlet = outlet
+        self._service = service
         self._statuses = statuses
-        self._make = make
-        self._tasks = tasks
-        self._afterwards = afterwards
-        self._before = before
+        self._channel: Channel | None = None
+        self._queue: StreamQueue | None = None
         self._is_open = is_open
         self.principal = principal
         self.answered = False
         """Whether there is an answer, or is to be none."""
-        self._stream: Stream | None = None
-        self._outbox: Outbox | None = None
-        self._writer: Task[None] | None = None
 
     @property
     def stream(self) -> Stream | None:
         """The stream that the response has become."""
-        return self._stream
+        return None if self._queue is None else self._queue.stream
 
     @property
     def unfinished(self) -> bool:
         """Whether the response is not complete yet."""
-        return self._outbox is not None or not self.answered
+        return self._queue is not None or not self.answered
 
-    # As the answer's way.
+    # As a way for the answer.
 
     @property
     def beside(self) -> "Exchange":
-        """See `Reply.beside`."""
         return self
 
     def awaits(self, id: RequestId, /) -> bool:
-        """See `Reply.awaits`."""
         return not self.answered if self._is_open is None else self._is_open(id)
 
     async def answer(self, data: bytes, code: int | None, /) -> None:
-        """See `Reply.answer`."""
         self.answered = True
-        if self._before is not None:
-            await self._before()
-        if self._outbox is None:
-            await respond(self._send, self._statuses.get(code, 200), data)
+        if self._queue is None:
+            await respond(self._outlet, self._statuses.get(code, 200), data)
         else:
-            self._outbox.put(data)
+            self._queue.outbox.put(data)
 
     def skip(self) -> None:
-        """See `Reply.skip`."""
+        """Leave the response to `close` or `accept`."""
 
     async def release(self) -> None:
-        """See `Reply.release`."""
-        self._opened()
-        stream = self._stream
-        if stream is not None and stream.log is not None:
+        stream = self._opened().stream
+        if stream.log is not None:
             await stream.release()
 
-    async def finish(self) -> None:
-        """Complete the response, without an answer if there was none."""
-        if self._outbox is not None and self._writer is not None and self._stream is not None:
-            self._outbox.close()
-            # Whoever ends everything cancels the writer, and not who waits for it.
-            await wait([self._writer])
-            await self._stream.close()
-            await self._stream.left_first()
-        elif not self.answered:
-            await respond(self._send, 202)
-        self.answered = True
-
-    async def finish_unanswered(self) -> None:
-        """Complete the response to a request that was given up: a stream without an answer."""
-        if not self.answered:
-            self._opened()
-        await self.finish()
-
-    def abandon(self) -> None:
-        """Whoever serves the response has failed, or was cancelled: nothing more goes out."""
-        self.answered = True
-        if self._writer is not None:
-            self._writer.cancel()
-        if self._stream is not None:
-            self._stream.drop()
-
-    # As the way for what is said beside it.
-
-    def _opened(self) -> Outbox:
-        if self._outbox is None:
-            self._stream = self._make(self._send)
-            self._outbox = Outbox(self._stream, _LIMIT)
-            self._writer = self._tasks.start(self._outbox.run())
-        return self._outbox
-
-    @property
-    def full(self) -> bool:
-        """See `Outgoing.full`."""
-        return self._outbox is not None and self._outbox.full
-
-    @property
-    def flooded(self) -> bool:
-        """See `Outgoing.flooded`."""
-        return False
-
-    async def room(self) -> None:
-        """See `Outgoing.room`."""
-
-    async def send(self, message: bytes, *, unless: Future[Any] | None = None) -> None:
-        """See `Outgoing.send`."""
-        if not self.answered:
-            await self._opened().send(message, unless=unless)
-        elif self._afterwards is not None:
-            await self._afterwards.send(message, unless=unless)
+    async def accept(self) -> None:
+        """Complete the response to a message that asks for nothing."""
+        if self._queue is None and not self.answered:
+            self.answered = True
+            await respond(self._outlet, 202)
         else:
-            raise Disconnected("the request was answered already")
+            await self.close()
 
-    def put(self, message: bytes) -> None:
-        """See `Outgoing.put`."""
-        if not self.answered:
-            self._opened().put(message)
-        elif self._afterwards is not None:
-            self._afterwards.put(message)
+    async def close(self) -> None:
+        """Complete the response; if there is no answer, as a stream without one."""
+        queue = self._queue if self.answered else self._opened()
+        if queue is not None:
+            await queue.close()
+        if self._channel is not None:
+            # Somebody else may be completing it.
+            await self._channel.ended
+        self.answered = True
+
+    def abort(self) -> None:
+        """Send nothing more: the code that serves the request has failed, or was cancelled."""
+        self.answered = True
+        if self._channel is not None:
+            self._channel.abort()
+        if self._queue is not None:
+            self._queue.abort()
+
+    # As a sink for what is said beside it.
+
+    def _opened(self) -> StreamQueue:
+        if self._queue is None:
+            channel = self._channel = self._service.channel(self._outlet)
+            self._queue = StreamQueue(self._stream(channel), self._service.tasks)
+        return self._queue
+
+    def _stream(self, channel: Channel) -> Stream:
+        return Stream(channel)
+
+    def _sink(self) -> MessageSink:
+        return self._afterwards if self.answered else self._opened().outbox
+
+    @property
+    def _afterwards(self) -> MessageSink:
+        """The sink for what is said after the answer."""
+        return _ANSWERED
+
+
+class SessionExchange(Exchange):
+    """The response to one POST in a session."""
+
+    __slots__ = ("_session",)
+
+    def __init__(self, outlet: Outlet, service: Service, session: HttpSession) -> None:
+        is_open = session.side.endpoint.connection.is_open
+        super().__init__(outlet, service, HANDSHAKE, is_open)
+        self._session = session
+
+    async def answer(self, data: bytes, code: int | None, /) -> None:
+        """Send the answer once other processes know what the request has changed."""
+        self.answered = True
+        if self._service.sessions.saved:
+            # What was answered holds wherever the client asks next.
+            await self._service.sessions.save(self._session)
+        await super().answer(data, code)
+
+    def _stream(self, channel: Channel) -> Stream:
+        return self._session.stream(channel, self._service.http.retry)
+
+    @property
+    def _afterwards(self) -> MessageSink:
+        return self._session.standing

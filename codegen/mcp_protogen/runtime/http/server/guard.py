@@ -1,4 +1,4 @@
-"""Whether a request is meant for this server: the host it names, and the page it comes from.
+"""The check that a request is meant for this server: the host it names, and its origin.
 
 A page in a browser can reach a server on its user's machine under a name that its author controls
 (DNS rebinding). The name stays in `Host`, and the page in `Origin`, so both are looked at
@@ -18,7 +18,10 @@ _PORT: Final = len("65535")
 
 
 class Guard:
-    """Lets requests pass that name one of `hosts`, and come from a page at one or in `origins`."""
+    """The check of `Host` and `Origin` against the allowed hosts and origins.
+
+    A web page at an allowed host may call as well.
+    """
 
     __slots__ = ("_hosts", "_known", "_origins")
 

@@ -3,9 +3,6 @@
 2025-03-26 to 2025-11-25, basic/transports, "Streamable HTTP".
 """
 
-from asyncio import get_running_loop
-from functools import partial
-from logging import getLogger
 from typing import Final, TypeGuard
 
 from ... import negotiate
@@ -17,16 +14,13 @@ from ...jsonrpc import Batch, Call, Parsed
 from ...side import Side
 from .. import fields
 from .asgi import Refused, respond
-from .exchange import HANDSHAKE, Exchange
+from .exchange import HANDSHAKE, Exchange, SessionExchange
 from .outlet import Outlet
 from .reading import Reading
-from .records import SessionRecord, SessionStore
+from .records import SessionRecord
 from .request import HttpRequest, accepts
 from .service import Service
-from .sessions import HttpSession, is_id, new_id, revived
-from .streams import Stream
-
-_log: Final = getLogger(__name__)
+from .sessions import HttpSession, new_id, revived
 
 _VERSION: Final = fields.PROTOCOL_VERSION.encode()
 _SESSION: Final = fields.SESSION_ID.encode()
@@ -42,10 +36,7 @@ class Handshake:
 
     def __init__(self, service: Service) -> None:
         self._service = service
-        self._store = service.http.session_store
         self._reading = Reading(service.http.retry)
-        if self._store is not None:
-            service.sessions.while_used = self._renew
 
     async def post(
         self, request: HttpRequest, message: Parsed | Batch, send: Outlet, principal: str | None
@@ -70,8 +61,8 @@ class Handshake:
                 await self._answer(session, request, message, send)
             else:
                 await self._take_in(session.side, request, message, send)
-            if self._store is not None:
-                await self._save(session)
+            if self._service.sessions.saved:
+                await self._service.sessions.save(session)
         finally:
             self._service.sessions.note_end(session)
 
@@ -84,7 +75,7 @@ class Handshake:
         last = request.field(_LAST_EVENT)
         session.under_way += 1
         try:
-            await self._save(session)
+            await self._service.sessions.save(session)
             await self._reading.read(session, request, self._service.channel(send), last)
         finally:
             self._service.sessions.note_end(session)
@@ -92,15 +83,7 @@ class Handshake:
     async def delete(self, request: HttpRequest, send: Outlet, principal: str | None) -> None:
         """End a session; raises `Refused`."""
         session = await self._session(request, principal)
-        store = self._store
-        session.ended = True
-        if store is not None:
-            try:
-                await store.delete(session.id)
-            except BaseException:
-                session.ended = False
-                raise
-        await self._service.sessions.end(session)
+        await self._service.sessions.delete(session)
         await respond(send, 204)
 
     # Sessions.
@@ -114,73 +97,20 @@ class Handshake:
         session = HttpSession(new_id(), repertoire, connection, service.shared, service.events)
         session.side.endpoint.principal = principal
         service.sessions.add(session)
-        await self._save(session)
+        await self._service.sessions.save(session)
         await respond(send, 200, answer or b"", [(_SESSION, session.id.encode())])
-
-    async def _save(self, session: HttpSession) -> None:
-        """Let other processes know of a session, or of what has changed in it."""
-        store, lifetime = self._store, self._service.http.session_lifetime
-        if store is None or session.ended:
-            return
-        record, now = session.to_record(), get_running_loop().time()
-        # Also one in which nothing changes must not lapse while it is used.
-        digest = record.digest()
-        if digest != session.record or now - session.saved > lifetime / 4:
-            session.saving += 1
-            try:
-                if session.record is not None and await store.load(session.id) is None:
-                    # It was ended by a request to another process.
-                    await self._service.sessions.end(session)
-                    return
-                await store.save(session.id, record, lifetime)
-                session.record, session.saved = digest, now
-            except Exception:
-                # The store is the application's; what was answered is not taken back for it.
-                _log.exception("a session could not be saved")
-            finally:
-                session.saving -= 1
-
-    async def _renew(self, session: HttpSession) -> None:
-        """Save a session that is used for long, unless it is just being saved."""
-        if not session.saving:
-            await self._save(session)
 
     async def _session(self, request: HttpRequest, principal: str | None) -> HttpSession:
         id = request.field(_SESSION)
         if id is None:
             raise Refused(400, "Mcp-Session-Id is missing; begin with initialize")
         sessions = self._service.sessions
-        session = sessions.get(id) if self._store is None else await self._current(id, self._store)
+        session = await sessions.get(id, self._revived)
         # Who is somebody else learns no more than who knows no session.
         if session is None or session.principal != principal:
             raise Refused(404, "There is no such session; begin anew with initialize")
         self._check_version(request, session.revision)
         sessions.note_use(session)
-        return session
-
-    async def _current(self, id: str, store: SessionStore) -> HttpSession | None:
-        """The session of that id, as it was saved last, wherever that was."""
-        sessions = self._service.sessions
-        if not is_id(id):
-            return None
-        before = sessions.get(id)
-        known, saving = (None, 0) if before is None else (before.record, before.saving)
-        record = await store.load(id)
-        # Another request may have begun or ended it meanwhile.
-        session = sessions.get(id)
-        if record is None:
-            if session is not None:
-                await sessions.end(session)
-            return None
-        if session is None:
-            return self._revived(id, record)
-        if (
-            record.digest() != session.record
-            and session.record is known
-            and not saving + session.saving
-        ):
-            # And none has changed it here, which would be newer than what was loaded.
-            session.renew(record)
         return session
 
     def _revived(self, id: str, record: SessionRecord) -> HttpSession | None:
@@ -221,25 +151,12 @@ class Handshake:
         service, endpoint = self._service, session.side.endpoint
         if endpoint.jobs.busy:
             raise Refused(503, "Too many requests at once", fields=[(b"retry-after", b"1")])
-
-        def make(send: Outlet) -> Stream:
-            return session.stream(service.channel(send), service.http.retry)
-
-        exchange = Exchange(
-            send,
-            HANDSHAKE,
-            make,
-            service.tasks,
-            endpoint.connection.is_open,
-            afterwards=session.standing,
-            # What was answered holds wherever the client asks next.
-            before=None if self._store is None else partial(self._save, session),
-        )
+        exchange = SessionExchange(send, service, session)
         try:
             await self._work(endpoint, request, message, exchange)
         finally:
             if exchange.stream is not None:
-                session.over(exchange.stream)
+                session.remove(exchange.stream)
 
     async def _alone(
         self, request: HttpRequest, message: Parsed | Batch, send: Outlet, principal: str | None
@@ -260,14 +177,14 @@ class Handshake:
             raise Refused(400, "MCP-Protocol-Version is missing")
         repertoire = service.repertoire(revision)
         connection = repertoire.connection()
-        exchange = Exchange(send, HANDSHAKE, service.stream, service.tasks, connection.is_open)
+        exchange = Exchange(send, service, HANDSHAKE, connection.is_open)
         side = Side(repertoire, connection, service.shared, exchange)
         side.endpoint.principal = principal
         if not asks(message):
             await self._take_in(side, request, message, send)
             return
         await self._work(side.endpoint, request, message, exchange)
-        side.endpoint.dissolve()
+        side.endpoint.break_cycle()
 
     async def _work(
         self, endpoint: Endpoint, request: HttpRequest, message: Parsed | Batch, exchange: Exchange
@@ -280,10 +197,9 @@ class Handshake:
             else:
                 await endpoint.attend(message, exchange)
             if exchange.unfinished:
-                # Without an answer it was given up, and the stream ends without one.
-                await exchange.finish_unanswered()
+                await exchange.close()
         except BaseException:
-            exchange.abandon()
+            exchange.abort()
             raise
         finally:
             self._service.end()
@@ -295,9 +211,9 @@ class Handshake:
         if _tells(side, message):
             self._service.check_room()
         is_open = side.endpoint.connection.is_open
-        exchange = Exchange(send, HANDSHAKE, self._service.stream, self._service.tasks, is_open)
+        exchange = Exchange(send, self._service, HANDSHAKE, is_open)
         await self._attend(side.endpoint, request, message, exchange)
-        await exchange.finish()
+        await exchange.accept()
 
     async def _attend(
         self, endpoint: Endpoint, request: HttpRequest, message: Parsed | Batch, exchange: Exchange

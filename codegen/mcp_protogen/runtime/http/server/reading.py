@@ -1,4 +1,4 @@
-"""GET: reading the stream of a session, or going on with one whose connection broke.
+"""GET: the stream of a session, new or after its connection broke.
 
 2025-11-25, basic/transports, "Listening for Messages from the Server" and "Resumability and
 Redelivery".
@@ -14,7 +14,7 @@ from .streams import Log, Stream, is_standing, parsed
 
 
 class Reading:
-    """Serves streams of sessions; `retry` is in seconds."""
+    """The server of streams of sessions; `retry` is in seconds."""
 
     def __init__(self, retry: float) -> None:
         self._retry = round(retry * 1000)
@@ -22,11 +22,11 @@ class Reading:
     async def read(
         self, session: HttpSession, request: HttpRequest, channel: Channel, last: str | None
     ) -> None:
-        """Serve a stream until it is over, or its client has gone; raises `Refused`."""
+        """Serve a stream until it is over, or its client has gone; raise `Refused`."""
         try:
             await self._read(session, request, channel, last)
         finally:
-            channel.lost()
+            channel.abort()
 
     async def _read(
         self, session: HttpSession, request: HttpRequest, channel: Channel, last: str | None
@@ -63,12 +63,12 @@ class Reading:
     ) -> None:
         polling = session.side.endpoint.connection.table.rules.polling
         retry = self._retry if polling and after is None else None
-        if not await session.standing.read_by(channel, after, retry):
+        if not await session.standing.attach(channel, after, retry):
             raise _unknown_event()
         try:
             await self._until_over(request, channel)
         finally:
-            await session.standing.left(channel)
+            await session.standing.detach(channel)
 
     @staticmethod
     async def _until_over(request: HttpRequest, channel: Channel) -> None:

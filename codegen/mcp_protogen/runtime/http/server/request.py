@@ -1,4 +1,4 @@
-"""One HTTP request as it came: its fields, each known once, and what receives its body."""
+"""One HTTP request as it came: its fields, each known once, and the receiver of its body."""
 
 from collections.abc import Mapping
 from functools import lru_cache
@@ -23,7 +23,7 @@ _MOST: Final = 200
 
 
 class HttpRequest:
-    """A request; raises `Refused` where its header is none that can be relied on."""
+    """A request; making it raises `Refused` for header fields that contradict each other."""
 
     __slots__ = ("fields", "method", "path", "query", "receive", "root", "taken")
 
@@ -33,22 +33,22 @@ class HttpRequest:
         """The path of the place where the application is mounted."""
         path: str = scope["path"]
         self.path = (path.removeprefix(self.root) if self.root else path) or "/"
-        """The path below it."""
+        """The path below that place."""
         self.query: str = scope.get("query_string", b"").decode("latin-1")
         self.receive = receive
-        """What gives the body, piece by piece, and then says when the client has gone."""
+        """The `receive` of ASGI: the body, piece by piece, and then the end of the connection."""
         self.taken = 0
-        """How many bytes are taken for the body; see `Bodies`."""
+        """The bytes that are taken for the body; see `Bodies`."""
         listed: list[tuple[bytes, bytes]] = scope["headers"]
         self.fields: Mapping[bytes, bytes] = dict(listed)
-        """By name, in lower case."""
+        """The header fields by name, in lower case."""
         if len(self.fields) != len(listed):
             self.fields = _joined(listed)
         if len(listed) > _MOST or sum(map(len, self.fields.values())) > max_headers:
             raise Refused(431, "The header of the request is too large")
 
     def field(self, name: bytes) -> str | None:
-        """The value of a field, without the space around it; None if there is none."""
+        """Return the value of a field without the space around it; None if there is none."""
         value = self.fields.get(name)
         return None if value is None else value.decode("latin-1").strip(" \t")
 
@@ -73,7 +73,7 @@ def _joined(listed: list[tuple[bytes, bytes]]) -> dict[bytes, bytes]:
 
 @lru_cache(maxsize=128)
 def is_json(content_type: bytes) -> bool:
-    """Whether a `Content-Type` is that of a JSON text in UTF-8."""
+    """Return whether a `Content-Type` is that of a JSON text in UTF-8."""
     kind = content_type.decode("latin-1").lower()
     _, _, charset = kind.partition("charset=")
     return media_type(kind) == "application/json" and charset.strip(' "') in ("", "utf-8")
@@ -81,7 +81,7 @@ def is_json(content_type: bytes) -> bool:
 
 @lru_cache(maxsize=128)
 def accepts(accept: bytes, *kinds: str) -> bool:
-    """Whether an `Accept` lists all of some media types, by name or by a range."""
+    """Return whether an `Accept` lists all of some media types, by name or by a range."""
     ranges = {media_type(one) for one in accept.decode("latin-1").split(",") if _wanted(one)}
     return all(
         not ranges.isdisjoint({kind, f"{kind.partition('/')[0]}/*", "*/*"}) for kind in kinds
@@ -89,5 +89,5 @@ def accepts(accept: bytes, *kinds: str) -> bool:
 
 
 def _wanted(one: str) -> bool:
-    """Whether a part of an `Accept` does not say `q=0` (RFC 9110, section 12.4.2)."""
+    """Return whether a part of an `Accept` does not say `q=0` (RFC 9110, section 12.4.2)."""
     return one.replace(" ", "").lower().partition(";q=")[2] not in ("0", "0.0", "0.00", "0.000")

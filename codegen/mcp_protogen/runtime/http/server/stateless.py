@@ -17,7 +17,7 @@ from ...errors import HEADER_MISMATCH, InvalidAnswer, InvalidRequest, MethodNotF
 from ...events import Event, Refusal
 from ...incoming import Job
 from ...jsonrpc import Answer, Batch, Call, Malformed, Parsed
-from ...outbox import Nowhere
+from ...outbox import NullSink
 from ...side import Side
 from ...throttle import Throttle
 from .. import fields
@@ -97,7 +97,7 @@ class Stateless:
         repertoire = self._service.repertoire(revision)
         connection = repertoire.connection()
         connection.shared = True
-        return Side(repertoire, connection, self._shared, Nowhere())
+        return Side(repertoire, connection, self._shared, NullSink())
 
     def _check_name(self, request: HttpRequest, name: object, id: RequestId) -> None:
         value = request.field(_NAME)
@@ -117,19 +117,19 @@ class Stateless:
         if not isinstance(event, Request):
             await _refuse(side, event, send)
             return
-        exchange = Exchange(send, STATELESS, service.stream, service.tasks, None, principal)
+        exchange = Exchange(send, service, STATELESS, None, principal)
         job = Job(event, exchange)
         check = None
         if call.method == _CALL:
             check = partial(service.tool_headers.check, side, job, request)
         try:
             await _watched(
-                endpoint.run(job, check), request, partial(endpoint.give_up, job), endpoint.log
+                endpoint.run(job, check), request, partial(endpoint.cancel, job), endpoint.log
             )
             if exchange.unfinished:
-                await exchange.finish_unanswered()
+                await exchange.close()
         except BaseException:
-            exchange.abandon()
+            exchange.abort()
             raise
 
     async def _listen(
@@ -144,9 +144,7 @@ class Stateless:
             raise Refused(413, problems[0].message, id=call.id)
         service.bodies.done(request)
         connection = side.repertoire.connection()
-        exchange = Exchange(
-            send, STATELESS, service.stream, service.tasks, connection.is_open, principal
-        )
+        exchange = Exchange(send, service, STATELESS, connection.is_open, principal)
         own = Side(side.repertoire, connection, service.shared, exchange)
         own.endpoint.principal = principal
         event = own.endpoint.take(call)
@@ -155,21 +153,21 @@ class Stateless:
             return
         job = Job(event, exchange)
         service.listening[own] = None
-        watch = Watch(request, partial(own.endpoint.give_up, job), side.endpoint.log)
+        watch = Watch(request, partial(own.endpoint.cancel, job), side.endpoint.log)
         try:
             await own.endpoint.run(job)
-            watch.stop()
-            await exchange.finish_unanswered()
+            watch.cancel()
+            await exchange.close()
         except BaseException:
-            exchange.abandon()
+            exchange.abort()
             raise
         finally:
-            watch.stop()
-            own.leave()
+            watch.cancel()
+            own.unregister()
             # Whoever stops the server waits until the last word is written.
             del service.listening[own]
             service.note_end()
-        own.endpoint.dissolve()
+        own.endpoint.break_cycle()
 
 
 def _not_a_call(message: Answer | Malformed | Batch) -> InvalidRequest | InvalidAnswer:
@@ -205,7 +203,7 @@ async def _watched(
     try:
         await resumed(work, waiting)
     finally:
-        watch.stop()
+        watch.cancel()
 
 
 def is_stateless(version: str | None, message: Parsed | Batch, offer: negotiate.Offer) -> bool:

@@ -26,6 +26,6 @@ class Watch:
         self._log.info("a client has gone before it was answered")
         self._gone()
 
-    def stop(self) -> None:
+    def cancel(self) -> None:
         """Watch no longer."""
         self._task.cancel()

@@ -12,7 +12,7 @@ _BEAT: Final = b":\n\n"
 
 
 class Channel:
-    """A response with a stream of events; nothing is written any more once it is not `open`."""
+    """A response with a stream of events; once it is not `open`, nothing more is written."""
 
     __slots__ = ("_begun", "_pulse", "_send", "_writing", "ended", "open")
 
@@ -23,10 +23,10 @@ class Channel:
         self._writing = False
         self.open = True
         self.ended: Future[None] = get_running_loop().create_future()
-        """Is done once the response is over."""
+        """A future that is done once the response is over."""
 
     async def write(self, data: bytes) -> None:
-        """Write a piece, after the header if it is the first; lost if the client is gone."""
+        """Write a piece, the first one after the header; it is lost if the client is gone."""
         if not self.open:
             return
         self._writing = True
@@ -38,7 +38,7 @@ class Channel:
         finally:
             self._writing = False
         if self._send.closed:
-            self._over()
+            self.abort()
 
     async def _begin(self) -> None:
         self._begun = True
@@ -46,43 +46,40 @@ class Channel:
         headers = list(EVENTS)
         await self._send({"type": "http.response.start", "status": 200, "headers": headers})
 
-    async def end(self) -> None:
-        """End the response, which is empty if nothing was written."""
+    async def close(self) -> None:
+        """Complete the response, which is empty if nothing was written."""
         if not self.open:
             return
         await self.write(b"")
-        self._close()
+        self._shut()
         try:
             await self._send({"type": "http.response.body", "body": b""})
         finally:
-            self._over()
+            self.abort()
 
-    def end_later(self) -> None:
-        """End the response without waiting: its client may take its time, or be gone."""
+    def close_soon(self) -> None:
+        """Complete the response without waiting: its client may take its time, or be gone."""
         if self.open:
-            self._pulse.tasks.start(self.end())
+            self._pulse.tasks.start(self.close())
 
-    def lost(self) -> None:
-        """The client has gone."""
-        self._over()
-
-    def _close(self) -> None:
-        self.open = False
-        self._pulse.remove(self)
-
-    def _over(self) -> None:
-        self._close()
+    def abort(self) -> None:
+        """Write nothing more: the client has gone, or the request is not served any more."""
+        self._shut()
         if not self.ended.done():
             self.ended.set_result(None)
 
+    def _shut(self) -> None:
+        self.open = False
+        self._pulse.remove(self)
+
     async def beat(self) -> None:
-        """Show that the stream is alive, unless it is just being written to."""
+        """Write a comment that shows that the stream is alive, unless it is being written to."""
         if not self._writing:
             await self.write(_BEAT)
 
 
 class Pulse:
-    """Lets all open channels beat, every `interval` seconds, with one timer for all of them."""
+    """A timer that keeps all open channels alive, every `interval` seconds."""
 
     __slots__ = ("_channels", "_interval", "_timer", "tasks")
 
@@ -96,13 +93,13 @@ class Pulse:
         return len(self._channels)
 
     def add(self, channel: Channel) -> None:
-        """From now on, keep a channel alive."""
+        """Keep a channel alive from now on."""
         self._channels[channel] = None
         if self._timer is None:
             self._timer = get_running_loop().call_later(self._interval, self._beat)
 
     def remove(self, channel: Channel) -> None:
-        """A channel is over."""
+        """Let go of a channel that is over."""
         self._channels.pop(channel, None)
         if not self._channels and self._timer is not None:
             self._timer.cancel()
@@ -113,8 +110,8 @@ class Pulse:
         for channel in self._channels:
             self.tasks.start(channel.beat())
 
-    async def stop(self, seconds: float) -> None:
-        """End all channels; those that are not read in time are left to whoever serves them."""
-        ending = [self.tasks.start(channel.end()) for channel in list(self._channels)]
-        if ending:
-            await wait(ending, timeout=seconds)
+    async def close(self, seconds: float) -> None:
+        """Complete all responses; those that are not read in time are left as they are."""
+        closing = [self.tasks.start(channel.close()) for channel in list(self._channels)]
+        if closing:
+            await wait(closing, timeout=seconds)

@@ -1,4 +1,4 @@
-"""What uvicorn's connections lack where strangers can reach them: limits before a request is there.
+"""Limits for connections of uvicorn, before there is a request.
 
 uvicorn waits for the head of a request as long as a client likes, its parser in C holds as much of
 it as comes, and a connection that is to be closed stays until all is read that was written to it.
@@ -18,13 +18,13 @@ _TOO_LARGE: Final = (
 
 
 class Limited(Protocol):
-    """Goes before a protocol class of uvicorn's; times are in seconds, sizes in bytes."""
+    """A mixin for a protocol class of uvicorn; times are in seconds, sizes in bytes."""
 
     HEAD_TIMEOUT: ClassVar[float]
-    """For the head of a request to arrive."""
+    """The time the head of a request has to arrive."""
     LARGEST_HEAD: ClassVar[int]
     SEND_TIMEOUT: ClassVar[float]
-    """For a client to take in what was written to it."""
+    """The time a client has to take in what was written to it."""
 
     # Of uvicorn's protocol.
     transport: Transport
@@ -36,12 +36,10 @@ class Limited(Protocol):
     _earlier: Sequence[Any] = ()
 
     def connection_made(self, transport: BaseTransport) -> None:
-        """See `asyncio.Protocol`."""
         super().connection_made(transport)
         self._wait_for_head()
 
     def data_received(self, data: bytes) -> None:
-        """See `asyncio.Protocol`."""
         before = self.cycle
         super().data_received(data)
         if self._is_between_requests() and self.cycle is before:
@@ -55,7 +53,7 @@ class Limited(Protocol):
             self._head_came()
 
     def on_headers_complete(self) -> None:
-        """A request begins; called by the parser in C."""
+        """Note that a request begins; called by the parser in C."""
         waiting = self.cycle
         cast(Any, super()).on_headers_complete()
         if waiting is not None and not waiting.response_complete:
@@ -63,7 +61,6 @@ class Limited(Protocol):
             self._earlier = [*earlier, waiting]
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """See `asyncio.Protocol`."""
         # uvicorn tells the last of several requests only that its client has gone.
         for cycle in self._earlier:
             cycle.disconnected = True
@@ -73,12 +70,10 @@ class Limited(Protocol):
         super().connection_lost(exc)
 
     def pause_writing(self) -> None:
-        """See `asyncio.Protocol`."""
         super().pause_writing()
         self._watch_reading()
 
     def resume_writing(self) -> None:
-        """See `asyncio.Protocol`."""
         self._all_read()
         super().resume_writing()
 
@@ -127,6 +122,6 @@ class Limited(Protocol):
 
 
 def limited(base: type[Any], head: float, largest: int, send: float) -> type[Any]:
-    """A protocol class of uvicorn's with limits."""
+    """Return a protocol class of uvicorn with limits."""
     limits = {"HEAD_TIMEOUT": head, "LARGEST_HEAD": largest, "SEND_TIMEOUT": send}
     return type("LimitedHTTPProtocol", (Limited, base), limits)

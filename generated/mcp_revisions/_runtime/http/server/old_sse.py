@@ -30,14 +30,14 @@ _LARGEST: Final = 16 * 1024 * 1024
 
 
 class OldSse:
-    """Serves clients of the old transport, those of the handshake revisions alone."""
+    """The old transport, which serves the handshake revisions alone."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
         self._open: dict[str, _Connection] = {}
 
     async def open(self, request: HttpRequest, send: Outlet, principal: str | None) -> None:
-        """Serve one client until it closes its stream; raises `Refused`."""
+        """Serve one client until it closes its stream; raise `Refused`."""
         if not accepts(request.fields.get(b"accept", b""), fields.EVENTS):
             raise Refused(406, "Accept has to list text/event-stream")
         service = self._service
@@ -57,12 +57,12 @@ class OldSse:
             await wait([serving])
         finally:
             # Whoever has cancelled this does not wait for it; then it ends by itself.
-            connection.leave()
+            connection.abort()
             gone.cancel()
             del self._open[id]
 
     async def post(self, request: HttpRequest, send: Outlet, principal: str | None) -> None:
-        """Take in one message; raises `Refused`."""
+        """Take in one message; raise `Refused`."""
         if not is_json(request.fields.get(b"content-type", b"")):
             raise Refused(415, "Content-Type has to be application/json")
         (id,) = parse_qs(request.query).get(_QUERY, [""])[:1]
@@ -78,7 +78,7 @@ class OldSse:
 
 
 class _Connection:
-    """One client: a transport, for `serve`."""
+    """The transport of one client, for `serve`."""
 
     def __init__(self, channel: Channel, principal: str | None) -> None:
         self.channel = channel
@@ -89,7 +89,7 @@ class _Connection:
         self._closed = False
 
     def take(self, message: bytes) -> None:
-        """A message was posted; raises `Refused` if too much waits already."""
+        """Take in a message that was posted; raise `Refused` if too much waits already."""
         if len(self._messages) >= _MOST or self._waiting + len(message) > _LARGEST:
             raise Refused(503, "Too many messages at once", fields=[(b"retry-after", b"1")])
         self._messages.append(message)
@@ -97,7 +97,6 @@ class _Connection:
         self._changed.set()
 
     async def receive(self) -> Sequence[Received]:
-        """See `Transport.receive`."""
         while not self._messages and not self._closed:
             self._changed.clear()
             await self._changed.wait()
@@ -106,17 +105,15 @@ class _Connection:
         return messages
 
     async def send(self, messages: Sequence[bytes]) -> None:
-        """See `Transport.send`."""
         await self.channel.write(b"".join(written(m, event="message") for m in messages))
 
     async def close(self) -> None:
-        """See `Transport.close`."""
         self._closed = True
         self._changed.set()
-        await self.channel.end()
+        await self.channel.close()
 
-    def leave(self) -> None:
-        """The client is not served any more."""
+    def abort(self) -> None:
+        """Serve the client no longer."""
         self._closed = True
         self._changed.set()
-        self.channel.lost()
+        self.channel.abort()

@@ -1,4 +1,4 @@
-"""The way to one client, who counts as gone once it has taken in nothing for a time."""
+"""Sending to one client, who counts as gone when it takes in nothing for a time."""
 
 from asyncio import timeout
 
@@ -8,7 +8,7 @@ from .steps import has_steps, resumed
 
 
 class Outlet:
-    """Sends what `send` does, each message within some seconds; loses it if the client is stuck."""
+    """The `send` of ASGI with a time limit; when it has passed, all further messages are lost."""
 
     __slots__ = ("_log", "_seconds", "_send", "closed", "stuck")
 
@@ -17,12 +17,12 @@ class Outlet:
         self._seconds = seconds
         self._log = log
         self.closed = False
-        """Whether nothing gets through any more."""
+        """Whether all further messages are lost."""
         self.stuck = False
-        """Whether that is for a client that is there, and does not read."""
+        """Whether the client is still there, and does not read."""
 
     async def __call__(self, message: Message) -> None:
-        """Send a message of ASGI."""
+        """Send one message of ASGI."""
         if self.closed:
             return
         try:

@@ -1,4 +1,4 @@
-"""What has to be known of a session to go on with it in another process."""
+"""The record of a session, with which another process can go on with it."""
 
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -18,16 +18,16 @@ class SessionRecord:
     revision: str
     principal: str | None
     capabilities: JSONObject
-    """What the client declared."""
+    """The capabilities that the client declared."""
     info: JSONObject
-    """What it calls itself."""
+    """The name and version of the client."""
     level: str = "debug"
-    """The least severe log entries it wants."""
+    """The level of the least severe log entries that the client wants."""
     subscriptions: list[str] = field(default_factory=list[str])
-    """The resources it subscribed to."""
+    """The resources that the client subscribed to."""
 
     def digest(self) -> bytes:
-        """What tells it from any other record."""
+        """Return a digest that differs from that of any other record."""
         # A store may give members back in another order.
         said = self.revision, self.principal, self.capabilities, self.info
         text = dumps([*said, self.level, self.subscriptions], sort_keys=True)
@@ -35,16 +35,19 @@ class SessionRecord:
 
 
 class SessionStore(Protocol):
-    """Keeps records by the id of their session, for all processes that serve one endpoint."""
+    """A store of records by the id of their session, for all processes that serve one endpoint."""
 
     async def save(self, id: str, record: SessionRecord, lifetime: float) -> None:
         """Keep a record for `lifetime` seconds, in the place of an earlier one."""
         ...
 
     async def load(self, id: str) -> SessionRecord | None:
-        """The record of a session, if it is known and has not lapsed."""
+        """Return the record of a session, if it is known and has not lapsed."""
         ...
 
     async def delete(self, id: str) -> None:
-        """The session is over. What other processes still do for it ends with its next request."""
+        """Delete the record of a session that is over.
+
+        What other processes still do for it ends with its next request.
+        """
         ...

@@ -1,4 +1,4 @@
-"""Serving HTTP from a program's main, with uvicorn."""
+"""Serving HTTP from the main of a program, with uvicorn."""
 
 from collections.abc import Iterable
 from importlib import import_module
@@ -25,11 +25,11 @@ def run_http(
     options: Options = _USUAL,
     http: HttpOptions = _USUAL_HTTP,
 ) -> None:
-    """Serve HTTP until the process is told to stop; takes what `http_app` takes.
+    """Serve HTTP until the process is told to end; the parameters are those of `http_app`.
 
     Only this machine can reach the server unless `host` says otherwise; then `http` has to name the
     `allowed_hosts`. SIGTERM and Ctrl-C end it: streams are closed, and handlers get
-    `options.drain` seconds to finish. Raises `ValueError` for a server that would answer nobody,
+    `options.drain` seconds to finish. Raise `ValueError` for a server that would answer nobody,
     and `ImportError` where uvicorn is not installed.
     """
     if host not in _LOOPBACK and not http.allowed_hosts:

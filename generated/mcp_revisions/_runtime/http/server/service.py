@@ -1,4 +1,22 @@
-"""What all parts of one application share while an event loop runs it."""
+"""The state that all parts of one application share while an event loop runs it.
+
+How things end: `close()` is orderly and awaited, `abort()` is at once.
+
+| what | who calls it | when |
+|---|---|---|
+| `Service.close` | `HttpApp.close` | the application is shut down |
+| `Sessions.close` | `Service.close` | handlers have ended, or took too long |
+| `HttpSession.close` | `Sessions` | it was deleted or idle for long, or makes room |
+| `Pulse.close` | `Service.close` | after the sessions, for streams that are still open |
+| `Exchange.close` | `Handshake`, `Stateless` | the request was dealt with |
+| `Exchange.abort` | `Handshake`, `Stateless` | serving it failed, or was cancelled |
+| `Standing.close` | `HttpSession.close` | the session ends |
+| `StreamQueue.close`, `abort` | `Exchange` | the response ends |
+| `Stream.close` | `StreamQueue.close` | all is written that waited |
+| `Stream.abort` | `HttpSession.close`, `Standing`, `StreamQueue` | nobody is to wait for it |
+| `Channel.close` | `Stream`, `Pulse.close` | nothing more is to be written |
+| `Channel.abort` | `Exchange.abort`, `Reading`, `OldSse` | the client has gone, or the request |
+"""
 
 from asyncio import Task, get_running_loop, timeout
 from collections.abc import Iterable, Iterator
@@ -25,14 +43,13 @@ from .events import EventStore, MemoryEventStore
 from .outlet import Outlet
 from .request import HttpRequest
 from .sessions import Sessions
-from .streams import Stream
 from .tool_headers import ToolHeaders
 
 _LATER: Final[Field] = (b"retry-after", b"1")
 
 
 class Service:
-    """Servers, sessions and streams. `servers` and `revisions` are those of `serve`."""
+    """The servers, sessions and streams; `servers` and `revisions` are those of `serve`."""
 
     def __init__(
         self,
@@ -54,37 +71,32 @@ class Service:
         self.shared.ids = own_ids()
         self.pulse = Pulse(http.keep_alive, self.tasks)
         self.bodies = Bodies(http)
-        self.sessions = Sessions(
-            self.shared,
-            http.max_sessions,
-            http.session_lifetime,
-            known_elsewhere=http.session_store is not None,
-        )
+        self.sessions = Sessions(self.shared, http)
         self.tool_headers = ToolHeaders(http.header_lifetime)
         self.events: EventStore | None = None
         if http.resumable:
             self.events = http.events or MemoryEventStore()
         self.working = 0
-        """How many requests are being worked on."""
+        """The number of requests that are being worked on."""
         self.listening: dict[Side, None] = {}
-        """Those that serve a listen stream."""
-        self.stopping = False
-        """Whether the end has begun."""
+        """The sides that serve a listen stream."""
+        self.closing = False
+        """Whether it is being closed: no request is begun any more."""
         self._idle = Bell()
 
     def _new_faces(self) -> Faces[ServerBase[Any]]:
         return Faces(by_revision(self._servers), self._revisions, self.options.on_loss)
 
     def repertoire(self, revision: str, *, own: bool = False) -> Repertoire:
-        """What there is to say in a revision; `own` is for a session, if each has its server."""
+        """Return what the server of a revision can do; with `own`, that of one session alone."""
         if own and self._of_each:
             return Repertoire(self._new_faces()[revision])
         return self.shared.repertoire(self.faces[revision])
 
     def handshake_faces(self) -> Faces[ServerBase[Any]]:
-        """The servers as clients see them that know revisions with a handshake alone.
+        """Return the servers for clients that only know revisions with a handshake.
 
-        Raises `Refused` if none is spoken.
+        Raise `Refused` if no such revision is spoken.
         """
         spoken = [one for one in self._revisions or () if one.lifecycle == "handshake"]
         servers = by_revision(self._servers)
@@ -99,16 +111,12 @@ class Service:
         return Faces(servers, spoken or None, self.options.on_loss)
 
     def channel(self, send: Outlet) -> Channel:
-        """A new streamed response."""
+        """Return a new streamed response."""
         return Channel(send, self.pulse)
 
-    def stream(self, send: Outlet) -> Stream:
-        """A new stream of which nothing is kept."""
-        return Stream(self.channel(send))
-
     def check_running(self) -> None:
-        """Raise `Refused` once the end has begun."""
-        if self.stopping:
+        """Raise `Refused` if it is being closed."""
+        if self.closing:
             raise Refused(503, "The server is shutting down", fields=[_LATER])
 
     def check_room(self) -> None:
@@ -117,17 +125,17 @@ class Service:
             raise Refused(503, "Too many requests at once", fields=[_LATER])
 
     def begin(self) -> None:
-        """A request begins to be worked on; raises `Refused` if there are too many."""
+        """Count a request that begins to be worked on; raise `Refused` if there are too many."""
         self.check_room()
         self.working += 1
 
     def end(self) -> None:
-        """A request that has begun is done with."""
+        """Count a request that is not worked on any more."""
         self.working -= 1
         self.note_end()
 
     def go_on(self, request: HttpRequest, handlers: Iterable[Task[None]]) -> None:
-        """A request is worked on, and its body is kept, until the last of some handlers ends."""
+        """Count a request, and the memory of its body, until the last of its handlers has ended."""
         self.working += 1
         left, held = set(handlers), self.bodies.handed_over(request)
 
@@ -141,8 +149,8 @@ class Service:
             handler.add_done_callback(ended)
 
     def note_end(self) -> None:
-        """Something that was under way has ended."""
-        if self.stopping:
+        """Wake `close`, which waits for what is under way."""
+        if self.closing:
             self._idle.ring()
 
     def check_streams(self) -> None:
@@ -150,23 +158,23 @@ class Service:
         if len(self.pulse) >= self.http.max_streams:
             raise Refused(503, "Too many streams", fields=[_LATER])
 
-    async def stop(self) -> None:
-        """End what would not end by itself, and after `options.drain` seconds everything."""
-        self.stopping = True
+    async def close(self) -> None:
+        """End all streams and calls at once, and after `options.drain` seconds everything."""
+        self.closing = True
         gone = Disconnected("the server is shutting down")
         for side in [*self.listening, *(session.side for session in self.sessions)]:
-            side.close(gone)
+            side.abort(gone)
         with suppress(TimeoutError):
             async with timeout(self.options.drain):
                 while self.working or self.listening:
                     await self._idle.heard()
-        await self.sessions.stop()
-        await self.pulse.stop(self.options.drain)
+        await self.sessions.close()
+        await self.pulse.close(self.options.drain)
         await self.tasks.cancel()
 
 
 def own_ids() -> Iterator[str]:
-    """Ids of requests that no other process, or earlier one, has used in any session.
+    """Return ids of requests that no other process, or earlier one, has used in any session.
 
     Several processes may serve one session, whose ids are used once (2025-11-25, basic,
     "Requests"): an answer that comes to the wrong one must not be taken for that to another

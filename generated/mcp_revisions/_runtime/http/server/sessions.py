@@ -6,10 +6,10 @@
 import re
 from asyncio import TimerHandle, get_running_loop
 from collections import OrderedDict
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Iterator
 from logging import getLogger
 from secrets import token_urlsafe
-from typing import Any, Final
+from typing import Final
 
 from ...admission import remember
 from ...connection import Connection
@@ -17,6 +17,7 @@ from ...errors import Disconnected
 from ...repertoire import Repertoire
 from ...shared import Shared
 from ...side import Side
+from ..options import HttpOptions
 from .asgi import Refused
 from .channel import Channel
 from .events import EventStore
@@ -61,20 +62,20 @@ class HttpSession:
         log = None if store is None else Log(store, id, standing_name())
         self.standing = Standing(shared.tasks, log)
         self.side = Side(repertoire, connection, shared, self.standing)
-        self.side.enter()
+        self.side.register()
         self._streams: dict[str, Stream] | None = None
         self.used = get_running_loop().time()
-        """When it was used last."""
+        """The time of its last use."""
         self.under_way = 0
-        """How many requests and streams are open."""
+        """The number of its open requests and streams."""
         self.record: bytes | None = None
-        """Tells what another process knows of it, as it was saved last, from anything else."""
+        """The digest of the record that was saved last, which other processes know."""
         self.ended = False
-        """Whether it is over, here."""
+        """Whether it has ended in this process."""
         self.saving = 0
-        """How many are saving it now."""
+        """The number of tasks that are saving it now."""
         self.saved = self.used
-        """When that was."""
+        """The time when it was saved last."""
 
     @property
     def revision(self) -> str:
@@ -83,11 +84,11 @@ class HttpSession:
 
     @property
     def principal(self) -> str | None:
-        """Whose it is."""
+        """The principal it belongs to."""
         return self.side.endpoint.principal
 
     def stream(self, channel: Channel, retry: float) -> Stream:
-        """A new stream for a request; `retry` is in seconds."""
+        """Return a new stream for a request; `retry` is in seconds."""
         log = None if self.store is None else Log(self.store, self.id)
         polling = self.side.endpoint.connection.table.rules.polling
         stream = Stream(channel, log, round(retry * 1000) if polling else None)
@@ -97,16 +98,16 @@ class HttpSession:
         return stream
 
     def live(self, name: str) -> Stream | None:
-        """The stream of a request that is being worked on."""
+        """Return the stream of that name, if its request is being worked on."""
         return None if self._streams is None else self._streams.get(name)
 
-    def over(self, stream: Stream) -> None:
-        """The answer of a stream has been given; what it carried may still be asked for."""
+    def remove(self, stream: Stream) -> None:
+        """Let go of a stream whose answer was given; its kept events may still be asked for."""
         if self._streams is not None and stream.log is not None:
             self._streams.pop(stream.log.name, None)
 
     def to_record(self) -> SessionRecord:
-        """What another process has to know of it."""
+        """Return what another process has to know of it."""
         connection = self.side.endpoint.connection
         return SessionRecord(
             revision=self.revision,
@@ -127,43 +128,43 @@ class HttpSession:
         self.side.level = record.level
         self.record = record.digest()
 
-    async def end(self, *, forget: bool) -> None:
-        """End what is under way; `forget` what it has said, if nobody can go on with it."""
+    async def close(self, *, forget: bool) -> None:
+        """End what is under way; `forget` what was said in it, if nobody can go on with it."""
         self.ended = True
-        self.side.close(Disconnected("the session was ended"))
-        await self.standing.end()
-        self.side.endpoint.stop()
+        self.side.abort(Disconnected("the session was ended"))
+        await self.standing.close()
+        self.side.endpoint.cancel_all()
         for stream in list((self._streams or {}).values()):
-            stream.cut()
+            stream.abort()
         if forget and self.store is not None:
             await self.store.forget(self.id)
 
 
 def new_id() -> str:
-    """An id that cannot be guessed, of visible characters."""
+    """Return an id that cannot be guessed, of visible characters."""
     return token_urlsafe(_ID_BYTES)
 
 
-def is_id(value: str) -> bool:
-    """Whether it could be one; stores are not asked for anything else."""
+def _is_id(value: str) -> bool:
+    """Return whether it could be the id of a session."""
     return _ID.fullmatch(value) is not None
 
 
 class Sessions:
-    """The sessions of this process, the one that was used last at the end."""
+    """The sessions of this process, the one that was used last at the end.
 
-    __slots__ = ("_lifetime", "_limit", "_lonely", "_sessions", "_shared", "_timer", "while_used")
+    Where there is a store, other processes are told of them, and theirs are known here.
+    """
 
-    def __init__(
-        self, shared: Shared, limit: int, lifetime: float, *, known_elsewhere: bool
-    ) -> None:
+    __slots__ = ("_lifetime", "_limit", "_sessions", "_shared", "_store", "_timer", "saved")
+
+    def __init__(self, shared: Shared, http: HttpOptions) -> None:
         self._shared = shared
-        self._limit = limit
-        self._lifetime = lifetime
-        # Whether a session that ends here has ended for good.
-        self._lonely = not known_elsewhere
-        self.while_used: Callable[[HttpSession], Coroutine[Any, Any, None]] | None = None
-        """What is to be done now and then for a session that is used for long."""
+        self._limit = http.max_sessions
+        self._lifetime = http.session_lifetime
+        self._store = http.session_store
+        self.saved = self._store is not None
+        """Whether a store has to know of them."""
         self._sessions: OrderedDict[str, HttpSession] = OrderedDict()
         self._timer: TimerHandle | None = None
 
@@ -173,30 +174,55 @@ class Sessions:
     def __iter__(self) -> Iterator[HttpSession]:
         return iter(self._sessions.values())
 
-    def get(self, id: str) -> HttpSession | None:
-        """The session of that id."""
+    async def get(
+        self, id: str, revive: Callable[[str, SessionRecord], HttpSession | None]
+    ) -> HttpSession | None:
+        """Return the session of that id; `revive` makes one that another process began."""
         # Strings are found by a keyed hash of the whole: the time it takes tells nothing of ids.
-        return self._sessions.get(id)
+        if self._store is None:
+            return self._sessions.get(id)
+        if not _is_id(id):
+            # A store is not asked for anything else.
+            return None
+        before = self._sessions.get(id)
+        known, saving = (None, 0) if before is None else (before.record, before.saving)
+        record = await self._store.load(id)
+        # Another request may have begun or ended it meanwhile.
+        session = self._sessions.get(id)
+        if record is None:
+            if session is not None:
+                await self.remove(session)
+            return None
+        if session is None:
+            return revive(id, record)
+        if (
+            record.digest() != session.record
+            and session.record is known
+            and not saving + session.saving
+        ):
+            # And none has changed it here, which would be newer than what was loaded.
+            session.renew(record)
+        return session
 
     def note_use(self, session: HttpSession) -> None:
-        """A session is being used now by whoever holds it."""
+        """Note that a session is being used now by whoever holds it."""
         session.used = get_running_loop().time()
         self._sessions.move_to_end(session.id)
 
     def note_end(self, session: HttpSession) -> None:
-        """A request or stream of a session is over; its time runs from now."""
+        """Note that a request or stream of a session is over; its time runs from now."""
         session.under_way -= 1
         if session.id in self._sessions:
             self.note_use(session)
 
     def make_room(self) -> None:
-        """See to it that there is room for one more; raises `Refused` if none can be made."""
+        """Make room for one more session; raise `Refused` if there can be none."""
         if len(self._sessions) >= self._limit:
             idle = next((one for one in self if not one.under_way), None)
             if idle is None:
                 raise Refused(503, "Too many sessions", fields=[(b"retry-after", b"10")])
             _log.info("a session that has been idle for longest makes room for a new one")
-            self._end(idle)
+            self._drop(idle)
 
     def add(self, session: HttpSession) -> None:
         """Keep a new session, for which there has to be room."""
@@ -210,34 +236,68 @@ class Sessions:
 
     def _expire(self) -> None:
         self._timer = None
-        if self.while_used is not None:
+        if self._store is not None:
             for session in self:
-                if session.under_way:
-                    self._shared.tasks.start(self.while_used(session))
+                if session.under_way and not session.saving:
+                    self._shared.tasks.start(self.save(session))
         latest = get_running_loop().time() - self._lifetime
         # Those that are in use, whose time does not run, may stand before others that have lapsed.
         for session in [one for one in self if one.used <= latest and not one.under_way]:
-            self._end(session)
+            self._drop(session)
         if self._sessions:
             self._look_later()
 
-    def _end(self, session: HttpSession) -> None:
+    async def save(self, session: HttpSession) -> None:
+        """Let other processes know of a session, or of what has changed in it."""
+        store, lifetime = self._store, self._lifetime
+        if store is None or session.ended:
+            return
+        record, now = session.to_record(), get_running_loop().time()
+        # Also one in which nothing changes must not lapse while it is used.
+        digest = record.digest()
+        if digest != session.record or now - session.saved > lifetime / 4:
+            session.saving += 1
+            try:
+                if session.record is not None and await store.load(session.id) is None:
+                    # It was ended by a request to another process.
+                    await self.remove(session)
+                    return
+                await store.save(session.id, record, lifetime)
+                session.record, session.saved = digest, now
+            except Exception:
+                # The store is the application's; what was answered is not taken back for it.
+                _log.exception("a session could not be saved")
+            finally:
+                session.saving -= 1
+
+    def _drop(self, session: HttpSession) -> None:
         del self._sessions[session.id]
-        self._shared.tasks.start(session.end(forget=self._lonely))
+        self._shared.tasks.start(session.close(forget=self._store is None))
 
-    async def end(self, session: HttpSession) -> None:
-        """End a session; its id is not known any more."""
+    async def remove(self, session: HttpSession) -> None:
+        """Close a session that is known nowhere any more."""
         if self._sessions.pop(session.id, None) is not None:
-            await session.end(forget=True)
+            await session.close(forget=True)
 
-    async def stop(self) -> None:
-        """End all sessions."""
+    async def delete(self, session: HttpSession) -> None:
+        """Close a session, and let other processes know."""
+        session.ended = True
+        if self._store is not None:
+            try:
+                await self._store.delete(session.id)
+            except BaseException:
+                session.ended = False
+                raise
+        await self.remove(session)
+
+    async def close(self) -> None:
+        """Close all sessions; those that a store knows can go on elsewhere."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
         while self._sessions:
             _, session = self._sessions.popitem()
-            await session.end(forget=self._lonely)
+            await session.close(forget=self._store is None)
 
 
 def revived(
@@ -247,7 +307,7 @@ def revived(
     shared: Shared,
     store: EventStore | None,
 ) -> HttpSession:
-    """A session that another process began."""
+    """Return a session that another process began, as it was saved."""
     connection = repertoire.connection()
     remember(connection, repertoire, record.capabilities, record.info)
     session = HttpSession(id, repertoire, connection, shared, store)

@@ -1,7 +1,7 @@
-"""Awaiting what mostly need not be waited for.
+"""Running a coroutine that mostly ends at its first step.
 
-The first step of a coroutine, `send(None)`, often is the last: then the price of watching the time,
-or the client, is saved. If it is not, `resumed` goes on from there.
+The first step is `send(None)`. If it is the last one too, nobody has to watch the time, or the
+client. If it is not, `resumed` goes on from there.
 """
 
 from collections.abc import Awaitable, Coroutine, Generator
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 def has_steps(work: Awaitable[T]) -> TypeGuard[Coroutine[Any, Any, T]]:
-    """Whether its steps can be made one by one.
+    """Return whether an awaitable is a coroutine, which can be run step by step.
 
     Servers that are not written in Python have awaitables of their own.
     """
@@ -21,7 +21,7 @@ def has_steps(work: Awaitable[T]) -> TypeGuard[Coroutine[Any, Any, T]]:
 
 @coroutine
 def resumed(work: Coroutine[Any, Any, T], waiting: Any) -> Generator[Any, Any, T]:
-    """Go on with a coroutine that has made its first step, and waits for `waiting`."""
+    """Go on with a coroutine that has made its first step, and now waits for `waiting`."""
     while True:
         try:
             try:

@@ -6,12 +6,14 @@ comes back with the last one it saw gets what followed on that stream, and on no
 """
 
 import re
-from asyncio import Lock
+from asyncio import Future, Lock, wait
 from collections.abc import Sequence
 from logging import getLogger
 from secrets import token_urlsafe
-from typing import Final
+from typing import Any, Final
 
+from ...outbox import MessageSink, Outbox
+from ...tasks import Tasks
 from ..sse import written
 from .channel import Channel
 from .events import EventStore, StoredEvent
@@ -20,16 +22,19 @@ _SEPARATOR: Final = "."
 _STANDING: Final = "~"
 _ID: Final = re.compile(r"(~?[A-Za-z0-9_-]{1,32})\.([0-9]{1,15})")
 
+# Messages that wait before one stream.
+_LIMIT: Final = 1000
+
 _log: Final = getLogger(__name__)
 
 
 def standing_name() -> str:
-    """A new name for a stream that belongs to no request, in this process."""
+    """Return a new name for a stream that belongs to no request, in this process."""
     return _STANDING + token_urlsafe(9)
 
 
 def is_standing(name: str) -> bool:
-    """Whether a stream belongs to no request."""
+    """Return whether a stream belongs to no request."""
     return name.startswith(_STANDING)
 
 
@@ -42,11 +47,11 @@ class Log:
         self._store = store
         self._session = session
         self.name = token_urlsafe(9) if name is None else name
-        """Tells the streams of a session apart, and is no secret."""
+        """The name of the stream in its session; no secret."""
         self._last = 0
 
     async def keep(self, message: bytes) -> str | None:
-        """Keep a message, which may be empty; gives the id of its event, if that was possible."""
+        """Keep a message, which may be empty; return the id of its event, None if that failed."""
         self._last += 1
         event = StoredEvent(self._last, message)
         try:
@@ -58,7 +63,7 @@ class Log:
         return self._id(event.number)
 
     async def after(self, number: int) -> list[tuple[str, bytes]] | None:
-        """The ids and messages that followed an event; None if some are not known any more."""
+        """Return the ids and messages that followed an event; None if some are not known."""
         events = await self._store.after(self._session, self.name, number)
         if events is None:
             return None
@@ -72,32 +77,32 @@ class Log:
 
 
 def parsed(event_id: str) -> tuple[str, int] | None:
-    """The stream and the number that an id names; None if it is none of ours."""
+    """Return the stream and the number that an id names; None if it is none of ours."""
     match = _ID.fullmatch(event_id)
     return None if match is None else (match[1], int(match[2]))
 
 
 class Stream:
-    """What an `Outbox` writes into. Without a `log` what nobody reads is lost.
+    """A stream of messages, which may go from one response to the next, and be in none.
 
-    `retry` is in milliseconds; with it, a new stream begins with an event that holds nothing but an
-    id, so that a client can come back before anything was said (2025-11-25, basic/transports,
-    "Sending Messages to the Server").
+    Without a `log`, what nobody reads is lost. `retry` is in milliseconds; with it, a new stream
+    begins with an event that holds nothing but an id, so that a client can come back before
+    anything was said (2025-11-25, basic/transports, "Sending Messages to the Server").
     """
 
-    __slots__ = ("_channel", "_closed", "_first", "_lock", "_retry", "log")
+    __slots__ = ("_channel", "_closed", "_lock", "_retry", "log")
 
     def __init__(
         self, channel: Channel | None, log: Log | None = None, retry: int | None = None
     ) -> None:
-        self._first = self._channel = channel
+        self._channel = channel
         self._retry = retry
         self._lock = Lock()
         self._closed = False
         self.log = log
 
     async def send(self, messages: Sequence[bytes]) -> None:
-        """Write messages, each as an event; see `Transport.send`."""
+        """Write messages, each as an event."""
         async with self._lock:
             events = [await self._priming()]
             for message in messages:
@@ -114,9 +119,9 @@ class Stream:
         return b"" if id is None else written(b"", id=id, retry=retry)
 
     async def attach(self, channel: Channel, after: int) -> bool:
-        """Go on in another connection, after the event of that number.
+        """Go on in another response, after the event of that number.
 
-        False if what followed it is not known any more; then nothing has changed.
+        Return False if what followed it is not known any more; then nothing has changed.
         """
         assert self.log is not None
         async with self._lock:
@@ -125,59 +130,97 @@ class Stream:
                 return False
             before, self._channel = self._channel, channel
             if before is not None:
-                before.end_later()
+                before.close_soon()
             for id, message in missed:
                 await channel.write(written(message, id=id))
             await channel.write(b"")
             if self._closed:
                 # There is nothing to wait for any more.
                 self._channel = None
-                await channel.end()
+                await channel.close()
         return True
 
     def carries(self, channel: Channel) -> bool:
-        """Whether it goes through that connection."""
+        """Return whether the stream goes through that response."""
         return self._channel is channel
 
     def detach(self, channel: Channel) -> None:
-        """The client has left that connection."""
+        """Go on without a response whose client has left it."""
         if self._channel is channel:
             self._channel = None
 
     async def release(self) -> None:
-        """Close the connection; the client can come back for what is to follow."""
+        """Complete the response; the client can come back for what is to follow."""
         async with self._lock:
             channel, self._channel = self._channel, None
             if channel is not None:
                 await channel.write(await self._priming())
-                await channel.end()
+                await channel.close()
 
     async def close(self) -> None:
-        """The stream is over, once all is written; see `Transport.close`."""
+        """End the stream once all is written, and complete the response it is in."""
         async with self._lock:
             self._closed = True
             channel, self._channel = self._channel, None
             if channel is not None:
-                await channel.end()
+                await channel.close()
 
-    async def left_first(self) -> None:
-        """Wait until the response that it began in is over, whoever has ended it."""
-        if self._first is not None:
-            await self._first.ended
-
-    def cut(self) -> None:
-        """The stream is over; nobody waits for a client to take in what was written."""
+    def abort(self) -> None:
+        """End the stream; do not wait until a client has taken in what was written."""
         self._closed = True
         channel, self._channel = self._channel, None
         if channel is not None:
-            channel.end_later()
+            channel.close_soon()
 
-    def drop(self) -> None:
-        """Nobody serves the response any more that the stream began in."""
-        if self._first is not None:
-            self._first.lost()
-        self.cut()
 
-    async def receive(self) -> Sequence[bytes]:
-        """Nothing comes over a stream of events; see `Transport.receive`."""
-        return ()
+class StreamQueue:
+    """A stream with the queue before it, and the task that empties the queue."""
+
+    __slots__ = ("_writing", "outbox", "stream")
+
+    def __init__(self, stream: Stream, tasks: Tasks) -> None:
+        self.stream = stream
+        self.outbox = Outbox(stream, _LIMIT)
+        self._writing = tasks.start(self.outbox.run())
+
+    async def drain(self) -> None:
+        """Write what is waiting, and take nothing more."""
+        self.outbox.close()
+        # Whoever ends everything cancels the task, and not who waits for it.
+        await wait([self._writing])
+
+    async def close(self) -> None:
+        """Write what is waiting, and end the stream."""
+        await self.drain()
+        await self.stream.close()
+
+    def abort(self) -> None:
+        """End the stream; what is waiting is lost."""
+        self._writing.cancel()
+        self.stream.abort()
+
+
+class StreamSink:
+    """A sink for messages whose stream is there for a part of the time; subclasses open it."""
+
+    __slots__ = ("_queue",)
+
+    _queue: StreamQueue | None
+    flooded = False
+
+    @property
+    def full(self) -> bool:
+        return self._queue is not None and self._queue.outbox.full
+
+    async def room(self) -> None:
+        """Return at once: reading is not held up by what one response has to carry."""
+
+    async def send(self, message: bytes, *, unless: Future[Any] | None = None) -> None:
+        await self._sink().send(message, unless=unless)
+
+    def put(self, message: bytes) -> None:
+        self._sink().put(message)
+
+    def _sink(self) -> MessageSink:
+        """Return where a message goes at this moment."""
+        raise NotImplementedError

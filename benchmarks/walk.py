@@ -1,0 +1,60 @@
+"""How far a call goes through the runtime: functions entered, modules, returns to a module.
+
+What a reader has to follow, and a debugger has to step through. The figures are the same on every
+machine. Frames of a peer count, whose packages they are in; those of libraries do not.
+"""
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from .places import ROOT, environment, package, peers
+from .rows import Row
+from .timing import command
+
+TOPIC = "walk"
+ROUNDS = 3
+
+_FIGURES = ("calls", "modules", "returns")
+# By case of the worker: what it is, and the cases of peers it stands beside.
+_WALKS = {
+    "stdio": ("tools/call over stdio", ("pygls", "mcp stdio")),
+    "session": ("tools/call over HTTP, in a session", ("pygls", "mcp session")),
+    "translated": ("tools/call over HTTP, 2026-07-28, translated", ("pygls", "mcp stateless")),
+}
+_PEERS = {
+    "pygls": "pygls, hover over stdio",
+    "mcp stdio": "mcp, low-level server, stdio",
+    "mcp session": "mcp, low-level server, session",
+    "mcp stateless": "mcp, low-level server, 2026-07-28",
+}
+
+
+def rows(rounds: int) -> Iterator[Row]:
+    """Compare one call of ours with one of each peer; without the peers, tell ours alone."""
+    theirs = _of_peers(rounds)
+    for case, (what, beside) in _WALKS.items():
+        ours = _walked(Path(sys.executable), case, rounds)
+        for peer in beside:
+            found = theirs.get(peer)
+            name = _PEERS[peer] if found else f"{_PEERS[peer]}: NOT INSTALLED"
+            for figure in _FIGURES:
+                other = found[figure] if found else None
+                yield Row(TOPIC, f"{what}: {figure}", ours[figure], name, other, None, "")
+
+
+def _of_peers(rounds: int) -> dict[str, dict[str, int]]:
+    try:
+        interpreter = peers()
+    except RuntimeError as error:
+        print(f"measuring without peers: {error}", file=sys.stderr)
+        return {}
+    return {case: _walked(interpreter, case, rounds) for case in _PEERS}
+
+
+def _walked(interpreter: Path, case: str, rounds: int) -> dict[str, int]:
+    worker: list[str | Path] = [interpreter, "-m", "benchmarks.walk_worker", case, str(rounds)]
+    printed = command(worker, ROOT, environment(PYTHONPATH=str(package())))()
+    figures: dict[str, int] = json.loads(printed)
+    return figures

@@ -1,0 +1,191 @@
+"""Traces one call through a server: which of a package's modules control passes, and how often.
+
+`python -m benchmarks.walk_worker CASE TRACES` runs a server of the benchmarks in this process, asks
+it from a thread of its own, and prints what it counted as a JSON object. The server owns the main
+thread and the standard streams, as it does in a program of its own.
+"""
+
+import json
+import os
+import sys
+import threading
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from importlib import import_module
+from itertools import count
+from pathlib import Path
+from runpy import run_module
+from statistics import median_low
+from threading import Thread
+from time import sleep
+from traceback import print_exc
+from types import FrameType
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from .http_load import Caller
+from .places import REVISION
+from .serve_load import Server
+
+# What is done after an answer was sent belongs to the call as well.
+_SETTLED: Final = 0.05
+_WARM_UP: Final = 5
+_OURS: Final = ("mcp_revisions._runtime",)
+_SDK: Final = ("mcp", "mcp_types")
+
+Call: TypeAlias = Callable[[], object]
+Streams: TypeAlias = tuple[int, int]
+"""The descriptors that lead to the server's standard input and come from its standard output."""
+
+
+class Case(NamedTuple):
+    """A program, whose frames count, and how to make one call again and again."""
+
+    program: list[str]
+    packages: tuple[str, ...]
+    calling: Callable[[Streams], Call]
+
+
+def _over_stdio(streams: Streams) -> Call:
+    server = Server(streams[0], streams[1], os.getpid())
+    server.hello()
+    return server.call
+
+
+def _over_http(streams: Streams, *, sessions: bool) -> Call:
+    caller = Caller(int(os.read(streams[1], 100)))
+    caller.prepare(caller.open_session() if sessions else None)
+
+    def call() -> None:
+        answer = caller.answer()
+        if answer.status != 200 or b'"result"' not in answer.body:
+            raise RuntimeError(f"a call failed: {answer}")
+
+    return call
+
+
+def _in_session(streams: Streams) -> Call:
+    return _over_http(streams, sessions=True)
+
+
+def _without_session(streams: Streams) -> Call:
+    return _over_http(streams, sessions=False)
+
+
+def _hover(streams: Streams) -> Call:
+    ids = count()
+    place = {"textDocument": {"uri": "file:///a"}, "position": {"line": 0, "character": 0}}
+
+    def ask(method: str, params: Any) -> None:
+        message = {"jsonrpc": "2.0", "id": next(ids), "method": method, "params": params}
+        body = json.dumps(message).encode()
+        os.write(streams[0], b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
+        answer = os.read(streams[1], 1 << 16)
+        if b'"result"' not in answer:
+            raise RuntimeError(f"{method} failed: {answer!r}")
+
+    ask("initialize", {"processId": None, "rootUri": None, "capabilities": {}})
+    return lambda: ask("textDocument/hover", place)
+
+
+CASES: Final = {
+    "stdio": Case(["serve_ours"], _OURS, _over_stdio),
+    "session": Case(["http_ours", REVISION, "1"], _OURS, _in_session),
+    "translated": Case(["http_ours", REVISION, "1", "--all"], _OURS, _without_session),
+    "pygls": Case(["serve_pygls"], ("pygls",), _hover),
+    "mcp stdio": Case(["serve_sdk"], _SDK, _over_stdio),
+    "mcp session": Case(["http_sdk"], _SDK, _in_session),
+    "mcp stateless": Case(["http_sdk"], _SDK, _without_session),
+}
+
+
+class Trace:
+    """The functions of some packages that are entered, in order, by the files they are in."""
+
+    def __init__(self, packages: tuple[str, ...]) -> None:
+        self._folders = tuple(f"{_folder(name)}{os.sep}" for name in packages)
+        self._files: list[str] = []
+        self._recording = False
+
+    def __call__(self, frame: FrameType, event: str, _argument: object) -> None:
+        """Take in what the interpreter does, in whichever thread; see `sys.setprofile`."""
+        if self._recording and event == "call":
+            file = frame.f_code.co_filename
+            if file.startswith(self._folders):
+                self._files.append(file)
+
+    @contextmanager
+    def recording(self) -> Generator[None, None, None]:
+        """Record until the end of the block."""
+        self._files = []
+        self._recording = True
+        try:
+            yield
+        finally:
+            self._recording = False
+
+    def figures(self) -> dict[str, int]:
+        """Count functions entered, modules, and how often control came back to a module."""
+        files = self._files
+        entered = [new for old, new in zip(["", *files], files, strict=False) if new != old]
+        modules = len(set(files))
+        return {"calls": len(files), "modules": modules, "returns": len(entered) - modules}
+
+
+def _folder(package: str) -> Path:
+    file = import_module(package).__file__
+    assert file is not None
+    return Path(file).parent
+
+
+def _traces(call: Call, trace: Trace, number: int) -> dict[str, int]:
+    for _ in range(_WARM_UP):
+        call()
+    sleep(_SETTLED)
+    found: list[dict[str, int]] = []
+    for _ in range(number):
+        with trace.recording():
+            call()
+            sleep(_SETTLED)
+        found.append(trace.figures())
+    return {name: median_low(figures[name] for figures in found) for name in found[0]}
+
+
+def _standard_streams() -> tuple[Streams, int]:
+    """Put pipes in place of the standard streams; also gives what standard output was."""
+    printed = os.dup(1)
+    from_us, to_server = os.pipe()
+    from_server, to_us = os.pipe()
+    for ours, standard in ((from_us, 0), (to_us, 1)):
+        os.dup2(ours, standard)
+        os.close(ours)
+    return (to_server, from_server), printed
+
+
+def main(case: Case, number: int) -> None:
+    """Run the server until the thread that asks it ends the process."""
+    trace = Trace(case.packages)
+    streams, printed = _standard_streams()
+
+    def ask() -> None:
+        failed = True
+        try:
+            found = _traces(case.calling(streams), trace, number)
+            os.write(printed, json.dumps(found).encode())
+            failed = False
+        except Exception:
+            print_exc()
+        finally:
+            sys.stderr.flush()
+            # The server would go on for ever.
+            os._exit(failed)
+
+    Thread(target=ask, daemon=True).start()
+    # Of the threads that a server starts, too; the one that asks is none of them.
+    threading.setprofile(trace)
+    sys.setprofile(trace)
+    sys.argv = case.program
+    run_module(f"benchmarks.{case.program[0]}", run_name="__main__")
+
+
+if __name__ == "__main__":
+    main(CASES[sys.argv[1]], int(sys.argv[2]))
