@@ -5,6 +5,7 @@ import re
 import sys
 from collections.abc import Iterator
 from functools import cache
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -76,6 +77,21 @@ def test_the_runtime_refers_to_itself_relatively_and_to_nothing_above() -> None:
         depth = len(path.relative_to(RUNTIME).parts)
         levels = [n.level for n in ast.walk(trees()[path]) if isinstance(n, ast.ImportFrom)]
         assert max(levels, default=0) <= depth, named(path)
+
+
+def modules_imported(path: Path) -> Iterator[Path]:
+    """Return the modules of ours that a module imports, when and for whatever it does."""
+    for node in ast.walk(trees()[path]):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            base = path.parents[node.level - 1].joinpath(*(node.module or "").split("."))
+            named = (base, *(base / alias.name for alias in node.names))
+            yield from (file for one in named if (file := one.with_suffix(".py")) in trees())
+
+
+def test_no_module_of_the_runtime_needs_one_that_needs_it() -> None:
+    graph = {path: set(modules_imported(path)) for path in RUNTIME_MODULES}
+    assert sum(map(len, graph.values())) > len(graph), "no imports were found"
+    TopologicalSorter(graph).prepare()
 
 
 _PRINTS = re.compile(r"print|sys\.std(out|err)\.(buffer\.)?write|typer\.echo|traceback\.print_\w+")

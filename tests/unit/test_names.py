@@ -135,7 +135,7 @@ def test_a_message_without_a_name_of_its_own_has_no_stub() -> None:
 
 def test_no_stub_replaces_what_its_base_class_defines() -> None:
     from mcp_protogen.runtime.client import ClientBase
-    from mcp_protogen.runtime.server import SessionBase
+    from mcp_protogen.runtime.session import SessionBase
 
     attributes = {name for base in (ClientBase, SessionBase) for name in dir(base)}
     of_instances = {"inputs"}

@@ -2,17 +2,32 @@
 
 from asyncio import gather
 from contextlib import suppress
-from typing import Any, ClassVar, Generic, TypeVar, cast
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
+from .endpoint import Endpoint
 from .errors import Disconnected
 from .handlers import Handlers
-from .session import SessionBase
-from .side import Side
 from .spec import Role
 
-__all__ = ["ServerBase", "SessionBase"]
+SessionT = TypeVar("SessionT")
+SessionT_co = TypeVar("SessionT_co", covariant=True)
 
-SessionT = TypeVar("SessionT", bound=SessionBase)
+
+class OpenConnection(Protocol[SessionT_co]):
+    """A connection that a server is told of while it is open."""
+
+    @property
+    def endpoint(self) -> Endpoint:
+        """What carries its messages."""
+        ...
+
+    def session(self) -> SessionT_co:
+        """Return a new session for the connection as a whole."""
+        ...
+
+    async def publish(self, method: str, uri: str | None, /) -> None:
+        """Send the notification of a change to a client that wants it."""
+        ...
 
 
 class ServerBase(Handlers, Generic[SessionT]):
@@ -31,13 +46,13 @@ class ServerBase(Handlers, Generic[SessionT]):
     @property
     def sessions(self) -> tuple[SessionT, ...]:
         """The connections that are open, one session for each, in the order of their opening."""
-        return tuple(cast(SessionT, self.SESSION(side)) for side in self.sides)
+        return tuple(side.session() for side in self.sides)
 
     @property
-    def sides(self) -> dict[Side, None]:
+    def sides(self) -> dict[OpenConnection[SessionT], None]:
         """The connections that are open, in the order of their opening; for the runtime."""
         # A user's __init__ need not call ours.
-        sides: dict[Side, None] = self.__dict__.setdefault("_connections", {})
+        sides: dict[OpenConnection[SessionT], None] = self.__dict__.setdefault("_connections", {})
         return sides
 
     @property
@@ -82,7 +97,7 @@ class ServerBase(Handlers, Generic[SessionT]):
         changes[method] = changes.get(method, 0) + 1
 
 
-async def _told(side: Side, method: str) -> None:
+async def _told(side: OpenConnection[Any], method: str) -> None:
     # Who has gone need not be told.
     with suppress(Disconnected):
         await side.publish(method, None)

@@ -1,17 +1,15 @@
 """What a server can do in one revision: found out once, however many connections there are."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .connection import Connection
 from .envelope import SERVER_INFO, members
-from .faces import Face
+from .faces import Face, Faces
 from .handling import Way, ways_to_answer
 from .lifecycle import State
+from .server import ServerBase
 from .spec import Role
-
-if TYPE_CHECKING:
-    from .server import ServerBase
 
 
 class Repertoire:
@@ -19,7 +17,7 @@ class Repertoire:
 
     __slots__ = ("audience", "declared", "face", "handlers", "server", "signature", "ways")
 
-    def __init__(self, face: "Face[ServerBase[Any]]") -> None:
+    def __init__(self, face: Face[ServerBase[Any]]) -> None:
         server = face.side
         revision = face.table.revision
         self.face = face
@@ -43,3 +41,19 @@ class Repertoire:
         if self.face.table.rules.era == "stateless":
             connection.signature = self.signature
         return connection
+
+
+class Repertoires:
+    """What some servers can do, by revision; found out when it is first asked for."""
+
+    __slots__ = ("_faces", "_known")
+
+    def __init__(self, faces: Faces[ServerBase[Any]]) -> None:
+        self._faces = faces
+        self._known: dict[str, Repertoire] = {}
+
+    def __getitem__(self, revision: str) -> Repertoire:
+        known = self._known.get(revision)
+        if known is None:
+            known = self._known[revision] = Repertoire(self._faces[revision])
+        return known

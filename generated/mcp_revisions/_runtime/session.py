@@ -8,16 +8,18 @@ request is answered or cancelled.
 from asyncio import Task
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, TypeVar, Unpack, cast
+from typing import Any, ClassVar, Final, Protocol, Self, TypeVar, Unpack, cast
 
 from pydantic_core import PydanticSerializationError
 
 from . import elicitation, gate
 from .connection import PROGRESS
 from .dispatch import Request
+from .endpoint import Endpoint
 from .envelope import CLIENT_INFO, LOG_LEVEL, PROGRESS_TOKEN, client_capabilities, meta_in
 from .errors import METHOD_NOT_FOUND, Disconnected, InvalidParams, LocalError, RequestId
 from .inputs import Asking, Inputs, ask
+from .jobs import Reply
 from .jsonrpc import LONGEST
 from .jsonvalue import JSONObject, is_object
 from .logs import Level, passes
@@ -30,15 +32,29 @@ from .rounds import Rounds
 from .spec import NotificationSpec, RequestSpec, Role, Rules
 from .translation.losses import Untranslatable
 
-if TYPE_CHECKING:
-    from .jobs import Reply
-    from .side import Side
-
 P = TypeVar("P")
 R = TypeVar("R")
 T = TypeVar("T")
 
 _NOTHING: Final[Mapping[str, Any]] = {}
+
+
+class RequestConnection(Protocol):
+    """What a session has to know of the connection that its request came over."""
+
+    @property
+    def endpoint(self) -> Endpoint:
+        """What carries its messages."""
+        ...
+
+    @property
+    def level(self) -> str:
+        """The least severe log entries that the client has asked for, in the handshake era."""
+        ...
+
+    def asking(self, method: str, raw: Mapping[str, Any], principal: str | None) -> Asking:
+        """Return on whose behalf a request with these params asks questions."""
+        ...
 
 
 class _Reports:
@@ -59,10 +75,10 @@ class SessionBase(Peer):
 
     def __init__(
         self,
-        side: "Side",
+        side: RequestConnection,
         request: Request[Any] | None = None,
         raw: Mapping[str, Any] = _NOTHING,
-        reply: "Reply | None" = None,
+        reply: Reply | None = None,
     ) -> None:
         self._side = side
         self._endpoint = side.endpoint

@@ -9,7 +9,8 @@ from typing import Any, ClassVar, Unpack
 
 from .._runtime.errors import MethodNotFound
 from .._runtime.options import CallOptions
-from .._runtime.server import ServerBase, SessionBase
+from .._runtime.server import ServerBase
+from .._runtime.session import SessionBase
 from .._runtime.spec import NotificationSpec, RequestSpec
 from . import methods
 from . import models as m

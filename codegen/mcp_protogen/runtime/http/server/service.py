@@ -10,7 +10,7 @@ from typing import Any, Final
 from ...errors import Disconnected
 from ...faces import Faces
 from ...options import Options
-from ...repertoire import Repertoire
+from ...repertoire import Repertoire, Repertoires
 from ...revision import Revision
 from ...serve import Server, by_revision
 from ...server import ServerBase
@@ -47,8 +47,9 @@ class Service:
         self.http = http
         self.options = options
         self.loop = get_running_loop()
-        self.faces = self._new_faces()
-        self.offer = self.faces.offer
+        faces = self._new_faces()
+        self._repertoires = Repertoires(faces)
+        self.offer = faces.offer
         self.tasks = Tasks()
         self.shared = Shared(self.tasks, options, self.offer.all)
         self.shared.ids = own_ids()
@@ -79,7 +80,7 @@ class Service:
         """What there is to say in a revision; `own` is for a session, if each has its server."""
         if own and self._of_each:
             return Repertoire(self._new_faces()[revision])
-        return self.shared.repertoire(self.faces[revision])
+        return self._repertoires[revision]
 
     def handshake_faces(self) -> Faces[ServerBase[Any]]:
         """The servers as clients see them that know revisions with a handshake alone.
