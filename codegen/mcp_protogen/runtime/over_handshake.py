@@ -46,7 +46,7 @@ class OverHandshake:
         self._endpoint = endpoint
         self._table = table
         self._instructions = instructions
-        self._handlers = client.bound(table.revision)
+        self._handlers = client.__mcp_runtime__.bound(table.revision)
         self._levels: Counter[str] = Counter()
         self._level_set: str | None = None
         self._setting, self._subscribing = Lock(), Lock()

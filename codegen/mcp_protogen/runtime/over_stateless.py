@@ -46,7 +46,7 @@ class OverStateless:
         self._endpoint = endpoint
         self._table = table
         self._envelope = envelope
-        self._handlers = client.bound(table.revision)
+        self._handlers = client.__mcp_runtime__.bound(table.revision)
         self.listening = Listening(endpoint, table.wire.requests[LISTEN])
         """The stream of changes."""
 

@@ -19,17 +19,17 @@ class Repertoire:
 
     def __init__(self, face: Face[ServerBase[Any]]) -> None:
         server = face.side
-        revision = face.table.revision
+        own, revision = server.__mcp_runtime__, face.table.revision
         self.face = face
         self.server = server
-        self.handlers: Mapping[str, Callable[..., Awaitable[Any]]] = server.bound(revision)
+        self.handlers: Mapping[str, Callable[..., Awaitable[Any]]] = own.bound(revision)
         """By wire name."""
         self.ways: Mapping[str, Way] = ways_to_answer(server.TABLE, face.table)
         """How the handlers of some methods are run."""
         self.audience = f"{type(server).__module__}.{type(server).__qualname__} {revision}"
         """For whom a state is meant that a client carries."""
         self.declared: Mapping[Role, Mapping[str, Any]] = {
-            "server": server.declaration(),
+            "server": own.declaration(),
             "client": {},
         }
         self.signature = members({SERVER_INFO: face.identity})

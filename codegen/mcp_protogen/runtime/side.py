@@ -5,6 +5,7 @@ from typing import Any
 
 from .builtin_methods import BUILT_IN, KEPT, NOTHING
 from .connection import INITIALIZED, Connection
+from .context import RequestContext
 from .dispatch import Notification
 from .endpoint import Endpoint
 from .envelope import SUBSCRIPTION_ID, client_capabilities, members, meta_in
@@ -55,11 +56,11 @@ class Side:
 
     def enter(self) -> None:
         """Hear of what the server publishes from now on."""
-        self.server.sides[self] = None
+        self.server.__mcp_runtime__.connections[self] = None
 
     def leave(self) -> None:
         """Stop hearing of what the server publishes."""
-        self.server.sides.pop(self, None)
+        self.server.__mcp_runtime__.connections.pop(self, None)
 
     def answers(self, method: str) -> bool:
         """Return whether there is an answer to a method other than that it is not known."""
@@ -93,32 +94,32 @@ class Side:
 
     def session(self) -> Any:
         """Return a new session for the connection as a whole."""
-        return self.server.SESSION(self)
+        return RequestContext(self).session()
 
     async def serve(self, job: Job) -> Any:
         """Return the result of a request."""
         request = job.request
         method = request.spec.method
-        check, keep = KEPT.get(method, NOTHING)
-        if check is not None:
-            check(self, job)
+        kept = KEPT.get(method, NOTHING)
+        if kept.check is not None:
+            kept.check(self, job)
         handler = self._handlers.get(method)
         if handler is None:
             built_in = BUILT_IN.get(method)
             if built_in is None:
                 raise MethodNotFound(method)
             return await built_in(self, request)
-        session = self.server.SESSION(self, request, job.raw, job.reply)
+        context = RequestContext(self, request, job.raw, job.reply)
         way = self.repertoire.ways.get(method)
         try:
             if way is None:
-                result = await handler(session, request.params)
+                result = await handler(context.session(), request.params)
             else:
-                result = await way(handler, session, request)
+                result = await way(handler, context, request)
         finally:
-            await session.report()
-        if keep is not None:
-            keep(self, request)
+            await context.report()
+        if kept.keep is not None:
+            kept.keep(self, request)
         return result
 
     def _on_notification(
@@ -132,16 +133,17 @@ class Side:
         handler = self._handlers.get(method)
         if handler is None:
             return None
-        return handler(self.server.SESSION(self, None, {"_meta": meta}), notification.params)
+        context = RequestContext(self, None, {"_meta": meta})
+        return handler(context.session(), notification.params)
 
     async def listed(self, method: str, cursor: str | None, call: Job) -> Mapping[str, Any]:
         """Return a page of what the server lists to the sender of a call, as a JSON object."""
         handler = self._handlers.get(method)
         if handler is None:
             return {}
-        session = self.server.SESSION(self, None, {"_meta": meta_in(call.raw)}, call.reply)
+        context = RequestContext(self, None, {"_meta": meta_in(call.raw)}, call.reply)
         params = self.server.TABLE.requests[method].params
-        page: WireModel = await handler(session, params(cursor=cursor))
+        page: WireModel = await handler(context.session(), params(cursor=cursor))
         return page.to_wire()
 
     def asking(self, method: str, raw: Mapping[str, Any], principal: str | None) -> Asking:

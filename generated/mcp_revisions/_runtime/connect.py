@@ -215,7 +215,7 @@ def _agreement(
     options: Options,
 ) -> Agreement:
     """The connection as it stands once a revision is agreed on; raises `RemoteError`."""
-    table, client = face.table, face.side
+    table, client = face.table, face.side.__mcp_runtime__
     problems = options.of_server.problems("", {"result": adopted.result})
     if problems:
         raise InvalidAnswer(problems[0].message, problems)
@@ -237,7 +237,7 @@ def _agreement(
     if stateless:
         envelope = client_envelope(table.revision, face.declared, face.identity)
         connection.envelope = members(envelope)
-    side = ClientSide(client, table)
+    side = ClientSide(face.side, table)
     endpoint = Endpoint(connection, outbox, tasks, options, side.serve, side.on_notification)
     instructions: str | None = result.get("instructions")
     side.ways = _ways(face, endpoint, instructions)
