@@ -94,6 +94,19 @@ def test_no_module_of_the_runtime_needs_one_that_needs_it() -> None:
     TopologicalSorter(graph).prepare()
 
 
+def test_the_eras_are_told_apart_in_one_place() -> None:
+    # What differs is a field of `era.Era`; the names of the eras are for users and records.
+    eras = {"handshake", "stateless"}
+    telling: list[str] = []
+    for path in RUNTIME_MODULES:
+        for node in ast.walk(trees()[path]):
+            if isinstance(node, ast.Compare | ast.MatchValue):
+                values = {n.value for n in ast.walk(node) if isinstance(n, ast.Constant)}
+                if not values.isdisjoint(eras):
+                    telling.append(f"{named(path)}:{node.lineno}")
+    assert telling == []
+
+
 _PRINTS = re.compile(r"print|sys\.std(out|err)\.(buffer\.)?write|typer\.echo|traceback\.print_\w+")
 
 

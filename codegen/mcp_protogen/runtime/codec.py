@@ -26,6 +26,7 @@ from .dispatch import (
     read_request,
     read_result,
 )
+from .era import ERAS
 from .errors import InvalidAnswer, InvalidRequest, LocalError, ProtocolError, RequestId
 from .jsonrpc import kind_of, parse, write_call, write_error, write_result
 from .jsonvalue import JSONObject, is_array
@@ -54,6 +55,7 @@ class MethodTable:
     __slots__ = (
         "_notifications",
         "_requests",
+        "era",
         "errors",
         "input_requests",
         "notifications",
@@ -78,6 +80,7 @@ class MethodTable:
         self.errors = errors
         self.input_requests = input_requests or {}
         self.rules = rules
+        self.era = ERAS[rules.era]
         self._requests = {role: Calls(requests, role) for role in _ROLES}
         self._notifications = {role: Calls(notifications, role) for role in _ROLES}
 

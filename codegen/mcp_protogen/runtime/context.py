@@ -155,17 +155,22 @@ class RequestContext:
         own = None if self._reply is None else self._reply.principal
         return self.endpoint.principal if own is None else own
 
+    @property
+    def _remembered(self) -> bool:
+        """Whether what the client says of itself holds for the connection."""
+        return self.endpoint.connection.table.era.remembers_client
+
     def peer_declared(self) -> Mapping[str, Any]:
         """Return the JSON object of the capabilities that the client has declared."""
         connection = self.endpoint.connection
-        if self.rules.era == "handshake":
+        if self._remembered:
             return connection.declared["client"]
         return connection.table.declared_by("client", dict(client_capabilities(self._meta)))
 
     def peer_info(self) -> Mapping[str, Any] | None:
         """Return the JSON object of what the client calls itself, if it does."""
         connection = self.endpoint.connection
-        if self.rules.era == "handshake":
+        if self._remembered:
             return connection.identity.get("client")
         info = self._meta.get(CLIENT_INFO)
         return connection.table.called(info) if is_object(info) else None
@@ -231,7 +236,7 @@ class RequestContext:
             raise LocalError(f"a log entry cannot be written: {error}") from error
 
     def _threshold(self) -> str | None:
-        if self.rules.era == "handshake":
+        if self._remembered:
             return self._connection.level
         level = self._meta.get(LOG_LEVEL)
         return level if isinstance(level, str) and self._is_awaited() else None

@@ -193,7 +193,7 @@ class ProxyServer(ServerBase[SessionBase]):
                     await session.notify(spec, params)
 
     def _listeners(self) -> list[RequestContext]:
-        if self.client.TABLE.rules.era == "handshake":
+        if self.client.TABLE.era.remembers_client:
             return [session.__mcp_runtime__ for session in self.sessions]
         under_way = [one.context for one in self._passages.values() if not one.over]
         # Which request an entry belongs to nobody says: it goes where one was asked for.

@@ -149,12 +149,14 @@ class Side:
     def asking(self, method: str, raw: Mapping[str, Any], principal: str | None) -> Asking:
         """Return on whose behalf a request with these params asks questions in its result."""
         table, declared = self.endpoint.connection.table, self.endpoint.connection.declared
-        stateless = table.rules.era == "stateless"
+        # Where servers have requests of their own, their questions are of their own revision.
+        specs = self.server.TABLE if table.rules.server_requests else table
+        remembered = table.era.remembers_client
         return Asking(
             self.shared.seal,
             Bearer(method, digest_of(raw), principal, self.repertoire.audience),
-            table.input_requests if stateless else self.server.TABLE.input_requests,
-            client_capabilities(meta_in(raw)) if stateless else declared["client"],
+            specs.input_requests,
+            declared["client"] if remembered else client_capabilities(meta_in(raw)),
         )
 
     async def publish(self, method: str, uri: str | None) -> None:
@@ -168,7 +170,7 @@ class Side:
             self.endpoint.log.warning("a client does not read: %s was not sent to it", method)
             return
         params = None if uri is None else spec.params(uri=uri)
-        if connection.table.rules.era == "stateless":
+        if connection.table.era.has_listen_streams:
             for id in self.listeners.matching(method, uri):
                 await self.endpoint.notify(spec, params, meta=members({SUBSCRIPTION_ID: id}))
         elif connection.state is State.OPEN and self._wants(uri):

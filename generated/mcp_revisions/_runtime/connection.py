@@ -87,8 +87,8 @@ class Connection:
         self.envelope: bytes | None = None
         self.signature: bytes | None = None
         """Members, as JSON text, that belong into `_meta` of each result."""
-        self.state = State.NEW if table.rules.era == "stateless" else state
-        self._everything_passes = self.state is State.OPEN or table.rules.era == "stateless"
+        self.state = state if table.era.has_handshake else State.NEW
+        self._everything_passes = self.state is State.OPEN or not table.era.has_handshake
         self.ids: Iterator[RequestId] = count(1)
         """Those of the requests that are still to be sent."""
         self._asked: dict[RequestId, Pending] = {}
@@ -140,9 +140,7 @@ class Connection:
 
     def _check(self, spec: RequestSpec[P, Any] | NotificationSpec[P], params: P | None) -> None:
         gate.check(spec, self.role, params, self.declared)
-        if not self._everything_passes and not may_pass(
-            self.table.rules.era, self.state, spec.phase, self.role
-        ):
+        if not self._everything_passes and not may_pass(self.state, spec.phase, self.role):
             raise LocalError(f"{spec.method} cannot be sent yet: the state is {self.state.name}")
 
     def cancel(self, id: RequestId, reason: str) -> bytes | None:
@@ -299,9 +297,7 @@ class Connection:
     def _barred(self, request: Request[Any], message: Any) -> Refusal | None:
         """Why a request may not be made, if it may not."""
         id, spec, params = request
-        if not self._everything_passes and not may_pass(
-            self.table.rules.era, self.state, spec.phase, self.peer
-        ):
+        if not self._everything_passes and not may_pass(self.state, spec.phase, self.peer):
             return Refusal(id, InvalidRequest(f"{spec.method} came before its time", id=id))
         if spec.requires:
             need = gate.unmet(spec.requires, self.peer, params, self._in_force(message, spec))
@@ -312,7 +308,7 @@ class Connection:
     def _in_force(
         self, message: Any, spec: RequestSpec[Any, Any]
     ) -> Mapping[Role, Mapping[str, Any]]:
-        if self.role == "client" or self.table.rules.era == "handshake":
+        if self.role == "client" or self.table.era.remembers_client:
             return self.declared
         if not gate.asks_of("client", spec):
             return self.declared
@@ -330,9 +326,7 @@ class Connection:
                 return Ignored(InvalidRequest("progress of a request that is not open"))
             pending.renew(now)
             return Progressed(params.progress_token, notification)
-        if not self._everything_passes and not may_pass(
-            self.table.rules.era, self.state, spec.phase, self.peer
-        ):
+        if not self._everything_passes and not may_pass(self.state, spec.phase, self.peer):
             return Ignored(InvalidRequest(f"{spec.method} came before its time"))
         return notification
 

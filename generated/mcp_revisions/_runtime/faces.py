@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from . import gate
 from .codec import MethodTable
+from .era import EraName
 from .handlers import Handlers, merged
 from .jsonvalue import JSONObject
 from .model import WireModel, validator_of
 from .negotiate import Offer, Offered
 from .revision import Revision
-from .spec import Era, Role
+from .spec import Role
 from .translation.notice import Lost, Notice
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ class Faces(Generic[SideT]):
         self._made: dict[str, Face[SideT]] = {}
         if revisions is not None and not self._revisions:
             raise ValueError("there has to be a revision to speak")
-        eras: dict[str, Era] = {id: one.lifecycle for id, one in self._revisions.items()}
+        eras: dict[str, EraName] = {id: one.lifecycle for id, one in self._revisions.items()}
         if revisions is None:
             eras = {id: side.TABLE.rules.era for id, side in sides.items()}
         self.offer = Offer(tuple(Offered(id, era) for id, era in sorted(eras.items())))

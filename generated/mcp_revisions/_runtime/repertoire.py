@@ -38,7 +38,7 @@ class Repertoire:
     def connection(self, state: State = State.OPEN) -> Connection:
         """A new connection."""
         connection = Connection(self.face.table, "server", self.declared, state=state)
-        if self.face.table.rules.era == "stateless":
+        if self.face.table.era.signs_results:
             connection.signature = self.signature
         return connection
 

@@ -7,6 +7,7 @@ from itertools import count
 from secrets import token_urlsafe
 from typing import Any, Final
 
+from ...era import ERAS
 from ...errors import Disconnected
 from ...faces import Faces
 from ...options import Options
@@ -87,13 +88,13 @@ class Service:
 
         Raises `Refused` if none is spoken.
         """
-        spoken = [one for one in self._revisions or () if one.lifecycle == "handshake"]
+        spoken = [one for one in self._revisions or () if ERAS[one.lifecycle].has_handshake]
         servers = by_revision(self._servers)
         if self._revisions is None:
             servers = {
                 revision: server
                 for revision, server in servers.items()
-                if server.TABLE.rules.era == "handshake"
+                if server.TABLE.era.has_handshake
             }
         if not (spoken or (self._revisions is None and servers)):
             raise Refused(404, "No revision is spoken that this transport belongs to")
