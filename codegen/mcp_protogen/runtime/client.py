@@ -2,14 +2,15 @@
 
 from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, Final, Protocol, TypeVar
 
-from . import gate
+from . import input_rounds
 from .codec import MethodTable
 from .dispatch import Notification
 from .elicitation import ELICIT, as_asked
 from .endpoint import Endpoint
-from .errors import InvalidAnswer, LocalError, MethodNotFound
+from .errors import LocalError, MethodNotFound
 from .handlers import Handlers, HandlerSet, runtime_of
 from .jobs import Job
 from .jsonvalue import JSONObject
@@ -18,7 +19,6 @@ from .options import CallOptions
 from .peer import Peer
 from .probe import Verdict
 from .spec import NotificationSpec, RequestSpec, Role
-from .tasks import together
 
 P = TypeVar("P")
 R = TypeVar("R")
@@ -108,41 +108,25 @@ class ClientRuntime(HandlerSet):
     ) -> Any:
         """Make a request, answer what the server asks back, and make it again, until it is done.
 
-        Each round is a request of its own, with a new id. Raises `InvalidAnswer` if the server
-        asks too often, or for what the client has not declared (2026-07-28, basic/patterns/mrtr).
+        Raises `InvalidAnswer` if the server asks too often, or for what the client has not
+        declared.
         """
-        left = self.endpoint.options.max_rounds
-        while True:
-            result = await self.client.request(spec, params, **options)
-            if not isinstance(result, spec.results[-1]):
-                return result
-            left -= 1
-            if left <= 0:
-                break
-            said = spec.params.from_wire({}) if params is None else params
-            params = await self._next_round(said, result)
-        raise InvalidAnswer(f"{spec.method} asks for more input again and again")
+        result = await self.client.request(spec, params, **options)
+        if not isinstance(result, spec.results[-1]):
+            return result
+        said: Any = spec.params.from_wire({}) if params is None else params
 
-    async def _next_round(self, params: Any, result: Any) -> Any:
-        questions: Mapping[str, Any] = result.input_requests or {}
-        for key, question in questions.items():
-            self._check_question(key, question)
-        responses: dict[str, Any] = {}
+        async def again(answers: Mapping[str, Any] | None, state: str | None) -> Any:
+            more = {"input_responses": answers, "request_state": state}
+            return await self.client.request(spec, said.model_copy(update=more), **options)
 
-        async def respond(key: str, question: Any) -> None:
-            responses[key] = await self.answer(question.method, question.params)
+        limit = self.endpoint.options.max_rounds
+        return await input_rounds.complete(spec, result, self._prepare, again, limit)
 
-        await together([respond(key, question) for key, question in questions.items()])
-        update = {"input_responses": responses or None, "request_state": result.request_state}
-        return params.model_copy(update=update)
-
-    def _check_question(self, key: str, question: Any) -> None:
+    def _prepare(self, key: str, question: Any) -> input_rounds.Work:
         spec, _ = self.owner.INPUT_REQUESTS[question.method]
-        declared = self.endpoint.connection.declared
-        need = gate.unmet(spec.requires, "server", question.params, declared)
-        if need is not None:
-            problem = f"needs {need.capability.name}, which is not declared"
-            raise InvalidAnswer("Invalid question", [(f"/result/inputRequests/{key}", problem)])
+        input_rounds.check(key, spec, question.params, self.endpoint.connection.declared)
+        return partial(self.answer, question.method, question.params)
 
     async def answer(self, method: str, params: Any) -> Any:
         """Answer a question that came inside a result."""
