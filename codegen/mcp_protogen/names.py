@@ -24,7 +24,13 @@ class FieldName(str):
 
 
 class Stem(str):
-    """What a method is called in stubs: `call_tool`, `on_call_tool`, `notify_cancelled`."""
+    """What the stubs of a method are called after: `call_tool`, `import`; see `stub`."""
+
+    __slots__ = ()
+
+
+class StubName(str):
+    """A stub of a method: `call_tool`, `on_call_tool`, `notify_cancelled`."""
 
     __slots__ = ()
 
@@ -45,15 +51,11 @@ class UnsafeName(ValueError):
     """A name that cannot become a Python identifier of the wanted kind."""
 
 
-# What the bases of generated stubs define; a method of that name would replace it.
-_RESERVED_STEMS = frozenset(
-    {"adopt", "again", "answer", "answered", "ask", "asker"}
-    | {"asking", "begun", "bound", "capabilities", "client_capabilities", "client_info"}
-    | {"close_stream", "declaration", "declaration_in", "endpoint", "handled", "identity"}
-    | {"in_rounds", "info", "inputs", "instructions", "log", "notify"}
-    | {"once", "principal", "progress", "put", "raw", "report"}
-    | {"request", "request_id", "revision", "rounds", "rules", "server_capabilities", "server_info"}
-    | {"unused", "verdict"}
+# What generated clients and sessions have beside their stubs; a stub of that name would replace it.
+_RESERVED_STUBS = frozenset(
+    {"answer", "ask", "capabilities", "client_capabilities", "client_info", "close_stream"}
+    | {"info", "inputs", "instructions", "log", "notify", "once", "principal", "progress"}
+    | {"request", "request_id", "revision", "server_capabilities", "server_info", "verdict"}
 )
 
 # ASCII only: Python folds other letters (NFKC), so two different wire names could meet.
@@ -136,14 +138,20 @@ def field_name(wire: str) -> FieldName:
 
 
 def stem(message: str) -> Stem:
-    """The stub name of a method, from its message type: `CallToolRequest` → `call_tool`.
+    """The words of a method's name, from its message type: `CallToolRequest` → `call_tool`.
 
     Raises `UnsafeName` for a type called just `Request`.
     """
     name = snake(re.sub(r"(Request|Notification)$", "", class_name(message)))
     if not _IDENTIFIER.fullmatch(name):
         raise UnsafeName(message)
-    return Stem(f"{name}_" if name in _KEYWORDS | _RESERVED_STEMS else name)
+    return Stem(name)
+
+
+def stub(prefix: str, stem: Stem) -> StubName:
+    """The name of a stub; with a `_` at its end if Python or its class has another use for it."""
+    name = prefix + stem
+    return StubName(f"{name}_" if name in _KEYWORDS | _RESERVED_STUBS else name)
 
 
 def constant(*parts: str) -> Constant:

@@ -81,7 +81,7 @@ def test_a_client_advertises_what_it_overrides(revision: str) -> None:
         raise NotImplementedError
 
     client = _with(load(revision).Client, on_create_message)
-    assert client.handled() == {"sampling/createMessage"}
+    assert client.__mcp_runtime__.handled() == {"sampling/createMessage"}
     assert client.capabilities().to_wire() == {"sampling": {}}
 
 
@@ -151,7 +151,7 @@ def test_a_server_may_ask_its_client(revision: str) -> None:
 def test_a_method_left_alone_is_not_found(revision: str) -> None:
     methods = load(revision).methods
     server = _server(revision)
-    handled: frozenset[str] = server.handled()
+    handled: frozenset[str] = server.__mcp_runtime__.handled()
     assert handled == {"tools/list", "tools/call"}
     for method, (spec, name) in server.REQUESTS.items():
         assert methods.REQUESTS[method] is spec
@@ -190,6 +190,6 @@ def test_a_client_answers_what_a_result_asks_for() -> None:
     asked = models.InputRequiredResult.from_wire(wire).input_requests["where"]
     answer = asyncio.run(host.answer(asked))
     assert answer.to_wire() == {"roots": [{"uri": "file:///"}]}
-    assert host.declaration() == {"roots": {}}
+    assert host.capabilities().to_wire() == {"roots": {}}
     with pytest.raises(runtime("errors").MethodNotFound):
         asyncio.run(stubs.Client().answer(asked))

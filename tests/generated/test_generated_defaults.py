@@ -86,10 +86,12 @@ def test_what_a_receiver_forgives_is_in_the_rules() -> None:
     }
     assert rules.result_types == ("complete", "input_required")
     assert (rules.era, rules.server_requests) == ("stateless", False)
+    assert not load(STATELESS).methods.TABLE.era.has_handshake
     for revision in HANDSHAKE:
         rules = load(revision).methods.TABLE.rules
         assert (rules.era, rules.server_requests) == ("handshake", True)
         assert (rules.leniency, rules.result_types) == ((), ())
+        assert load(revision).methods.TABLE.era.has_handshake
 
 
 @pytest.mark.parametrize("name", CACHEABLE)

@@ -1,11 +1,14 @@
 """The method tables say what the reference facts say, read from the specification's pages."""
 
 from collections.abc import Iterator
+from importlib import import_module
 from typing import Any
 
 import oracle
 import pytest
 from golden_package import REVISIONS, load, shared_json
+
+from mcp_protogen import names
 
 Json = dict[str, Any]
 
@@ -213,3 +216,58 @@ def test_everything_the_modules_define_is_exported_in_order(revision: str) -> No
 def test_message_types_of_the_facts_exist(revision: str) -> None:
     known = oracle.subjects(revision).keys()
     assert {fact["message_type"] for fact in _methods(revision)} <= known
+
+
+# What users find beside the stubs of the methods; everything else is behind `__mcp_runtime__`.
+_OF_BOTH_SIDES = {"ROLE", "TABLE", "notify", "request", "revision"}
+_HANDLING = {"DECLARES", "INPUT_REQUESTS", "NOTIFICATIONS", "REQUESTS", "ROLE", "SENDS", "TABLE"}
+PUBLIC = {
+    "Client": _OF_BOTH_SIDES
+    | _HANDLING
+    | {"capabilities", "info", "instructions", "server_capabilities", "server_info", "verdict"},
+    "Server": _HANDLING
+    | {"SESSION", "capabilities", "info", "instructions", "sessions"}
+    | {"prompts_list_changed", "resource_updated", "resources_list_changed", "tools_list_changed"},
+    "Session": _OF_BOTH_SIDES
+    | {"client_capabilities", "client_info", "close_stream", "inputs", "log", "once", "principal"}
+    | {"progress", "request_id"},
+}
+IN_RESULTS = {"Client": {"answer"}, "Server": set[str](), "Session": {"ask"}}
+TOOLKIT = {"page_size"} | {
+    f"{verb}_{kind}" for verb in ("add", "remove") for kind in ("tool", "prompt", "resource")
+}
+
+
+def _found(cls: type[Any]) -> set[str]:
+    return {name for name in dir(cls) if not name.startswith("_")}
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_users_find_nothing_of_the_runtime_in_the_classes_they_use(revision: str) -> None:
+    pkg = load(revision)
+    asks_in_results = bool(pkg.methods.TABLE.input_requests)
+    for side, usual in PUBLIC.items():
+        cls = getattr(pkg, side)
+        expected = usual | (IN_RESULTS[side] if asks_in_results else set())
+        # A stub names its method first.
+        stubs = {name for name in vars(cls) if (getattr(cls, name).__doc__ or "").startswith("`")}
+        assert stubs.isdisjoint(expected), side
+        assert _found(cls) - stubs == expected, side
+
+
+def test_marked_functions_share_a_class_with_few_other_names() -> None:
+    package = import_module("mcp_revisions")
+    handlers = {name for name in dir(load(REVISIONS[-1]).Server) if name.startswith("on_")}
+    assert _found(package.Toolkit) - handlers == TOOLKIT
+    assert _found(package.CheckedResults) == {"request"}
+
+
+def test_a_stub_is_called_otherwise_only_if_its_class_has_the_name_already() -> None:
+    named = {*PUBLIC["Client"], *PUBLIC["Session"], *IN_RESULTS["Client"], *IN_RESULTS["Session"]}
+    for name in named:
+        if name.islower():
+            stem = names.stem(f"{names.pascal(name)}Request")
+            assert names.stub("", stem) == f"{name}_"
+    for side in PUBLIC:
+        cls = getattr(load(REVISIONS[0]), side)
+        assert not any(name.endswith("_") for name in _found(cls)), side

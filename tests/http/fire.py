@@ -342,7 +342,7 @@ async def attacked(stack: str = "h11", but: str = "", **chosen: Any) -> AsyncGen
         finally:
             await app.close()
             await server.shutdown()
-    assert not target.server.sides
+    assert not target.server.sessions
 
 
 if __name__ == "__main__":

@@ -127,7 +127,7 @@ def test_streams_of_changes_that_are_left_are_let_go(stack: str) -> None:
                         assert (await one.head()).status == 200
                         await one.event()
                         one.vanish()
-            await until(lambda: len(site.target.server.sides) == 1)
+            await until(lambda: len(site.target.server.sessions) == 1)
             await site.target.server.tools_list_changed()
             await site.is_fine()
 

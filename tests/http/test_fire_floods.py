@@ -85,7 +85,7 @@ def test_ten_thousand_sessions_that_are_left_lapse_and_leave_nothing_behind() ->
             await flood(app, MANY)
             await until(lambda: not service.sessions, 20)
             await settled(app)
-            assert not target.server.sides
+            assert not target.server.sessions
             more = ours() - before
             assert sum(more.values()) < 50, more
         await app.close()
@@ -105,7 +105,7 @@ def test_there_are_never_more_sessions_than_said_and_the_idlest_goes_first() -> 
             await flood(app, 1)
             assert (await bare(app, http(call("echo"), **mine))).status == 200
         assert len(app._running.service.sessions) == 100
-        await until(lambda: len(target.server.sides) == 100)
+        await until(lambda: len(target.server.sessions) == 100)
         assert (await bare(app, http(call("echo"), **other))).status == 404
         await app.close()
 

@@ -210,7 +210,7 @@ def test_listen_streams_with_one_id_stand_side_by_side() -> None:
                     assert (await stream.head()).status == 200
                     assert b"acknowledged" in await stream.event()
                 one.vanish()
-                await until(lambda: len(site.target.server.sides) == 1)
+                await until(lambda: len(site.target.server.sessions) == 1)
                 await site.target.server.tools_list_changed()
                 assert b"list_changed" in await two.event()
             await site.is_fine()

@@ -87,7 +87,7 @@ def test_a_handler_of_its_own_may_refuse_a_subscription() -> None:
 
     async def script() -> None:
         ours = server("2025-11-25", on_subscribe=on_subscribe)
-        assert ours.declaration() == {"resources": {"subscribe": True}}
+        assert ours.capabilities().to_wire() == {"resources": {"subscribe": True}}
         async with shaken(ours) as hand:
             refused = await hand.ask("resources/subscribe", 1, uri="file:///b")
             assert refused["error"]["code"] == -32002
@@ -222,7 +222,7 @@ def test_a_client_hears_of_changes_and_of_the_end() -> None:
             await begun.wait()
             await publisher.tools_list_changed()
             await asyncio.sleep(0.01)
-            (side,) = publisher.sides
+            (side,) = publisher.__mcp_runtime__.connections
             side.abort(pkg.Disconnected("stopping"))
             ended = await stream
             assert heard == [ended.meta.subscription_id]

@@ -81,7 +81,7 @@ def test_what_is_kept_of_a_client_is_text_and_handlers_know_all_of_it(own: str) 
             assert text.count("[]") == 100
             assert '"sampling":{}' in text
             assert '"name":"hand"' in text
-            (side,) = ours.sides
+            (side,) = ours.__mcp_runtime__.connections
             connection = side.endpoint.connection
             for kept in (connection.declared, connection.identity):
                 # It is decoded each time, however it is looked up.

@@ -113,6 +113,32 @@ def test_a_server_cannot_ask_for_ever(revision: str) -> None:
     assert (rounds, put) == ([None, "1", "2"], ["1", "2"])
 
 
+@pytest.mark.parametrize("revision", ERAS)
+def test_nobody_is_asked_before_all_questions_of_a_round_are_found_right(revision: str) -> None:
+    put: list[str] = []
+
+    async def on_elicit(self: Any, params: Any) -> Any:
+        put.append(params.message)
+        return models(revision).ElicitResult(action="cancel")
+
+    async def play(hand: Hand) -> None:
+        await agree(hand, tools={})
+        asked = await hand.take()
+        form = {"method": ELICIT, "params": {"message": "?", "requestedSchema": FORM}}
+        asking = {"a": form, "b/c": {"method": "roots/list"}}
+        asks = {"resultType": "input_required", "inputRequests": asking}
+        await hand.send(result(asked["id"], **asks))
+
+    async def script() -> None:
+        ours = client(revision, on_elicit=on_elicit)
+        async with over(ours, Accepting(play)):
+            with pytest.raises(pkg.RemoteError, match="/result/inputRequests/b~1c"):
+                await ours.call_tool(named(revision, "x"))
+
+    run(script())
+    assert put == []
+
+
 @pytest.mark.parametrize(
     ("own", "revision"), [(OLD, OLD), (STATELESS, STATELESS), (STATELESS, OLD)]
 )

@@ -82,7 +82,7 @@ def test_what_is_there_is_declared_and_no_more(
         # Completion needs no capability yet.
         expected.pop("completions", None)
     server = kit(revision, **members)()
-    assert server.declaration() == expected
+    assert server.capabilities().to_wire() == expected
     assert server.capabilities().to_wire() == expected
 
 
@@ -137,7 +137,7 @@ def test_what_is_written_by_hand_is_declared_though_nothing_is_marked() -> None:
         return m.GetPromptResult(messages=[])
 
     server = kit(on_get_prompt=on_get_prompt)()
-    assert server.declaration() == {"prompts": {}}
+    assert server.capabilities().to_wire() == {"prompts": {}}
     assert answers(server, OLD, ("prompts/get", {"name": "x"})) == [{"messages": []}]
 
 
@@ -164,7 +164,7 @@ def test_a_handler_for_a_revision_counts_though_nothing_is_marked() -> None:
         async def listing(self, session: Any, params: Any) -> Any:
             return m.ListPromptsResult(prompts=[])
 
-    assert Server().declaration() == {"prompts": {}}
+    assert Server().capabilities().to_wire() == {"prompts": {}}
     assert answers(Server(), OLD, ("prompts/list", {})) == [{"prompts": []}]
 
 
@@ -189,7 +189,7 @@ def test_kits_can_be_put_together_and_changed_by_subclasses() -> None:
 
         hum = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
 
-    assert Both().declaration() == {"tools": {}, "prompts": {}}
+    assert Both().capabilities().to_wire() == {"tools": {}, "prompts": {}}
     assert list(listed_tools(Both())) == ["shout", "hum"]
     (louder,) = listed_tools(Louder()).values()
     assert louder["description"] == "Say it loudly, and again."
@@ -207,7 +207,7 @@ def test_the_toolkit_stands_before_the_server() -> None:
 
 @pytest.mark.parametrize(
     "attribute",
-    ["publish", "info", "instructions", "add_tool", "on_call_tool", "TABLE", "sessions"],
+    ["resource_updated", "info", "instructions", "add_tool", "on_call_tool", "TABLE", "sessions"],
 )
 def test_a_tool_hides_nothing_of_the_runtime(attribute: str) -> None:
     with pytest.raises(TypeError, match=f"Kit.{attribute} hides .* mark it with name="):
@@ -288,7 +288,7 @@ import sys
 sys.path.insert(0, "generated")
 from mcp_revisions import v2025_11_25 as mcp
 class Plain(mcp.Server): pass
-Plain().declaration()
+Plain().capabilities()
 print([name for name in sys.modules if "toolkit" in name])
 from mcp_revisions import tool
 print("jsonschema" in sys.modules)

@@ -126,10 +126,10 @@ def test_things_are_added_and_removed_before_anybody_is_there() -> None:
     server.add_prompt(Elsewhere().ask)
     server.add_resource(Elsewhere().read, uri="a:{x}", name="x")
     server.remove_tool("early")
-    assert server.declaration() == {"tools": {}, "prompts": {}, "resources": {}}
+    assert server.capabilities().to_wire() == {"tools": {}, "prompts": {}, "resources": {}}
     server.remove_resource("a:{x}")
     server.remove_prompt("ask")
-    assert server.declaration() == {"tools": {}}
+    assert server.capabilities().to_wire() == {"tools": {}}
     assert list(listed_tools(server)) == ["late", "later", "plain"]
     assert text_of(call(server, "later", text="x")) == "x"
     assert text_of(call(server, "plain", count="1")) == '{"result":2}'

@@ -5,6 +5,7 @@ import re
 import sys
 from collections.abc import Iterator
 from functools import cache
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -92,6 +93,34 @@ def test_there_is_one_word_for_each_way_to_end() -> None:
             one.name for one in methods if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)
         }
         assert not set(filter(_OTHER_WORDS_FOR_ENDING.fullmatch, names)), named(path)
+
+
+def modules_imported(path: Path) -> Iterator[Path]:
+    """Return the modules of ours that a module imports, when and for whatever it does."""
+    for node in ast.walk(trees()[path]):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            base = path.parents[node.level - 1].joinpath(*(node.module or "").split("."))
+            named = (base, *(base / alias.name for alias in node.names))
+            yield from (file for one in named if (file := one.with_suffix(".py")) in trees())
+
+
+def test_no_module_of_the_runtime_needs_one_that_needs_it() -> None:
+    graph = {path: set(modules_imported(path)) for path in RUNTIME_MODULES}
+    assert sum(map(len, graph.values())) > len(graph), "no imports were found"
+    TopologicalSorter(graph).prepare()
+
+
+def test_the_eras_are_told_apart_in_one_place() -> None:
+    # What differs is a field of `era.Era`; the names of the eras are for users and records.
+    eras = {"handshake", "stateless"}
+    telling: list[str] = []
+    for path in RUNTIME_MODULES:
+        for node in ast.walk(trees()[path]):
+            if isinstance(node, ast.Compare | ast.MatchValue):
+                values = {n.value for n in ast.walk(node) if isinstance(n, ast.Constant)}
+                if not values.isdisjoint(eras):
+                    telling.append(f"{named(path)}:{node.lineno}")
+    assert telling == []
 
 
 _PRINTS = re.compile(r"print|sys\.std(out|err)\.(buffer\.)?write|typer\.echo|traceback\.print_\w+")

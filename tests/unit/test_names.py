@@ -119,9 +119,8 @@ def test_member_names_that_are_no_identifier_are_refused(wire: str) -> None:
     [
         ("CallToolRequest", "call_tool"),
         ("CancelledNotification", "cancelled"),
-        ("ImportRequest", "import_"),
-        ("NotifyRequest", "notify_"),
-        ("RequestRequest", "request_"),
+        ("ImportRequest", "import"),
+        ("RequestRequest", "request"),
     ],
 )
 def test_stub_names_come_from_message_types(message: str, expected: str) -> None:
@@ -133,18 +132,12 @@ def test_a_message_without_a_name_of_its_own_has_no_stub() -> None:
         names.stem("Request")
 
 
-def test_no_stub_replaces_what_its_base_class_defines() -> None:
-    from mcp_protogen.runtime.client import ClientBase
-    from mcp_protogen.runtime.server import SessionBase
-
-    attributes = {name for base in (ClientBase, SessionBase) for name in dir(base)}
-    of_instances = {"inputs"}
-    of_generated_classes = {"answer", "ask", "capabilities", "info"} | {
-        f"{side}_{what}" for side in ("client", "server") for what in ("capabilities", "info")
-    }
-    for name in attributes | of_instances | of_generated_classes:
-        if not name.startswith("_") and name.islower():
-            assert names.stem(f"{names.pascal(name)}Request") == f"{name}_"
+def test_only_whole_names_that_mean_something_else_get_a_suffix() -> None:
+    for message in ("Import", "Notify", "Progress", "RequestId"):
+        stem = names.stem(f"{message}Request")
+        assert names.stub("", stem) == f"{stem}_"
+        assert names.stub("on_", stem) == f"on_{stem}"
+        assert names.stub("notify_", stem) == f"notify_{stem}"
 
 
 def test_constants() -> None:
@@ -165,6 +158,10 @@ def test_duplicates_are_named_once_and_sorted() -> None:
     assert names.duplicates(["b", "a", "b", "a", "b", "c"]) == ["a", "b"]
 
 
+def _stub(text: str) -> names.StubName:
+    return names.stub("", names.stem(text))
+
+
 def _type(text: str) -> names.ClassName:
     return names.class_name(names.type_name(text))
 
@@ -172,7 +169,7 @@ def _type(text: str) -> names.ClassName:
 @settings(derandomize=True, database=None, max_examples=300)
 @given(st.text(max_size=12) | st.from_regex(r"[A-Za-z_$/. -]{1,12}"))
 def test_whatever_goes_in_only_identifiers_come_out(text: str) -> None:
-    makers = (names.class_name, names.field_name, names.stem, names.constant, names.module_name)
+    makers = (names.class_name, names.field_name, _stub, names.constant, names.module_name)
     for make in (*makers, _type):
         try:
             name = make(text)

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-from mcp_protogen.emit.module_names import METHODS_MODULE, iterator
+from mcp_protogen.emit.module_names import METHODS_MODULE, handler, iterator, sender
 from mcp_protogen.ir import MethodIR, RevisionIR
 from mcp_protogen.problems import Problem
 
@@ -25,9 +25,8 @@ def problems(ir: RevisionIR, place: str) -> Iterator[Problem]:
 
 def _stubs(ir: RevisionIR) -> Iterator[_Named]:
     for method in ir.methods:
-        sent = f"notify_{method.stem}" if method.kind == "notification" else method.stem
-        yield sent, f"sending {method.method}"
-        yield f"on_{method.stem}", f"handling {method.method}"
+        yield sender(method), f"sending {method.method}"
+        yield handler(method), f"handling {method.method}"
         if method.items:
             yield iterator(method), f"all pages of {method.method}"
 

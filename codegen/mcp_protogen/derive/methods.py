@@ -154,7 +154,7 @@ def _method(
         method=schema.method,
         kind=schema.kind,
         stem=stem,
-        constant=names.Constant(stem.rstrip("_").upper()),
+        constant=names.Constant(stem.upper()),
         message=names.class_name(schema.message),
         senders=schema.senders,
         params=params,

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from mcp_protogen.emit import rows
 from mcp_protogen.emit.annotations import annotation_elsewhere
-from mcp_protogen.emit.module_names import METHODS_MODULE, iterator
+from mcp_protogen.emit.module_names import METHODS_MODULE, handler, iterator, sender
 from mcp_protogen.emit.text import literal
 from mcp_protogen.ir import Condition, MethodIR, ObjectIR, Requirement, RevisionIR
 from mcp_protogen.runtime.translation.plans import Direction
@@ -180,12 +180,14 @@ ANSWERED_BY_RUNTIME = frozenset({"initialize"})
 FILTERS: Mapping[str, Callable[..., Any]] = {
     "condition": condition,
     "documentation": documentation,
+    "handler": handler,
     "item": item,
     "iterator": iterator,
     "params_argument": params_argument,
     "plain_result": plain_result,
     "result": result,
     "result_types": result_types,
+    "sender": sender,
     "spec_class": spec_class,
     "spec_type": spec_type,
 }

@@ -84,7 +84,7 @@ def _lacking(connection: Connection, error: MissingCapability) -> ProtocolError:
         _log.error("a handler failed: %s", error)
         return fault("Internal error")
     required = gate.declare([Capability(connection.peer, error.steps)])
-    if connection.table.rules.era == "stateless":
+    if connection.table.era.names_missing_capabilities:
         return MissingClientCapability(str(error), required)
     data = {"requiredCapabilities": required}
     return ProtocolError(str(error), code=INTERNAL_ERROR, data=data)

@@ -30,6 +30,7 @@ from .dispatch import (
     understood,
     unfit_call,
 )
+from .era import ERAS
 from .errors import InvalidAnswer, InvalidRequest, LocalError, ProtocolError, RequestId
 from .jsonrpc import Answer, Batch, Call, write_call, write_error, write_result
 from .jsonvalue import JSONObject
@@ -58,6 +59,7 @@ class MethodTable:
     __slots__ = (
         "_notifications",
         "_requests",
+        "era",
         "errors",
         "input_requests",
         "notifications",
@@ -82,6 +84,7 @@ class MethodTable:
         self.errors = errors
         self.input_requests = input_requests or {}
         self.rules = rules
+        self.era = ERAS[rules.era]
         self._requests = {role: Calls(requests, role) for role in _ROLES}
         self._notifications = {role: Calls(notifications, role) for role in _ROLES}
 

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from . import gate
 from .codec import MethodTable
+from .era import EraName
 from .handlers import Handlers, merged
 from .jsonvalue import JSONObject
 from .model import WireModel, validator_of
 from .negotiate import Offer, Offered
 from .revision import Revision
-from .spec import Era, Role
+from .spec import Role
 from .translation.notice import Lost, Notice
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ class Faces(Generic[SideT]):
         self._made: dict[str, Face[SideT]] = {}
         if revisions is not None and not self._revisions:
             raise ValueError("there has to be a revision to speak")
-        eras: dict[str, Era] = {id: one.lifecycle for id, one in self._revisions.items()}
+        eras: dict[str, EraName] = {id: one.lifecycle for id, one in self._revisions.items()}
         if revisions is None:
             eras = {id: side.TABLE.rules.era for id, side in sides.items()}
         self.offer = Offer(tuple(Offered(id, era) for id, era in sorted(eras.items())))
@@ -86,10 +87,11 @@ class Faces(Generic[SideT]):
     def _make(self, revision: str) -> Face[SideT]:
         side = self._sides.get(revision)
         if side is not None:
-            return Face(side, side.TABLE, side.declaration(), side.identity())
+            own = side.__mcp_runtime__
+            return Face(side, side.TABLE, own.declaration(), own.identity())
         side = self._sides[_nearest(revision, self._sides)]
         table = _translating(side, self._revisions[revision], self._on_loss)
-        identity = table.outward("Implementation", side.identity())
+        identity = table.outward("Implementation", side.__mcp_runtime__.identity())
         return Face(side, table, _declared(side, table), identity)
 
 
@@ -121,14 +123,14 @@ def _translating(side: Handlers, revision: Revision, on_loss: OnLoss) -> "Transl
 def _declared(side: Handlers, table: "TranslatingTable") -> JSONObject:
     """What a side has to declare on the wire, by what it handles and sends there."""
     role: Role = side.ROLE
-    handled = side.answered(table.revision)
+    handled = side.__mcp_runtime__.answered(table.revision)
     native = table.wire
     asked = (*native.requests.items(), *native.input_requests.items())
     needs = [need for method, spec in asked if method in handled for need in spec.requires]
     for method in side.SENDS:
         spec = native.notifications.get(method)
         needs += () if spec is None else spec.requires
-    said = side.declaration_in(table.revision)
+    said = side.__mcp_runtime__.declaration_in(table.revision)
     name = "ClientCapabilities" if role == "client" else "ServerCapabilities"
     carried: Mapping[str, Any] = table.outward(name, said)
     # A table adds what a peer of the other revision cannot say; of our own side all is known.

@@ -19,11 +19,80 @@ NotificationHandlers: TypeAlias = Mapping[str, tuple[NotificationSpec[Any], str]
 _TABLES: Final = ("REQUESTS", "INPUT_REQUESTS", "NOTIFICATIONS")
 
 
+class HandlerSet:
+    """What the runtime asks of an object with handlers: what it answers, declares and is called."""
+
+    def __init__(self, owner: "Handlers") -> None:
+        self.owner: Final = owner
+
+    def handled(self, revision: str | None = None) -> frozenset[str]:
+        """Return the wire names of the messages that the class handles from a peer of a revision.
+
+        Without one, from a peer of its own.
+        """
+        cls = type(self.owner)
+        tables = (cls.REQUESTS, cls.INPUT_REQUESTS, cls.NOTIFICATIONS)
+        overridden = frozenset(
+            method
+            for table in tables
+            for method, (_, name) in table.items()
+            if _overrides(cls, name)
+        )
+        return overridden.union(_special(cls, revision or cls.TABLE.revision))
+
+    def unused(self) -> frozenset[str]:
+        """Return what the class handles, but this object has nothing to answer with."""
+        return frozenset()
+
+    def answered(self, revision: str | None = None) -> frozenset[str]:
+        """Return what the object handles, in the way of `handled`: all but what is `unused`."""
+        special = _special(type(self.owner), revision or self.owner.TABLE.revision)
+        return self.handled(revision) - (self.unused() - special.keys())
+
+    def declaration(self) -> JSONObject:
+        """Return the capabilities to declare: what is handled and sent needs them."""
+        owner, handled = self.owner, self.answered()
+        needs = [
+            need
+            for method, (spec, _) in (*owner.REQUESTS.items(), *owner.INPUT_REQUESTS.items())
+            if method in handled
+            for need in spec.requires
+        ]
+        for method in owner.SENDS:
+            needs += owner.TABLE.notifications[method].requires
+        return merged(gate.declare(gate.needed(needs, owner.ROLE)), owner.DECLARES)
+
+    def declaration_in(self, revision: str) -> JSONObject:
+        """Return as much of the declaration as is to be said in the words of another revision."""
+        return self.declaration()
+
+    def bound(self, revision: str) -> Mapping[str, Callable[..., Awaitable[Any]]]:
+        """Return the handlers of what comes from a peer of `revision`, by wire name."""
+        owner, handled = self.owner, self.answered(revision)
+        tables = (owner.REQUESTS, owner.INPUT_REQUESTS, owner.NOTIFICATIONS)
+        names = {
+            method: name
+            for table in tables
+            for method, (_, name) in table.items()
+            if method in handled
+        }
+        names |= _special(type(owner), revision)
+        return {method: getattr(owner, name) for method, name in names.items()}
+
+    def identity(self) -> JSONObject:
+        """Return what the object calls itself: its `info`, or else the name of its class."""
+        info: WireModel | None = getattr(self.owner, "info", None)
+        if info is None:
+            return {"name": type(self.owner).__name__, "version": "0"}
+        return info.to_wire()
+
+
 class Handlers:
     """Base of the generated classes that hold one handler per message.
 
     `REQUESTS` and `NOTIFICATIONS` map a wire name to its entry in the method table and the name of
-    the handler; generated code fills them in.
+    the handler; generated code fills them in. All that the runtime itself asks for is behind
+    `__mcp_runtime__`, so that subclasses may call what is their own as they like.
     """
 
     ROLE: ClassVar[Role]
@@ -37,74 +106,34 @@ class Handlers:
     DECLARES: ClassVar[Mapping[str, Any]] = {}
     """Capabilities to declare beside those, as a JSON object: modes, extensions, experiments."""
 
-    @classmethod
-    def handled(cls, revision: str | None = None) -> frozenset[str]:
-        """The wire names of the messages that a subclass handles from a peer of a revision.
+    @property
+    def __mcp_runtime__(self) -> HandlerSet:
+        return runtime_of(self, HandlerSet)
 
-        Without one, from a peer of its own.
-        """
-        tables = (cls.REQUESTS, cls.INPUT_REQUESTS, cls.NOTIFICATIONS)
-        overridden = frozenset(
-            method
-            for table in tables
-            for method, (_, name) in table.items()
-            if cls._overrides(name)
-        )
-        return overridden.union(_special(cls, revision or cls.TABLE.revision))
 
-    @classmethod
-    def _overrides(cls, name: str) -> bool:
-        # The generated class is the first to bring a table along; it heads the user's classes.
-        generated = next(
-            base
-            for base in reversed(cls.__mro__)
-            if base is not Handlers and not base.__dict__.keys().isdisjoint(_TABLES)
-        )
-        return getattr(cls, name) is not getattr(generated, name, None)
+_RUNTIME: Final = "__mcp_runtime__"
 
-    def unused(self) -> frozenset[str]:
-        """What the class handles, but this instance has nothing to answer with, as wire names."""
-        return frozenset()
+RuntimeT = TypeVar("RuntimeT")
 
-    def answered(self, revision: str | None = None) -> frozenset[str]:
-        """What an instance handles, in the way of `handled`: all but what is `unused`."""
-        special = _special(type(self), revision or self.TABLE.revision)
-        return self.handled(revision) - (self.unused() - special.keys())
 
-    def declaration(self) -> JSONObject:
-        """The JSON object of the capabilities to declare: what is handled and sent needs them."""
-        handled = self.answered()
-        needs = [
-            need
-            for method, (spec, _) in (*self.REQUESTS.items(), *self.INPUT_REQUESTS.items())
-            if method in handled
-            for need in spec.requires
-        ]
-        for method in self.SENDS:
-            needs += self.TABLE.notifications[method].requires
-        return merged(gate.declare(gate.needed(needs, self.ROLE)), self.DECLARES)
+def runtime_of(owner: Any, make: Callable[[Any], RuntimeT]) -> RuntimeT:
+    """Return what the runtime keeps of an object, made when it is first asked for."""
+    # A user's __init__ need not call ours.
+    attributes: dict[str, Any] = owner.__dict__
+    kept: RuntimeT | None = attributes.get(_RUNTIME)
+    if kept is None:
+        kept = attributes[_RUNTIME] = make(owner)
+    return kept
 
-    def declaration_in(self, revision: str) -> JSONObject:
-        """What of it is to be said in the words of another revision."""
-        return self.declaration()
 
-    def bound(self, revision: str) -> Mapping[str, Callable[..., Awaitable[Any]]]:
-        """The handlers of what comes from a peer of `revision`, by wire name."""
-        handled = self.answered(revision)
-        tables = (self.REQUESTS, self.INPUT_REQUESTS, self.NOTIFICATIONS)
-        names = {
-            method: name
-            for table in tables
-            for method, (_, name) in table.items()
-            if method in handled
-        }
-        names |= _special(type(self), revision)
-        return {method: getattr(self, name) for method, name in names.items()}
-
-    def identity(self) -> JSONObject:
-        """What this side calls itself: its `info`, or else the name of its class."""
-        info: WireModel | None = getattr(self, "info", None)
-        return {"name": type(self).__name__, "version": "0"} if info is None else info.to_wire()
+def _overrides(cls: type[Handlers], name: str) -> bool:
+    # The generated class is the first to bring a table along; it heads the user's classes.
+    generated = next(
+        base
+        for base in reversed(cls.__mro__)
+        if base is not Handlers and not base.__dict__.keys().isdisjoint(_TABLES)
+    )
+    return getattr(cls, name) is not getattr(generated, name, None)
 
 
 HandlerT = TypeVar("HandlerT", bound=Callable[..., Any])
@@ -113,7 +142,7 @@ _FOR: Final = "__mcp_handles__"
 
 
 def handles(method: str, *revisions: str) -> Callable[[HandlerT], HandlerT]:
-    """Marks a handler of `method` that goes before the usual one for peers of some revisions.
+    """Mark a handler of `method` that goes before the usual one for peers of some revisions.
 
     It has the types of the class it stands in, as the usual one has.
     """
@@ -126,7 +155,7 @@ def handles(method: str, *revisions: str) -> Callable[[HandlerT], HandlerT]:
 
 
 def _special(cls: type[Any], revision: str) -> dict[str, str]:
-    """The marked handlers for a revision: their names, by wire name."""
+    """Return the names of the marked handlers for a revision, by wire name."""
     found: dict[str, str] = {}
     for base in reversed(cls.__mro__):
         for name, value in base.__dict__.items():
@@ -138,7 +167,7 @@ def _special(cls: type[Any], revision: str) -> dict[str, str]:
 
 
 def merged(one: Mapping[str, Any], other: Mapping[str, Any]) -> JSONObject:
-    """Two JSON objects as one; where both have a member that is no object, `other` counts."""
+    """Merge two JSON objects; where both have a member that is no object, `other` counts."""
     both = dict(one)
     for key, value in other.items():
         mine = both.get(key)

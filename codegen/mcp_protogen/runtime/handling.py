@@ -12,16 +12,16 @@ from typing import Any, Final, TypeAlias
 
 from . import inputs
 from .codec import MethodTable
+from .context import RequestContext
 from .dispatch import Request
 from .elicitation import ELICIT
 from .errors import INTERNAL_ERROR, Disconnected, InvalidParams, McpError, RemoteError
 from .jsonvalue import JSONObject, is_array, is_object
 from .model import WireModel
-from .session import SessionBase
 from .tasks import together
 
 Handler: TypeAlias = Callable[[Any, Any], Awaitable[Any]]
-Way: TypeAlias = Callable[[Handler, SessionBase, Request[Any]], Awaitable[Any]]
+Way: TypeAlias = Callable[[Handler, RequestContext, Request[Any]], Awaitable[Any]]
 
 _URLS_FIRST: Final = -32042
 _TOOL: Final = "tools/call"
@@ -45,33 +45,33 @@ def _asking(table: MethodTable) -> list[str]:
     return [method for method, spec in requests if "may_require_input" in spec.traits]
 
 
-async def in_rounds(handler: Handler, session: SessionBase, request: Request[Any]) -> Any:
+async def in_rounds(handler: Handler, context: RequestContext, request: Request[Any]) -> Any:
     """What a handler returns, or the result that asks the client what it wants to know."""
     task = current_task()
     assert task is not None
-    session.in_rounds(task)
-    if "requestState" in session.raw:
-        _resume(session, request)
+    context.in_rounds(task)
+    if "requestState" in context.raw:
+        _resume(context, request)
     try:
         try:
-            result = await handler(session, request.params)
+            result = await handler(context.session(), request.params)
         except BaseException as error:
-            if not _is_stopped(session, error):
+            if not _is_stopped(context, error):
                 raise
         else:
             # Most requests ask nothing.
-            if session.begun is None or not session.begun.end(None):
+            if context.begun is None or not context.begun.end(None):
                 return result
-        return await _question(session, request)
+        return await _question(context, request)
     finally:
-        if session.begun is not None:
-            session.begun.once.cancel()
+        if context.begun is not None:
+            context.begun.once.cancel()
 
 
-def _resume(session: SessionBase, request: Request[Any]) -> None:
+def _resume(context: RequestContext, request: Request[Any]) -> None:
     """Take in what the client answered to the round before; raises `InvalidParams`."""
-    asking, ours = session.asking(), session.TABLE.input_requests
-    rounds, round_ = session.rounds, inputs.read(session.raw, asking)
+    asking, ours = context.asking(), context.table.input_requests
+    rounds, round_ = context.rounds, inputs.read(context.raw, asking)
     if rounds is None or round_ is None:
         return
     if round_.memo is not None:
@@ -82,13 +82,13 @@ def _resume(session: SessionBase, request: Request[Any]) -> None:
     if asking.specs is not ours:
         # A handler that asks by hand gets answers of its own revision.
         round_ = inputs.read(request.params.to_wire(), replace(asking, specs=ours))
-    session.inputs = None if round_ is None else round_.inputs
+    context.inputs = None if round_ is None else round_.inputs
 
 
-def _is_stopped(session: SessionBase, error: BaseException) -> bool:
+def _is_stopped(context: RequestContext, error: BaseException) -> bool:
     """Whether what a handler raised means that the client has to be asked."""
-    stopped = session.begun is not None and session.begun.end(error)
-    rounds = session.rounds
+    stopped = context.begun is not None and context.begun.end(error)
+    rounds = context.rounds
     if stopped or rounds is None or not isinstance(error, McpError) or error.code != _URLS_FIRST:
         return stopped
     # It says which URLs to visit first, and they can be asked for.
@@ -96,12 +96,12 @@ def _is_stopped(session: SessionBase, error: BaseException) -> bool:
     return any(asked)
 
 
-async def _question(session: SessionBase, request: Request[Any]) -> WireModel:
+async def _question(context: RequestContext, request: Request[Any]) -> WireModel:
     """The result that asks the client."""
-    rounds = session.rounds
+    rounds = context.rounds
     assert rounds is not None
     await rounds.once.settled()
-    native = session.endpoint.connection.table.wire.requests[request.spec.method]
+    native = context.endpoint.connection.table.wire.requests[request.spec.method]
     asked: type[WireModel] = native.results[-1]
     return asked.from_wire(rounds.request())
 
@@ -117,34 +117,34 @@ def _urls(error: McpError) -> list[JSONObject]:
     ]
 
 
-async def by_requests(handler: Handler, session: SessionBase, request: Request[Any]) -> Any:
+async def by_requests(handler: Handler, context: RequestContext, request: Request[Any]) -> Any:
     """What a handler returns that asks in its result, once all it wants to know was asked for."""
-    own = session.TABLE.requests[request.spec.method]
+    own = context.table.requests[request.spec.method]
     params = request.params
-    endpoint = session.endpoint
+    endpoint = context.endpoint
     for number in range(endpoint.options.max_rounds):
-        result = await handler(session, params)
+        result = await handler(context.session(), params)
         if isinstance(result, own.results[0]):
             return result
         questions: Mapping[str, Any] = result.input_requests or {}
         if not questions:
             await sleep(_PAUSE * number)
-        answers = await _answers(session, questions)
+        answers = await _answers(context, questions)
         update = {"input_responses": answers or None, "request_state": result.request_state}
         params = params.model_copy(update=update)
-        session = session.again()
-        round_ = inputs.read(params.to_wire(), session.asking())
-        session.inputs = None if round_ is None else round_.inputs
+        context = context.again()
+        round_ = inputs.read(params.to_wire(), context.asking())
+        context.inputs = None if round_ is None else round_.inputs
     raise McpError(INTERNAL_ERROR, "Too many rounds of questions")
 
 
-async def _answers(session: SessionBase, questions: Mapping[str, Any]) -> dict[str, Any]:
+async def _answers(context: RequestContext, questions: Mapping[str, Any]) -> dict[str, Any]:
     answers: dict[str, Any] = {}
 
     async def answer(key: str, question: Any) -> None:
-        spec = session.TABLE.input_requests[question.method]
+        spec = context.table.input_requests[question.method]
         try:
-            answers[key] = await session.request(spec, question.params)
+            answers[key] = await context.request(spec, question.params, {})
         except InvalidParams:
             raise  # what was entered, and not the way it came, is wrong
         except (RemoteError, Disconnected) as error:
@@ -160,10 +160,10 @@ async def _answers(session: SessionBase, questions: Mapping[str, Any]) -> dict[s
     return answers
 
 
-async def in_words(handler: Handler, session: SessionBase, request: Request[Any]) -> Any:
+async def in_words(handler: Handler, context: RequestContext, request: Request[Any]) -> Any:
     """What a handler returns, or a result that says in words which URLs to visit first."""
     try:
-        return await handler(session, request.params)
+        return await handler(context.session(), request.params)
     except McpError as error:
         urls = _urls(error) if error.code == _URLS_FIRST else []
         if not urls:

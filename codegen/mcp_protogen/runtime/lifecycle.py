@@ -9,7 +9,7 @@ request says all that is needed to understand it, and `STATELESS` has one state.
 
 In each state some messages may pass and others may not. A method's entry says when it may: at any
 time, before the connection is ready, or once it is ready. `MAY_PASS` turns that into a rule per
-state and sender.
+state and sender; in the stateless era every message may.
 
 This module knows neither side by name, and no message but by its phase.
 """
@@ -19,7 +19,7 @@ from enum import Enum
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
-from .spec import Era, Phase, Role
+from .spec import Phase, Role
 
 
 class State(Enum):
@@ -126,8 +126,6 @@ MAY_PASS: Final[Mapping[tuple[State, Phase], frozenset[Role]]] = MappingProxyTyp
 """Who may send a message of a phase in a state of the handshake era."""
 
 
-def may_pass(era: Era, state: State, phase: Phase, sender: Role) -> bool:
-    """Whether `sender` may send a message of that phase now."""
-    if era == "stateless":
-        return state is State.NEW
+def may_pass(state: State, phase: Phase, sender: Role) -> bool:
+    """Return whether `sender` may send a message of that phase now, in the handshake era."""
     return sender in MAY_PASS[state, phase]

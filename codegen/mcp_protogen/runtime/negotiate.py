@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import Any, Final, TypeAlias
 
 from .envelope import CLIENT_CAPABILITIES, PROTOCOL_VERSION
+from .era import HANDSHAKE_ERA, STATELESS_ERA, EraName
 from .errors import (
     INVALID_PARAMS,
     InvalidParams,
@@ -26,10 +27,9 @@ from .errors import (
 from .jsonrpc import Call
 from .jsonvalue import is_object
 from .pointers import escaped
-from .spec import Era
 
-DISCOVER: Final = "server/discover"
-INITIALIZE: Final = "initialize"
+DISCOVER: Final = STATELESS_ERA.opened_by
+INITIALIZE: Final = HANDSHAKE_ERA.opened_by
 PING: Final = "ping"
 
 
@@ -38,7 +38,7 @@ class Offered:
     """One revision on offer, and whether it begins with a handshake."""
 
     id: str
-    era: Era
+    era: EraName
 
 
 @dataclass(frozen=True)
@@ -47,29 +47,26 @@ class Offer:
 
     revisions: tuple[Offered, ...]
 
-    def of(self, era: Era) -> tuple[str, ...]:
+    def of(self, era: EraName) -> tuple[str, ...]:
         """Return the revisions of one era, newest first."""
-        return self.handshake if era == "handshake" else self.stateless
+        return tuple(one.id for one in reversed(self.revisions) if one.era == era)
 
     # Asked for with each message, so found out once.
 
     @cached_property
     def handshake(self) -> tuple[str, ...]:
         """Those that begin with a handshake, newest first."""
-        return self._of("handshake")
+        return self.of(HANDSHAKE_ERA.name)
 
     @cached_property
     def stateless(self) -> tuple[str, ...]:
         """Those that need none, newest first."""
-        return self._of("stateless")
+        return self.of(STATELESS_ERA.name)
 
     @cached_property
     def all(self) -> tuple[str, ...]:
         """All of them, newest first; what `server/discover` and a refusal name."""
         return tuple(one.id for one in reversed(self.revisions))
-
-    def _of(self, era: Era) -> tuple[str, ...]:
-        return tuple(one.id for one in reversed(self.revisions) if one.era == era)
 
 
 class UnsupportedInHandshake(RemoteError):

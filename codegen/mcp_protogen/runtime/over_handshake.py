@@ -10,8 +10,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from itertools import count
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from .client import ClientBase
 from .dispatch import Notification
 from .endpoint import Endpoint
 from .envelope import SERVER_INFO, SUBSCRIPTION_ID
@@ -24,9 +25,6 @@ from .spec import RequestSpec
 from .subscriptions import RESOURCE_UPDATED, Filter
 from .translation.table import TranslatingTable
 
-if TYPE_CHECKING:
-    from .client import ClientBase
-
 _ACKNOWLEDGED: Final = "notifications/subscriptions/acknowledged"
 _LOG: Final = "notifications/message"
 _SET_LEVEL: Final = "logging/setLevel"
@@ -37,7 +35,7 @@ class OverHandshake:
 
     def __init__(
         self,
-        client: "ClientBase",
+        client: ClientBase,
         endpoint: Endpoint,
         table: TranslatingTable,
         instructions: str | None,
@@ -46,7 +44,7 @@ class OverHandshake:
         self._endpoint = endpoint
         self._table = table
         self._instructions = instructions
-        self._handlers = client.bound(table.revision)
+        self._handlers = client.__mcp_runtime__.bound(table.revision)
         self._levels: Counter[str] = Counter()
         self._level_set: str | None = None
         self._setting, self._subscribing = Lock(), Lock()

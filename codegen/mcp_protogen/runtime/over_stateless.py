@@ -5,26 +5,21 @@ asks back in a result is answered by the handlers that a request of the server w
 """
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final
 
-from . import gate
+from . import gate, input_rounds
+from .client import ClientBase
 from .dispatch import Notification
 from .elicitation import ELICIT, as_asked
 from .endpoint import Endpoint
 from .envelope import LOG_LEVEL, members
-from .errors import InvalidAnswer
 from .jsonvalue import JSONObject
 from .listening import LISTEN, Listening
 from .model import WireModel, validator_of
 from .options import CallOptions
-from .pointers import escaped
 from .spec import RequestSpec
 from .subscriptions import Filter
-from .tasks import together
 from .translation.table import TranslatingTable
-
-if TYPE_CHECKING:
-    from .client import ClientBase
 
 _LOG: Final = "notifications/message"
 
@@ -37,7 +32,7 @@ class OverStateless:
 
     def __init__(
         self,
-        client: "ClientBase",
+        client: ClientBase,
         endpoint: Endpoint,
         table: TranslatingTable,
         envelope: Mapping[str, Any],
@@ -46,7 +41,7 @@ class OverStateless:
         self._endpoint = endpoint
         self._table = table
         self._envelope = envelope
-        self._handlers = client.bound(table.revision)
+        self._handlers = client.__mcp_runtime__.bound(table.revision)
         self.listening = Listening(endpoint, table.wire.requests[LISTEN])
         """The stream of changes."""
 
@@ -73,53 +68,44 @@ class OverStateless:
         result = await self._endpoint.request(spec, params, options)
         if isinstance(result, spec.results[0]):
             return result
-        return await self._in_rounds(spec, params, result, options)
+        return await self._completed(spec, params, result, options)
 
-    async def _in_rounds(
+    async def _completed(
         self, spec: RequestSpec[Any, Any], params: Any, asked: Any, options: CallOptions
     ) -> Any:
         """Answer what the server asks and make the request again, until it is done."""
-        method, table = spec.method, self._table
+        method, table, endpoint = spec.method, self._table, self._endpoint
         native = table.wire.requests[method]
         given: JSONObject = {} if params is None else params.to_wire()
         said = table.carry_out(method, "params", given)
-        for _ in range(self._endpoint.options.max_rounds - 1):
-            answers = await self._answers(asked.input_requests or {})
-            more: JSONObject = {"inputResponses": answers} if answers else {}
-            if asked.request_state is not None:
-                more["requestState"] = asked.request_state
-            again = native.params.from_wire({**said, **more})
-            asked = await self._endpoint.request(native, again, options)
-            if isinstance(asked, native.results[0]):
-                plain = cast(WireModel, asked)
-                result: type[WireModel] = spec.results[0]
-                return result.from_wire(table.carry_in(method, "result", plain.to_wire()))
-        raise InvalidAnswer(f"{method} asks for more input again and again")
 
-    async def _answers(self, questions: Mapping[str, Any]) -> JSONObject:
-        answers: JSONObject = {}
+        async def again(answers: JSONObject | None, state: str | None) -> Any:
+            more = {"inputResponses": answers, "requestState": state}
+            known = {name: value for name, value in more.items() if value is not None}
+            return await endpoint.request(
+                native, native.params.from_wire({**said, **known}), options
+            )
 
-        async def answer(key: str, question: Any) -> None:
-            answers[key] = await self._answer(key, question)
+        limit = endpoint.options.max_rounds
+        plain = await input_rounds.complete(native, asked, self._prepare, again, limit)
+        result: type[WireModel] = spec.results[0]
+        return result.from_wire(table.carry_in(method, "result", plain.to_wire()))
 
-        await together([answer(key, question) for key, question in questions.items()])
-        return answers
-
-    async def _answer(self, key: str, question: Any) -> JSONObject:
+    def _prepare(self, key: str, question: Any) -> input_rounds.Work:
         method: str = question.method
         spec, handler = self._client.TABLE.requests.get(method), self._handlers.get(method)
-        at = f"/result/inputRequests/{escaped(key)}"
         if spec is None or handler is None:
-            raise InvalidAnswer("Invalid question", [(at, f"there is no handler for {method}")])
+            raise input_rounds.unfit(key, f"there is no handler for {method}")
         given: JSONObject = {} if question.params is None else question.params.to_wire()
         params = validator_of(spec.params)(self._table.carry_in(method, "params", given))
-        need = gate.unmet(spec.requires, "server", params, self._endpoint.connection.declared)
-        if need is not None:
-            problem = f"needs {need.capability.name}, which is not declared"
-            raise InvalidAnswer("Invalid question", [(at, problem)])
-        result: WireModel = await handler(params)
-        said = self._table.carry_out(method, "result", result.to_wire())
-        return as_asked(said, given, params.to_wire()) if method == ELICIT else said
+        input_rounds.check(key, spec, params, self._endpoint.connection.declared)
+
+        async def answer() -> JSONObject:
+            result: WireModel = await handler(params)
+            said = self._table.carry_out(method, "result", result.to_wire())
+            return as_asked(said, given, params.to_wire()) if method == ELICIT else said
+
+        return answer
 
     # What has no request of its own any more.
 

@@ -8,15 +8,12 @@ from asyncio import CancelledError, Event, Future, Task, TimerHandle, get_runnin
 from collections import deque
 from collections.abc import Awaitable, Callable
 from logging import getLogger
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
+from .context import RequestContext
 from .errors import INTERNAL_ERROR, INVALID_REQUEST, Disconnected, LocalError, McpError, RemoteError
 from .options import Progress
 from .spec import RequestSpec
-
-if TYPE_CHECKING:
-    from .session import SessionBase
-
 
 _log: Final = getLogger(__name__)
 
@@ -43,7 +40,7 @@ class Passage:
         self._busy = self._given_up = False
         self._untold: Progress | None = None
         self._telling: Task[None] | None = None
-        self.session: SessionBase | None = None
+        self.context: RequestContext | None = None
         """Whom to tell what is said on the way."""
 
     def _ended(self, task: Task[Any]) -> None:
@@ -72,9 +69,9 @@ class Passage:
             self._telling = get_running_loop().create_task(self._tell(progress))
 
     async def _tell(self, progress: Progress) -> None:
-        while self.session is not None:
+        while self.context is not None:
             try:
-                await self.session.progress(*progress)
+                await self.context.progress(*progress)
             except Disconnected:
                 _log.info("nobody is left to be told of progress")
             if not self._busy or self._untold is None:
@@ -86,11 +83,11 @@ class Passage:
         if self._telling is not None:
             await self._telling
 
-    async def outcome(self, session: "SessionBase") -> Any:
+    async def outcome(self, context: RequestContext) -> Any:
         """The server's answer; until it is there, its questions are put to the client."""
         if self._busy:
             raise McpError(INVALID_REQUEST, "The same request is being answered already")
-        self._busy, self.session = True, session
+        self._busy, self.context = True, context
         if self._expiry is not None:
             self._expiry.cancel()
         try:
@@ -98,12 +95,12 @@ class Passage:
             if untold is not None:
                 self.progressed(untold)
                 await self._told()
-            await self._questioning(session)
+            await self._questioning(context)
             # What was said before the answer arrives before it.
             await self._told()
         except CancelledError:
             # Either the client is being asked, and comes back, or it has given up.
-            if session.rounds is None or not session.rounds.suspended:
+            if context.rounds is None or not context.rounds.suspended:
                 self.cancel()
             raise
         finally:
@@ -112,15 +109,15 @@ class Passage:
             raise McpError(INTERNAL_ERROR, "The request was given up meanwhile")
         return self._task.result()
 
-    async def _questioning(self, session: "SessionBase") -> None:
-        if session.rounds is not None:
+    async def _questioning(self, context: RequestContext) -> None:
+        if context.rounds is not None:
             # What was asked in earlier rounds is answered already, and asked again for that.
             for question in self._answered:
-                await session.put(question.spec, question.params)
+                await context.put(question.spec, question.params, {})
         while not self._task.done():
             while self._questions:
                 question = self._questions[0]
-                await self._put(session, question)
+                await self._put(context, question)
                 self._questions.popleft()
                 if not question.answer.cancelled():
                     self._answered.append(question)
@@ -129,11 +126,11 @@ class Passage:
                 await self._changed.wait()
 
     @staticmethod
-    async def _put(session: "SessionBase", question: _Question) -> None:
+    async def _put(context: RequestContext, question: _Question) -> None:
         if question.answer.done():
             return  # withdrawn before it was put
         try:
-            answer = await session.put(question.spec, question.params)
+            answer = await context.put(question.spec, question.params, {})
         except (McpError, LocalError, RemoteError) as error:
             if not question.answer.done():
                 question.answer.set_exception(_passed_on(error))
@@ -161,7 +158,7 @@ class Passage:
     @property
     def may_ask(self) -> bool:
         """Whether the client can be asked something before there is an answer."""
-        asked = self.session is not None and self.session.rounds is not None
+        asked = self.context is not None and self.context.rounds is not None
         return asked and not self.over
 
     @property

@@ -18,11 +18,10 @@ transport knows that no answer will come. Over HTTP a server has more to end: se
 """
 
 from collections.abc import AsyncIterator, Callable, Sequence
-from typing import Any, ClassVar, TypeVar, Unpack
+from typing import Any, ClassVar, Protocol, TypeVar, Unpack
 
 from .codec import MethodTable
 from .endpoint import Endpoint
-from .errors import LocalError
 from .options import CallOptions
 from .pagination import items
 from .spec import NotificationSpec, RequestSpec, Role
@@ -32,18 +31,38 @@ R = TypeVar("R")
 T = TypeVar("T")
 
 
+class PeerRuntime(Protocol):
+    """What sends the messages of one side; the runtime keeps it behind the object of the user."""
+
+    @property
+    def endpoint(self) -> Endpoint:
+        """What carries the messages; raises `LocalError` if there is no connection."""
+        ...
+
+    async def request(
+        self, spec: RequestSpec[P, R], params: P | None, options: CallOptions, /
+    ) -> R:
+        """Send a request and wait for its result."""
+        ...
+
+    async def notify(self, spec: NotificationSpec[P], params: P | None, /) -> None:
+        """Send a notification."""
+        ...
+
+
 class Peer:
-    """One side of a connection. Generated subclasses add one method per message it may send."""
+    """One side of a connection. Generated subclasses add one method per message it may send.
+
+    All that the runtime itself needs is behind the one attribute `__mcp_runtime__`, so that
+    subclasses may call their own what they like.
+    """
 
     ROLE: ClassVar[Role]
     TABLE: ClassVar[MethodTable]
 
-    _endpoint: Endpoint | None = None
-
     @property
-    def revision(self) -> str:
-        """The revision this side speaks."""
-        return self.TABLE.revision
+    def __mcp_runtime__(self) -> PeerRuntime:
+        raise NotImplementedError
 
     async def request(
         self, spec: RequestSpec[P, R], params: P | None, **options: Unpack[CallOptions]
@@ -54,39 +73,30 @@ class Peer:
         `RemoteError` if the answer does not fit, `RequestTimeout` and `Disconnected`. When the call
         is cancelled, the peer is told.
         """
-        return await self._connected().request(spec, params, options)
+        return await self.__mcp_runtime__.request(spec, params, options)
 
     async def notify(self, spec: NotificationSpec[P], params: P | None) -> None:
         """Send a notification; None leaves out params that may be left out.
 
         Raise `LocalError` if it may not be sent, and `Disconnected`.
         """
-        await self._connected().notify(spec, params)
+        await self.__mcp_runtime__.notify(spec, params)
 
-    def _items(
-        self,
-        spec: RequestSpec[P, R],
-        of: Callable[[R], Sequence[T]],
-        params: P | None,
-        **options: Unpack[CallOptions],
-    ) -> AsyncIterator[T]:
-        """Iterate over the items of a paginated method, over all pages."""
 
-        async def page(cursor: str | None) -> R:
-            if cursor is None:
-                return await self.request(spec, params, **options)
-            first: Any = spec.params() if params is None else params
-            next_page: P = first.model_copy(update={"cursor": cursor})
-            return await self.request(spec, next_page, **options)
+def all_items(
+    peer: Peer,
+    spec: RequestSpec[P, R],
+    of: Callable[[R], Sequence[T]],
+    params: P | None,
+    options: CallOptions,
+) -> AsyncIterator[T]:
+    """Return what a paginated method lists, one by one, over all pages."""
 
-        return items(page, of, lambda: self._connected().options.max_pages)
+    async def page(cursor: str | None) -> R:
+        if cursor is None:
+            return await peer.request(spec, params, **options)
+        first: Any = spec.params() if params is None else params
+        next_page: P = first.model_copy(update={"cursor": cursor})
+        return await peer.request(spec, next_page, **options)
 
-    @property
-    def endpoint(self) -> Endpoint:
-        """The endpoint, for the runtime; raises `LocalError` if there is none."""
-        return self._connected()
-
-    def _connected(self) -> Endpoint:
-        if self._endpoint is None:
-            raise LocalError("not connected")
-        return self._endpoint
+    return items(page, of, lambda: peer.__mcp_runtime__.endpoint.options.max_pages)

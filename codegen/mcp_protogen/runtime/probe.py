@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
+from .era import ERAS, HANDSHAKE_ERA, STATELESS_ERA, EraName
 from .errors import (
     HEADER_MISMATCH,
     INVALID_PARAMS,
@@ -33,7 +34,6 @@ from .errors import (
 )
 from .jsonvalue import is_array, is_object
 from .negotiate import DISCOVER, INITIALIZE, Offer
-from .spec import Era
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Verdict:
     """What a client found out about a server; may be kept for the next connection to it."""
 
     revision: str
-    era: Era
+    era: EraName
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,9 +159,8 @@ class Negotiation:
         """The first thing to do."""
         if self._known is None:
             return self._afresh()
-        if self._known.era == "stateless":
-            return self._ask(Discover(self._known.revision))
-        return self._ask(Initialize(self._known.revision))
+        ask = Initialize if ERAS[self._known.era].has_handshake else Discover
+        return self._ask(ask(self._known.revision))
 
     def _afresh(self) -> Step:
         # Also a client of the stateless era alone asks first: an old server might take another
@@ -230,7 +229,7 @@ class Negotiation:
     def _choose(self, result: object, supported: Sequence[str]) -> Step:
         for version in self._offer.stateless:
             if version in supported:
-                return Adopt(Verdict(version, "stateless"), result)
+                return Adopt(Verdict(version, STATELESS_ERA.name), result)
         return self._common_handshake(supported)
 
     def _corrected(self, version: str, refused: Refused, supported: Sequence[str]) -> Step:
@@ -300,7 +299,7 @@ class Negotiation:
             return Fail(InvalidAnswer("Invalid result of initialize", [problem]))
         if agreed not in self._offer.handshake:
             return Fail(self._nothing_in_common([agreed]))
-        return Adopt(Verdict(agreed, "handshake"), result)
+        return Adopt(Verdict(agreed, HANDSHAKE_ERA.name), result)
 
     def _refused(self, version: str, refused: Refused) -> Step:
         supported = _names(refused.data, "supported")

@@ -6,7 +6,7 @@ are in `negotiate`; this module keeps the sides they choose between.
 """
 
 from logging import getLogger
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from . import jsonrpc, negotiate
 from .admission import admitted
@@ -16,14 +16,12 @@ from .faces import Faces
 from .jsonrpc import Answer, Batch, Call, Malformed
 from .jsonvalue import is_object
 from .outbox import MessageSink
-from .repertoire import Repertoire
+from .repertoire import Repertoire, Repertoires
+from .server import ServerBase
 from .shared import Shared
 from .side import Side
 from .throttle import Throttle
 from .transport import Received
-
-if TYPE_CHECKING:
-    from .server import ServerBase
 
 _log: Final = getLogger(__name__)
 
@@ -33,12 +31,13 @@ class Reception:
 
     def __init__(
         self,
-        faces: "Faces[ServerBase[Any]]",
+        faces: Faces[ServerBase[Any]],
         shared: Shared,
         outbox: MessageSink,
         principal: str | None = None,
     ) -> None:
         self._faces = faces
+        self._repertoires = Repertoires(faces)
         self._offer = faces.offer
         self._shared = shared
         self._outbox = outbox
@@ -122,7 +121,7 @@ class Reception:
 
     def _initialize(self, call: Call) -> None:
         revision = negotiate.answer_initialize(call.params, self._offer, call.id)
-        repertoire = self._shared.repertoire(self._faces[revision])
+        repertoire = self._repertoires[revision]
         connection, answer = admitted(repertoire, call, self._shared.options)
         self._session = self._side(repertoire, connection)
         if answer is not None:
@@ -138,7 +137,7 @@ class Reception:
     def _stateless_side(self, revision: str) -> Side:
         side = self._stateless.get(revision)
         if side is None:
-            repertoire = self._shared.repertoire(self._faces[revision])
+            repertoire = self._repertoires[revision]
             side = self._side(repertoire, repertoire.connection())
             self._stateless[revision] = side
         return side

@@ -1,17 +1,15 @@
 """What a server can do in one revision: found out once, however many connections there are."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .connection import Connection
 from .envelope import SERVER_INFO, members
-from .faces import Face
+from .faces import Face, Faces
 from .handling import Way, ways_to_answer
 from .lifecycle import State
+from .server import ServerBase
 from .spec import Role
-
-if TYPE_CHECKING:
-    from .server import ServerBase
 
 
 class Repertoire:
@@ -19,19 +17,19 @@ class Repertoire:
 
     __slots__ = ("audience", "declared", "face", "handlers", "server", "signature", "ways")
 
-    def __init__(self, face: "Face[ServerBase[Any]]") -> None:
+    def __init__(self, face: Face[ServerBase[Any]]) -> None:
         server = face.side
-        revision = face.table.revision
+        own, revision = server.__mcp_runtime__, face.table.revision
         self.face = face
         self.server = server
-        self.handlers: Mapping[str, Callable[..., Awaitable[Any]]] = server.bound(revision)
+        self.handlers: Mapping[str, Callable[..., Awaitable[Any]]] = own.bound(revision)
         """By wire name."""
         self.ways: Mapping[str, Way] = ways_to_answer(server.TABLE, face.table)
         """How the handlers of some methods are run."""
         self.audience = f"{type(server).__module__}.{type(server).__qualname__} {revision}"
         """For whom a state is meant that a client carries."""
         self.declared: Mapping[Role, Mapping[str, Any]] = {
-            "server": server.declaration(),
+            "server": own.declaration(),
             "client": {},
         }
         self.signature = members({SERVER_INFO: face.identity})
@@ -40,6 +38,22 @@ class Repertoire:
     def connection(self, state: State = State.OPEN) -> Connection:
         """A new connection."""
         connection = Connection(self.face.table, "server", self.declared, state=state)
-        if self.face.table.rules.era == "stateless":
+        if self.face.table.era.signs_results:
             connection.signature = self.signature
         return connection
+
+
+class Repertoires:
+    """What some servers can do, by revision; found out when it is first asked for."""
+
+    __slots__ = ("_faces", "_known")
+
+    def __init__(self, faces: Faces[ServerBase[Any]]) -> None:
+        self._faces = faces
+        self._known: dict[str, Repertoire] = {}
+
+    def __getitem__(self, revision: str) -> Repertoire:
+        known = self._known.get(revision)
+        if known is None:
+            known = self._known[revision] = Repertoire(self._faces[revision])
+        return known

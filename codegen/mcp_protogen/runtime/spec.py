@@ -9,12 +9,12 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
+from .era import EraName
 from .jsonvalue import is_object
 
 Role: TypeAlias = Literal["client", "server"]
 Level: TypeAlias = Literal["MUST", "SHOULD"]
 Phase: TypeAlias = Literal["any", "before_ready", "ready"]
-Era: TypeAlias = Literal["handshake", "stateless"]
 
 P = TypeVar("P")
 R = TypeVar("R")
@@ -155,7 +155,7 @@ class Rules:
     receiver forgives that the schema does not.
     """
 
-    era: Era = "handshake"
+    era: EraName = "handshake"
     batching: bool = False
     error_id_optional: bool = True
     server_requests: bool = True

@@ -52,7 +52,7 @@ def remember(
     own = face.side.TABLE
     connection.declared.keep("client", declared)
     connection.identity.keep("client", called)
-    if own.rules.era == "stateless":
+    if not own.era.remembers_client:
         # Handlers of the stateless era find it in each request.
         connection.table = face.table.presuming(
             partial(_envelope, own.revision, connection.declared, connection.identity)

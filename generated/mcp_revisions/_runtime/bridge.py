@@ -21,7 +21,8 @@ from .jsonrpc import Call
 from .kept import Bound
 from .negotiate import Offer, Offered
 from .options import Options
-from .proxies import Caller, ProxyClient, ProxyServer
+from .proxy_client import Caller, ProxyClient
+from .proxy_server import ProxyServer
 from .revision import Revision
 from .serve import serve
 from .transport import Opener, Received, Transport
@@ -90,7 +91,7 @@ class BridgeBase:
     async def _carry(self, server: ProxyServer, client: ProxyClient, arrival: "Arrival") -> None:
         """Serve the client until it, or the server, is gone."""
         serving = asyncio.create_task(serve(server, arrival, options=self._options))
-        gone = asyncio.create_task(client.endpoint.until_aborted())
+        gone = asyncio.create_task(client.__mcp_runtime__.endpoint.until_aborted())
         try:
             await asyncio.wait((serving, gone), return_when=asyncio.FIRST_COMPLETED)
         finally:

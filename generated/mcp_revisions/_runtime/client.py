@@ -2,23 +2,23 @@
 
 from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, TypeVar, Unpack
+from functools import partial
+from typing import Any, ClassVar, Final, Protocol, TypeVar
 
-from . import gate
+from . import input_rounds
 from .codec import MethodTable
 from .dispatch import Notification
 from .elicitation import ELICIT, as_asked
 from .endpoint import Endpoint
-from .errors import InvalidAnswer, LocalError, MethodNotFound
-from .handlers import Handlers
+from .errors import LocalError, MethodNotFound
+from .handlers import Handlers, HandlerSet, runtime_of
 from .incoming import Job
 from .jsonvalue import JSONObject
 from .model import WireModel
 from .options import CallOptions
 from .peer import Peer
 from .probe import Verdict
-from .spec import RequestSpec, Role
-from .tasks import together
+from .spec import NotificationSpec, RequestSpec, Role
 
 P = TypeVar("P")
 R = TypeVar("R")
@@ -53,103 +53,85 @@ class Ways(Protocol):
         ...
 
 
-class ClientBase(Peer, Handlers):
-    """Base of the generated client."""
+class ClientRuntime(HandlerSet):
+    """What the runtime keeps of a client: what was agreed on with the server it is connected to."""
 
-    ROLE: ClassVar[Role] = "client"
+    def __init__(self, owner: "ClientBase") -> None:
+        super().__init__(owner)
+        self.client: Final = owner
+        self._agreement: Agreement | None = None
 
-    _agreement: Agreement | None = None
+    def adopt(self, agreement: Agreement) -> None:
+        """Speak as agreed from now on."""
+        self._agreement = agreement
+
+    @property
+    def agreement(self) -> Agreement:
+        """What was agreed on; raises `LocalError` before the client is connected."""
+        if self._agreement is None:
+            raise LocalError("not connected")
+        return self._agreement
 
     @property
     def revision(self) -> str:
         """The revision that was agreed on with the server; the client's own before that."""
         agreed = self._agreement
-        return self.TABLE.revision if agreed is None else agreed.verdict.revision
+        return self.owner.TABLE.revision if agreed is None else agreed.verdict.revision
 
     @property
-    def verdict(self) -> Verdict:
-        """Which revision was agreed on, and in which era; spares the next connection the probe.
+    def endpoint(self) -> Endpoint:
+        """What carries the messages; raises `LocalError` before the client is connected."""
+        return self.agreement.endpoint
 
-        Raises `LocalError` before the client is connected.
-        """
-        return self._agreed().verdict
-
-    @property
-    def instructions(self) -> str | None:
-        """What the server wants a model to know about using it; see `verdict` for errors."""
-        return self._agreed().instructions
-
-    def _agreed(self) -> Agreement:
-        if self._agreement is None:
-            raise LocalError("not connected")
-        return self._agreement
-
-    def adopt(self, agreement: Agreement) -> None:
-        """Begin to speak as agreed; `connect` calls this."""
-        self._agreement = agreement
-        self._endpoint = agreement.endpoint
-
-    async def request(
-        self, spec: RequestSpec[P, R], params: P | None, **options: Unpack[CallOptions]
-    ) -> R:
-        """See `Peer.request`."""
-        ways = self._agreed().ways
-        if ways is None:
-            return await super().request(spec, params, **options)
-        result: R = await ways.request(spec, params, options)
+    async def request(self, spec: RequestSpec[P, R], params: P | None, options: CallOptions) -> R:
+        """Send a request and wait for its result, whatever era the server is of."""
+        agreed = self.agreement
+        if agreed.ways is None:
+            return await agreed.endpoint.request(spec, params, options)
+        result: R = await agreed.ways.request(spec, params, options)
         return result
 
-    def _peer_declared(self) -> Mapping[str, Any]:
-        return self._agreed().endpoint.connection.declared["server"]
+    async def notify(self, spec: NotificationSpec[P], params: P | None) -> None:
+        """Send a notification."""
+        await self.endpoint.notify(spec, params)
 
-    def _peer_info(self) -> Mapping[str, Any] | None:
-        return self._agreed().endpoint.connection.identity.get("server")
+    def peer_declared(self) -> Mapping[str, Any]:
+        """Return the JSON object of the capabilities that the server has declared."""
+        return self.endpoint.connection.declared["server"]
 
-    async def _rounds(
-        self, spec: RequestSpec[P, Any], params: P | None, **options: Unpack[CallOptions]
+    def peer_info(self) -> Mapping[str, Any] | None:
+        """Return the JSON object of what the server calls itself, if it does."""
+        return self.endpoint.connection.identity.get("server")
+
+    async def complete(
+        self, spec: RequestSpec[P, Any], params: P | None, options: CallOptions
     ) -> Any:
         """Make a request, answer what the server asks back, and make it again, until it is done.
 
-        Each round is a request of its own, with a new id. Raises `InvalidAnswer` if the server
-        asks too often, or for what the client has not declared (2026-07-28, basic/patterns/mrtr).
+        Raises `InvalidAnswer` if the server asks too often, or for what the client has not
+        declared.
         """
-        left = self._connected().options.max_rounds
-        while True:
-            result = await self.request(spec, params, **options)
-            if not isinstance(result, spec.results[-1]):
-                return result
-            left -= 1
-            if left <= 0:
-                break
-            said = spec.params.from_wire({}) if params is None else params
-            params = await self._next_round(said, result)
-        raise InvalidAnswer(f"{spec.method} asks for more input again and again")
+        result = await self.client.request(spec, params, **options)
+        if not isinstance(result, spec.results[-1]):
+            return result
+        said: Any = spec.params.from_wire({}) if params is None else params
 
-    async def _next_round(self, params: Any, result: Any) -> Any:
-        questions: Mapping[str, Any] = result.input_requests or {}
-        for key, question in questions.items():
-            self._check_question(key, question)
-        responses: dict[str, Any] = {}
+        async def again(answers: Mapping[str, Any] | None, state: str | None) -> Any:
+            more = {"input_responses": answers, "request_state": state}
+            return await self.client.request(spec, said.model_copy(update=more), **options)
 
-        async def respond(key: str, question: Any) -> None:
-            responses[key] = await self._answer(question.method, question.params)
+        limit = self.endpoint.options.max_rounds
+        return await input_rounds.complete(spec, result, self._prepare, again, limit)
 
-        await together([respond(key, question) for key, question in questions.items()])
-        update = {"input_responses": responses or None, "request_state": result.request_state}
-        return params.model_copy(update=update)
+    def _prepare(self, key: str, question: Any) -> input_rounds.Work:
+        spec, _ = self.owner.INPUT_REQUESTS[question.method]
+        input_rounds.check(key, spec, question.params, self.endpoint.connection.declared)
+        return partial(self.answer, question.method, question.params)
 
-    def _check_question(self, key: str, question: Any) -> None:
-        spec, _ = self.INPUT_REQUESTS[question.method]
-        declared = self._connected().connection.declared
-        need = gate.unmet(spec.requires, "server", question.params, declared)
-        if need is not None:
-            problem = f"needs {need.capability.name}, which is not declared"
-            raise InvalidAnswer("Invalid question", [(f"/result/inputRequests/{key}", problem)])
-
-    async def _answer(self, method: str, params: Any) -> Any:
+    async def answer(self, method: str, params: Any) -> Any:
         """Answer a question that came inside a result."""
-        spec, name = self.INPUT_REQUESTS[method]
-        handler = self.bound(self.revision).get(method) or getattr(self, name)
+        spec, name = self.owner.INPUT_REQUESTS[method]
+        handler = self.bound(self.revision).get(method) or getattr(self.owner, name)
         given = spec.params() if params is None else params
         answer = await handler(given)
         if method != ELICIT or not isinstance(answer, WireModel):
@@ -158,13 +140,41 @@ class ClientBase(Peer, Handlers):
         return type(answer).from_wire(as_asked(answer.to_wire(), asked, asked))
 
 
+class ClientBase(Peer, Handlers):
+    """Base of the generated client."""
+
+    ROLE: ClassVar[Role] = "client"
+
+    @property
+    def __mcp_runtime__(self) -> ClientRuntime:
+        return runtime_of(self, ClientRuntime)
+
+    @property
+    def revision(self) -> str:
+        """The revision that was agreed on with the server; the client's own before that."""
+        return self.__mcp_runtime__.revision
+
+    @property
+    def verdict(self) -> Verdict:
+        """Which revision was agreed on, and in which era; spares the next connection the probe.
+
+        Raises `LocalError` before the client is connected.
+        """
+        return self.__mcp_runtime__.agreement.verdict
+
+    @property
+    def instructions(self) -> str | None:
+        """What the server wants a model to know about using it; see `verdict` for errors."""
+        return self.__mcp_runtime__.agreement.instructions
+
+
 class ClientSide:
     """A client on its connection: what the runtime itself answers, and what the client does."""
 
     __slots__ = ("_handlers", "_table", "ways")
 
     def __init__(self, client: ClientBase, table: MethodTable) -> None:
-        self._handlers = client.bound(table.revision)
+        self._handlers = client.__mcp_runtime__.bound(table.revision)
         self._table = table
         self.ways: Ways | None = None
 

@@ -215,13 +215,12 @@ def _agreement(
     options: Options,
 ) -> Agreement:
     """The connection as it stands once a revision is agreed on; raises `RemoteError`."""
-    table, client = face.table, face.side
+    table, client = face.table, face.side.__mcp_runtime__
     problems = options.of_server.problems("", {"result": adopted.result})
     if problems:
         raise InvalidAnswer(problems[0].message, problems)
-    stateless = table.rules.era == "stateless"
-    answered = DISCOVER if stateless else INITIALIZE
-    result: JSONObject = table.read_result(table.requests[answered], adopted.result).to_wire()
+    opening = table.requests[table.era.opened_by]
+    result: JSONObject = table.read_result(opening, adopted.result).to_wire()
     server = table.declared_by("server", result["capabilities"])
     connection = Connection(
         table,
@@ -234,10 +233,10 @@ def _agreement(
     connection.identity["client"] = face.identity
     if is_object(info):
         connection.identity["server"] = table.called(info)
-    if stateless:
+    if not table.era.remembers_client:
         envelope = client_envelope(table.revision, face.declared, face.identity)
         connection.envelope = members(envelope)
-    side = ClientSide(client, table)
+    side = ClientSide(face.side, table)
     endpoint = Endpoint(connection, outbox, tasks, options, side.serve, side.on_notification)
     instructions: str | None = result.get("instructions")
     side.ways = _ways(face, endpoint, instructions)
@@ -248,13 +247,13 @@ def _agreement(
 
 def _ways(face: Face[ClientBase], endpoint: Endpoint, instructions: str | None) -> Ways | None:
     """How the messages of one era get through to the other; None if both are of the same."""
-    era = face.table.rules.era
-    if face.side.TABLE.rules.era == era:
+    era = face.table.era
+    if face.side.TABLE.era is era:
         return None
     from .translation.table import TranslatingTable
 
     assert isinstance(face.table, TranslatingTable)
-    if era == "stateless":
+    if not era.has_handshake:
         from .over_stateless import OverStateless
 
         envelope = client_envelope(face.table.revision, face.declared, face.identity)

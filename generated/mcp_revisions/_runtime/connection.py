@@ -94,11 +94,10 @@ class Connection:
 
         Each of them is then known to whoever answers it, and to nobody by its id.
         """
-        self.state = State.NEW if table.rules.era == "stateless" else state
-        stateless = table.rules.era == "stateless"
-        self._everything_passes = stateless or self.state is State.OPEN
-        # What a client can do, it says in each request then.
-        self._declared_by_request = stateless and role == "server"
+        self.state = state if table.era.has_handshake else State.NEW
+        self._everything_passes = self.state is State.OPEN or not table.era.has_handshake
+        # What a client can do, it may say in each request.
+        self._declared_by_request = role == "server" and not table.era.remembers_client
         self.ids: Iterator[RequestId] = count(1)
         """Those of the requests that are still to be sent."""
         self._asked: dict[RequestId, Pending] = {}
@@ -150,9 +149,7 @@ class Connection:
 
     def _check(self, spec: RequestSpec[P, Any] | NotificationSpec[P], params: P | None) -> None:
         gate.check(spec, self.role, params, self.declared)
-        if not self._everything_passes and not may_pass(
-            self.table.rules.era, self.state, spec.phase, self.role
-        ):
+        if not self._everything_passes and not may_pass(self.state, spec.phase, self.role):
             raise LocalError(f"{spec.method} cannot be sent yet: the state is {self.state.name}")
 
     def cancel(self, id: RequestId, reason: str) -> bytes | None:
@@ -300,9 +297,7 @@ class Connection:
         id, spec = request.id, request.spec
         if id in self._open:
             return Refusal(None, InvalidRequest(f"the id {id!r} is in use", id=id))
-        if not self._everything_passes and not may_pass(
-            self.table.rules.era, self.state, spec.phase, self.peer
-        ):
+        if not self._everything_passes and not may_pass(self.state, spec.phase, self.peer):
             return Refusal(id, InvalidRequest(f"{spec.method} came before its time", id=id))
         if spec.requires:
             declared = self._in_force(request) if self._declared_by_request else self.declared
@@ -330,9 +325,7 @@ class Connection:
                 return Ignored(InvalidRequest("progress of a request that is not open"))
             pending.renew(now)
             return Progressed(params.progress_token, notification)
-        if not self._everything_passes and not may_pass(
-            self.table.rules.era, self.state, spec.phase, self.peer
-        ):
+        if not self._everything_passes and not may_pass(self.state, spec.phase, self.peer):
             return Ignored(InvalidRequest(f"{spec.method} came before its time"))
         return notification
 

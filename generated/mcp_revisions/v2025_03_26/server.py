@@ -9,7 +9,8 @@ from typing import Any, ClassVar, Unpack
 
 from .._runtime.errors import MethodNotFound
 from .._runtime.options import CallOptions
-from .._runtime.server import ServerBase, SessionBase
+from .._runtime.server import ServerBase
+from .._runtime.session import SessionBase
 from .._runtime.spec import NotificationSpec, RequestSpec
 from . import methods
 from . import models as m
@@ -25,12 +26,12 @@ class Session(SessionBase):
     @property
     def client_capabilities(self) -> m.ClientCapabilities:
         """What the client has declared."""
-        return m.ClientCapabilities.from_wire(self._peer_declared())
+        return m.ClientCapabilities.from_wire(self.__mcp_runtime__.peer_declared())
 
     @property
     def client_info(self) -> m.Implementation | None:
         """What the client calls itself, if it does."""
-        info = self._peer_info()
+        info = self.__mcp_runtime__.peer_info()
         return None if info is None else m.Implementation.from_wire(info)
 
     async def notify_cancelled(self, params: m.CancelledNotificationParams) -> None:
@@ -44,7 +45,7 @@ class Session(SessionBase):
         """
         await self.notify(methods.LOGGING_MESSAGE, params)
 
-    async def notify_progress_(self, params: m.ProgressNotificationParams) -> None:
+    async def notify_progress(self, params: m.ProgressNotificationParams) -> None:
         """`notifications/progress`: Report how far a request has come."""
         await self.notify(methods.PROGRESS, params)
 
@@ -139,7 +140,7 @@ class Server(ServerBase[Session]):
         {
             "notifications/cancelled": (methods.CANCELLED, "on_cancelled"),
             "notifications/initialized": (methods.INITIALIZED, "on_initialized"),
-            "notifications/progress": (methods.PROGRESS, "on_progress_"),
+            "notifications/progress": (methods.PROGRESS, "on_progress"),
             "notifications/roots/list_changed": (
                 methods.ROOTS_LIST_CHANGED,
                 "on_roots_list_changed",
@@ -149,7 +150,7 @@ class Server(ServerBase[Session]):
 
     def capabilities(self) -> m.ServerCapabilities:
         """What this server has to declare, given its handlers and `SENDS`."""
-        return m.ServerCapabilities.from_wire(self.declaration())
+        return m.ServerCapabilities.from_wire(self.__mcp_runtime__.declaration())
 
     async def on_complete(
         self, session: Session, params: m.CompleteRequestParams
@@ -177,7 +178,7 @@ class Server(ServerBase[Session]):
     ) -> None:
         """`notifications/initialized`: Report that the client is ready for normal work."""
 
-    async def on_progress_(self, session: Session, params: m.ProgressNotificationParams) -> None:
+    async def on_progress(self, session: Session, params: m.ProgressNotificationParams) -> None:
         """`notifications/progress`: Report how far a request has come."""
 
     async def on_roots_list_changed(

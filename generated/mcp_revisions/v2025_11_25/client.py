@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Unpack
 from .._runtime.client import ClientBase
 from .._runtime.errors import MethodNotFound
 from .._runtime.options import CallOptions
+from .._runtime.peer import all_items
 from .._runtime.spec import NotificationSpec, RequestSpec
 from . import methods
 from . import models as m
@@ -43,7 +44,7 @@ class Client(ClientBase):
                 "on_elicitation_complete",
             ),
             "notifications/message": (methods.LOGGING_MESSAGE, "on_logging_message"),
-            "notifications/progress": (methods.PROGRESS, "on_progress_"),
+            "notifications/progress": (methods.PROGRESS, "on_progress"),
             "notifications/prompts/list_changed": (
                 methods.PROMPT_LIST_CHANGED,
                 "on_prompt_list_changed",
@@ -60,17 +61,17 @@ class Client(ClientBase):
 
     def capabilities(self) -> m.ClientCapabilities:
         """What this client has to declare, given its handlers and `SENDS`."""
-        return m.ClientCapabilities.from_wire(self.declaration())
+        return m.ClientCapabilities.from_wire(self.__mcp_runtime__.declaration())
 
     @property
     def server_capabilities(self) -> m.ServerCapabilities:
         """What the server has declared; raises `LocalError` before the client is connected."""
-        return m.ServerCapabilities.from_wire(self._peer_declared())
+        return m.ServerCapabilities.from_wire(self.__mcp_runtime__.peer_declared())
 
     @property
     def server_info(self) -> m.Implementation | None:
         """What the server calls itself, if it does; see `server_capabilities`."""
-        info = self._peer_info()
+        info = self.__mcp_runtime__.peer_info()
         return None if info is None else m.Implementation.from_wire(info)
 
     async def complete(
@@ -95,7 +96,7 @@ class Client(ClientBase):
         """`notifications/cancelled`: Give up a request that has not been answered."""
         await self.notify(methods.CANCELLED, params)
 
-    async def notify_progress_(self, params: m.ProgressNotificationParams) -> None:
+    async def notify_progress(self, params: m.ProgressNotificationParams) -> None:
         """`notifications/progress`: Report how far a request has come."""
         await self.notify(methods.PROGRESS, params)
 
@@ -141,7 +142,7 @@ class Client(ClientBase):
         self, params: m.PaginatedRequestParams | None = None, **options: Unpack[CallOptions]
     ) -> AsyncIterator[m.Prompt]:
         """`prompts/list`, page by page, as one list."""
-        return self._items(methods.LIST_PROMPTS, lambda result: result.prompts, params, **options)
+        return all_items(self, methods.LIST_PROMPTS, lambda result: result.prompts, params, options)
 
     async def list_resources(
         self, params: m.PaginatedRequestParams | None = None, **options: Unpack[CallOptions]
@@ -156,8 +157,8 @@ class Client(ClientBase):
         self, params: m.PaginatedRequestParams | None = None, **options: Unpack[CallOptions]
     ) -> AsyncIterator[m.Resource]:
         """`resources/list`, page by page, as one list."""
-        return self._items(
-            methods.LIST_RESOURCES, lambda result: result.resources, params, **options
+        return all_items(
+            self, methods.LIST_RESOURCES, lambda result: result.resources, params, options
         )
 
     async def read_resource(
@@ -191,11 +192,12 @@ class Client(ClientBase):
         self, params: m.PaginatedRequestParams | None = None, **options: Unpack[CallOptions]
     ) -> AsyncIterator[m.ResourceTemplate]:
         """`resources/templates/list`, page by page, as one list."""
-        return self._items(
+        return all_items(
+            self,
             methods.LIST_RESOURCE_TEMPLATES,
             lambda result: result.resource_templates,
             params,
-            **options,
+            options,
         )
 
     async def unsubscribe(
@@ -238,7 +240,7 @@ class Client(ClientBase):
         self, params: m.PaginatedRequestParams | None = None, **options: Unpack[CallOptions]
     ) -> AsyncIterator[m.Task]:
         """`tasks/list`, page by page, as one list."""
-        return self._items(methods.LIST_TASKS, lambda result: result.tasks, params, **options)
+        return all_items(self, methods.LIST_TASKS, lambda result: result.tasks, params, options)
 
     async def get_task_payload(
         self, params: m.GetTaskPayloadRequestParams, **options: Unpack[CallOptions]
@@ -272,7 +274,7 @@ class Client(ClientBase):
         self, params: m.PaginatedRequestParams | None = None, **options: Unpack[CallOptions]
     ) -> AsyncIterator[m.Tool]:
         """`tools/list`, page by page, as one list."""
-        return self._items(methods.LIST_TOOLS, lambda result: result.tools, params, **options)
+        return all_items(self, methods.LIST_TOOLS, lambda result: result.tools, params, options)
 
     async def on_elicit(self, params: m.ElicitRequestParams) -> m.ElicitResult | m.CreateTaskResult:
         """`elicitation/create`: Ask the user for input.
@@ -301,7 +303,7 @@ class Client(ClientBase):
         Needs the capability `logging` of its sender.
         """
 
-    async def on_progress_(self, params: m.ProgressNotificationParams) -> None:
+    async def on_progress(self, params: m.ProgressNotificationParams) -> None:
         """`notifications/progress`: Report how far a request has come."""
 
     async def on_prompt_list_changed(self, params: m.NotificationParams) -> None:

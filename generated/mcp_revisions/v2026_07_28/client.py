@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Unpack
 from .._runtime.client import ClientBase
 from .._runtime.errors import MethodNotFound
 from .._runtime.options import CallOptions
+from .._runtime.peer import all_items
 from .._runtime.spec import NotificationSpec, RequestSpec
 from . import methods
 from . import models as m
@@ -35,7 +36,7 @@ class Client(ClientBase):
         {
             "notifications/cancelled": (methods.CANCELLED, "on_cancelled"),
             "notifications/message": (methods.LOGGING_MESSAGE, "on_logging_message"),
-            "notifications/progress": (methods.PROGRESS, "on_progress_"),
+            "notifications/progress": (methods.PROGRESS, "on_progress"),
             "notifications/prompts/list_changed": (
                 methods.PROMPT_LIST_CHANGED,
                 "on_prompt_list_changed",
@@ -55,17 +56,17 @@ class Client(ClientBase):
 
     def capabilities(self) -> m.ClientCapabilities:
         """What this client has to declare, given its handlers and `SENDS`."""
-        return m.ClientCapabilities.from_wire(self.declaration())
+        return m.ClientCapabilities.from_wire(self.__mcp_runtime__.declaration())
 
     @property
     def server_capabilities(self) -> m.ServerCapabilities:
         """What the server has declared; raises `LocalError` before the client is connected."""
-        return m.ServerCapabilities.from_wire(self._peer_declared())
+        return m.ServerCapabilities.from_wire(self.__mcp_runtime__.peer_declared())
 
     @property
     def server_info(self) -> m.Implementation | None:
         """What the server calls itself, if it does; see `server_capabilities`."""
-        info = self._peer_info()
+        info = self.__mcp_runtime__.peer_info()
         return None if info is None else m.Implementation.from_wire(info)
 
     async def answer(self, request: m.InputRequest) -> m.InputResponse:
@@ -73,7 +74,9 @@ class Client(ClientBase):
 
         Raises `MethodNotFound` if the handler for it is not overridden.
         """
-        response: m.InputResponse = await self._answer(request.method, request.params)
+        response: m.InputResponse = await self.__mcp_runtime__.answer(
+            request.method, request.params
+        )
         return response
 
     async def complete(
@@ -96,7 +99,9 @@ class Client(ClientBase):
 
         Needs the capability `prompts`.
         """
-        result: m.GetPromptResult = await self._rounds(methods.GET_PROMPT, params, **options)
+        result: m.GetPromptResult = await self.__mcp_runtime__.complete(
+            methods.GET_PROMPT, params, options
+        )
         return result
 
     async def list_prompts(
@@ -112,7 +117,7 @@ class Client(ClientBase):
         self, params: m.PaginatedRequestParams | None = None, **options: Unpack[CallOptions]
     ) -> AsyncIterator[m.Prompt]:
         """`prompts/list`, page by page, as one list."""
-        return self._items(methods.LIST_PROMPTS, lambda result: result.prompts, params, **options)
+        return all_items(self, methods.LIST_PROMPTS, lambda result: result.prompts, params, options)
 
     async def list_resources(
         self, params: m.PaginatedRequestParams | None = None, **options: Unpack[CallOptions]
@@ -127,8 +132,8 @@ class Client(ClientBase):
         self, params: m.PaginatedRequestParams | None = None, **options: Unpack[CallOptions]
     ) -> AsyncIterator[m.Resource]:
         """`resources/list`, page by page, as one list."""
-        return self._items(
-            methods.LIST_RESOURCES, lambda result: result.resources, params, **options
+        return all_items(
+            self, methods.LIST_RESOURCES, lambda result: result.resources, params, options
         )
 
     async def read_resource(
@@ -138,7 +143,9 @@ class Client(ClientBase):
 
         Needs the capability `resources`.
         """
-        result: m.ReadResourceResult = await self._rounds(methods.READ_RESOURCE, params, **options)
+        result: m.ReadResourceResult = await self.__mcp_runtime__.complete(
+            methods.READ_RESOURCE, params, options
+        )
         return result
 
     async def list_resource_templates(
@@ -154,11 +161,12 @@ class Client(ClientBase):
         self, params: m.PaginatedRequestParams | None = None, **options: Unpack[CallOptions]
     ) -> AsyncIterator[m.ResourceTemplate]:
         """`resources/templates/list`, page by page, as one list."""
-        return self._items(
+        return all_items(
+            self,
             methods.LIST_RESOURCE_TEMPLATES,
             lambda result: result.resource_templates,
             params,
-            **options,
+            options,
         )
 
     async def discover(
@@ -180,7 +188,9 @@ class Client(ClientBase):
 
         Needs the capability `tools`.
         """
-        result: m.CallToolResult = await self._rounds(methods.CALL_TOOL, params, **options)
+        result: m.CallToolResult = await self.__mcp_runtime__.complete(
+            methods.CALL_TOOL, params, options
+        )
         return result
 
     async def list_tools(
@@ -196,7 +206,7 @@ class Client(ClientBase):
         self, params: m.PaginatedRequestParams | None = None, **options: Unpack[CallOptions]
     ) -> AsyncIterator[m.Tool]:
         """`tools/list`, page by page, as one list."""
-        return self._items(methods.LIST_TOOLS, lambda result: result.tools, params, **options)
+        return all_items(self, methods.LIST_TOOLS, lambda result: result.tools, params, options)
 
     async def on_elicit(self, params: m.ElicitRequestParams) -> m.ElicitResult:
         """`elicitation/create`: Ask the user for input.
@@ -217,7 +227,7 @@ class Client(ClientBase):
         Needs the capability `logging` of its sender.
         """
 
-    async def on_progress_(self, params: m.ProgressNotificationParams) -> None:
+    async def on_progress(self, params: m.ProgressNotificationParams) -> None:
         """`notifications/progress`: Report how far a request has come."""
 
     async def on_prompt_list_changed(self, params: m.NotificationParams) -> None:

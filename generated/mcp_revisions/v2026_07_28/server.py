@@ -9,7 +9,8 @@ from typing import Any, ClassVar, Unpack
 
 from .._runtime.errors import MethodNotFound
 from .._runtime.options import CallOptions
-from .._runtime.server import ServerBase, SessionBase
+from .._runtime.server import ServerBase
+from .._runtime.session import SessionBase
 from .._runtime.spec import NotificationSpec, RequestSpec
 from . import methods
 from . import models as m
@@ -25,12 +26,12 @@ class Session(SessionBase):
     @property
     def client_capabilities(self) -> m.ClientCapabilities:
         """What the client has declared."""
-        return m.ClientCapabilities.from_wire(self._peer_declared())
+        return m.ClientCapabilities.from_wire(self.__mcp_runtime__.peer_declared())
 
     @property
     def client_info(self) -> m.Implementation | None:
         """What the client calls itself, if it does."""
-        info = self._peer_info()
+        info = self.__mcp_runtime__.peer_info()
         return None if info is None else m.Implementation.from_wire(info)
 
     def ask(
@@ -42,7 +43,7 @@ class Session(SessionBase):
         `state`, a JSON value. Raises `MissingClientCapability`, which is meant to be the answer, if
         the client has not declared what is asked of it.
         """
-        return m.InputRequiredResult(**self._ask(requests, state))
+        return m.InputRequiredResult(**self.__mcp_runtime__.ask(requests, state))
 
     async def elicit(
         self, params: m.ElicitRequestParams, **options: Unpack[CallOptions]
@@ -67,7 +68,7 @@ class Session(SessionBase):
         """
         await self.notify(methods.LOGGING_MESSAGE, params)
 
-    async def notify_progress_(self, params: m.ProgressNotificationParams) -> None:
+    async def notify_progress(self, params: m.ProgressNotificationParams) -> None:
         """`notifications/progress`: Report how far a request has come."""
         await self.notify(methods.PROGRESS, params)
 
@@ -163,7 +164,7 @@ class Server(ServerBase[Session]):
 
     def capabilities(self) -> m.ServerCapabilities:
         """What this server has to declare, given its handlers and `SENDS`."""
-        return m.ServerCapabilities.from_wire(self.declaration())
+        return m.ServerCapabilities.from_wire(self.__mcp_runtime__.declaration())
 
     async def on_complete(
         self, session: Session, params: m.CompleteRequestParams

@@ -48,7 +48,7 @@ class CheckedResults:
                 self._learn(result)
             return result
         name: str = cast(Any, params).name
-        patience = cast(ClientBase, self).endpoint.options.patience(spec, options)
+        patience = cast(ClientBase, self).__mcp_runtime__.endpoint.options.patience(spec, options)
         call = Pending(spec, patience, progress=False, now=_now())
         if name not in self._known:
             if not await self._is_listed(name, call):

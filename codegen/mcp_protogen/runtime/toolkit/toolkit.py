@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Unpack, cast
 
 from ..errors import InvalidParams, LocalError
-from ..handlers import Handlers
+from ..handlers import Handlers, runtime_of
 from ..model import declared
 from ..pagination import page
-from ..server import ServerBase
+from ..server import ServerBase, ServerRuntime
 from .catalogue import KINDS, Catalogue, Entry, Marked, Shelf, catalogue_of, check, marked_in
 from .completions import NOTHING
 from .marks import (
@@ -145,45 +145,23 @@ class Toolkit:
         if _SERVED in self.__dict__ and told not in server.SENDS:
             advice = f'SENDS = frozenset({{"{told}"}})'
             raise LocalError(f"{kind} that change while clients are there have to say so: {advice}")
-        if server.sides and not _is_on_the_loop():
+        runtime = server.__mcp_runtime__
+        if runtime.connections and not _is_on_the_loop():
             advice = "loop.call_soon_threadsafe(server.add_tool, …)"
             raise LocalError(f"{kind} change where the server runs, not in a thread: {advice}")
         catalogue = self._catalogue.copy()
         change(catalogue)
         setattr(self, _CATALOGUE, catalogue)
         if told in server.SENDS:
-            server.announce(told)
+            runtime.announce(told)
 
     @property
     def _catalogue(self) -> Catalogue:
-        catalogue: Catalogue = getattr(self, _CATALOGUE)
-        return catalogue
+        return _catalogue_of(self)
 
-    # What the runtime wants to know.
-
-    def unused(self) -> frozenset[str]:
-        """What there is nothing to answer with; see `Handlers.unused`."""
-        server, catalogue = cast(ServerBase[Any], self), self._catalogue
-        filled = {
-            "tools": bool(catalogue.tools.entries),
-            "prompts": bool(catalogue.prompts.entries),
-            "resources": bool(catalogue.resources.entries or catalogue.templates.entries),
-        }
-        offered = {kind for kind in KINDS if filled[kind] or _changed(kind) in server.SENDS}
-        idle = {method for method, kind in _ANSWERED.items() if kind not in offered}
-        idle |= set() if catalogue.completes else {_COMPLETE}
-        return frozenset(method for method in idle if self._answers_itself(method))
-
-    def _answers_itself(self, method: str) -> bool:
-        """Whether a method is left to the toolkit by the user's class."""
-        _, name = cast(ServerBase[Any], self).REQUESTS.get(method, (None, ""))
-        return name != "" and getattr(type(self), name) is getattr(Toolkit, name, None)
-
-    def bound(self, revision: str) -> Mapping[str, Callable[..., Any]]:
-        """See `Handlers.bound`; from now on, clients know what is on offer."""
-        setattr(self, _SERVED, True)
-        # The server class of a revision stands behind this one.
-        return cast(Handlers, super()).bound(revision)
+    @property
+    def __mcp_runtime__(self) -> "ToolkitRuntime":
+        return runtime_of(self, ToolkitRuntime)
 
     # The handlers.
 
@@ -256,6 +234,38 @@ class Toolkit:
         cut = page(shelf.items, params.cursor, self.page_size)
         result = self._catalogue.words.result(method)
         return result(**{member: cut.items}, next_cursor=cut.next_cursor)
+
+
+class ToolkitRuntime(ServerRuntime):
+    """What the runtime keeps of a server whose functions are marked."""
+
+    def unused(self) -> frozenset[str]:
+        """Return what there is nothing to answer with: of what the toolkit answers itself."""
+        owner, catalogue = self.owner, _catalogue_of(self.owner)
+        filled = {
+            "tools": bool(catalogue.tools.entries),
+            "prompts": bool(catalogue.prompts.entries),
+            "resources": bool(catalogue.resources.entries or catalogue.templates.entries),
+        }
+        offered = {kind for kind in KINDS if filled[kind] or _changed(kind) in owner.SENDS}
+        idle = {method for method, kind in _ANSWERED.items() if kind not in offered}
+        idle |= set() if catalogue.completes else {_COMPLETE}
+        return frozenset(method for method in idle if self._answers_itself(method))
+
+    def _answers_itself(self, method: str) -> bool:
+        """Return whether a method is left to the toolkit by the user's class."""
+        _, name = self.owner.REQUESTS.get(method, (None, ""))
+        return name != "" and getattr(type(self.owner), name) is getattr(Toolkit, name, None)
+
+    def bound(self, revision: str) -> Mapping[str, Callable[..., Any]]:
+        """Return the handlers; from now on, clients know what is on offer."""
+        setattr(self.owner, _SERVED, True)
+        return super().bound(revision)
+
+
+def _catalogue_of(server: object) -> Catalogue:
+    catalogue: Catalogue = getattr(server, _CATALOGUE)
+    return catalogue
 
 
 def _is_on_the_loop() -> bool:

@@ -110,7 +110,7 @@ class Tool:
 
     def _refused(self, session: Any, error: BadArguments) -> Any:
         text = f"Invalid arguments for {self.key}:\n{error}"
-        if session.rules.bad_arguments == "result":
+        if session.__mcp_runtime__.rules.bad_arguments == "result":
             return self._words.failed(text)
         problems = [(f"/params/arguments{at}", message) for at, message in error.problems]
         raise InvalidParams(text, problems) from None

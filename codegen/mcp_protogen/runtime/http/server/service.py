@@ -25,10 +25,11 @@ from itertools import count
 from secrets import token_urlsafe
 from typing import Any, Final
 
+from ...era import ERAS
 from ...errors import Disconnected
 from ...faces import Faces
 from ...options import Options
-from ...repertoire import Repertoire
+from ...repertoire import Repertoire, Repertoires
 from ...revision import Revision
 from ...serve import Server, by_revision
 from ...server import ServerBase
@@ -64,8 +65,9 @@ class Service:
         self.http = http
         self.options = options
         self.loop = get_running_loop()
-        self.faces = self._new_faces()
-        self.offer = self.faces.offer
+        faces = self._new_faces()
+        self._repertoires = Repertoires(faces)
+        self.offer = faces.offer
         self.tasks = Tasks()
         self.shared = Shared(self.tasks, options, self.offer.all)
         self.shared.ids = own_ids()
@@ -91,20 +93,20 @@ class Service:
         """Return what the server of a revision can do; with `own`, that of one session alone."""
         if own and self._of_each:
             return Repertoire(self._new_faces()[revision])
-        return self.shared.repertoire(self.faces[revision])
+        return self._repertoires[revision]
 
     def handshake_faces(self) -> Faces[ServerBase[Any]]:
         """Return the servers for clients that only know revisions with a handshake.
 
         Raise `Refused` if no such revision is spoken.
         """
-        spoken = [one for one in self._revisions or () if one.lifecycle == "handshake"]
+        spoken = [one for one in self._revisions or () if ERAS[one.lifecycle].has_handshake]
         servers = by_revision(self._servers)
         if self._revisions is None:
             servers = {
                 revision: server
                 for revision, server in servers.items()
-                if server.TABLE.rules.era == "handshake"
+                if server.TABLE.era.has_handshake
             }
         if not (spoken or (self._revisions is None and servers)):
             raise Refused(404, "No revision is spoken that this transport belongs to")

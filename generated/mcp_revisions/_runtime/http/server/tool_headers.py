@@ -78,12 +78,12 @@ class ToolHeaders:
 
     def _known(self, side: Side, key: _Key) -> _Listed | None:
         listed = self._listed.get(key)
-        if listed is None or listed.change != side.server.changes.get(_CHANGED, 0):
+        if listed is None or listed.change != side.server.__mcp_runtime__.changes.get(_CHANGED, 0):
             return None
         return listed if get_running_loop().time() < listed.until else None
 
     async def _ask(self, side: Side, call: Job, key: _Key) -> _Listed:
-        change = side.server.changes.get(_CHANGED, 0)
+        change = side.server.__mcp_runtime__.changes.get(_CHANGED, 0)
         tools: dict[str, tuple[Mirror, ...]] = {}
         try:
             async for tool in _tools(side, call):
