@@ -26,7 +26,7 @@ class Admitted(NamedTuple):
 
 
 def admitted(repertoire: Repertoire, message: JSONObject, options: Options) -> Admitted:
-    """What an `initialize` request begins; raises the `RemoteError` to answer it with."""
+    """Return the connection that `initialize` begins; raise the `RemoteError` that answers it."""
     jsonrpc.kind_of(message)
     connection = repertoire.connection(State.NEW)
     event = connection.take(message)

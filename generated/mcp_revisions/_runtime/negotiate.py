@@ -35,7 +35,7 @@ PING: Final = "ping"
 
 @dataclass(frozen=True, slots=True)
 class Offered:
-    """One revision on offer, and whether it begins with a handshake."""
+    """One revision on offer, and its era."""
 
     id: str
     era: EraName
@@ -70,13 +70,13 @@ class Offer:
 
 
 class UnsupportedInHandshake(RemoteError):
-    """No revision at all can be agreed on by a handshake (basic/lifecycle, "Error Handling")."""
+    """The error that no revision can be had by a handshake (basic/lifecycle, "Error Handling")."""
 
     CODE = INVALID_PARAMS
 
 
 def answer_initialize(params: object, offer: Offer, id: RequestId | None = None) -> str:
-    """The revision a server settles on: the one asked for, or else its newest with a handshake.
+    """Return the revision a server settles on: the one asked for, or else its newest.
 
     Raises `InvalidParams` if none is asked for, and `UnsupportedInHandshake` if none is on offer.
     """
@@ -94,24 +94,24 @@ def answer_initialize(params: object, offer: Offer, id: RequestId | None = None)
 
 @dataclass(frozen=True, slots=True)
 class Stateless:
-    """The message stands by itself, in the revision it names."""
+    """A message that stands by itself, in the revision it names."""
 
     revision: str
 
 
 @dataclass(frozen=True, slots=True)
 class Handshake:
-    """The message belongs to the handshake that was made."""
+    """A message that belongs to the handshake that was made."""
 
 
 @dataclass(frozen=True, slots=True)
 class Initialize:
-    """The message begins a handshake."""
+    """A message that begins a handshake."""
 
 
 @dataclass(frozen=True, slots=True)
 class BeforeHandshake:
-    """The message needs no handshake: a ping to answer, or a notification to pass over."""
+    """A message that needs no handshake: a ping to answer, or a notification to pass over."""
 
 
 Route: TypeAlias = Stateless | Handshake | Initialize | BeforeHandshake
@@ -120,7 +120,7 @@ _HANDSHAKE: Final = Handshake()
 
 
 def route(message: Mapping[str, Any], offer: Offer, *, handshaken: bool) -> Route:
-    """Which era a call belongs to; `message` has a method and is no member of a batch.
+    """Return what a call belongs to; `message` has a method and is no member of a batch.
 
     A request with a revision in its `_meta` is stateless, whatever happened before; any other
     belongs to the handshake, which `initialize` begins (2026-07-28, basic/versioning, "Backward
@@ -148,7 +148,7 @@ def _stateless(message: Mapping[str, Any], meta: Mapping[str, Any], offer: Offer
 
 
 def named(meta: Mapping[str, Any], id: RequestId | None) -> str:
-    """The revision that a request of the stateless era names in its `_meta`.
+    """Return the revision that a request of the stateless era names in its `_meta`.
 
     Raises `InvalidParams` if it does not, or says nothing of the client's capabilities.
     """
@@ -188,7 +188,7 @@ def _unmarked(message: Mapping[str, Any], offer: Offer, handshaken: bool) -> Rou
 
 
 def no_handshake(message: Mapping[str, Any], offer: Offer) -> UnsupportedVersion:
-    """What answers an `initialize` where no revision on offer begins with a handshake."""
+    """Return what answers `initialize` where no revision on offer begins with a handshake."""
     return UnsupportedVersion(_requested(message), offer.all, id=message.get("id"))
 
 

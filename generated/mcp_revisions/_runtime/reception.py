@@ -27,7 +27,7 @@ _log: Final = getLogger(__name__)
 
 
 class Reception:
-    """Takes in what a client sends, and hands it to the server that has a face for it."""
+    """The one that takes in what a client sends, for the servers of all its revisions."""
 
     def __init__(
         self,
@@ -102,7 +102,7 @@ class Reception:
                 self._before(message)
 
     def _before(self, message: JSONObject) -> None:
-        """What is answered before any handshake is a ping; notifications are ignored."""
+        """Answer a ping, which needs no handshake; ignore a notification."""
         if jsonrpc.kind_of(message) == "request":
             self._outbox.put(jsonrpc.write_result(message["id"], b"{}"))
 
