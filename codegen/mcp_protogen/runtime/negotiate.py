@@ -35,7 +35,7 @@ PING: Final = "ping"
 
 @dataclass(frozen=True, slots=True)
 class Offered:
-    """One revision on offer, and whether it begins with a handshake."""
+    """One revision on offer, and its era."""
 
     id: str
     era: EraName
@@ -70,7 +70,7 @@ class Offer:
 
 
 class UnsupportedInHandshake(RemoteError):
-    """No revision at all can be agreed on by a handshake (basic/lifecycle, "Error Handling")."""
+    """The error that no revision can be had by a handshake (basic/lifecycle, "Error Handling")."""
 
     CODE = INVALID_PARAMS
 
@@ -94,24 +94,24 @@ def answer_initialize(params: Mapping[str, Any], offer: Offer, id: RequestId | N
 
 @dataclass(frozen=True, slots=True)
 class Stateless:
-    """The message stands by itself, in the revision it names."""
+    """A message that stands by itself, in the revision it names."""
 
     revision: str
 
 
 @dataclass(frozen=True, slots=True)
 class Handshake:
-    """The message belongs to the handshake that was made."""
+    """A message that belongs to the handshake that was made."""
 
 
 @dataclass(frozen=True, slots=True)
 class Initialize:
-    """The message begins a handshake."""
+    """A message that begins a handshake."""
 
 
 @dataclass(frozen=True, slots=True)
 class BeforeHandshake:
-    """The message needs no handshake: a ping to answer, or a notification to pass over."""
+    """A message that needs no handshake: a ping to answer, or a notification to pass over."""
 
 
 Route: TypeAlias = Stateless | Handshake | Initialize | BeforeHandshake
