@@ -47,7 +47,15 @@ class Exchange(StreamSink):
     `is_open` tells whether the peer still waits for the answer to a request.
     """
 
-    __slots__ = ("_channel", "_outlet", "_service", "_statuses", "answered", "awaits", "principal")
+    __slots__ = (
+        "_channel",
+        "_is_open",
+        "_outlet",
+        "_service",
+        "_statuses",
+        "answered",
+        "principal",
+    )
 
     def __init__(
         self,
@@ -62,7 +70,7 @@ class Exchange(StreamSink):
         self._statuses = statuses
         self._channel: Channel | None = None
         self._queue: StreamQueue | None = None
-        self.awaits = is_open
+        self._is_open = is_open
         self.principal = principal
         self.answered = False
         """Whether there is an answer, or is to be none."""
@@ -77,11 +85,14 @@ class Exchange(StreamSink):
         """Whether the response is not complete yet."""
         return self._queue is not None or not self.answered
 
-    # As a way for the answer.
+    # As the reply to a request.
 
     @property
     def beside(self) -> "Exchange":
         return self
+
+    def awaits(self, id: RequestId, /) -> bool:
+        return self._is_open(id)
 
     async def answer(self, data: bytes, code: int | None, /) -> None:
         self.answered = True
