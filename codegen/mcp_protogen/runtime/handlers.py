@@ -67,7 +67,7 @@ class Handlers:
         return frozenset()
 
     def answered(self, revision: str | None = None) -> frozenset[str]:
-        """What an instance handles, in the way of `handled`: all but what is `unused`."""
+        """Return the methods that this instance handles: those of `handled` that are in use."""
         special = _special(type(self), revision or self.TABLE.revision)
         return self.handled(revision) - (self.unused() - special.keys())
 

@@ -75,7 +75,7 @@ def _applies(conditions: Iterable[Condition], params: object) -> bool:
 
 
 def _members(params: object, wanted: str) -> Mapping[str, Any]:
-    """The members that count: all there are, or of a model the one that is wanted."""
+    """Return the wanted member of a model, or all members of a plain object."""
     if not isinstance(params, WireModel):
         return params if is_object(params) else _NOTHING
     name = _names(type(params)).get(wanted)

@@ -88,7 +88,7 @@ class HttpOptions:
     """Where they post to."""
 
     def __post_init__(self) -> None:
-        """Raise `ValueError` for what would serve nobody, or everybody."""
+        """Raise `ValueError` for options that are not valid."""
         for name in ("allowed_hosts", "allowed_origins"):
             if isinstance(getattr(self, name), str):
                 raise ValueError(f"{name} has to be a list of names, and not one")
