@@ -346,7 +346,7 @@ def test_types_that_are_not_finished_or_limits_that_nobody_can_keep_are_refused(
     for function in (unfinished, limited):
         with pytest.raises(TypeError, match=f"{function.__name__}: the parameter thing"):
             kit(function=function)()
-    with pytest.raises(TypeError, match="gives: what it returns has no JSON form"):
+    with pytest.raises(TypeError, match="gives: the return value has no JSON form"):
         kit(gives=gives)()
 
 

@@ -132,7 +132,7 @@ class CarryingTable(MethodTable):
 
 
 class CarryingHandlers(Mapping[str, HandlerT]):
-    """`handlers` by method; `other` handles what `table` lacks, with the method as first argument.
+    """Handlers by method; `other` handles what `table` lacks, with the method as first argument.
 
     `own` are methods that are not forwarded to the other end.
     """

@@ -30,7 +30,7 @@ _RESOURCES_NEED: Final = Capability("server", ("resources", "subscribe"), flag=T
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """What a listen stream carries: changes of lists, by method, and of resources, by URI."""
+    """The content of a listen stream: changes of lists, by method, and of resources, by URI."""
 
     lists: frozenset[str] = frozenset()
     uris: frozenset[str] = frozenset()

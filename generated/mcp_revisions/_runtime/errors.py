@@ -173,7 +173,7 @@ class HttpError(RemoteError):
 
 
 class RequestTimeout(LocalError, TimeoutError):
-    """No answer came in time; the peer was told so, if the protocol allows it."""
+    """No answer came in time; the peer got a cancellation, if the protocol allows one."""
 
     def __init__(self, method: str, seconds: float) -> None:
         super().__init__(f"{method} was not answered within {seconds:g} s")

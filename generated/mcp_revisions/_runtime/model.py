@@ -48,7 +48,7 @@ All instances without the member share it, so it cannot be changed. `supplied` r
 
 
 class _Rules(NamedTuple):
-    """What the constructor of a class needs to know."""
+    """The rules that the constructor of a class applies."""
 
     implied: tuple[tuple[str, str, Any], ...]  # name, wire name, value
     absent_if_none: frozenset[str]  # wire names and Python names

@@ -33,7 +33,7 @@ class CallOptions(TypedDict, total=False):
     """Options of a single call, besides its params.
 
     `timeout` and `max_timeout` are in seconds. With `reset_on_progress`, each report of progress
-    starts the first one anew, but never the second. `on_progress` asks the peer to report progress;
+    restarts `timeout`, but never `max_timeout`. `on_progress` asks the peer to report progress;
     if it returns an awaitable, that is awaited in a task of its own.
     """
 

@@ -35,7 +35,7 @@ _OF_A_ROUND: Final = frozenset({"_meta", "inputResponses", "requestState"})
 
 
 class Bearer(NamedTuple):
-    """What a state is bound to: a request, its caller and its server.
+    """The binding of a state: to a request, its caller and its server.
 
     The request is known by its method and a digest of its params, the server by its class and
     revision.

@@ -18,8 +18,8 @@ EMPTY: Final = inspect.Parameter.empty
 
 _UNFIT: Final[Mapping[Any, str]] = {
     inspect.Parameter.POSITIONAL_ONLY: "is positional-only, but clients send arguments by name",
-    inspect.Parameter.VAR_POSITIONAL: "takes any number of arguments, but the schema names each",
-    inspect.Parameter.VAR_KEYWORD: "takes arguments of any name, but the schema names each",
+    inspect.Parameter.VAR_POSITIONAL: "takes any number of arguments, but each one needs a schema",
+    inspect.Parameter.VAR_KEYWORD: "takes arguments of any name, but each one needs a schema",
 }
 
 

@@ -63,7 +63,7 @@ class PromptOptions(Options, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:
-    """What tools, resources and prompts have in common; the function supplies what is None."""
+    """The properties of tools, resources and prompts; None leaves one to the function."""
 
     name: str | None = None
     title: str | None = None

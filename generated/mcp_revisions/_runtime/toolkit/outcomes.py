@@ -211,7 +211,7 @@ class Typed(_Structured):
     """Results that a return annotation describes."""
 
     def __init__(self, words: Vocabulary, annotation: Any, where: str) -> None:
-        adapter = adapter_of(annotation, f"{where}: what it returns")
+        adapter = adapter_of(annotation, f"{where}: the return value")
         schema = plain(adapter.json_schema, where, mode="serialization")
         read = plain(adapter.json_schema, where, mode="validation")
         super().__init__(words, schema)

@@ -21,7 +21,7 @@ _LASTING: Final = 10.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reconnection:
-    """How a client reconnects to a stream that broke. Times are in seconds.
+    """The rules for reconnecting to a stream that broke. Times are in seconds.
 
     It waits as long as the server asks it to (2025-11-25, basic/transports, "Sending Messages to
     the Server"), or one second by default. The delay doubles, up to 30 s, after each further

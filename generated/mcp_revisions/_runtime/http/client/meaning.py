@@ -43,12 +43,12 @@ class Repair(Enum):
     """A change that may lead to another answer."""
 
     SESSION = "the session has ended"
-    HEADERS = "header fields do not repeat what they should"
+    HEADERS = "the header fields do not agree with the message"
     OLD_TRANSPORT = "the server may use HTTP+SSE"
 
 
 class Meaning(NamedTuple):
-    """What a reply means."""
+    """The interpretation of a reply."""
 
     received: tuple[Received, ...]
     """The messages to deliver if there is no second attempt."""
