@@ -1,6 +1,6 @@
-"""What `make demo` shows: a generated package, and a conversation through its two stubs.
+"""The demonstration of `make demo`: a generated package, and a session between its two stubs.
 
-Expects the package, generated for 2025-11-25, to be importable as `pkg`.
+The package, generated for 2025-11-25, has to be importable as `pkg`.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ WEATHER = m.Tool(
 
 
 class WeatherServer(mcp.Server):
-    """Answers `tools/list` and `tools/call`; nothing else, so nothing else is advertised."""
+    """A server of `tools/list` and `tools/call`, which declares only what it handles."""
 
     async def on_list_tools(
         self, session: Any, params: m.PaginatedRequestParams
@@ -38,22 +38,22 @@ class WeatherServer(mcp.Server):
 
 
 def show_tree(package: Path) -> None:
-    """Every generated file with its size."""
+    """Print every generated file with its size."""
     for path in sorted(package.rglob("*")):
         if path.is_file() and "__pycache__" not in path.parts:
             print(f"  {path.relative_to(package.parent)}  {path.stat().st_size:,} bytes")
 
 
 def show_message(sender: str, data: bytes) -> None:
-    """One message as it travels."""
+    """Print a message as it is sent."""
     arrow = "→" if sender == "client" else "←"
     print(f"  {arrow} {json.dumps(json.loads(data), ensure_ascii=False)}")
 
 
 async def converse() -> None:
-    """List the tools, call one."""
+    """List the tools, and call one."""
     server, client = WeatherServer(), mcp.Client()
-    print(f"\nThe server declares {server.capabilities().to_wire()}. What travels:")
+    print(f"\nThe server declares {server.capabilities().to_wire()}. The messages:")
     async with pkg.connect_in_memory(client, server, tap=show_message):
         listed = await client.list_tools()
         result = await client.call_tool(

@@ -123,11 +123,11 @@ NONE: Final[Excuses] = {}
 
 _POLLING: Final[Excuses] = {
     "server-sse-polling": Excuse(
-        "a server does not end a stream early before 2025-11-25", ("server-sse-",)
+        "before 2025-11-25 a server does not close a stream before the answer", ("server-sse-",)
     ),
 }
 
-_NOBODY: Final = "nobody can be asked before 2025-06-18"
+_NOBODY: Final = "before 2025-06-18 there is no elicitation"
 
 _ELICITATION: Final[Excuses] = {
     "elicitation-sep1034-defaults": Excuse(_NOBODY, ("elicitation-sep1034-",)),
@@ -139,11 +139,11 @@ IMPOSSIBLE: Final[Mapping[str, Excuses]] = {
     "2025-06-18": {
         **_POLLING,
         "elicitation-sep1034-defaults": Excuse(
-            "only switches have defaults before 2025-11-25", ("elicitation-sep1034-",)
+            "before 2025-11-25 only booleans have defaults in forms", ("elicitation-sep1034-",)
         ),
         # The suite answers with lists, which its own schema of the revision has no place for.
         "elicitation-sep1330-enums": Excuse(
-            "nobody can choose several things before 2025-11-25",
+            "before 2025-11-25 there is no multiple choice in forms",
             ("elicitation-sep1330-", "wire-schema-harness-error"),
         ),
     },
@@ -152,7 +152,8 @@ IMPOSSIBLE: Final[Mapping[str, Excuses]] = {
         **_POLLING,
         **_ELICITATION,
         "tools-call-audio": Excuse(
-            "sound travels as a resource before 2025-03-26", ("tools-call-audio",)
+            "before 2025-03-26 there are no audio blocks; audio is sent as a resource",
+            ("tools-call-audio",),
         ),
     },
 }

@@ -145,13 +145,13 @@ def test_revisions_are_named_or_given_as_modules() -> None:
 
 
 def test_what_cannot_be_translated_at_all_is_said() -> None:
-    with pytest.raises(LookupError, match="has nothing for the Task"):
+    with pytest.raises(LookupError, match="has no equivalent of Task"):
         pkg.translate({}, NEW, LAST, type="Task")
     with pytest.raises(LookupError, match="no table between"):
         pkg.translate({}, NEW, "2020-01-01", type="Tool")
     with pytest.raises(TypeError, match="type="):
         pkg.translate({}, NEW, LAST)
-    with pytest.raises(TypeError, match="no model of"):
+    with pytest.raises(TypeError, match="is not a model of"):
         pkg.translate(m.TextContent(text=""), OLD, LAST)
 
 

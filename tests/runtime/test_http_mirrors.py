@@ -93,12 +93,12 @@ HIDDEN: list[dict[str, Any]] = [
 @pytest.mark.parametrize("schema", HIDDEN, ids=str)
 def test_a_mark_where_no_argument_is_reached_is_refused(schema: Any) -> None:
     for whole in (schema, with_properties(a=schema)):
-        with pytest.raises(BadAnnotation, match="reached by properties alone"):
+        with pytest.raises(BadAnnotation, match="only on a property of the arguments"):
             mirrors_of(whole)
 
 
 def test_a_mark_on_the_whole_schema_is_refused() -> None:
-    with pytest.raises(BadAnnotation, match=r"^/x-mcp-header: may stand only at a property"):
+    with pytest.raises(BadAnnotation, match=r"^/x-mcp-header: is allowed only on a property"):
         mirrors_of(marked())
 
 

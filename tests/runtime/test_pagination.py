@@ -55,7 +55,7 @@ def test_made_up_cursors_never_do_harm(cursor: str) -> None:
 
 
 def test_a_page_has_items() -> None:
-    with pytest.raises(ValueError, match="at least one"):
+    with pytest.raises(ValueError, match="at least 1"):
         page([1], None, 0)
 
 

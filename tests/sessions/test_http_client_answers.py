@@ -127,10 +127,10 @@ class TestAnswers:
         ("value", "media", "message"),
         [
             (b"{", "application/json", "Parse error"),
-            (b"<p>hello</p>", "text/html", "HTTP 200 without an answer to tools/call"),
-            (request_as_json("ping", 7), "application/json", "holds no answer"),
-            (notification("x"), "application/json", "holds no answer"),
-            ([], "application/json", "holds no answer"),
+            (b"<p>hello</p>", "text/html", "HTTP 200 does not answer tools/call"),
+            (request_as_json("ping", 7), "application/json", "does not answer it"),
+            (notification("x"), "application/json", "does not answer it"),
+            ([], "application/json", "does not answer it"),
         ],
     )
     def test_a_body_that_holds_no_answer_fails_the_call(

@@ -452,8 +452,8 @@ class TestOldTransport:
         ("listen", "why"),
         [
             ("405", "HTTP 405 to GET"),
-            ("json", "application/json, and no events"),
-            ("message", "'message', not an endpoint"),
+            ("json", "application/json instead of an event stream"),
+            ("message", "'message' instead of 'endpoint'"),
             ("end", "ended its stream"),
             ("silence", "no event within"),
         ],

@@ -187,7 +187,9 @@ class TestSession:
         async def script() -> None:
             async with odd_server(play) as server, connecting(server.url) as ours:
                 play.lost = {"one"}
-                with pytest.raises(pkg.Disconnected, match=f"no new one: HTTP {status}"):
+                with pytest.raises(
+                    pkg.Disconnected, match=f"no new one could begin: HTTP {status}"
+                ):
                     await ours.call_tool(named(OLD, "x"))
 
         run(script())

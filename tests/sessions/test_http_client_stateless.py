@@ -546,7 +546,10 @@ class TestClient:
                 assert not server.seen("DELETE")
 
         run(script())
-        assert "the end of the session was not told: RuntimeError('expired')" in caplog.text
+        assert (
+            "the server was not told of the end of the session: RuntimeError('expired')"
+            in caplog.text
+        )
 
     def test_headers_go_with_every_request_but_do_not_replace_those_of_the_protocol(self) -> None:
         async def use(ours: Any) -> None:
@@ -560,7 +563,7 @@ class TestClient:
 
     @pytest.mark.parametrize("url", ["", "ftp://x/", "/mcp", "http://", "http://a:b", "mcp"])
     def test_what_is_no_url_of_http_is_refused(self, url: str) -> None:
-        with pytest.raises(ValueError, match="is no URL"):
+        with pytest.raises(ValueError, match="is not a URL"):
             connecting(url)
 
     def test_a_port_that_cannot_be_is_refused_before_anything_is_tried(self) -> None:

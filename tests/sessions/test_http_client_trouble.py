@@ -246,7 +246,7 @@ class TestNewSession:
     @pytest.mark.parametrize(
         ("how", "why"),
         [
-            ("refused", "no new one: busy"),
+            ("refused", "no new one could begin: busy"),
             ("no revision", "no revision given"),
             ("cut off", "no new one"),
         ],

@@ -268,7 +268,7 @@ def test_what_is_absent_is_not_null(revision: str) -> None:
         assert text_of(answered(empty, annotation)) == UNFIT
 
 
-UNFIT = "function returned what does not fit its output schema."
+UNFIT = "function returned a value that its output schema does not allow."
 
 
 def changed() -> Forecast:
@@ -305,7 +305,9 @@ def test_what_does_not_fit_is_not_sent(
     assert "structuredContent" not in answer
     (record,) = (one for one in caplog.records if "toolkit" in one.name)
     assert record.levelno == logging.ERROR
-    assert "the tool function returned what does not fit" in record.getMessage()
+    assert (
+        "the tool function returned a value that its schema does not allow" in record.getMessage()
+    )
 
 
 def raising(error: BaseException, revision: str = OLD) -> Any:

@@ -196,12 +196,12 @@ def test_kits_can_be_put_together_and_changed_by_subclasses() -> None:
     assert "times" in louder["inputSchema"]["properties"]
     assert text_of(call(Louder(), "shout", text="a")) == "AA"
     assert text_of(call(Both(), "shout", text="a")) == "A"
-    with pytest.raises(TypeError, match=r"Loud is no server: class …\(Loud, mcp.Server\)"):
+    with pytest.raises(TypeError, match=r"Loud is not a server: class …\(Loud, mcp.Server\)"):
         Loud()
 
 
 def test_the_toolkit_stands_before_the_server() -> None:
-    with pytest.raises(TypeError, match="class Wrong: Toolkit has to stand before Server"):
+    with pytest.raises(TypeError, match="class Wrong: Toolkit has to come before Server"):
         type("Wrong", (mcp.Server, Toolkit), {"shout": shout})
 
 
@@ -210,13 +210,13 @@ def test_the_toolkit_stands_before_the_server() -> None:
     ["resource_updated", "info", "instructions", "add_tool", "on_call_tool", "TABLE", "sessions"],
 )
 def test_a_tool_hides_nothing_of_the_runtime(attribute: str) -> None:
-    with pytest.raises(TypeError, match=f"Kit.{attribute} hides .* mark it with name="):
+    with pytest.raises(TypeError, match=f"Kit.{attribute} hides .* decorate it with name="):
         kit(**{attribute: shout})
 
 
 def test_what_is_no_function_cannot_be_marked() -> None:
     mark: Any = tool
-    with pytest.raises(TypeError, match="@tool marks a function; say everything else by name"):
+    with pytest.raises(TypeError, match="@tool takes one function; pass everything else by name"):
         mark("shout")
     with pytest.raises(TypeError, match="titel"):
         mark(titel="x")
@@ -225,7 +225,7 @@ def test_what_is_no_function_cannot_be_marked() -> None:
         def __call__(self) -> str:
             return ""
 
-    with pytest.raises(TypeError, match="is marked, but is no function"):
+    with pytest.raises(TypeError, match="has a decorator, but is not a function"):
         kit(odd=tool(Odd()))
 
 
@@ -320,7 +320,7 @@ def test_what_cannot_be_written_is_refused_when_the_server_is_made() -> None:
 
 
 def test_a_subclass_that_puts_something_else_in_place_of_a_tool_is_told_where() -> None:
-    with pytest.raises(TypeError, match=r"^shout: 3 is marked, but is no function"):
+    with pytest.raises(TypeError, match=r"^shout: 3 has a decorator, but is not a function"):
         type("Sub", (kit(shout=shout),), {"shout": 3})
 
 

@@ -145,7 +145,7 @@ def test_what_is_not_there_cannot_be_removed(remove: str) -> None:
 
 def test_what_cannot_be_added_changes_nothing() -> None:
     server = kit(early=early)()
-    with pytest.raises(ValueError, match="there is a tool early already"):
+    with pytest.raises(ValueError, match="there is already a tool early"):
         server.add_tool(late, name="early")
     with pytest.raises(ValueError, match="the tool name 'a b'"):
         server.add_tool(late, name="a b")
@@ -153,7 +153,7 @@ def test_what_cannot_be_added_changes_nothing() -> None:
         server.add_tool(unsaid, name="x")
     with pytest.raises(TypeError, match="a resource needs a URI"):
         server.add_resource(late)
-    with pytest.raises(TypeError, match="goes with its URI"):
+    with pytest.raises(TypeError, match="options of a resource need its URI"):
         server.add_resource(late, name="late")
     assert list(listed_tools(server)) == ["early"]
 
@@ -219,7 +219,7 @@ def test_changes_are_made_where_the_server_runs() -> None:
         server = kit(early=early, SENDS=ANY)()
         async with shaken(server) as hand:
             await hand.ask("ping")
-            with pytest.raises(LocalError, match="not in a thread"):
+            with pytest.raises(LocalError, match="only on the server's event loop"):
                 await asyncio.to_thread(server.add_tool, late)
             listed = await hand.ask("tools/list", 2)
             assert [one["name"] for one in listed["result"]["tools"]] == ["early"]

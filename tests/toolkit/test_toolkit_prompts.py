@@ -151,7 +151,7 @@ def test_what_is_no_message_is_an_internal_error(caplog: pytest.LogCaptureFixtur
         return 3
 
     assert got(kit(function=function)(), "function").code == -32603
-    assert "function returned int, which is no message" in caplog.text
+    assert "function returned int, which is not a message" in caplog.text
 
 
 # Completions.
@@ -282,7 +282,9 @@ def test_completions_of_nothing_are_refused_when_the_server_is_made() -> None:
     def go(self: Any, place: str) -> str:
         return place
 
-    with pytest.raises(TypeError, match="go: completes plaec, which is none of its parameters"):
+    with pytest.raises(
+        TypeError, match="go: completions for plaec, which is not one of its parameters"
+    ):
         kit(go=go)()
 
     def nothing() -> list[str]:
@@ -294,14 +296,14 @@ def test_completions_of_nothing_are_refused_when_the_server_is_made() -> None:
     def stay(self: Any, place: str) -> str:
         return place
 
-    with pytest.raises(TypeError, match="completes an argument, so it takes what is typed so far"):
+    with pytest.raises(TypeError, match="a function for completions takes the text so far"):
         kit(stay=stay)()
 
     @prompt(completions={"place": "Oslo"})
     def write(self: Any, place: str) -> str:
         return place
 
-    with pytest.raises(TypeError, match="write: completes place with one text"):
+    with pytest.raises(TypeError, match="write: completions for place are one text"):
         kit(write=write)()
 
 

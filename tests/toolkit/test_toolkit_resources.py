@@ -173,9 +173,11 @@ def test_variables_and_parameters_are_the_same() -> None:
     def extra(self: Any, x: str, y: str = "") -> str:
         return x
 
-    with pytest.raises(TypeError, match=r"missing: a:\{x\}/\{y\} has \{y\}, which is no parameter"):
+    with pytest.raises(
+        TypeError, match=r"missing: a:\{x\}/\{y\} has \{y\}, which is not a parameter"
+    ):
         kit(missing=missing)
-    with pytest.raises(TypeError, match=r"extra: the parameter y is no variable of a:\{x\}"):
+    with pytest.raises(TypeError, match=r"extra: the parameter y is not a variable of a:\{x\}"):
         kit(extra=extra)()
 
 

@@ -118,9 +118,9 @@ UNDECIDED: dict[str, tuple[Fields, ir.FieldIR, str]] = {
     "an object that becomes a text": ((AN_ITEM,), X, ": Item would have to be a string"),
     "a text that becomes an object": ((X,), AN_ITEM, ": a string would have to be Item"),
     "another kind of item": ((ITEMS,), TEXTS, "[]: Item would have to be a string"),
-    "an object that is no choice": ((EITHER,), TEXT_TOO, ": Other is no choice in {}"),
-    "a text that is no choice": ((TEXT_TOO,), AN_ITEM, ": a string is no choice in {}"),
-    "an array that is no choice": ((ARRAY_TOO,), AN_ITEM, ": an array is no choice in {}"),
+    "an object that is no choice": ((EITHER,), TEXT_TOO, ": {} does not accept Other here"),
+    "a text that is no choice": ((TEXT_TOO,), AN_ITEM, ": {} does not accept a string here"),
+    "an array that is no choice": ((ARRAY_TOO,), AN_ITEM, ": {} does not accept an array here"),
     "null": ((MAYBE,), X, ": may be null"),
     "a constraint": ((COUNT,), LIMITED, ": has to satisfy {{'ge': 0}}"),
 }

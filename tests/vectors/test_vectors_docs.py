@@ -125,7 +125,7 @@ def table_after(heading: str) -> set[str]:
 
 
 def test_every_code_of_a_finding_is_on_the_page() -> None:
-    assert table_after("Exit code 1 says") == WEIGHTS.keys()
+    assert table_after("Exit code 1 means") == WEIGHTS.keys()
 
 
 def test_every_code_of_a_vector_is_on_the_page() -> None:

@@ -1,6 +1,6 @@
-"""How a model's validation schema is made to say what the wire says, and Pydantic does not.
+"""Adjustments of a model's validation schema to what the wire requires, and Pydantic does not.
 
-See `model` for what that is. A schema is adjusted once, in place, when its class is built.
+The module `model` describes them. A schema is adjusted once, in place, when its class is built.
 """
 
 import sys
@@ -19,44 +19,44 @@ from .faults import stop_at_first
 
 _IS_NONE: Final = partial(is_, None)
 
-# What a model's fields validate to: the declared members, the others, the names that were given.
+# The validated fields of a model: declared members, undeclared members, names that were given.
 _Members: TypeAlias = tuple[dict[str, Any], dict[str, Any] | None, set[str]]
 _Check: TypeAlias = Callable[[_Members], _Members]
 
 
 class _Absent(RootModel[Any]):
-    """What stands for a member that did not come, where its usual value might have come as well.
+    """A stand-in for a member that was absent, where its usual value might also have been sent.
 
-    It never leaves validation; a JSON Schema made from it has the usual value, which is its root.
+    It never leaves validation. A JSON Schema made from it has the usual value, which is its root.
     """
 
     def __hash__(self) -> int:
-        # Pydantic copies what has no hash, each time.
+        # Pydantic copies a default without a hash each time.
         return id(self)
 
 
 class Implied:
-    """Marks a member that has a usual value: required on the wire, filled in for callers."""
+    """A mark for a member with a usual value: required on the wire, filled in for callers."""
 
 
 class Nullable:
-    """Marks an optional member that may also be null: `Annotated[int | None, Nullable]`."""
+    """A mark for an optional member that may also be null: `Annotated[int | None, Nullable]`."""
 
 
 def is_constant(field: FieldInfo) -> bool:
-    """Whether a member has one value only."""
+    """Return whether a member has only one valid value."""
     return get_origin(field.annotation) is Literal and get_args(field.annotation) == (
         field.default,
     )
 
 
 def is_implied(field: FieldInfo) -> bool:
-    """Whether a member is required on the wire, and callers need not give it."""
+    """Return whether a member is required on the wire, but need not be given by callers."""
     return is_constant(field) or Implied in field.metadata
 
 
 def absent_if_none(field: FieldInfo) -> bool:
-    """Whether a member is optional and may not be null, so that `None` says that it is absent."""
+    """Return whether a member is optional and may not be null, so that `None` means absent."""
     arms = get_args(field.annotation)
     return (
         not field.is_required()
@@ -70,13 +70,13 @@ def absent_if_none(field: FieldInfo) -> bool:
 def adjust(
     cls: type[BaseModel], schema: CoreSchema, resolve: Callable[[CoreSchema], CoreSchema]
 ) -> None:
-    """Make the schema of one class say what the docstring of `model` promises, in place.
+    """Adjust the schema of one class, in place, as the docstring of `model` promises.
 
-    `resolve` gives what a reference in it refers to.
+    `resolve` returns what a reference refers to.
     """
     around = cast(cs.ModelSchema, schema)
     while around["schema"]["type"] != "model-fields":
-        # Validators that a subclass may define stand around the model or around its fields.
+        # A subclass may define validators around the model or around its fields.
         around = cast(cs.ModelSchema, around["schema"])
     fields = cast(cs.ModelFieldsSchema, around["schema"])
     any_of: tuple[str, ...] = getattr(cls, "ANY_OF_REQUIRED", ())
@@ -109,11 +109,11 @@ def adjust(
 
 
 def _given(names: tuple[str, ...]) -> _Check:
-    """Take members that are absent out of the names that were given.
+    """Return a check that removes absent members from the names that were given.
 
-    Pydantic has there the names of all members that came, and an undeclared one may be called on
-    the wire what a declared one is called in Python. Mostly the value says which of the two came;
-    this is for members whose value does not.
+    Pydantic lists there the names of all members that came, and the wire name of an undeclared
+    member may be the Python name of a declared one. Usually the value tells which of the two came;
+    this check is for the members whose value does not.
     """
 
     def check(members: _Members) -> _Members:
@@ -137,7 +137,7 @@ def _any_of(cls: type[BaseModel], wire_names: tuple[str, ...]) -> _Check:
 
     def check(members: _Members) -> _Members:
         values, _, given = members
-        # An assignment gives one member only, and the values of all.
+        # For an assignment, only one member is given, but all values are there.
         if not any(values[name] is not None or name in given for name in names):
             raise PydanticCustomError(
                 "any_of_required", "At least one of {members} is required", context
@@ -148,9 +148,9 @@ def _any_of(cls: type[BaseModel], wire_names: tuple[str, ...]) -> _Check:
 
 
 def build_before(cls: type[BaseModel], base: type[BaseModel]) -> None:
-    """Build the classes that a module defines before one of its own, among them those it leads to.
+    """Build the classes that a module defines before `cls`, which may be among those it refers to.
 
-    The class itself then needs no calls within calls for each step from class to class.
+    Then the build of the class itself does not need one nested call for each step between classes.
     """
     for other in list(vars(sys.modules[cls.__module__]).values()):
         if other is cls:

@@ -50,7 +50,7 @@ class Face(Generic[SideT]):
 
 
 class Faces(Generic[SideT]):
-    """The faces of some sides, which are by revision, in `revisions`, or else in their own.
+    """The views of some sides: of all `revisions`, or of each side's own revision.
 
     Raises `ValueError` if `revisions` are given and there are none.
     """

@@ -1,7 +1,7 @@
-"""How much of what is wrong with a value is found: of each list and each object, the first thing.
+"""A limit on the errors of one validation: the first one in each array and each object.
 
-Whoever checks a value notes for each fault where it is, and copies the names on the way there for
-it: many faults below a long name would take a thousand times what the value itself takes.
+For each error, the validator copies the path to it. Many errors below a long name would take a
+thousand times the memory of the value itself.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -13,9 +13,10 @@ from .jsonvalue import is_object
 
 
 def stop_at_first(schema: CoreSchema, resolve: Callable[[CoreSchema], CoreSchema]) -> None:
-    """Have a schema stop at the first fault of each array or object of any members, in place.
+    """Make a schema stop at the first error of each array and each free-form object, in place.
 
-    Not in models, which have few members; `resolve` gives what a reference refers to.
+    Models are left as they are, because they have few members. `resolve` returns what a reference
+    refers to.
     """
     left: list[Any] = [schema]
     while left:
@@ -24,7 +25,8 @@ def stop_at_first(schema: CoreSchema, resolve: Callable[[CoreSchema], CoreSchema
             try:
                 one = resolve(one)
             except LookupError:
-                # A model that is being built, and adjusted then, which this one is a part of.
+                # The reference leads to a model that is still being built, and is adjusted after
+                # that.
                 continue
         if one["type"] in ("list", "dict"):
             if one.get("fail_fast"):
@@ -35,7 +37,7 @@ def stop_at_first(schema: CoreSchema, resolve: Callable[[CoreSchema], CoreSchema
 
 
 def _inside(value: Any) -> Iterator[Any]:
-    """The schemas right inside of one."""
+    """Yield the schemas directly inside a schema."""
     inner: Iterable[Any] = value.values() if is_object(value) else value
     for one in inner:
         if is_object(one) and isinstance(one.get("type"), str):

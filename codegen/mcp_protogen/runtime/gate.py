@@ -75,7 +75,7 @@ def _applies(conditions: Iterable[Condition], params: object) -> bool:
 
 
 def _members(params: object, wanted: str) -> Mapping[str, Any]:
-    """Return the params as a JSON object; of a model, the member `wanted` is enough."""
+    """Return the wanted member of a model, or all members of a plain object."""
     if not isinstance(params, WireModel):
         return params if is_object(params) else _NOTHING
     name = _names(type(params)).get(wanted)

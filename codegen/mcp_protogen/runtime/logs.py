@@ -8,11 +8,11 @@ Level: TypeAlias = Literal[
 ]
 
 LEVELS: Final[tuple[Level, ...]] = get_args(Level)
-"""From the least to the most severe."""
+"""The levels, from the least to the most severe."""
 
 _SEVERITY: Final[Mapping[str, int]] = {level: place for place, level in enumerate(LEVELS)}
 
 
 def passes(level: str, threshold: str) -> bool:
-    """Whether an entry of `level` is wanted by somebody who asked for `threshold`."""
+    """Return whether an entry of `level` is at least as severe as `threshold`."""
     return _SEVERITY[level] >= _SEVERITY[threshold]

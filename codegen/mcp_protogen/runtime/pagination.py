@@ -1,4 +1,4 @@
-"""Lists in pages: cutting them on the server, walking them on the client.
+"""Pages of lists: the server cuts a list into pages, and the client walks through them.
 
 A cursor means something to the server alone (server/utilities/pagination, "Pagination Model").
 """
@@ -28,13 +28,13 @@ class Page(NamedTuple, Generic[T]):
 
 
 def page(items: Sequence[T], cursor: str | None, size: int = 50) -> Page[T]:
-    """The page that `cursor`, as the client sent it, stands for; the first one if it is None.
+    """Return the page for a cursor that a client sent; the first page for None.
 
-    Raises `InvalidParams` for a cursor that this list never gave
-    (server/utilities/pagination, "Error Handling"), and `ValueError` if `size` is not positive.
+    Raises `InvalidParams` for a cursor that this list never gave (server/utilities/pagination,
+    "Error Handling"), and `ValueError` if `size` is not positive.
     """
     if size < 1:
-        raise ValueError("a page has at least one item")
+        raise ValueError("the size of a page has to be at least 1")
     start = 0 if cursor is None else _place(cursor)
     if not 0 <= start <= len(items) or (cursor is not None and start == 0):
         raise _invalid()
@@ -67,12 +67,12 @@ async def items(
     of: Callable[[R], Sequence[T]],
     limit: Callable[[], int],
 ) -> AsyncGenerator[T, None]:
-    """The items of all pages; `fetch` gets the page of a cursor, `of` says what is on it.
+    """Yield the items of all pages; `fetch` gets the page of a cursor, `of` its items.
 
-    Ends, with a warning in the log, when a cursor comes back: the pages would never end. Raises
-    `RemoteError` where there are more than `limit` pages.
+    If a cursor occurs twice, the pages would never end: a warning is logged, and the iteration
+    ends. Raises `RemoteError` if there are more than `limit` pages.
     """
-    # By digest, for a server may have long ones, and a list many pages.
+    # As digests, because a cursor may be long, and a list may have many pages.
     seen: set[bytes] = set()
     cursor: str | None = None
     while True:

@@ -1,8 +1,8 @@
 """Validation errors as RFC 6901 pointers into the JSON that was refused.
 
-Pydantic's locations mix members of the input with names of union arms and of validators. Which is
-which shows when the location is walked along the input: a pointer has to end at the very value the
-error is about. Neither values nor documentation links are repeated, for they leave the process.
+Pydantic's locations mix members of the input with the names of union arms and validators. To tell
+them apart, the location is followed through the input: the pointer has to end at the value that the
+error is about. The messages contain neither values nor links, because they leave the process.
 """
 
 from collections.abc import Iterable, Sequence
@@ -13,20 +13,20 @@ from pydantic_core import ErrorDetails
 
 from .jsonvalue import is_array, is_object
 
-# Pydantic speaks of Python where the sender of a message needs to hear of JSON.
+# Pydantic uses the terms of Python, but the sender of a message needs those of JSON.
 _IN_JSON: Final = {
     "model_type": "Input should be an object",
     "model_attributes_type": "Input should be an object",
     "dict_type": "Input should be an object",
     "list_type": "Input should be an array",
 }
-# Whoever sends a long message with a mistake everywhere must not keep this side busy with it, nor
-# get an answer that is many times as long.
+# A long message that is wrong everywhere must not take much time, nor get an answer many times as
+# long.
 _MOST: Final = 1000
 _LONGEST: Final = 64 * 1024
 
 
-# Pydantic puts words of its own before what a validator says.
+# Pydantic puts a prefix before the message of a validator.
 _SAID_BY_VALIDATORS: Final = frozenset({"value_error", "assertion_error"})
 
 
@@ -38,11 +38,11 @@ class Problem(NamedTuple):
 
 
 def problems(error: ValidationError, value: Any, prefix: str = "") -> list[Problem]:
-    """What `error` says about `value`, the JSON value that was validated.
+    """Return the problems that `error` reports about `value`, the JSON value that was validated.
 
-    `prefix` is the pointer of `value` inside the whole message. What several arms of a union say
-    alike is said once, and arms of another JSON type than the input are not heard at all. Of very
-    many mistakes, only the first are told.
+    `prefix` is the pointer of `value` inside the whole message. A problem that several arms of a
+    union report is listed once. Arms for another JSON type than the input are ignored. Of very many
+    problems, only the first are listed.
     """
     lines = error.errors(include_url=False)
     found: dict[Problem, str] = {}
@@ -50,7 +50,7 @@ def problems(error: ValidationError, value: Any, prefix: str = "") -> list[Probl
     for line in lines[:_MOST]:
         problem = _problem(line, value, prefix)
         left -= len(problem.pointer)
-        # Also what they have in common is repeated for each.
+        # A common prefix also counts each time, because each pointer repeats it.
         if left < 0 and found:
             break
         found.setdefault(problem, line["type"])
@@ -63,18 +63,18 @@ def problems(error: ValidationError, value: Any, prefix: str = "") -> list[Probl
 
 
 def message_of(line: ErrorDetails) -> str:
-    """What is wrong, for somebody who knows neither Python nor Pydantic."""
+    """Return the problem in words that need no knowledge of Python or Pydantic."""
     if line["type"] in _SAID_BY_VALIDATORS:
         return str(line.get("ctx", {}).get("error", "")) or "Input is not valid"
     return _IN_JSON.get(line["type"], line["msg"])
 
 
 def _outer(pointers: Iterable[str]) -> set[str]:
-    """The pointers of all values that the values at some pointers stand in."""
+    """Return the pointers of all values that contain the values at these pointers."""
     found: set[str] = set()
     for pointer in pointers:
         outer, slash, _ = pointer.rpartition("/")
-        # What holds a value that was found before was found with it.
+        # The containers of a pointer that was found before were found with it.
         while slash and outer not in found:
             found.add(outer)
             outer, slash, _ = outer.rpartition("/")
@@ -84,7 +84,7 @@ def _outer(pointers: Iterable[str]) -> set[str]:
 def _problem(line: ErrorDetails, value: Any, prefix: str) -> Problem:
     location, about, message = line["loc"], line["input"], message_of(line)
     if line["type"] == "missing":
-        # Its input is the object that lacks the member.
+        # The input of such an error is the object that lacks the member.
         steps = [*_path(location[:-1], value, about), location[-1]]
     elif line["type"] in ("union_tag_not_found", "union_tag_invalid"):
         context = line.get("ctx", {})
@@ -104,10 +104,11 @@ def _path(location: Sequence[int | str], value: Any, target: Any) -> list[int | 
 def _steps(
     location: Sequence[int | str], value: Any, target: Any, dead: set[tuple[int, int]]
 ) -> list[int | str] | None:
-    """The part of `location` that leads from `value` to `target`, or None.
+    """Return the part of `location` that leads from `value` to `target`, or None.
 
-    `dead` holds where the search has failed before, as the length that was left and the value that
-    was reached: members named like union arms would otherwise double the work at every level.
+    `dead` holds the points where the search has already failed: the length that was left, and the
+    value that was reached. Otherwise members with the names of union arms would double the work per
+    level.
     """
     if not location:
         return [] if _same(value, target) else None
@@ -140,7 +141,8 @@ def _has(value: Any, step: int | str) -> bool:
 
 
 def _same(value: Any, target: Any) -> bool:
-    # Text that was read twice gives equal, not identical, values; 1, 1.0 and true are not the same.
+    # Text that was read twice gives values that are equal but not identical; 1, 1.0 and true
+    # differ.
     return value is target or (type(value) is type(target) and value == target)
 
 
@@ -149,5 +151,5 @@ def _pointer(steps: Sequence[int | str]) -> str:
 
 
 def escaped(step: str) -> str:
-    """The name of a member as it stands in a pointer."""
+    """Return the name of a member, escaped for a pointer."""
     return step.replace("~", "~0").replace("/", "~1")

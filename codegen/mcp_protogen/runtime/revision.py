@@ -1,6 +1,7 @@
-"""Which revisions a package holds, without loading any of them.
+"""The revisions of a package, without loading any of them.
 
-Imports neither models nor Pydantic nor anything of the standard library that start-up would feel.
+It imports neither models nor Pydantic, nor any module of the standard library that would slow down
+the start.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ class Revision:
 
 
 def siblings(module: str) -> tuple[Revision, ...]:
-    """The revisions of the package that `module`, itself of a revision, belongs to."""
+    """Return the revisions of the package that the module of one revision belongs to."""
     from importlib import import_module
 
     found: tuple[Revision, ...] = import_module(module.rpartition(".")[0]).REVISIONS

@@ -1,7 +1,7 @@
-"""Who wants to know of which changes, on one connection.
+"""The notifications that the client of one connection asked for.
 
-In the handshake era a client subscribes to resources one by one and hears of changed lists anyway;
-from 2026-07-28 on it opens streams, and each says what it wants
+In the handshake era a client subscribes to single resources, and gets notifications of changed
+lists without asking. From 2026-07-28 on it opens streams, and the request of each has a filter
 (2026-07-28, basic/patterns/subscriptions, "Notification Filter").
 """
 
@@ -16,7 +16,7 @@ from .spec import Capability
 
 RESOURCE_UPDATED: Final = "notifications/resources/updated"
 
-# Member of a filter → what it asks for, and what the server has to have declared for it.
+# Member of a filter → the notification, and the capability that the server needs for it.
 _LISTS: Final[Mapping[str, tuple[str, Capability]]] = {
     f"{feature}ListChanged": (
         f"notifications/{feature}/list_changed",
@@ -30,26 +30,26 @@ _RESOURCES_NEED: Final = Capability("server", ("resources", "subscribe"), flag=T
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """What a listen stream carries: changes of lists, by method, and of resources, by URI."""
+    """The content of a listen stream: changes of lists, by method, and of resources, by URI."""
 
     lists: frozenset[str] = frozenset()
     uris: frozenset[str] = frozenset()
 
     @staticmethod
     def of(wanted: Mapping[str, Any]) -> "Filter":
-        """The filter that the `notifications` of a listen request describe."""
+        """Return the filter that the `notifications` of a listen request describe."""
         lists = {method for member, (method, _) in _LISTS.items() if wanted.get(member) is True}
         uris = wanted.get(_RESOURCES)
         return Filter(frozenset(lists), frozenset(uris if is_array(uris) else ()))
 
     def honoured(self, declared: Mapping[str, Any]) -> "Filter":
-        """As much of it as a server does that declared these capabilities."""
+        """Return the part of the filter that a server with these capabilities fulfils."""
         offered = {method for method, need in _LISTS.values() if need.declared_in(declared)}
         uris = self.uris if _RESOURCES_NEED.declared_in(declared) else frozenset[str]()
         return Filter(self.lists & offered, uris)
 
     def to_wire(self) -> JSONObject:
-        """The filter as the JSON object that describes it."""
+        """Return the JSON object that describes the filter."""
         wire: JSONObject = {
             member: True for member, (method, _) in _LISTS.items() if method in self.lists
         }
@@ -58,12 +58,12 @@ class Filter:
         return wire
 
     def wants(self, method: str, uri: str | None) -> bool:
-        """Whether a notification is one of those asked for."""
+        """Return whether the filter includes a notification."""
         return uri in self.uris if method == RESOURCE_UPDATED else method in self.lists
 
 
 class Listeners:
-    """The subscriptions of one connection, as many and as large as `options` allow."""
+    """The subscriptions of one connection, whose number and size `options` limit."""
 
     __slots__ = ("_options", "_streams", "_uris")
 
@@ -73,37 +73,37 @@ class Listeners:
         self._uris: set[str] = set()
 
     def add(self, id: RequestId, wanted: Filter) -> None:
-        """A listen stream begins; raises what answers one that is too many, or too large."""
+        """Register a listen stream; raise the error if there are too many, or it is too large."""
         self._check_number(len(self._streams) + 1)
         self._check_number(len(self.uris | wanted.uris))
         self._check_size(wanted.uris, f"/params/notifications/{_RESOURCES}")
         self._streams[id] = wanted
 
     def narrow(self, id: RequestId, wanted: Filter) -> None:
-        """A listen stream carries no more than this."""
+        """Narrow the filter of a listen stream."""
         self._streams[id] = wanted
 
     def remove(self, id: RequestId) -> None:
-        """A listen stream is over."""
+        """Remove a listen stream that has ended."""
         self._streams.pop(id, None)
 
     def subscribe(self, uri: str) -> None:
-        """The client wants to know of a resource; raises as `check` does."""
+        """Subscribe the client to a resource; raise as `check` does."""
         self.check(uri)
         self._uris.add(uri)
 
     def check(self, uri: str) -> None:
-        """Raise what answers a client that subscribes to one resource too many, or by a long URI.
+        """Raise the error for one subscription too many, or for a URI that is too long.
 
         That is `InvalidParams` if the URI is too long, and `McpError` if there are too many
-        subscriptions, or too many bytes in all their URIs.
+        subscriptions, or if all their URIs together have too many bytes.
         """
         if uri not in self._uris:
             self._check_number(len(self._uris) + 1)
             self._check_size({uri}, "/params/uri")
 
     def unsubscribe(self, uri: str) -> None:
-        """It does not any more."""
+        """End the subscription to a resource."""
         self._uris.discard(uri)
 
     def _check_number(self, number: int) -> None:
@@ -112,25 +112,30 @@ class Listeners:
             raise McpError(INTERNAL_ERROR, f"No more than {most} subscriptions at once")
 
     def _check_size(self, new: Set[str], at: str) -> None:
-        """Streams that want to know of the same resource each have its URI."""
+        """Raise if a new URI, or all URIs together, are too long; each stream counts its own."""
         longest, most = self._options.max_uri, self._options.max_uris
         if max(map(_size, new), default=0) > longest:
-            raise InvalidParams("A URI is too long", [(at, f"A URI may have {longest} bytes")])
+            raise InvalidParams(
+                "A URI is too long", [(at, f"A URI may have at most {longest} bytes")]
+            )
         kept = (self._uris, new, *(wanted.uris for wanted in self._streams.values()))
         if sum(_size(uri) for uris in kept for uri in uris) > most:
             raise McpError(INTERNAL_ERROR, f"No more than {most} bytes of URIs at once")
 
     @property
     def uris(self) -> frozenset[str]:
-        """The resources that someone wants to know of."""
+        """All resources of subscriptions and streams."""
         return frozenset(self._uris).union(*(wanted.uris for wanted in self._streams.values()))
 
     def matching(self, method: str, uri: str | None) -> list[RequestId]:
-        """The streams that carry a notification."""
+        """Return the listen streams that carry a notification."""
         return [id for id, wanted in self._streams.items() if wanted.wants(method, uri)]
 
     def wants(self, uri: str | None) -> bool:
-        """Whether a client of the handshake era is told: of lists always, of resources it named."""
+        """Return whether a client of the handshake era gets a notification.
+
+        It gets those of lists always, and those of the resources it subscribed to.
+        """
         return uri is None or uri in self._uris
 
 

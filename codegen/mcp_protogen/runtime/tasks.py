@@ -1,7 +1,7 @@
 """Tasks that belong to one connection and end with it.
 
-Not a `TaskGroup`: one that fails must not take the others along, and what a user raises inside
-`async with connect(...)` must not come out wrapped in a group.
+This is not a `TaskGroup`, for two reasons: a task that fails must not cancel the others, and what a
+user raises inside `async with connect(...)` must not be wrapped in a group.
 """
 
 from asyncio import Future, Task, TaskGroup, gather, get_running_loop, shield
@@ -15,7 +15,7 @@ Ended: TypeAlias = Callable[[Task[None]], object]
 
 
 class Tasks:
-    """Starts tasks and knows those that still run."""
+    """The running tasks of one connection."""
 
     __slots__ = ("_loop", "_running")
 
@@ -24,9 +24,9 @@ class Tasks:
         self._running: dict[Task[None], Ended | None] = {}
 
     def start(self, work: Coroutine[Any, Any, None], ended: Ended | None = None) -> Task[None]:
-        """Run `work` beside everything else; an exception that escapes from it is logged.
+        """Run `work` in a task; log an exception that it does not handle.
 
-        `ended` is told, even if it was cancelled before its first step.
+        `ended` is called at the end, even if the task was cancelled before its first step.
         """
         task = self._loop.create_task(work)
         self._running[task] = ended
@@ -41,7 +41,7 @@ class Tasks:
             _log.error("a task of a connection failed", exc_info=error)
 
     async def cancel(self) -> None:
-        """Cancel those that still run, and wait until they have ended."""
+        """Cancel the running tasks, and wait until they have ended."""
         running = list(self._running)
         for task in running:
             task.cancel()
@@ -49,7 +49,7 @@ class Tasks:
 
 
 class Bell:
-    """Wakes whoever waits for a change, and takes up no room while nobody does."""
+    """A signal of changes, which takes no memory while nobody waits for it."""
 
     __slots__ = ("_waiting",)
 
@@ -57,7 +57,7 @@ class Bell:
         self._waiting: Future[None] | None = None
 
     def ring(self) -> None:
-        """Something has changed."""
+        """Wake every waiter."""
         waiting, self._waiting = self._waiting, None
         if waiting is not None:
             waiting.set_result(None)
@@ -66,12 +66,12 @@ class Bell:
         """Wait until something changes."""
         if self._waiting is None:
             self._waiting = get_running_loop().create_future()
-        # One who gives up waiting must not end it for the others.
+        # A waiter that is cancelled must not cancel the shared future.
         await shield(self._waiting)
 
 
 async def together(work: Iterable[Coroutine[Any, Any, None]]) -> None:
-    """Await all; the first failure ends the others and is raised as it is."""
+    """Await all; the first failure cancels the others, and is raised without a group."""
     try:
         async with TaskGroup() as group:
             for one in work:

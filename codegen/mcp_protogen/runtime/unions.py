@@ -1,8 +1,8 @@
 """Content unions that stay readable when a later revision adds an arm.
 
-The arms of such a union are told apart by one member that every arm requires (`type`). A block with
-a known tag is held to the rules of its arm; a block with any other tag becomes the arm that leaves
-the tag open, and is written back as it came.
+One member that every arm requires (`type`) tells the arms of such a union apart. A block with a
+known tag is validated by the rules of its arm. A block with any other tag becomes the arm that
+leaves the tag open, and is written back unchanged.
 """
 
 from collections.abc import Callable
@@ -18,18 +18,18 @@ from .model import WireModel
 
 
 class UnknownContent(WireModel):
-    """A content block of a kind this revision does not know; its members are kept as extras."""
+    """A content block of a kind that this revision does not know, with its members as extras."""
 
     type: str
-    """What kind of block the sender meant."""
+    """The kind of block."""
 
 
 @dataclass(frozen=True, slots=True)
 class OpenUnion:
-    """Marks a union of models as discriminated by the member `tag` and open to unknown tags.
+    """A mark of a union of models as discriminated by the member `tag`, and open to unknown tags.
 
     `Annotated[TextContent | ImageContent | UnknownContent, OpenUnion("type")]`: the arm whose tag
-    is not a constant takes what no other arm names.
+    is not a constant takes every tag that no other arm names.
     """
 
     tag: str
@@ -46,8 +46,8 @@ class OpenUnion:
             fallback = fallback if tags else schema
         if fallback is None or not known:
             raise TypeError(f"an open union needs known arms and one without a constant {self.tag}")
-        # A known tag never leaves compiled code. Instances are written by their own class, which
-        # is both faster than finding their arm again and right for subclasses.
+        # A known tag is validated without Python code. Instances are written by their own class:
+        # this is faster than a search for their arm, and right for subclasses.
         return cs.union_schema(
             [
                 (cs.tagged_union_schema(known, self.tag), f"({self.tag})"),
@@ -71,7 +71,8 @@ def _unknown_only(
     def validate(value: Any, handler: cs.ValidatorFunctionWrapHandler) -> Any:
         found = value.get(tag) if is_object(value) else getattr(value, tag, None)
         if not isinstance(found, str) or found in known:
-            # The known arms have already said what is wrong: an error without lines adds nothing.
+            # The known arms have already reported the problems: an error without lines adds
+            # nothing.
             raise ValidationError.from_exception_data("unknown", [])
         return handler(value)
 

@@ -263,7 +263,7 @@ class Walk:
         ours, theirs = by_kind(source, self._sources), by_kind(target, self._targets)
         for scalar in ours.scalars:
             if not any(accepts(one, scalar) for one in theirs.scalars):
-                self._undecide(at, f"{said(scalar)} is no choice in {self.target.id}")
+                self._undecide(at, f"{self.target.id} does not accept {said(scalar)} here")
         of_array = self._arrays(ours.arrays, theirs, at) if ours.arrays else None
         of_object = self._objects(ours.objects, theirs.objects, at) if ours.objects else None
         if of_array is None:
@@ -276,7 +276,7 @@ class Walk:
             self._undecide(at, "nothing tells the arrays apart")
         if theirs.arrays:
             return self.between(ours[0], theirs.arrays[0], at)
-        self._undecide(at, f"an array is no choice in {self.target.id}")
+        self._undecide(at, f"{self.target.id} does not accept an array here")
         # If a rule sees to that, what is in the array may still be a choice.
         array = ours[0]
         inner = flat([array.item], self._sources) if isinstance(array, ListOf) else ()
@@ -295,7 +295,7 @@ class Walk:
             if match_ is None:
                 # A rule at the union itself has to keep such values out.
                 if not self.ruling.at(at):
-                    self._undecide(at, f"{said(arm)} is no choice in {self.target.id}")
+                    self._undecide(at, f"{self.target.id} does not accept {said(arm)} here")
                 continue
             step = self.between(arm, match_, at)
             mark = self._mark(arm, ours)

@@ -1,9 +1,9 @@
-"""What a user entered into a form, and whether it is what the form asked for.
+"""Checks of what a user entered into a form.
 
 A form is a flat object of strings, numbers, booleans and choices (client/elicitation, "Requested
-Schema"), so checking it takes no JSON Schema library. Formats are hints to the one who fills the
-form in, and are not checked. A form lists all it asks for: members that it does not list are left
-out, unless its schema says by `additionalProperties` what is to become of them.
+Schema"), so the check needs no JSON Schema library. Formats are hints for whoever fills in the
+form, and are not checked. Members that the form does not list are removed, unless its schema has
+`additionalProperties`.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -23,15 +23,15 @@ _NONE: Final[Schema] = {}
 
 
 def as_asked(answer: JSONObject, asked: Schema, shown: Schema) -> JSONObject:
-    """An answer with what was asked for alone, in the types in which it was asked for.
+    """Return an answer with only the requested members, in the requested types.
 
-    `asked` are the params of the question, `shown` those that the client had to answer: a revision
-    without choices of several asks for a text instead, with commas between.
+    `asked` are the params of the request, `shown` those that the client received: a revision
+    without multiple choice asks for a text instead, with commas between the choices.
     """
     if not is_object(answer.get(_CONTENT)):
         return answer
     if FORM not in asked:
-        # Whoever is sent to a URL has nothing to fill in.
+        # A request with a URL has no form.
         return {name: value for name, value in answer.items() if name != _CONTENT}
     members = _members(asked)
     several = {
@@ -48,14 +48,14 @@ def as_asked(answer: JSONObject, asked: Schema, shown: Schema) -> JSONObject:
 
 
 def faults_of(answer: JSONObject, asked: Schema, at: str) -> list[Problem]:
-    """What is wrong with an answer to a question with the params `asked`; see `problems_of`."""
+    """Return the problems of an answer to a request with the params `asked`; see `problems_of`."""
     if answer.get("action") != "accept" or FORM not in asked:
         return []
     return problems_of(answer.get(_CONTENT, {}), asked[FORM], f"{at}/{_CONTENT}")
 
 
 def problems_of(content: object, schema: Schema, at: str) -> list[Problem]:
-    """What is wrong with the content of a form, each with a pointer that begins with `at`."""
+    """Return the problems of a form's content, each with a pointer that begins with `at`."""
     if not is_object(content):
         return [Problem(at, "Input should be an object")]
     found = [
@@ -69,7 +69,7 @@ def problems_of(content: object, schema: Schema, at: str) -> list[Problem]:
         if name in members:
             found += (Problem(place, text) for text in _faults(value, members[name]))
         elif schema.get(_OTHERS) is False:
-            found.append(Problem(place, "Nothing was asked for here"))
+            found.append(Problem(place, "The form has no such field"))
     return found
 
 
@@ -79,7 +79,7 @@ def _members(question: Schema) -> Schema:
 
 
 def _several(value: object, field: Schema) -> object:
-    """The choices that a text names, with commas between; a choice may have commas of its own."""
+    """Split a text at its commas into choices; a choice may contain commas of its own."""
     if not isinstance(value, str):
         return value
     choices = _choices(field.get("items", _NONE)) or frozenset()
@@ -87,7 +87,7 @@ def _several(value: object, field: Schema) -> object:
     longest = max(sizes, default=1)
     parts = value.split(",", sum(sizes) + 1)
     if len(parts) > sum(sizes) + 1:
-        return value  # names more than there is to choose, even if a comma ends it
+        return value  # more names than choices, even if the text ends with a comma
     found: list[str] = []
     start = 0
     while start < len(parts):
@@ -130,7 +130,7 @@ def _string(value: Any, schema: Schema) -> Iterator[str]:
 
 
 def _choices(schema: Schema) -> frozenset[Any] | None:
-    """The values of a choice, in any of the forms it may be written in."""
+    """Return the values of a choice, in any of the forms in which a schema can list them."""
     if "enum" in schema:
         return frozenset(schema["enum"])
     for titled in ("oneOf", "anyOf"):
@@ -153,7 +153,7 @@ def _array(value: Any, schema: Schema) -> Iterator[str]:
         yield f"Should have at most {schema['maxItems']} items"
     choices = _choices(schema.get("items", {}))
     if choices is not None and not all(isinstance(one, str) and one in choices for one in value):
-        yield "Should hold nothing but choices"
+        yield "Every item should be one of the choices"
 
 
 def _nothing(value: Any, schema: Schema) -> Iterator[str]:

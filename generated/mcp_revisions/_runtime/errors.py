@@ -1,8 +1,8 @@
-"""What goes wrong on a connection, by whose fault it is.
+"""Errors of a connection, by which side is at fault.
 
 `LocalError` means that this side was about to break a rule: nothing was written. `RemoteError`
-means that the peer broke one: `code`, `message` and `data` are what to answer. `McpError` is no
-fault of the protocol but an answer: a handler raises it, and a request answered by it raises it.
+means that the peer broke one: `code`, `message` and `data` are for the answer. `McpError` is not a
+fault of the protocol but an answer: a handler raises it, and the client's request then raises it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -33,7 +33,7 @@ class ProtocolError(Exception):
 
 
 class McpError(ProtocolError):
-    """An error as an answer, with the code, message and data its sender chose."""
+    """An error response, with the code, message and data that its sender chose."""
 
     def __init__(self, code: int, message: str, data: Any = None) -> None:
         super().__init__(message, code=code, data=data)
@@ -54,7 +54,7 @@ class MissingCapability(LocalError):
         self.path: Final = path
         self.condition: Final = condition
         self.role, *steps = path.split(".")
-        """Which side would have to declare it."""
+        """The side that would have to declare it."""
         self.steps: Final = tuple(steps)
 
 
@@ -70,19 +70,19 @@ class RemoteError(ProtocolError):
 
 
 class ParseError(RemoteError):
-    """What came is not JSON."""
+    """The received text is not JSON."""
 
     CODE = PARSE_ERROR
 
 
 class InvalidRequest(RemoteError):
-    """What came is JSON, but neither a request nor a notification nor an answer."""
+    """The received JSON is not a request, a notification or a response."""
 
     CODE = INVALID_REQUEST
 
 
 class MethodNotFound(RemoteError):
-    """The method is not in the revision, not for this side to answer, or not implemented."""
+    """The method is unknown to the revision, not for this side to answer, or not implemented."""
 
     CODE = METHOD_NOT_FOUND
 
@@ -112,15 +112,15 @@ class InvalidParams(Invalid):
 
 
 class InvalidAnswer(Invalid):
-    """An answer that is malformed, or does not fit the method it answers; never answered itself."""
+    """A response that is malformed or does not fit its request; it is never answered itself."""
 
     CODE = INVALID_REQUEST
 
 
 class MissingClientCapability(RemoteError):
-    """The client has not declared what a request needs of it (2026-07-28, basic, "_meta").
+    """The client has not declared what a request needs (2026-07-28, basic, "_meta").
 
-    `required` is the object of the missing capabilities, which travels in `data`.
+    `required` is the object of the missing capabilities, which the `data` of the error holds.
     """
 
     CODE = MISSING_CLIENT_CAPABILITY
@@ -133,7 +133,7 @@ class MissingClientCapability(RemoteError):
 
 
 class UnsupportedVersion(RemoteError):
-    """The peer asked for a revision that is not on offer (2026-07-28, basic/versioning)."""
+    """The peer asked for a revision that is not supported (2026-07-28, basic/versioning)."""
 
     CODE = UNSUPPORTED_VERSION
 
@@ -149,7 +149,8 @@ class UnsupportedVersion(RemoteError):
 class NegotiationError(ProtocolError):
     """The two sides have no revision in common, or the peer refused to agree on one.
 
-    `offered` is what this side allows, `supported` what the peer named, as far as it did.
+    `offered` are the revisions that this side allows, `supported` those that the peer named, if
+    any.
     """
 
     CODE = UNSUPPORTED_VERSION
@@ -163,7 +164,7 @@ class NegotiationError(ProtocolError):
 
 
 class HttpError(RemoteError):
-    """A request was answered by an HTTP status, and by no message of the protocol."""
+    """The answer to a request was an HTTP status, without a message of the protocol."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -172,7 +173,7 @@ class HttpError(RemoteError):
 
 
 class RequestTimeout(LocalError, TimeoutError):
-    """No answer came in time; the peer was told that the request is given up, where it may be."""
+    """No answer came in time; the peer got a cancellation, if the protocol allows one."""
 
     def __init__(self, method: str, seconds: float) -> None:
         super().__init__(f"{method} was not answered within {seconds:g} s")

@@ -1,7 +1,8 @@
 """Messages as lines: the framing of stdio, and of any other stream of bytes.
 
-A message is one line, ended by a newline, and contains none (basic/transports/stdio). Lines that
-are too long are reported and dropped without being held in memory; blank ones are passed over.
+A message is one line that ends with a newline, and it contains no other newline
+(basic/transports/stdio). A line that is too long is reported and dropped without being held in
+memory. Blank lines are ignored.
 """
 
 from collections.abc import Iterable
@@ -11,22 +12,22 @@ from .errors import ParseError
 from .transport import Received
 
 LONGEST: Final = 16 * 1024 * 1024
-"""Bytes that a line may have unless somebody says otherwise."""
+"""The default limit for a line, in bytes."""
 
 
 class LineReader:
-    """Cuts what arrives, in pieces of any size, into lines of at most `limit` bytes."""
+    """A reader that splits received chunks of any size into lines of at most `limit` bytes."""
 
     __slots__ = ("_limit", "_line", "_size")
 
     def __init__(self, limit: int = LONGEST) -> None:
         self._limit = limit
-        # The line that has not ended yet; it is dropped, but counted, once it is too long.
+        # The line that has not ended yet. If it gets too long, it is dropped, but still counted.
         self._line = bytearray()
         self._size = 0
 
     def feed(self, chunk: bytes) -> list[Received]:
-        """The lines that end in `chunk`, or what is wrong with them."""
+        """Return the lines that end in `chunk`, or errors in their place."""
         lines = chunk.split(b"\n")
         rest = lines.pop()
         received: list[Received] = []
@@ -39,7 +40,7 @@ class LineReader:
         return received
 
     def end(self) -> list[Received]:
-        """What is left when nothing more will come: a last line that no newline ended."""
+        """Return the last line if no newline ended it; nothing more will come."""
         return self._finished()
 
     def _keep(self, part: bytes) -> None:
@@ -50,7 +51,7 @@ class LineReader:
             self._line += part
 
     def _too_long(self, size: int) -> bool:
-        # One more than allowed may be the carriage return of a line that is not too long.
+        # One byte more than the limit may be the carriage return at the end of the line.
         return size > self._limit + 1
 
     def _finished(self) -> list[Received]:
@@ -74,5 +75,5 @@ class LineReader:
 
 
 def frame(messages: Iterable[bytes]) -> bytes:
-    """Messages as lines; none of them may contain a newline."""
+    """Return messages as lines; none of them may contain a newline."""
     return b"\n".join(messages) + b"\n"

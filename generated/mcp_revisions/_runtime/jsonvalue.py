@@ -8,34 +8,34 @@ JSONObject: TypeAlias = dict[str, Any]
 
 
 def is_object(value: object) -> TypeGuard[JSONObject]:
-    """Whether `value` is a JSON object."""
+    """Return whether `value` is a JSON object."""
     return isinstance(value, dict)
 
 
 def is_array(value: object) -> TypeGuard[list[Any]]:
-    """Whether `value` is a JSON array."""
+    """Return whether `value` is a JSON array."""
     return isinstance(value, list)
 
 
 def read_json(data: bytes | str) -> Any:
-    """Read one JSON text; raises `ValueError`.
+    """Read one JSON text; raise `ValueError`.
 
-    NaN, infinities, invalid UTF-8, lone surrogates and nesting deeper than 200 are refused. Of a
-    member that occurs twice the last one counts, as in most readers (RFC 8259, section 4).
+    NaN, infinities, invalid UTF-8, lone surrogates and nesting deeper than 200 are refused. If a
+    member occurs twice, the last one counts, as in most readers (RFC 8259, section 4).
     """
     try:
         return from_json(data, allow_inf_nan=False, cache_strings="keys")
     except TypeError:
-        # Said of text with a lone surrogate, which has no UTF-8 form to read.
+        # Text with a lone surrogate has no UTF-8 form, which is a TypeError here.
         if isinstance(data, str):
             raise ValueError("not Unicode text") from None
         raise
 
 
 def json_text(value: object) -> bytes:
-    """A value as JSON text.
+    """Return a value as JSON text.
 
-    NaN and infinities, such as a number becomes that is too large to be held, are null there, as in
-    JavaScript. Raises `pydantic_core.PydanticSerializationError` for what has no JSON form.
+    NaN and infinities become null, as in JavaScript; a number that is too large becomes an
+    infinity. Raises `pydantic_core.PydanticSerializationError` for a value without a JSON form.
     """
     return to_json(value, inf_nan_mode="null")

@@ -1,8 +1,8 @@
-"""What a peer says of itself, and is kept for as long as its connection.
+"""What a peer declares about itself, kept for as long as its connection.
 
-Text takes as many bytes as came; decoded, the same may take twenty times as many. So a server,
-which may have many clients, keeps text, and decodes it when somebody asks. How much it may be, in
-bytes and in values, is bounded for both sides.
+Text takes as many bytes as were received; the decoded value may take twenty times as many. A server
+may have many clients, so it keeps text, and decodes it on demand. Both sides limit how much they
+keep, in bytes and in values.
 """
 
 from collections.abc import Iterator, Mapping
@@ -16,16 +16,16 @@ from .spec import Role
 
 T = TypeVar("T")
 
-# Far more than what is listed takes; a peer whose list does not end is not remembered for ever.
+# Far more than any usual list; a peer with an endless list must not fill the memory.
 _MOST: Final = 8 * 1024 * 1024
 _LARGEST: Final = _MOST // 8
 
-# What a name takes at least.
+# The memory that an entry takes at least.
 _EACH: Final = 256
 
 
 class Kept(Mapping[Role, Mapping[str, Any]]):
-    """JSON objects by the side that said them, each as it is or as text."""
+    """JSON objects by the side that declared them, decoded or as text."""
 
     __slots__ = ("_said",)
 
@@ -33,7 +33,7 @@ class Kept(Mapping[Role, Mapping[str, Any]]):
         self._said: dict[Role, Mapping[str, Any] | bytes] = dict(said or {})
 
     def keep(self, role: Role, said: Mapping[str, Any]) -> None:
-        """Keep an object as text, which is decoded whenever it is looked up."""
+        """Keep an object as text, which is decoded at each access."""
         self._said[role] = json_text(said)
 
     def __setitem__(self, role: Role, said: Mapping[str, Any]) -> None:
@@ -51,15 +51,15 @@ class Kept(Mapping[Role, Mapping[str, Any]]):
 
 
 class Bound(NamedTuple):
-    """How much may be kept: bytes of JSON, and values, each object and array being one, too."""
+    """A limit in bytes of JSON and in values, where every object and array counts too."""
 
     size: int
     values: int
 
     def problems(self, at: str, said: Mapping[str, Any]) -> list[Problem]:
-        """What is wrong with members of the object at a pointer that are more than may be kept.
+        """Return the problem of an object whose members together exceed the limit.
 
-        The bound is for all of them together, and the largest is named.
+        The pointer names the largest of the members.
         """
         for measure, most, unit in (
             (_size, self.size, "bytes of JSON"),
@@ -68,12 +68,12 @@ class Bound(NamedTuple):
             measured = {name: measure(value) for name, value in said.items()}
             if sum(measured.values()) > most:
                 largest = max(measured, key=measured.__getitem__)
-                may = f"{' and '.join(said)} may have {most} {unit}"
+                may = f"{' and '.join(said)} may have at most {most} {unit}"
                 return [Problem(f"{at}/{escaped(largest)}", may)]
         return []
 
     def _values(self, value: object) -> int:
-        """How many values there are, counted no further than has to be known."""
+        """Count the values, but not further than the limit."""
         left, seen = [value], 0
         while left and seen <= self.values:
             one = left.pop()
@@ -86,7 +86,7 @@ class Bound(NamedTuple):
 
 
 class Newest(Generic[T]):
-    """What is known of the names that a peer has listed last, as much as there is room for."""
+    """Knowledge about the names that a peer listed last; old entries make room for new ones."""
 
     __slots__ = ("_known", "_size")
 
@@ -98,12 +98,12 @@ class Newest(Generic[T]):
         return name in self._known
 
     def get(self, name: str) -> T | None:
-        """What is known of a name."""
+        """Return what is known of a name, or None."""
         known = self._known.get(name)
         return None if known is None else known[0]
 
     def learn(self, name: str, known: T, said: object) -> None:
-        """Take note of what follows from what was `said`; those listed longest ago make room."""
+        """Store what follows from `said` about a name; the entries listed longest ago make room."""
         self.forget(name)
         size = _EACH + len(name) + _size(said)
         self._known[name] = known, size
@@ -112,12 +112,12 @@ class Newest(Generic[T]):
             self.forget(next(iter(self._known)))
 
     def forget(self, name: str) -> None:
-        """Nothing is known of a name any more."""
+        """Remove a name."""
         self._size -= self._known.pop(name, (None, 0))[1]
 
 
 def is_too_large(said: object) -> bool:
-    """Whether what is said of a name would leave too little room for the others."""
+    """Return whether an entry would leave too little room for the others."""
     return _size(said) > _LARGEST
 
 

@@ -1,4 +1,4 @@
-"""What a user may choose: limits and waiting times of a connection, and of a single call."""
+"""Options of a connection and of a single call: limits and timeouts."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -18,11 +18,11 @@ TIMEOUTS: Final[Mapping[str, float]] = MappingProxyType(
         "elicitation/create": 300.0,
     }
 )
-"""Seconds to wait for an answer, by method, where neither call nor connection says otherwise."""
+"""Timeouts in seconds by method, where neither the call nor the connection sets one."""
 
 
 class Progress(NamedTuple):
-    """How far a request has come; what `done` and `total` count is the peer's business."""
+    """The progress of a request; only the peer knows the unit of `done` and `total`."""
 
     done: float
     total: float | None = None
@@ -30,11 +30,11 @@ class Progress(NamedTuple):
 
 
 class CallOptions(TypedDict, total=False):
-    """What a single call may be given besides its params.
+    """Options of a single call, besides its params.
 
-    `timeout` and `max_timeout` are seconds. With `reset_on_progress` the first starts anew whenever
-    progress is reported; the second never does. `on_progress` asks for progress to be reported; if
-    it returns an awaitable, that is awaited in a task of its own.
+    `timeout` and `max_timeout` are in seconds. With `reset_on_progress`, each report of progress
+    restarts `timeout`, but never `max_timeout`. `on_progress` asks the peer to report progress;
+    if it returns an awaitable, that is awaited in a task of its own.
     """
 
     timeout: float
@@ -44,7 +44,7 @@ class CallOptions(TypedDict, total=False):
 
 
 class Patience(NamedTuple):
-    """How long to wait for one answer, in seconds."""
+    """The timeouts of one request, in seconds."""
 
     timeout: float
     max_timeout: float
@@ -60,78 +60,78 @@ class Options:
     """
 
     timeout: float = 30.0
-    """For an answer, where `timeouts` names no other for the method."""
+    """Timeout of a request, if `timeouts` has none for its method."""
     timeouts: Mapping[str, float] = field(default_factory=lambda: TIMEOUTS)
-    """By method."""
+    """Timeouts by method."""
     max_timeout: float = 600.0
-    """For an answer, however much progress is reported."""
+    """Longest time for an answer, even if progress is reported."""
     initialize_timeout: float = 30.0
-    """For the answer to `initialize`, for which a server may have to start first."""
+    """Timeout of `initialize`; the server may have to start first."""
     probe_timeout: float = 5.0
-    """For the answer to `server/discover`; a server that is silent for longer is taken as old.
+    """Timeout of `server/discover`; a server that is silent for longer gets a handshake.
 
-    Over HTTP, and where no revision with a handshake is allowed, `timeout` holds instead.
+    Over HTTP, and where no revision with a handshake is allowed, `timeout` applies instead.
     """
     max_in_flight: int = 100
     """Requests of the peer that are handled at the same time."""
     max_waiting: int = 1000
-    """Requests of the peer that wait to be handled; when they are as many, reading pauses."""
+    """Requests of the peer that wait to be handled; when there are so many, reading pauses."""
     max_outgoing: int = 1000
-    """Messages that wait to be written; when they are as many, senders wait."""
+    """Messages that wait to be written; when there are so many, senders wait."""
     max_subscriptions: int = 100
-    """Listen streams, or subscribed resources, of one connection."""
+    """Listen streams and subscribed resources of one connection."""
     max_uri: int = 8 * 1024
-    """Bytes of the URI of a resource that is subscribed to."""
+    """Bytes of one URI in a subscription."""
     max_uris: int = 64 * 1024
-    """Bytes of all of them together, of one connection."""
+    """Bytes of all URIs in the subscriptions of one connection."""
     max_client: int = 32 * 1024
-    """Bytes of JSON that a client may say of itself when it begins: `capabilities`, `clientInfo`.
+    """Bytes of JSON of a client's `capabilities` and `clientInfo`.
 
-    The request of a listen stream may have as many beside its URIs.
+    The request of a listen stream may have as many, besides its URIs.
     """
     max_server: int = 1024 * 1024
-    """Bytes of JSON that a server may say of itself when it is asked, `instructions` included."""
+    """Bytes of JSON of a server's capabilities, information and `instructions`."""
     max_values: int = 2000
-    """Values in any of these, each object and each array being one, too."""
+    """JSON values in each of these, where every object and array counts too."""
     max_rounds: int = 10
-    """Rounds of questions that one request may take, on either side."""
+    """Input rounds of one request, on either side."""
     max_pages: int = 1000
-    """Pages of one list that are asked for. A client that walks a list raises if there are more.
+    """Pages of one list that are requested. A client that walks a list raises if there are more.
 
-    A server that checks header fields against its own tools uses its last complete list instead.
-    A client that corrects header fields stops at the default, with what it has seen.
+    A server that checks header fields against its own tools uses its last complete list instead. A
+    client that corrects header fields stops at the default, with the pages it has.
     """
     progress_interval: float = 0.05
-    """At least this much time lies between two reports of progress on one request."""
+    """Least time between two reports of progress on one request."""
     drain: float = 3.0
-    """For handlers to finish once the peer is gone or the server is told to stop."""
+    """Time for handlers to finish after the peer is gone or the server is stopped."""
     state_key: bytes | None = None
-    """Signs the state a client carries between rounds; a random one per process if not given.
+    """Key that signs the state of input rounds; by default a random one per process.
 
     Several processes that answer rounds of the same request need the same key.
     """
     state_lifetime: float = 3600.0
-    """For a client to come back with the state."""
+    """Lifetime of that state, in which the client has to come back."""
     on_loss: Callable[[Lost], object] | None = None
-    """Is told what a translation between revisions could not carry, of each kind once."""
+    """Callback for what a translation between revisions could not keep, once for each kind."""
 
     @property
     def of_client(self) -> Bound:
-        """How much is kept of what a client says of itself."""
+        """The limit for what a client declares about itself."""
         return Bound(self.max_client, self.max_values)
 
     @property
     def of_server(self) -> Bound:
-        """How much is kept of what a server says of itself."""
+        """The limit for what a server declares about itself."""
         return Bound(self.max_server, self.max_values)
 
     @property
     def of_stream(self) -> Bound:
-        """How much is kept of what a client says for as long as a listen stream is open."""
+        """The limit for the request of a listen stream, which is kept while the stream is open."""
         return Bound(self.max_client + self.max_uris, self.max_values + self.max_subscriptions)
 
     def patience(self, spec: RequestSpec[Any, Any], call: CallOptions) -> Patience:
-        """How long to wait for the answer to one request."""
+        """Return the timeouts of one request."""
         if "long_lived" in spec.traits and "timeout" not in call:
             return FOREVER
         usual = self.timeouts.get(spec.method, self.timeout)

@@ -1,9 +1,10 @@
-"""The state that a client carries from one round of a request to the next, sealed.
+"""The sealed state of a request, which a client carries from one round to the next.
 
-It passes through the client, so nothing in it can be believed unless it is known to be ours, meant
-for this request, for this caller, and still good (2026-07-28, basic/patterns/mrtr, "Server
-Requirements"). A seal proves that; it does not hide anything: the client can read what is inside.
-Nor does it make the state good for one use only, which a server that needs that has to see to.
+It passes through the client. So a server can trust it only if it knows that it made the state
+itself, for this request and this caller, and that it has not expired (2026-07-28,
+basic/patterns/mrtr, "Server Requirements"). A seal proves that; it does not hide anything: the
+client can read the content. It does not prevent a second use either: a server that needs that has
+to check it.
 """
 
 import hmac
@@ -22,20 +23,22 @@ from pydantic_core import from_json, to_json
 from .errors import InvalidParams, LocalError
 from .jsonvalue import json_text
 
-# Version of the format, then when it lapses, in whole seconds.
+# The version of the format, then the time of expiry in whole seconds.
 _HEAD: Final = Struct(">BQ")
 _VERSION: Final = 1
 _MAC_SIZE: Final = sha256().digest_size
 _LONGEST: Final = 4_000_000
 _SHORTEST_KEY: Final = 16
 
-# What changes between the rounds of one request.
+# The members that change between the rounds of one request.
 _OF_A_ROUND: Final = frozenset({"_meta", "inputResponses", "requestState"})
 
 
 class Bearer(NamedTuple):
-    """What a state is bound to: a request, by method and digest of its params, who makes it, and to
-    whom: the server, by its class, and the revision.
+    """The binding of a state: to a request, its caller and its server.
+
+    The request is known by its method and a digest of its params, the server by its class and
+    revision.
     """
 
     method: str
@@ -45,17 +48,17 @@ class Bearer(NamedTuple):
 
 
 def digest_of(params: Mapping[str, Any]) -> bytes:
-    """A digest of params that is the same in every round of a request, however they are written."""
+    """Return a digest of params that is the same in every round of a request."""
     lasting = {key: value for key, value in params.items() if key not in _OF_A_ROUND}
     return sha256(dumps(lasting, sort_keys=True, separators=(",", ":")).encode()).digest()
 
 
-# Whichever connection a client comes back on, this process knows what it has sealed.
+# A client may come back on another connection, but to the same process.
 _KEY_OF_THIS_PROCESS: Final = token_bytes(32)
 
 
 class StateSeal:
-    """Seals and opens states with a key; without one, with a random one of this process.
+    """A seal for states, with a key; without one, with a random key of this process.
 
     `lifetime` is in seconds. Raises `ValueError` for a key of less than 16 bytes.
     """
@@ -70,16 +73,16 @@ class StateSeal:
         clock: Callable[[], float] = time.time,
     ) -> None:
         if key is not None and len(key) < _SHORTEST_KEY:
-            raise ValueError(f"the key of a state needs at least {_SHORTEST_KEY} bytes")
+            raise ValueError(f"the key of a request state needs at least {_SHORTEST_KEY} bytes")
         self._key = _KEY_OF_THIS_PROCESS if key is None else key
         self._lifetime = lifetime
         self._clock = clock
 
     def seal(self, value: Any, bearer: Bearer) -> str:
-        """The sealed text of a JSON value.
+        """Return the sealed text of a JSON value.
 
-        Raises `LocalError` for one that is too long to come back, and
-        `pydantic_core.PydanticSerializationError` for what has no JSON form.
+        Raises `LocalError` if it is too long to come back, and
+        `pydantic_core.PydanticSerializationError` for a value without a JSON form.
         """
         head = _HEAD.pack(_VERSION, int(self._clock() + self._lifetime))
         body = head + json_text(value)
@@ -89,7 +92,7 @@ class StateSeal:
         return sealed.decode("ascii")
 
     def open(self, text: str, bearer: Bearer) -> Any:
-        """The value that `seal` was given; raises `InvalidParams`, which tells nothing more."""
+        """Return the value that was sealed; raise `InvalidParams`, which does not say why."""
         sealed = _decoded(text)
         mac, body = sealed[:_MAC_SIZE], sealed[_MAC_SIZE:]
         if len(body) <= _HEAD.size or not hmac.compare_digest(mac, self._mac(body, bearer)):
@@ -101,13 +104,13 @@ class StateSeal:
 
     def _mac(self, body: bytes, bearer: Bearer) -> bytes:
         bound = to_json([bearer.method, bearer.digest.hex(), bearer.principal, bearer.audience])
-        # The length keeps what is bound and what is sealed apart.
+        # The length marks where the binding ends and the sealed body begins.
         return hmac.digest(self._key, b"%d:%b%b" % (len(bound), bound, body), "sha256")
 
 
 def refused() -> InvalidParams:
-    """A state that is not accepted, for whatever reason."""
-    problem = ("/params/requestState", "The state is not one for this request, or has lapsed")
+    """Return the error for a state that is not accepted, whatever the reason."""
+    problem = ("/params/requestState", "The state was not made for this request, or has expired")
     return InvalidParams("Invalid requestState", [problem])
 
 
@@ -118,7 +121,7 @@ def _decoded(text: str) -> bytes:
         sealed = urlsafe_b64decode(text.encode("ascii") + b"=" * (-len(text) % 4))
     except (NotBase64, ValueError):
         raise refused() from None
-    # Decoding is lenient; one text for each seal is enough.
+    # The decoder accepts several texts for the same bytes; only one is valid.
     if urlsafe_b64encode(sealed).rstrip(b"=") != text.encode("ascii"):
         raise refused()
     return sealed

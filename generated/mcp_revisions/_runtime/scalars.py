@@ -1,8 +1,8 @@
-"""Numbers and constants of JSON Schema, as Python sees them.
+"""Numbers and constants of JSON Schema as Python types.
 
-JSON has one number type. An `Integer` is a number without a fraction, however it is written; a
-`Number` keeps the form it came in, so that 3 does not come back as 3.0. Neither takes a boolean, a
-string, NaN or an infinity.
+JSON has one number type. An `Integer` is a number without a fraction, however it is written. A
+`Number` keeps its form, so that 3 does not come back as 3.0. Neither accepts a boolean, a string,
+NaN or an infinity.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ def _whole(number: float) -> int:
 
 
 class _WholeNumber:
-    """`1.0` is an integer to JSON Schema; Python is asked only after the strict check failed."""
+    """An integer, for which `1.0` is valid too; that is checked only if the strict check fails."""
 
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler
@@ -37,7 +37,7 @@ class _WholeNumber:
 
 
 class _AnyNumber:
-    """The integer arm comes first: a strict float would turn 3 into 3.0."""
+    """A number; the integer arm comes first, because a strict float would turn 3 into 3.0."""
 
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler
@@ -51,9 +51,9 @@ class _AnyNumber:
 
 
 class Exact:
-    """Marks constants of which one is a truth value, 0 or 1: `Annotated[Literal[True], Exact]`.
+    """A mark for constants that include a boolean, 0 or 1: `Annotated[Literal[True], Exact]`.
 
-    To Python, true is 1; to JSON it is not, and 1.0 is.
+    In Python true equals 1. In JSON it does not, but 1.0 equals 1.
     """
 
     @classmethod
@@ -82,4 +82,4 @@ Integer: TypeAlias = Annotated[int, _WholeNumber()]
 """A whole number; `1.0` on the wire is read as 1."""
 
 Number: TypeAlias = Annotated[int | float, _AnyNumber()]
-"""A finite number; stays an int or a float as written."""
+"""A finite number; it stays an int or a float, as written."""

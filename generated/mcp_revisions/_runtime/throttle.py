@@ -1,19 +1,19 @@
-"""Log entries about what a peer may do without end, of which not all are worth keeping."""
+"""Log entries that a peer can cause without end, of which only some are logged."""
 
 from collections.abc import Callable
 from logging import INFO, WARNING, Logger
 from time import monotonic
 from typing import Final
 
-# So many entries of a kind are logged in a period, whatever comes.
+# So many entries of a kind are always logged in one period.
 _FIRST: Final = 5
 _PERIOD: Final = 60.0
 
 
 class Throttle:
-    """Passes entries on to `logger`: of each kind, which is its text, the first few in a minute.
+    """A logger that passes on the first few entries of each kind in a minute; the text is the kind.
 
-    After these the tenth, the hundredth and so on, which say how many there were.
+    After these, it passes on the tenth, the hundredth and so on, with their number.
     """
 
     __slots__ = ("_clock", "_kinds", "_logger")
@@ -21,15 +21,14 @@ class Throttle:
     def __init__(self, logger: Logger, clock: Callable[[], float] = monotonic) -> None:
         self._logger = logger
         self._clock = clock
-        # When the period of a kind began, and how many have come since. Most peers behave.
+        # The start of a kind's period, and its number of entries so far. Most peers need no
+        # dictionary.
         self._kinds: dict[str, tuple[float, int]] | None = None
 
     def info(self, text: str, *args: object) -> None:
-        """See `Logger.info`."""
         self._log(INFO, text, args)
 
     def warning(self, text: str, *args: object) -> None:
-        """See `Logger.warning`."""
         self._log(WARNING, text, args)
 
     def _log(self, level: int, text: str, args: tuple[object, ...]) -> None:
@@ -41,9 +40,9 @@ class Throttle:
         if now - began >= _PERIOD:
             began, before = now, 0
         kinds[text] = began, before + 1
-        # The entry is that of whoever calls this.
+        # The level of the stack makes the entry that of the caller.
         if before < _FIRST:
             self._logger.log(level, text, *args, stacklevel=3)
         elif str(before + 1).strip("0") == "1":
-            summed = f"{text} (%d of these within a minute, most of which are not logged)"
+            summed = f"{text} (%d of these within a minute; most are not logged)"
             self._logger.log(level, summed, *args, before + 1, stacklevel=3)

@@ -1,4 +1,4 @@
-"""Everything the generated models are made of, in one place to import from."""
+"""The building blocks of generated models, in one place to import from."""
 
 from .adjusting import Implied, Nullable
 from .model import SUPPLIED, WireModel, validator_of

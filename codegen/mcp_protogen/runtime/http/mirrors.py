@@ -1,6 +1,6 @@
-"""Arguments of tools that are repeated in header fields, so that whoever routes need not parse.
+"""Tool arguments that are repeated in header fields, so that proxies need not read the body.
 
-A tool's schema says which: a property with `x-mcp-header` (2026-07-28,
+The tool's schema marks them: they are the properties with `x-mcp-header` (2026-07-28,
 basic/transports/streamable-http, "Custom Headers from Tool Parameters").
 """
 
@@ -21,9 +21,9 @@ _TOKEN: Final = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _INTEGER: Final = re.compile(r"(-?[0-9]{1,20})(?:\.0{1,20})?")
 _LARGEST: Final = 2**53 - 1
 
-# What stands below these is data, which may look like a schema without being one.
+# These keywords hold data, which may look like a schema without being one.
 _DATA: Final = frozenset({"const", "default", "enum", "examples"})
-# Below these are schemas by names of somebody's choice, which are no keywords.
+# These keywords hold schemas by name; the names are not keywords.
 _NAMED: Final = frozenset(
     {
         "$defs",
@@ -36,7 +36,7 @@ _NAMED: Final = frozenset(
     }
 )
 
-# Far more than any schema needs; whoever sends more wants to keep its reader busy.
+# Far more than any schema needs; a larger one is meant to keep its reader busy.
 _DEEPEST: Final = 200
 _MOST: Final = 100_000
 
@@ -44,45 +44,45 @@ _Path: TypeAlias = tuple[str, ...]
 
 
 class BadAnnotation(ValueError):
-    """A schema breaks the rules for `x-mcp-header`; says where, as a JSON pointer, and why."""
+    """A schema that breaks the rules for `x-mcp-header`; the message is a pointer and a reason."""
 
 
 class Mirror(NamedTuple):
     """One argument that is repeated in a header field."""
 
     path: _Path
-    """The names that lead to it from the arguments."""
+    """The member names that lead to it, from the arguments on."""
     header: str
-    """The name of the whole field, in lower case."""
+    """The full name of the header field, in lower case."""
     type: MirroredType
 
 
 def mirrors_of(schema: object) -> tuple[Mirror, ...]:
-    """The arguments that a tool's input schema wants repeated; raises `BadAnnotation`.
+    """Return the arguments that a tool's input schema marks; raise `BadAnnotation`.
 
-    The whole schema is searched: an annotation where no argument can be reached by `properties`
-    alone makes the tool invalid.
+    The whole schema is searched: a mark on something other than a nested property makes the tool
+    invalid.
     """
     found: dict[str, Mirror] = {}
-    # Not recursive, and counted: a schema built in Python may be deep, or contain itself.
+    # With a list and a counter: a schema built in Python may be deep, or contain itself.
     left = [_Place(schema, "", ())]
     seen = 0
     while left:
         place = left.pop()
         seen += 1
         if seen > _MOST or place.pointer.count("/") > _DEEPEST:
-            raise BadAnnotation(f"{place.pointer[:100]}: the schema is too large to be searched")
+            raise BadAnnotation(f"{place.pointer[:100]}: the schema is too large")
         if is_object(place.value) and ANNOTATION in place.value:
             mirror = _mirror(place)
             if mirror.header in found:
-                raise _bad(place, "another property has the same name there, ignoring case")
+                raise _bad(place, "another property has the same header name, ignoring case")
             found[mirror.header] = mirror
         left += reversed(_below(place))
     return tuple(found.values())
 
 
 class _Place(NamedTuple):
-    """A value inside a schema; `path` is None where no argument is reached."""
+    """A value inside a schema; `path` is None if it does not describe an argument."""
 
     value: Any
     pointer: str
@@ -113,8 +113,8 @@ def _mirror(place: _Place) -> Mirror:
     if not isinstance(name, str) or not _TOKEN.fullmatch(name):
         raise _bad(place, "has to be the name of a header field: letters, digits, !#$%&'*+-.^_`|~")
     if not place.path:
-        raise _bad(place, "may stand only at a property that is reached by properties alone")
-    # A list of types is unhashable, and none of them.
+        raise _bad(place, "is allowed only on a property of the arguments, nested or not")
+    # `type` may also be a list, which is not allowed here and cannot be hashed.
     if not isinstance(type, str) or type not in _TYPES:
         raise _bad(place, "needs a property of the type string, integer or boolean")
     return Mirror(place.path, PARAM_PREFIX + name.lower(), cast(MirroredType, type))
@@ -125,7 +125,7 @@ def _bad(place: _Place, reason: str) -> BadAnnotation:
 
 
 def value_at(arguments: object, path: _Path) -> Any:
-    """The argument at a path; None if there is none."""
+    """Return the argument at a path; None if there is none."""
     for name in path:
         if not is_object(arguments):
             return None
@@ -134,9 +134,9 @@ def value_at(arguments: object, path: _Path) -> Any:
 
 
 def text_of(value: object) -> str | None:
-    """An argument as text; None if it has none, and the field is left out.
+    """Return an argument as text; None if it has no text form, and then no header field either.
 
-    Integers have to be safe for readers that know only doubles; one written as 42.0 is one.
+    Integers have to be safe for readers that only know doubles; 42.0 is an integer too.
     """
     if type(value) is str:
         return value
@@ -150,7 +150,7 @@ def text_of(value: object) -> str | None:
 
 
 def agrees(mirror: Mirror, header_value: str | None, arguments: object) -> bool:
-    """Whether a header field says what the arguments say; both may be silent.
+    """Return whether a header field agrees with the arguments; both may be absent.
 
     Integers are compared as numbers (2026-07-28, basic/transports/streamable-http, "Server
     Validation").
@@ -172,6 +172,6 @@ def _number(text: str) -> int | None:
 
 
 def headers_for(mirrors: Iterable[Mirror], arguments: object) -> dict[str, str]:
-    """The header fields that repeat these arguments."""
+    """Return the header fields that repeat these arguments."""
     texts = ((mirror.header, text_of(value_at(arguments, mirror.path))) for mirror in mirrors)
     return {header: encoded(text) for header, text in texts if text is not None}

@@ -1,1 +1,1 @@
-"""Servers from typed functions: `@tool`, `@resource` and `@prompt`, and what carries them out."""
+"""Servers made of typed functions: the decorators `@tool`, `@resource` and `@prompt`, and more."""

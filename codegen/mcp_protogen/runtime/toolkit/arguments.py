@@ -1,8 +1,8 @@
-"""What a client fills in, held to the types of a function's parameters.
+"""Validation of the values that a client sends against the types of a function's parameters.
 
-Types are read as Pydantic reads JSON where it is not strict: `"3"` is an int to it, because models
-often write so. What the schema does not name is refused: a misspelt argument that is left out of
-account misleads whoever wrote it.
+Pydantic reads the types in its lax mode: it reads `"3"` as an int, because models often write
+numbers so. An argument that the schema does not name is refused: if a misspelt argument were
+ignored, its sender would never learn of the mistake.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,16 +20,16 @@ from .json_schemas import plain
 from .signatures import EMPTY, Parameter, Signature
 
 _CONFIG: Final = ConfigDict(extra="forbid", protected_namespaces=())
-# What Pydantic raises for types that it makes nothing of, and for limits that it cannot keep.
+# What Pydantic raises for types that it does not support, and for constraints that it cannot apply.
 _NO_FORM: Final = (PydanticUserError, SchemaError, NameError, TypeError, ValueError)
 _LONGEST: Final = 80
 _MOST: Final = 20
 
 
 class BadArguments(Exception):
-    """Arguments that do not fit; `problems` are pointers into them, each with what is wrong.
+    """Arguments that do not fit; `problems` holds a pointer and a message for each.
 
-    Of many problems, only the first are told.
+    If there are very many problems, only the first ones are kept.
     """
 
     def __init__(self, problems: Sequence[Problem], arguments: Any) -> None:
@@ -44,7 +44,7 @@ class BadArguments(Exception):
 
 
 def _got(pointer: str, arguments: Any) -> str:
-    """What stands at a place, briefly; nothing if nothing does."""
+    """Return the value at a pointer as short text, or an empty text if there is none."""
     value = arguments
     for step in pointer.split("/")[1:]:
         name = step.replace("~1", "/").replace("~0", "~")
@@ -61,13 +61,13 @@ def _got(pointer: str, arguments: Any) -> str:
 
 
 class Arguments:
-    """The parameters of one function, ready to read arguments with."""
+    """The parameters of one function, and a model that validates their arguments."""
 
     __slots__ = ("_always", "_model", "_names", "_validator", "_where")
 
     def __init__(self, signature: Signature) -> None:
         self._where = signature.where
-        # An argument may have any name, a field of a model may not.
+        # An argument may have any name, but a field of a model may not.
         parameters = {f"a{at}": one for at, one in enumerate(signature.parameters)}
         self._names = {field: one.name for field, one in parameters.items()}
         self._model = self._build(parameters)
@@ -87,7 +87,7 @@ class Arguments:
         with BUILDING:
             try:
                 model: type[BaseModel] = create_model("Arguments", __config__=_CONFIG, **fields)
-                # What is not complete says so when it is used first.
+                # A model that is not complete raises at its first use: build it now.
                 model.model_rebuild()
             except _NO_FORM as error:
                 for one in parameters.values():
@@ -96,20 +96,20 @@ class Arguments:
         return model
 
     def schema(self) -> JSONObject:
-        """The JSON Schema of the arguments, always of an object.
+        """Return the JSON Schema of the arguments, which is always that of an object.
 
-        Without parameters it takes nothing (2025-11-25, server/tools, "Tool").
+        A function without parameters allows no members (2025-11-25, server/tools, "Tool").
         """
         generated = plain(self._model.model_json_schema, self._where)
         if not generated["properties"]:
             del generated["properties"]
-        # What it is comes first, for those who read it.
+        # The type comes first, because people read it first.
         return {"type": "object", **{k: v for k, v in generated.items() if k != "type"}}
 
     def read(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """What to call the function with; raises `BadArguments`.
+        """Return the keyword arguments for the call; raise `BadArguments`.
 
-        What the client leaves out is left out of the call, so that defaults are Python's own.
+        An argument that the client left out is not passed, so that Python's own default applies.
         """
         try:
             values = self._validator.validate_python(arguments)
@@ -122,7 +122,7 @@ class Arguments:
         return {names[field]: read[field] for field in given}
 
     def _from_json(self, arguments: Mapping[str, Any]) -> BaseModel:
-        """The same from JSON text, from which types that are strict take a date, or a set."""
+        """Validate the arguments as JSON text: from it, strict types also take a date or a set."""
         try:
             values: BaseModel = self._validator.validate_json(json_text(arguments))
         except ValidationError as error:
@@ -131,21 +131,21 @@ class Arguments:
 
 
 class Texts:
-    """Texts that stand for values: variables of URIs, arguments of prompts.
+    """Values that come as text: variables of URIs, and arguments of prompts.
 
-    Each is read as its parameter's type from text. Where that takes more than a text can say, such
-    as a list, the text may be JSON.
+    Each text is read as the type of its parameter. For a type that text cannot express, such as a
+    list, the text may be JSON.
     """
 
     __slots__ = ("_adapters", "parameters")
 
     def __init__(self, where: str, parameters: Sequence[Parameter]) -> None:
         self.parameters = {one.wire: one for one in parameters}
-        """By the name that clients use."""
+        """The parameters, by the name that clients use."""
         self._adapters = {one.wire: _adapter(where, one) for one in parameters}
 
     def read(self, texts: Mapping[str, str]) -> dict[str, Any]:
-        """What to call the function with; raises `BadArguments`."""
+        """Return the keyword arguments for the call; raise `BadArguments`."""
         found = [
             Problem(f"/{escaped(name)}", "There is no such argument")
             for name in texts
@@ -175,30 +175,30 @@ class Texts:
 
 
 def _adapter(where: str, parameter: Parameter) -> TypeAdapter[Any]:
-    """What reads the type of a parameter; raises `TypeError` if nothing can."""
-    # Names and texts that stand beside a type are for fields of models, which there are none of.
+    """Return an adapter for the type of a parameter; raise `TypeError` if there can be none."""
+    # Names and descriptions beside a type belong to fields of models, and there are none here.
     info = FieldInfo.from_annotation(parameter.annotation)
     more = list(info.metadata)
     if isinstance(parameter.default, FieldInfo):
-        # `size: int = Field(3, ge=1)` says beside the default what holds for the type.
+        # `size: int = Field(3, ge=1)` has the constraints of the type in its default.
         more += parameter.default.metadata
     wanted: Any = Annotated[(info.annotation, *more)] if more else info.annotation
     return adapter_of(wanted, f"{where}: the parameter {parameter.name}")
 
 
 def adapter_of(expression: Any, what: str) -> TypeAdapter[Any]:
-    """What reads and writes values of a type; raises `TypeError`, naming `what`, if nothing can."""
+    """Return an adapter for a type; raise `TypeError`, which names `what`, if there can be none."""
     try:
         with BUILDING:
             adapter: TypeAdapter[Any] = TypeAdapter(expression)
             adapter.rebuild()
             return adapter
     except _NO_FORM as error:
-        raise TypeError(f"{what} has no form: {reason_of(error)}") from error
+        raise TypeError(f"{what} has no JSON form: {reason_of(error)}") from error
 
 
 def reason_of(error: Exception) -> str:
-    """What Pydantic has against a type, without its advice."""
+    """Return Pydantic's objection to a type, without its advice."""
     return str(error).split("\n", 1)[0]
 
 
@@ -211,9 +211,9 @@ def _from_text(adapter: TypeAdapter[Any], text: str) -> Any:
         except ValueError:
             decoded = text
         if isinstance(decoded, str):
-            # A text in quotes is none that somebody typed.
+            # Nobody who types a text puts it in quotes.
             raise
-        # The number of an enumeration, or null: no allowance, or `true` would be a 1.
+        # For a member of an enumeration, or null: strict, or `true` would be read as 1.
         return adapter.validate_json(
             to_json(decoded), strict=None if isinstance(decoded, dict | list) else True
         )

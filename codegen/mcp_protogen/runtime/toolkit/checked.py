@@ -1,4 +1,4 @@
-"""Clients that hold the structured results of tools to the schemas of these tools.
+"""Clients that check the structured results of tools against the tools' output schemas.
 
 2025-11-25, server/tools, "Output Schema": clients SHOULD.
 """
@@ -28,19 +28,19 @@ _KNOWN: Final = "_checked_tools"
 
 
 class CheckedResults:
-    """Checks what tools return: `class Mine(CheckedResults, mcp.Client)`.
+    """A mixin that checks the results of tools: `class Mine(CheckedResults, mcp.Client)`.
 
-    Takes the package jsonschema. A result that does not fit raises `InvalidAnswer`, a
-    `RemoteError`. The schemas are those of the tools as they were listed last; a tool that was not
-    listed yet is looked for first, and one whose result does not fit once more, because it may have
-    changed; both in the time of the call. A schema that nobody can use is left out of account,
-    which the log says.
+    It needs the package jsonschema. A result that does not fit raises `InvalidAnswer`, a
+    `RemoteError`. The schemas come from the last list of tools. The client lists the tools again
+    before it calls one that it does not know, and after a result that does not fit, because the
+    schema may have changed; the timeout of the call includes this. A schema that cannot be used is
+    ignored, and the log says so.
     """
 
     async def request(
         self, spec: RequestSpec[P, R], params: P | None, **options: Unpack[CallOptions]
     ) -> R:
-        """See `Peer.request`."""
+        """Send a request; check the result if the request calls a tool."""
         client = cast(ClientBase, super())
         if spec.method != _CALL:
             result = await client.request(spec, params, **options)
@@ -74,12 +74,15 @@ class CheckedResults:
 
     @property
     def _known(self) -> Newest[Check | None]:
-        # A user's __init__ need not call ours.
+        # The __init__ of a subclass need not call this one.
         known: Newest[Check | None] = self.__dict__.setdefault(_KNOWN, Newest())
         return known
 
     async def _is_listed(self, name: str, call: Pending) -> bool:
-        """Whether a tool is found, and so learnt, in the time of a call of it."""
+        """Look for a tool in the list, learn its schema, and return whether it was found.
+
+        This takes its time from the timeout of the call.
+        """
         client = cast(Any, self)
         try:
             async with timeout_at(call.due):
@@ -87,7 +90,7 @@ class CheckedResults:
                     if tool.name == name:
                         return name in self._known
         except ProtocolError as error:
-            # The call itself need not suffer for it.
+            # The call itself may still succeed.
             _log.warning("results are not checked, because the tools cannot be listed: %s", error)
         except TimeoutError:
             raise RequestTimeout(call.spec.method, call.seconds) from None
@@ -105,7 +108,7 @@ class CheckedResults:
             return
         at = "/result/structuredContent"
         if "structured_content" not in result.model_fields_set:
-            raise InvalidAnswer(f"the tool {name} has an output schema", [(at, "Field required")])
+            raise InvalidAnswer(f"the result of {name} is not structured", [(at, "Field required")])
         found = check(result.structured_content)
         if found:
             problems = [(at + pointer, message) for pointer, message in found]

@@ -1,7 +1,7 @@
-"""What may stand for an argument of a prompt, or a variable of a template, as it is typed.
+"""Suggestions for an argument of a prompt, or a variable of a resource template, as a user types.
 
-Of an enumeration, literals or a truth value, that is known from the type; of anything else, whoever
-wrote the function says (2025-11-25, server/utilities/completion).
+For an enumeration, literals and booleans the type names the values. For any other type the author
+of the function supplies them (2025-11-25, server/utilities/completion).
 """
 
 import inspect
@@ -14,11 +14,11 @@ from .marks import Completions, function_of
 from .signatures import Parameter, arms, named
 
 MOST: Final = 100
-"""How many values an answer may have ("Completion Results")."""
+"""How many values one answer may have ("Completion Results")."""
 
 
 class Completion(NamedTuple):
-    """What may stand there: at most 100 values, how many there are, and whether there are more."""
+    """At most 100 suggestions, how many there are in all, and whether there are more."""
 
     values: list[str]
     total: int | None
@@ -29,18 +29,18 @@ NOTHING: Final = Completion([], 0, False)
 
 
 class Source(NamedTuple):
-    """What says what may stand there: texts, or a function; `attribute` if it is the server's."""
+    """The origin of suggestions: texts or a function; `attribute` is its name in the server."""
 
     given: Any
     attribute: str = ""
 
 
 Look: TypeAlias = Callable[[Any], Source]
-"""Finds out whether what is given is an attribute of the server."""
+"""A function that finds out whether a value is an attribute of the server class."""
 
 
 class Completer:
-    """Says what may stand for one parameter."""
+    """Suggestions for one parameter."""
 
     __slots__ = ("_attribute", "_context", "_given", "_is_asked")
 
@@ -52,7 +52,7 @@ class Completer:
         self._context = self._is_asked and _takes_context(function, bound)
 
     async def __call__(self, owner: object, value: str, context: Mapping[str, str]) -> Completion:
-        """What may stand there, given what is typed so far and the arguments before it."""
+        """Return the suggestions for the text so far and the arguments already known."""
         if not self._is_asked:
             return _cut(_beginning(value, self._given))
         function = getattr(owner, self._attribute) if self._attribute else self._given
@@ -63,22 +63,22 @@ class Completer:
 def _takes_context(function: Callable[..., Any], bound: bool) -> bool:
     taken = len(inspect.signature(function).parameters) - bound
     if taken not in (1, 2):
-        wants = "what is typed so far, and the other arguments if it wants them"
-        raise TypeError(f"{named(function)}: completes an argument, so it takes {wants}")
+        wants = "the text so far, and optionally the other arguments"
+        raise TypeError(f"{named(function)}: a function for completions takes {wants}")
     return taken == 2
 
 
 def _beginning(value: str, options: Iterable[Any]) -> list[str]:
-    """The options that begin with what is typed, whatever its case."""
+    """Return the options that begin with the text, ignoring case."""
     typed = value.casefold()
     return [text for text in map(_text, options) if text.casefold().startswith(typed)]
 
 
 def _cut(found: Iterable[Any]) -> Completion:
     if isinstance(found, str):
-        # One text, and not its letters.
+        # A text is iterable too, but its letters are not suggestions.
         found = [found]
-    # There may be any number of them, and nobody need count.
+    # There may be very many, and a generator cannot be counted.
     values = [_text(one) for one in islice(found, MOST + 1)]
     total = len(found) if isinstance(found, Sized) else None
     more = len(values) > MOST
@@ -91,21 +91,23 @@ def completers(
     given: Completions | None,
     look: Look,
 ) -> Mapping[str, Completer]:
-    """The completers of a function, by the names that clients use."""
+    """Return the completers of a function, by the names that clients use."""
     found = {wire: options for wire, one in parameters.items() if (options := _options(one))}
     made = {wire: Completer(Source(options)) for wire, options in found.items()}
     by_name = {one.name: wire for wire, one in parameters.items()}
     for name, source in (given or {}).items():
         if name not in by_name:
-            raise TypeError(f"{where}: completes {name}, which is none of its parameters")
+            raise TypeError(f"{where}: completions for {name}, which is not one of its parameters")
         if isinstance(source, str):
-            raise TypeError(f"{where}: completes {name} with one text: give a list, or a function")
+            raise TypeError(
+                f"{where}: completions for {name} are one text: give a list or a function"
+            )
         made[by_name[name]] = Completer(look(source))
     return made
 
 
 def _options(parameter: Parameter) -> list[str]:
-    """The texts that a type allows, where it names them."""
+    """Return the values that a type names, as text."""
     return [text for arm in arms(parameter.annotation) for text in _texts(arm)]
 
 
@@ -118,7 +120,7 @@ def _texts(arm: Any) -> list[str]:
 
 
 def _text(value: Any) -> str:
-    """A value as a client may write it."""
+    """Return a value in the form in which a client writes it."""
     if isinstance(value, Enum):
         value = value.value
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,12 +1,12 @@
-"""What functions raise to say what went wrong, in words that a client gets to see."""
+"""Exceptions that functions of a toolkit raise; the client gets to see their text."""
 
 
 class ToolError(Exception):
-    """A tool failed in a way that the model should hear of: the text is the tool's result.
+    """A failure that the model should know of: its text becomes the result of the tool.
 
-    The text of any other exception stays in the log, because it may hold secrets.
+    The text of any other exception goes to the log only, because it may hold secrets.
     """
 
 
 class ResourceNotFound(Exception):
-    """There is no such resource: what a template's function finds nothing for."""
+    """The requested resource does not exist; for functions of resource templates."""

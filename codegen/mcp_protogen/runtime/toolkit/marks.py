@@ -1,6 +1,6 @@
-"""The decorators: each notes on a function what it is to clients, and gives the function back.
+"""The decorators, which note on a function what it is to clients, and return the function.
 
-A function may be marked before there is a server, and may be several things at once. It stays what
+A function can be decorated before there is a server, and can be several things at once. It stays as
 it was: methods can be called and tested directly.
 """
 
@@ -13,21 +13,21 @@ from ..model import WireModel
 
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 
-# Each form apart, or type checkers know nothing of the parameters of a lambda.
+# Two separate forms, or type checkers would not infer the parameters of a lambda.
 _Function: TypeAlias = Callable[[str], object] | Callable[[str, Any], object]
 _Method: TypeAlias = Callable[[Any, str], object] | Callable[[Any, str, Any], object]
 Completions: TypeAlias = Mapping[str, _Function | _Method | Sequence[str]]
-"""By parameter: what may stand there, or a function of what is typed so far that says so.
+"""By parameter: the possible values, or a function that returns them for the text so far.
 
-The function gets the text, and if it takes two arguments also those that are filled in already. It
-may be a method of the class, and a coroutine function.
+The function gets the text and, if it takes two arguments, also the arguments that are already
+known. It may be a method of the class, and a coroutine function.
 """
 
 _MARKS: Final = "__mcp_marks__"
 
 
 class Options(TypedDict, total=False):
-    """What can be said of a tool, a resource and a prompt alike."""
+    """Options that tools, resources and prompts have in common."""
 
     name: str
     title: str
@@ -38,7 +38,7 @@ class Options(TypedDict, total=False):
 
 
 class ToolOptions(Options, total=False):
-    """What can be said of a tool beyond what its function says."""
+    """Options of a tool, beside what its function says."""
 
     annotations: WireModel
     input_schema: Mapping[str, Any]
@@ -47,7 +47,7 @@ class ToolOptions(Options, total=False):
 
 
 class ResourceOptions(Options, total=False):
-    """What can be said of a resource beyond what its function says."""
+    """Options of a resource, beside what its function says."""
 
     annotations: WireModel
     mime_type: str
@@ -56,14 +56,14 @@ class ResourceOptions(Options, total=False):
 
 
 class PromptOptions(Options, total=False):
-    """What can be said of a prompt beyond what its function says."""
+    """Options of a prompt, beside what its function says."""
 
     completions: Completions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:
-    """What tools, resources and prompts have in common; what is None is found in the function."""
+    """The properties of tools, resources and prompts; None leaves one to the function."""
 
     name: str | None = None
     title: str | None = None
@@ -71,24 +71,25 @@ class Mark:
     icons: Sequence[WireModel] | None = None
     meta: Mapping[str, Any] | None = None
     thread: bool = False
-    """Whether a plain function runs in a thread of its own, because it would block."""
+    """Whether a plain function runs in a thread of its own, because it would block the event loop.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolMark(Mark):
-    """A function is a tool."""
+    """A mark that makes a function a tool."""
 
     annotations: WireModel | None = None
     input_schema: Mapping[str, Any] | None = None
-    """Written by hand; the function then takes the session and the arguments as they came."""
+    """A handwritten schema; the function then takes the arguments as one mapping."""
     output_schema: Mapping[str, Any] | None = None
     structured: bool = True
-    """Whether results are structured, where the function's return annotation allows it."""
+    """Whether results are structured, if the function's return annotation allows it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResourceMark(Mark):
-    """A function is a resource, or all resources of a template."""
+    """A mark that makes a function a resource, or all resources of a template."""
 
     uri: str
     annotations: WireModel | None = None
@@ -99,7 +100,7 @@ class ResourceMark(Mark):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PromptMark(Mark):
-    """A function is a prompt."""
+    """A mark that makes a function a prompt."""
 
     completions: Completions | None = None
 
@@ -118,7 +119,7 @@ def resource(uri: str, /, **options: Unpack[ResourceOptions]) -> Callable[[Funct
 
     The variables of the template are the parameters of the function.
     """
-    # Who forgets the URI gives the function in its place.
+    # Without a URI, the function is the first argument.
     if not isinstance(uri, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise TypeError('@resource needs a URI: @resource("scheme://…")')
     mark = ResourceMark(uri=uri, **options)
@@ -139,30 +140,30 @@ def prompt(function: Any = None, /, **options: Unpack[PromptOptions]) -> Any:
 
 
 def _marking(decorator: str, mark: Mark, function: Any) -> Any:
-    """The marked function, or what marks the function that is still to come."""
+    """Return the marked function, or a decorator if there is no function yet."""
     marking = partial(noted, mark=mark, decorator=decorator)
     return marking if function is None else marking(function)
 
 
 def noted(function: FunctionT, mark: Mark, decorator: str) -> FunctionT:
-    """The same function, with one mark more."""
-    # Of a static or class method, the function inside is what is found again.
+    """Add a mark to a function, and return the function."""
+    # A mark on a static or class method goes to the function inside, where it is found again.
     inner = getattr(function, "__func__", function)
     if not callable(inner):
-        raise TypeError(f"{decorator} marks a function; say everything else by name: name=…")
+        raise TypeError(f"{decorator} takes one function; pass everything else by name: name=…")
     setattr(inner, _MARKS, (mark, *marks_of(inner)))
     return function
 
 
 def marks_of(value: object) -> tuple[Mark, ...]:
-    """What a function, or whatever else, is marked as."""
+    """Return the marks of a value; it has none if it is not a decorated function."""
     marks: Any = getattr(function_of(value), _MARKS, ())
-    # Some objects say of any attribute that they have it.
+    # Some objects claim to have every attribute.
     return cast(tuple[Mark, ...], marks) if isinstance(marks, tuple) else ()
 
 
 def function_of(value: Any) -> Any:
-    """The function inside a static or class method; anything else as it is."""
+    """Return the function inside a static or class method, and anything else unchanged."""
     if not isinstance(value, (staticmethod, classmethod)):
         return value
     function: Any = cast(Any, value).__func__

@@ -1,4 +1,4 @@
-"""Resources: what a client is told of a function, and what it gets to read."""
+"""Resources: the entry in the list, and the contents that a client reads."""
 
 from base64 import b64encode
 from collections.abc import Mapping
@@ -21,18 +21,18 @@ _READ: Final = "resources/read"
 
 
 def check_variables(function: Function, mark: ResourceMark, names: list[str]) -> None:
-    """Raise `TypeError` if the parameters of a function are not the variables of its template.
+    """Raise `TypeError` unless each variable of a template is a parameter of its function.
 
-    Of a parameter beyond these it is not known yet whether it gets the session.
+    The function may have further parameters here: one of them may take the request context.
     """
     where, variables = named(function), UriTemplate.parse(mark.uri).names
     for variable in variables:
         if variable not in names:
-            raise TypeError(f"{where}: {mark.uri} has {{{variable}}}, which is no parameter")
+            raise TypeError(f"{where}: {mark.uri} has {{{variable}}}, which is not a parameter")
 
 
 class Resource:
-    """One function as a resource, or a template of resources, in one revision."""
+    """One function as a resource, or as a template of resources, in one revision."""
 
     __slots__ = (
         "_call",
@@ -58,9 +58,9 @@ class Resource:
         check_variables(function, mark, check_shape(function, method=method))
         signature = signature_of(function, method=method)
         self.key = mark.uri
-        """Its URI, or that of its template."""
+        """The URI, or the URI template."""
         self.template = UriTemplate.parse(mark.uri)
-        # The variables are called as the parameters are, whatever else these may be called.
+        # Variables have the names of the parameters in Python, not their aliases.
         parameters = [replace(one, wire=one.name) for one in signature.parameters]
         self._check(signature)
         self._texts = Texts(signature.where, parameters)
@@ -69,15 +69,15 @@ class Resource:
         self._mime_type = mark.mime_type
         by_name = self._texts.parameters
         self.parameters = frozenset(by_name)
-        """The variables of its template."""
+        """The variables of the template."""
         self.completers = completers(signature.where, by_name, mark.completions, look)
         self.item = self._listed(function, mark)
-        """What `resources/list` or `resources/templates/list` says of it."""
+        """The entry in `resources/list` or `resources/templates/list`."""
 
     def _check(self, signature: Signature) -> None:
         for parameter in signature.parameters:
             if parameter.name not in self.template.names:
-                reason = f"is no variable of {self.key}"
+                reason = f"is not a variable of {self.key}"
                 raise TypeError(f"{signature.where}: the parameter {parameter.name} {reason}")
 
     def _listed(self, function: Function, mark: ResourceMark) -> Any:
@@ -99,20 +99,20 @@ class Resource:
         )
 
     def values(self, uri: str) -> dict[str, Any] | None:
-        """What to call the function with for a URI; None if it is none of this resource's."""
+        """Return the keyword arguments for a URI, or None if the URI is not of this resource."""
         texts = self.template.match(uri)
         if texts is None:
             return None
         try:
             return self._texts.read(texts)
         except BadArguments:
-            # What no value of the parameter's type is written like names no resource.
+            # A variable that its parameter's type cannot read means that there is no such resource.
             return None
 
     async def read(
         self, function: Function, session: Any, uri: str, values: Mapping[str, Any]
     ) -> Any:
-        """The result of reading a URI; raises `McpError` if there is no such resource."""
+        """Return the result of reading a URI; raise `McpError` if there is no such resource."""
         try:
             value = await self._call(function, session, values)
         except ResourceNotFound:
@@ -121,13 +121,13 @@ class Resource:
         if isinstance(value, self._words.result_classes(_READ)):
             return value
         kinds, contents = tuple(self._words.contents), several(value)
-        # Of other lists, each is one value, whose JSON is the contents.
+        # Any other list is one value, and its JSON is the contents.
         if not contents or not all(isinstance(one, kinds) for one in contents):
             contents = [self._held(value, uri)]
         return result(contents=contents)
 
     def _held(self, value: Any, uri: str) -> Any:
-        """A value as the contents of a URI."""
+        """Return a value as the contents of a URI."""
         words, mime_type = self._words, self._mime_type
         if isinstance(value, (bytes, bytearray)):
             blob = b64encode(value).decode("ascii")
@@ -138,5 +138,5 @@ class Resource:
 
 
 def not_found(uri: str, words: Vocabulary) -> McpError:
-    """The error for a URI without a resource, in the server's own revision."""
+    """Return the error for a URI without a resource, with the code of the server's revision."""
     return McpError(words.rules.resource_not_found, "Resource not found", {"uri": uri})

@@ -1,4 +1,4 @@
-"""What a JSON Schema refers to: all of it has to be in the schema, because nothing is fetched.
+"""The references of a JSON Schema, all of which have to lead into the schema: nothing is fetched.
 
 2026-07-28, basic, "`$ref` Resolution".
 """
@@ -17,10 +17,10 @@ _LARGEST: Final = 10_000
 
 
 def parts_aside(schema: JSONObject, dialect: str, registry: Any, what: str) -> list[JSONObject]:
-    """What a schema refers to in places of which no keyword says that a schema is there.
+    """Return the subschemas that only references reach, in places where no keyword puts a schema.
 
-    Raises `ValueError` for a reference that leads out of the schema, or to no schema; and for a
-    dialect that is named further inside, because what stands there would have rules of its own.
+    Raises `ValueError` for a reference that leads out of the schema, or to something that is not a
+    schema. Raises it also for a dialect named below the root: other rules would apply there.
     """
     specification = import_module("referencing.jsonschema").specification_with(dialect)
     root = specification.create_resource(schema)
@@ -41,7 +41,7 @@ def parts_aside(schema: JSONObject, dialect: str, registry: Any, what: str) -> l
         if len(seen) > _LARGEST:
             raise ValueError(f"{what} has more than {_LARGEST:,} schemas in it")
         if "$schema" in contents and contents is not schema:
-            raise ValueError(f"{what} names a dialect further inside, and not at its root alone")
+            raise ValueError(f"{what} has $schema below its root, which is not supported")
         targets += _targets(contents, resolver, what)
         left += [(inner, resolver.in_subresource(inner)) for inner in resource.subresources()]
     return aside
@@ -55,10 +55,10 @@ def _targets(contents: JSONObject, resolver: Any, what: str) -> Iterator[Any]:
         try:
             found = resolver.lookup(reference)
         except (unresolvable, ValueError):
-            reason = "is not found in it, and nothing is fetched"
+            reason = "is not in the schema; references are never fetched"
             raise ValueError(f"{what} refers to {reference!r}, which {reason}") from None
         if not isinstance(found.contents, dict | bool):
-            raise ValueError(f"{what} refers to {reference!r}, where there is no schema")
+            raise ValueError(f"{what} refers to {reference!r}, which is not a schema")
         yield found
 
 

@@ -1,7 +1,7 @@
-"""What a function takes and gives, as far as clients are concerned.
+"""The parameters and the return value of a function, as clients see them.
 
-What can be seen without the types is checked as soon as a class is made. Types are looked up later,
-when all that annotations may name is there.
+What does not need the types is checked as soon as a class is made. The types are resolved later,
+when everything that annotations name is defined.
 """
 
 import inspect
@@ -17,15 +17,15 @@ from ..session import SessionBase
 EMPTY: Final = inspect.Parameter.empty
 
 _UNFIT: Final[Mapping[Any, str]] = {
-    inspect.Parameter.POSITIONAL_ONLY: "is positional only, but arguments come by name",
-    inspect.Parameter.VAR_POSITIONAL: "takes any number of arguments, but each has to be described",
-    inspect.Parameter.VAR_KEYWORD: "takes arguments of any name, but each has to be described",
+    inspect.Parameter.POSITIONAL_ONLY: "is positional-only, but clients send arguments by name",
+    inspect.Parameter.VAR_POSITIONAL: "takes any number of arguments, but each one needs a schema",
+    inspect.Parameter.VAR_KEYWORD: "takes arguments of any name, but each one needs a schema",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One parameter that a client fills in; `wire` is what clients call it."""
+    """One parameter that a client sets; `wire` is its name on the wire."""
 
     name: str
     wire: str
@@ -34,14 +34,14 @@ class Parameter:
 
     @property
     def info(self) -> FieldInfo:
-        """What is said of it besides its type."""
+        """The field information: constraints, description, alias."""
         if isinstance(self.default, FieldInfo):
             return self.default
         return FieldInfo.from_annotation(self.annotation)
 
     @property
     def required(self) -> bool:
-        """Whether a client has to fill it in."""
+        """Whether a client has to set it."""
         default = self.default
         return default is EMPTY or (isinstance(default, FieldInfo) and default.is_required())
 
@@ -53,29 +53,29 @@ class Signature:
     where: str
     parameters: tuple[Parameter, ...]
     sessions: tuple[str, ...]
-    """The parameters that get the session."""
+    """The parameters that take the request context."""
     returns: Any
     """The return annotation; `EMPTY` if there is none."""
 
 
 def named(function: Callable[..., Any]) -> str:
-    """How messages name a function."""
+    """Return the name of a function for messages."""
     return getattr(function, "__qualname__", repr(function)).replace("<locals>.", "")
 
 
 def check_shape(function: Callable[..., Any], *, method: bool) -> list[str]:
-    """The names of a function's parameters; raises `TypeError` for one that no client can fill in.
+    """Return the names of a function's parameters; raise `TypeError` if a client cannot set one.
 
-    The first one of a `method` is not counted.
+    The first parameter of a `method` does not count.
     """
     where = named(function)
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
-        raise TypeError(f"{where}: yields values one by one, but a client gets one result")
+        raise TypeError(f"{where}: is a generator, but a client gets one result")
     names: list[str] = []
     for parameter in _parameters(function, method):
         reason = _UNFIT.get(parameter.kind)
         if reason is None and parameter.annotation is EMPTY:
-            reason = "has no annotation, so nobody knows what to put there"
+            reason = "has no annotation, so its type is not known"
         if reason is not None:
             raise TypeError(f"{where}: the parameter {parameter.name} {reason}")
         names.append(parameter.name)
@@ -83,13 +83,14 @@ def check_shape(function: Callable[..., Any], *, method: bool) -> list[str]:
 
 
 def signature_of(function: Callable[..., Any], *, method: bool) -> Signature:
-    """The signature with its types; raises `TypeError` for names that annotations do not find."""
+    """Return the signature with its types; raise `TypeError` for a name that is not defined."""
     where = named(function)
     try:
-        # A decorator that wraps a function need not know the names of the function's module.
+        # A decorator may wrap the function in another module, which lacks the names of the
+        # annotations.
         hints = get_type_hints(inspect.unwrap(function), include_extras=True)
     except NameError as error:
-        raise TypeError(f"{where}: an annotation names what is not there: {error}") from error
+        raise TypeError(f"{where}: an annotation uses an unknown name: {error}") from error
     found = [
         _parameter(where, one, hints.get(one.name, one.annotation))
         for one in _parameters(function, method)
@@ -99,7 +100,7 @@ def signature_of(function: Callable[..., Any], *, method: bool) -> Signature:
     wires = [one.wire for one in parameters]
     for one in parameters:
         if wires.count(one.wire) > 1:
-            raise TypeError(f"{where}: two parameters are called {one.wire}")
+            raise TypeError(f"{where}: two parameters have the name {one.wire}")
     return Signature(where, parameters, sessions, hints.get("return", EMPTY))
 
 
@@ -108,26 +109,28 @@ def _parameter(where: str, parameter: inspect.Parameter, annotation: Any) -> Par
     if _is_session(annotation):
         return found
     info = found.info
-    # Field(alias="from") names what no parameter of Python can be called; where there is another
-    # name to read it by, that one counts.
+    # Field(alias="from") gives a name that a Python parameter cannot have; a validation alias comes
+    # first, because it is the name that is read.
     alias = info.validation_alias or info.alias or found.wire
     at_fault = f"{where}: the parameter {parameter.name} has"
     if not isinstance(alias, str):
-        raise TypeError(f"{at_fault} several names, but clients use one")
+        raise TypeError(f"{at_fault} several aliases, but clients use one name")
     if parameter.default is EMPTY and not info.is_required():
-        raise TypeError(f"{at_fault} its default in its type, where Python does not find it")
+        raise TypeError(
+            f"{at_fault} its default inside the annotation, where Python does not use it"
+        )
     return replace(found, wire=alias)
 
 
 def _parameters(function: Callable[..., Any], method: bool) -> Iterator[inspect.Parameter]:
     parameters = iter(inspect.signature(function).parameters.values())
     if method and next(parameters, None) is None:
-        raise TypeError(f"{named(function)}: a method takes self first")
+        raise TypeError(f"{named(function)}: the first parameter of a method is self")
     return parameters
 
 
 def _is_session(annotation: Any) -> bool:
-    # A function that is also called without a client says `Session | None = None`.
+    # A function that is also called without a client takes `Session | None = None`.
     found = [one for one in arms(annotation) if one is not NoneType]
     return found != [] and all(
         isinstance(one, type) and issubclass(one, SessionBase) for one in found
@@ -135,8 +138,8 @@ def _is_session(annotation: Any) -> bool:
 
 
 def arms(annotation: Any) -> list[Any]:
-    """The types that a value may have, without what is said beside them."""
-    annotation = getattr(annotation, "__value__", annotation)  # what an alias stands for
+    """Return the types that a value may have, without what annotates them."""
+    annotation = getattr(annotation, "__value__", annotation)  # the value of a type alias
     origin = get_origin(annotation)
     if origin is Annotated:
         return arms(get_args(annotation)[0])
@@ -146,6 +149,6 @@ def arms(annotation: Any) -> list[Any]:
 
 
 def described(function: Callable[..., Any]) -> str | None:
-    """The first paragraph of a function's docstring, on one line."""
+    """Return the first paragraph of a function's docstring, on one line."""
     paragraph = (inspect.getdoc(function) or "").split("\n\n", 1)[0]
     return " ".join(paragraph.split()) or None

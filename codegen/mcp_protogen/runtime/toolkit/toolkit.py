@@ -1,8 +1,8 @@
-"""Servers from typed functions.
+"""Servers made of typed functions.
 
-A `Toolkit` stands before the server class of a revision, and answers for it what marked functions
-can answer: lists, calls, reads and completions. Handlers written by hand stay what they are: what
-a subclass overrides goes first, and may leave the rest to `super()`.
+A `Toolkit` comes before the server class of a revision and handles those requests that decorated
+functions can answer: lists, calls, reads and completions. Handwritten handlers work as usual: a
+method that a subclass overrides comes first, and can call `super()` for the rest.
 """
 
 from asyncio import get_running_loop
@@ -41,52 +41,55 @@ _ANSWERED: Final[Mapping[str, str]] = {
     "tools/call": "tools",
     "tools/list": "tools",
 }
-"""What each method is about that a toolkit answers."""
+"""The kind of list that each method of a toolkit is about."""
 _COMPLETE: Final = "completion/complete"
 
 
 class Toolkit:
-    """Answers with functions that are marked: `class Weather(Toolkit, mcp.Server)`.
+    """A server of decorated functions: `class Weather(Toolkit, mcp.Server)`.
 
-    Tools, prompts and resources that come and go while clients are connected need the
-    notification of their list in `SENDS`, such as `notifications/tools/list_changed`; their list
-    is then on offer even while it is empty. Everything else is on offer if there is any.
+    Tools, prompts and resources can be added and removed while clients are connected. This needs
+    the notification of their list in `SENDS`, such as `notifications/tools/list_changed`; the
+    server then declares the capability even while the list is empty. Otherwise it declares a
+    capability if the list has an item.
     """
 
     page_size: ClassVar[int] = 100
-    """How many items of a list a client gets at once."""
+    """How many items of a list a client gets in one page."""
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Check what can be seen of the marked functions; raises `TypeError` and `ValueError`."""
+        """Check the decorated functions, but not their types; raise `TypeError`, `ValueError`."""
         super().__init_subclass__(**options)
         _check_order(cls)
         for marked in marked_in(cls):
             _check_attribute(cls, marked.attribute)
             check(marked)
 
-    # Type checkers are to take what a subclass's __init__ takes.
+    # Type checkers take the parameters from the __init__ of a subclass.
     if not TYPE_CHECKING:
 
         def __new__(cls, *_arguments: Any, **_named: Any) -> Any:
-            """Make what is on offer when the first instance is made: faults show at the start."""
+            """Build the catalogue with the first instance, so that mistakes show at start-up."""
             if not issubclass(cls, Handlers):
-                raise TypeError(f"{cls.__name__} is no server: class …({cls.__name__}, mcp.Server)")
+                raise TypeError(
+                    f"{cls.__name__} is not a server: class …({cls.__name__}, mcp.Server)"
+                )
             if _CATALOGUE not in cls.__dict__:
                 setattr(cls, _CATALOGUE, catalogue_of(cls, vocabulary(cls.TABLE)))
             return super().__new__(cls)
 
-    # What comes and goes.
+    # Adding and removing.
 
     def add_tool(self, function: Callable[..., Any], /, **options: Unpack[ToolOptions]) -> None:
-        """Offer a function as a tool, as it is marked unless options say otherwise.
+        """Add a function as a tool; `options` replace those of its decorator.
 
-        Clients are told, if there are any; see the class. Raises `ValueError` if a tool has that
-        name, or may not have it, and `TypeError` if the function cannot be a tool.
+        Connected clients are notified; see the class. Raises `ValueError` if the name is taken or
+        not allowed, and `TypeError` if the function cannot be a tool.
         """
         self._add("tools", function, ToolMark, ToolMark(**options) if options else None)
 
     def add_prompt(self, function: Callable[..., Any], /, **options: Unpack[PromptOptions]) -> None:
-        """Offer a function as a prompt; see `add_tool`."""
+        """Add a function as a prompt; see `add_tool`."""
         self._add("prompts", function, PromptMark, PromptMark(**options) if options else None)
 
     def add_resource(
@@ -96,25 +99,25 @@ class Toolkit:
         uri: str | None = None,
         **options: Unpack[ResourceOptions],
     ) -> None:
-        """Offer a function as a resource, or a template of resources; see `add_tool`.
+        """Add a function as a resource, or as a template of resources; see `add_tool`.
 
-        A `uri` is needed for a function that is not marked with one.
+        A function without `@resource` needs a `uri`.
         """
         if uri is None and options:
-            raise TypeError("what is said of a resource goes with its URI: uri=…")
+            raise TypeError("options of a resource need its URI: uri=…")
         mark = None if uri is None else ResourceMark(uri=uri, **options)
         self._add("resources", function, ResourceMark, mark)
 
     def remove_tool(self, name: str) -> None:
-        """Offer a tool no longer; raises `LookupError` if there is none of that name."""
+        """Remove a tool; raise `LookupError` if there is none of that name."""
         self._change("tools", lambda catalogue: catalogue.tools.remove(name))
 
     def remove_prompt(self, name: str) -> None:
-        """Offer a prompt no longer; raises `LookupError` if there is none of that name."""
+        """Remove a prompt; raise `LookupError` if there is none of that name."""
         self._change("prompts", lambda catalogue: catalogue.prompts.remove(name))
 
     def remove_resource(self, uri: str) -> None:
-        """Offer a resource, or a template, no longer; raises `LookupError` if there is none."""
+        """Remove a resource or a template; raise `LookupError` if there is none of that URI."""
 
         def remove(catalogue: Catalogue) -> None:
             is_template = uri in catalogue.templates.entries
@@ -144,11 +147,11 @@ class Toolkit:
         told = _changed(kind)
         if _SERVED in self.__dict__ and told not in server.SENDS:
             advice = f'SENDS = frozenset({{"{told}"}})'
-            raise LocalError(f"{kind} that change while clients are there have to say so: {advice}")
+            raise LocalError(f"{kind} that change while clients are connected need: {advice}")
         runtime = server.__mcp_runtime__
         if runtime.connections and not _is_on_the_loop():
             advice = "loop.call_soon_threadsafe(server.add_tool, …)"
-            raise LocalError(f"{kind} change where the server runs, not in a thread: {advice}")
+            raise LocalError(f"{kind} can be changed only on the server's event loop: {advice}")
         catalogue = self._catalogue.copy()
         change(catalogue)
         setattr(self, _CATALOGUE, catalogue)
@@ -166,38 +169,38 @@ class Toolkit:
     # The handlers.
 
     async def on_list_tools(self, session: Any, params: Any) -> Any:
-        """`tools/list`: what tools there are."""
+        """Return a page of the tools."""
         return self._page("tools/list", "tools", self._catalogue.tools, params)
 
     async def on_call_tool(self, session: Any, params: Any) -> Any:
-        """`tools/call`: call the function of a tool."""
+        """Call the function of a tool."""
         entry = self._catalogue.tools.entries.get(params.name)
         if entry is None:
             raise InvalidParams(f"Unknown tool: {params.name}")
         return await entry.part.call(entry.bound(self), session, params)
 
     async def on_list_prompts(self, session: Any, params: Any) -> Any:
-        """`prompts/list`: what prompts there are."""
+        """Return a page of the prompts."""
         return self._page("prompts/list", "prompts", self._catalogue.prompts, params)
 
     async def on_get_prompt(self, session: Any, params: Any) -> Any:
-        """`prompts/get`: call the function of a prompt."""
+        """Call the function of a prompt."""
         entry = self._catalogue.prompts.entries.get(params.name)
         if entry is None:
             raise InvalidParams(f"Unknown prompt: {params.name}")
         return await entry.part.get(entry.bound(self), session, params)
 
     async def on_list_resources(self, session: Any, params: Any) -> Any:
-        """`resources/list`: what resources there are."""
+        """Return a page of the resources."""
         return self._page("resources/list", "resources", self._catalogue.resources, params)
 
     async def on_list_resource_templates(self, session: Any, params: Any) -> Any:
-        """`resources/templates/list`: what templates of resources there are."""
+        """Return a page of the resource templates."""
         method, shelf = "resources/templates/list", self._catalogue.templates
         return self._page(method, "resource_templates", shelf, params)
 
     async def on_read_resource(self, session: Any, params: Any) -> Any:
-        """`resources/read`: call the function of a resource, or of the first template that fits."""
+        """Call the function of a resource, or of the first template that matches the URI."""
         uri, catalogue = params.uri, self._catalogue
         fixed = catalogue.resources.entries.get(uri)
         for entry in catalogue.templates.entries.values() if fixed is None else (fixed,):
@@ -207,7 +210,7 @@ class Toolkit:
         raise not_found(uri, catalogue.words)
 
     async def on_complete(self, session: Any, params: Any) -> Any:
-        """`completion/complete`: what may stand for an argument."""
+        """Return the suggestions for an argument."""
         entry, argument = self._referred(params.ref), params.argument
         if argument.name not in entry.part.parameters:
             raise InvalidParams(f"{entry.part.key} has no argument {argument.name}")
@@ -220,7 +223,7 @@ class Toolkit:
         return result(completion=model(**found._asdict()))
 
     def _referred(self, reference: Any) -> Entry[Any]:
-        """What a reference names; raises `InvalidParams` if there is no such thing."""
+        """Return the prompt or template of a reference; raise `InvalidParams` if unknown."""
         catalogue, uri = self._catalogue, declared(reference, "uri")
         if uri is None:
             entry: Entry[Any] | None = catalogue.prompts.entries.get(reference.name)
@@ -277,28 +280,28 @@ def _is_on_the_loop() -> bool:
 
 
 def _changed(kind: str) -> str:
-    """The notification that says that a list has changed."""
+    """Return the notification that a list has changed."""
     return f"notifications/{kind}/list_changed"
 
 
 def _context(params: Any) -> Mapping[str, str]:
-    """The arguments that are filled in already, as far as the revision tells (from 2025-06-18)."""
+    """Return the arguments that are already known, if the revision sends them (from 2025-06-18)."""
     context = declared(params, "context")
     return (None if context is None else context.arguments) or {}
 
 
 def _check_order(cls: type[Any]) -> None:
-    """Raise `TypeError` if the server class would answer in the toolkit's place."""
+    """Raise `TypeError` if the server class comes before the toolkit."""
     order = cls.__mro__
     servers = [at for at, base in enumerate(order) if "REQUESTS" in base.__dict__]
     if issubclass(cls, Handlers) and servers and servers[0] < order.index(Toolkit):
         server = order[servers[0]].__name__
-        raise TypeError(f"class {cls.__name__}: Toolkit has to stand before {server}")
+        raise TypeError(f"class {cls.__name__}: Toolkit has to come before {server}")
 
 
 def _check_attribute(cls: type[Any], attribute: str) -> None:
-    """Raise `TypeError` for a marked method that takes the place of one of the runtime's."""
+    """Raise `TypeError` for a decorated method with the name of a member of the runtime."""
     theirs = [base for base in cls.__mro__ if "REQUESTS" in base.__dict__] or [ServerBase]
     if any(hasattr(base, attribute) for base in (Toolkit, *theirs)):
-        advice = f'call the method otherwise, and mark it with name="{attribute}"'
-        raise TypeError(f"{cls.__name__}.{attribute} hides what the runtime calls so: {advice}")
+        advice = f'rename the method, and decorate it with name="{attribute}"'
+        raise TypeError(f"{cls.__name__}.{attribute} hides a member of the runtime: {advice}")

@@ -1,1 +1,1 @@
-"""What one revision says, in the words of another."""
+"""Translation of messages from one revision to another."""

@@ -1,4 +1,4 @@
-"""What does not survive a translation: named one by one, or a reason to refuse the whole."""
+"""What a translation cannot keep: a list of losses, or a refusal of the whole value."""
 
 from dataclasses import dataclass
 from typing import Any, Final, Generic, Literal, NamedTuple, TypeAlias, TypeVar
@@ -11,15 +11,15 @@ T = TypeVar("T")
 What: TypeAlias = Literal["dropped", "moved", "replaced", "refused"]
 
 Place: TypeAlias = "tuple[Place, str | int] | None"
-"""Where a value stands: the place of what holds it, and the member or index there."""
+"""The path of a value: that of its container, and the member or index in it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """Something of the input that the output does not hold, or holds in another form.
+    """A part of the input that the output does not hold, or holds in another form.
 
-    `pointer` is a JSON pointer into the input. `harmless` says that the reader misses nothing: the
-    target revision says the same by other means, or without words.
+    `pointer` is a JSON pointer into the input. A loss is `harmless` if the reader misses nothing:
+    the target revision says the same in another way, or implies it.
     """
 
     pointer: str
@@ -30,16 +30,16 @@ class Loss:
 
 @dataclass(frozen=True, slots=True)
 class Translated(Generic[T]):
-    """A value as the target revision has it, and what was lost on the way there."""
+    """A value in the target revision, and what was lost by its translation."""
 
     value: T
     losses: tuple[Loss, ...] = ()
 
 
 class Untranslatable(LocalError):
-    """A value that the target revision has no words for; nothing was sent.
+    """A value cannot be expressed in the target revision; nothing was sent.
 
-    `code` is the JSON-RPC error that says so to the one who wanted it said.
+    `code` is the JSON-RPC error code for the answer to the sender.
     """
 
     CODE = INVALID_PARAMS
@@ -51,7 +51,7 @@ class Untranslatable(LocalError):
 
 
 class Report(NamedTuple):
-    """Collects losses; a revision's own machinery, which nobody misses, only if asked to."""
+    """The losses of one translation; harmless ones are only collected if it is `thorough`."""
 
     losses: list[Loss]
     thorough: bool = True
@@ -63,7 +63,7 @@ class Report(NamedTuple):
 
 
 def pointer_to(place: Place) -> str:
-    """The JSON pointer of a place."""
+    """Return the JSON pointer of a place."""
     steps: list[str] = []
     while place is not None:
         place, step = place
@@ -72,5 +72,5 @@ def pointer_to(place: Place) -> str:
 
 
 def refuse(place: Place, why: str, *, code: int | None = None) -> Any:
-    """Raise `Untranslatable` for what stands at `place`."""
+    """Raise `Untranslatable` for the value at `place`."""
     raise Untranslatable(pointer_to(place), why, code=code)

@@ -1,8 +1,8 @@
-"""How the values of one revision become those of another: the rows of the generated tables.
+"""The rows of the generated tables, which say how values of one revision become those of another.
 
-A table holds, for each direction, a plan for every type that does not simply stay as it is. What is
-not named in a plan passes. The values that are planned for are valid in the revision they come
-from; those that come out are valid in the other.
+For each direction, a table holds a plan for every type that changes. What a plan does not name
+stays as it is. A value is valid in its own revision before the translation, and in the other
+revision after it.
 """
 
 from collections.abc import Mapping
@@ -12,14 +12,14 @@ from typing import Any, TypeAlias
 
 @dataclass(frozen=True, slots=True)
 class To:
-    """What the plan for a type makes of the value."""
+    """A step that applies the plan of a type."""
 
     plan: str
 
 
 @dataclass(frozen=True, slots=True)
 class Each:
-    """A step for every item of an array, or every value of an object with free keys."""
+    """A step for every item of an array, or every value of an object with arbitrary keys."""
 
     step: "Step"
 
@@ -34,7 +34,7 @@ class Either:
 
 @dataclass(frozen=True, slots=True)
 class When:
-    """The step of the first of `cases` whose member is there, with the constant if one is named."""
+    """The step of the first case that fits: its member is present, and has its constant if any."""
 
     cases: tuple[tuple[str, Any, "Step | None"], ...]
     otherwise: "Step | None" = None
@@ -47,8 +47,8 @@ Step: TypeAlias = To | Each | Either | When
 class Drop:
     """A member that the target does not have.
 
-    Nobody misses one that is `harmless`, nor the `usual` value, which is written for whoever says
-    nothing.
+    The loss is harmless if it is declared so, or if the value is `usual`, which a sender writes
+    when it has nothing to say.
     """
 
     why: str
@@ -58,7 +58,7 @@ class Drop:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A member whose place in the target is `to`, if nothing else is there; otherwise dropped."""
+    """A member that the target has at `to`; if that place is taken, the member is dropped."""
 
     to: tuple[str, ...]
     why: str
@@ -66,7 +66,7 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Apply:
-    """A judgement that takes code: a function of `judgements`, by name."""
+    """A call of a function of `judgements`, by name."""
 
     function: str
     why: str
@@ -77,12 +77,12 @@ _NONE: Mapping[str, Any] = {}
 
 @dataclass(frozen=True, slots=True)
 class Members:
-    """The plan for an object: `becomes` is the name of its type in the target.
+    """The plan for an object; `becomes` is the name of its type in the target.
 
-    Functions come first and leave a value of the source revision behind; then members go, move and
-    are translated inside, those are added which the target requires, and the functions of `finish`
-    have the last word. `unmeant` are members that only the target declares: here they have no
-    meaning, and must not be given one. Members that are `emptied` go when nothing is left in them.
+    The functions of `apply` come first, and return a value of the source revision. Then members are
+    dropped, moved and translated, required members of the target are added, and the functions of
+    `finish` come last. `unmeant` are members that only the target declares: the source gives them
+    no meaning, so they are dropped. Members in `emptied` are dropped when nothing is left in them.
     """
 
     becomes: str
@@ -101,8 +101,8 @@ class Members:
 class Arms:
     """The plan for a union whose arms are told apart by the constant in `tag`.
 
-    Functions make of arms that the target does not have some that it has. Arms that are not named
-    stay as they are, as do kinds that neither revision knows.
+    Functions replace arms that the target does not have. Arms that are not named stay as they are,
+    and so do kinds that neither revision knows.
     """
 
     becomes: str
@@ -114,7 +114,7 @@ class Arms:
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """The plan for a type that functions translate alone, or by `step`."""
+    """The plan for a type that only functions or `step` translate."""
 
     becomes: str
     _: KW_ONLY
@@ -127,7 +127,7 @@ Plan: TypeAlias = Members | Arms | Whole
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """The types of a method on the way from a source to a target; None where it has no result."""
+    """The steps for the params and the result of a method; None where nothing changes."""
 
     params: Step | None
     result: Step | None
@@ -135,12 +135,12 @@ class Method:
 
 @dataclass(frozen=True, slots=True)
 class Direction:
-    """All there is to know of one direction.
+    """Everything needed to translate in one direction.
 
-    `methods` are those that both revisions have, `plans` the types that change, `same` those that
-    do not, by their names in the source, with their names in the target. `errors` maps a method and
-    the code it answers with to the code that the target has for it, and the reason; the method ""
-    stands for all.
+    `methods` are those that both revisions have, `plans` the types that change. `same` are the
+    types that do not change: their names in the source, with their names in the target. `errors`
+    maps a method and an error code to the code of the target, and the reason; the method "" stands
+    for all.
     """
 
     source: str

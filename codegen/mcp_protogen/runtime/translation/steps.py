@@ -1,7 +1,7 @@
 """Plans, compiled into functions.
 
-A function is given a decoded JSON value, its place and where to report losses. It never changes the
-value: it returns the same object if nothing has to change, and else a copy of the parts that do.
+A function takes a decoded JSON value, its place, and a report for losses. It never changes the
+value: it returns the same object if nothing has to change, or a copy of the parts that do.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -13,9 +13,9 @@ from .losses import Place, Report
 from .plans import Apply, Arms, Each, Either, Members, Move, Plan, Step, To, When, Whole
 
 Run: TypeAlias = Callable[[Any, Place, Report], Any]
-"""Translates one value."""
+"""A function that translates one value."""
 
-_HAS_NO_MEANING: Final = "the sender's revision gives it no meaning, the reader's does"
+_HAS_NO_MEANING: Final = "it has a meaning only in the reader's revision"
 _IS_EMPTY: Final = "nothing is left in it"
 
 
@@ -27,16 +27,16 @@ class Compiled:
         self._made: dict[str, Run] = {}
 
     def plan(self, name: str) -> Run:
-        """The function for the plan called `name`."""
+        """Return the function of the plan `name`."""
         run = self._made.get(name)
         if run is None:
-            # A type may hold values of its own kind.
+            # A type may hold values of the same type, so its function may need itself.
             self._made[name] = lambda value, at, report: self._made[name](value, at, report)
             run = self._made[name] = self._planned(self._plans[name])
         return run
 
     def step(self, step: Step) -> Run:
-        """The function for a step."""
+        """Return the function of a step."""
         match step:
             case To(name):
                 return self.plan(name)
@@ -104,7 +104,7 @@ def _members(plan: Members, inside: list[tuple[str, Run]]) -> Run:
 
 
 def _fresh(usual: Any) -> Any:
-    """A usual value of one's own: objects can be changed. Cheaper than a deep copy of anything."""
+    """Return a copy that may be changed; faster than a deep copy of any object."""
     if is_object(usual):
         return {member: _fresh(inner) for member, inner in usual.items()}
     return [_fresh(inner) for inner in usual] if is_array(usual) else usual
@@ -178,7 +178,7 @@ def _each(translate: Run) -> Run:
 
 
 def _places(values: Any) -> Iterable[Any]:
-    """Of an array the indices, of an object the keys."""
+    """Return the indices of an array, or the keys of an object."""
     return list(values) if is_object(values) else range(len(values))
 
 

@@ -1,4 +1,4 @@
-"""The tables of a pair of revisions at work, on decoded JSON."""
+"""The translation of decoded JSON by the tables of a pair of revisions."""
 
 from functools import cache
 from importlib import import_module
@@ -10,7 +10,7 @@ from .steps import Compiled, Run
 
 
 class Translator:
-    """Turns values of one revision into those of another."""
+    """A translator of values from one revision to another."""
 
     def __init__(self, direction: Direction) -> None:
         self.direction: Final = direction
@@ -19,47 +19,47 @@ class Translator:
         self._results: dict[str, Run | None] = {}
 
     def of_type(self, name: str) -> Run | None:
-        """What translates values of a type, by its name in the source; None if they are the same.
+        """Return the function for a type, by its name in the source; None if it does not change.
 
-        Raises `LookupError` for a type that the target has nothing for.
+        Raises `LookupError` for a type that the target does not have.
         """
         if name in self.direction.plans:
             return self._compiled.plan(name)
         if name in self.direction.same:
             return None
         raise LookupError(
-            f"{self.direction.target} has nothing for the {name} of {self.direction.source}"
+            f"{self.direction.target} has no equivalent of {name} of {self.direction.source}"
         )
 
     def becomes(self, name: str) -> str:
-        """What a type of the source is called in the target; raises `LookupError`."""
+        """Return the target's name of a type of the source; raise `LookupError` if it has none."""
         if name in self.direction.same:
             return self.direction.same[name]
         self.of_type(name)
         return self.direction.plans[name].becomes
 
     def params(self, method: str) -> Run | None:
-        """What translates the params of a method; None if they are the same."""
+        """Return the function for the params of a method; None if they do not change."""
         if method not in self._params:
             step = self.direction.methods[method].params
             self._params[method] = None if step is None else self._compiled.step(step)
         return self._params[method]
 
     def result(self, method: str) -> Run | None:
-        """What translates the plain result of a method; None if it is the same."""
+        """Return the function for the plain result of a method; None if it does not change."""
         if method not in self._results:
             step = self.direction.methods[method].result
             self._results[method] = None if step is None else self._compiled.step(step)
         return self._results[method]
 
     def code(self, method: str, code: int) -> int:
-        """The error code that answers a method in the target where `code` does in the source."""
+        """Return the target's error code for a method, given the code of the source."""
         errors = self.direction.errors
         found = errors.get((method, code)) or errors.get(("", code))
         return code if found is None else found[0]
 
     def translate(self, value: Any, name: str) -> Translated[Any]:
-        """A value of the type `name`, and all that is lost of it.
+        """Translate a value of the type `name`, and list what was lost.
 
         Raises `LookupError` as `of_type` does, and `Untranslatable`.
         """
@@ -72,7 +72,7 @@ class Translator:
 
 @cache
 def translator(package: str, source: str, target: str) -> Translator:
-    """The translator of a generated package between two of its revisions.
+    """Return the translator of a generated package between two of its revisions.
 
     Raises `LookupError` if the package has no table for them.
     """
@@ -89,5 +89,5 @@ def translator(package: str, source: str, target: str) -> Translator:
 
 
 def module_name(revision: str) -> str:
-    """The module of a revision in a generated package."""
+    """Return the name of a revision's module in a generated package."""
     return "v" + revision.replace("-", "_").replace(".", "_").lower()

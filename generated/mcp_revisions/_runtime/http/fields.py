@@ -1,7 +1,7 @@
-"""The HTTP header fields of the protocol, and how values travel in them.
+"""The HTTP header fields of the protocol, and the encoding of their values.
 
-Field names are in lower case, as HTTP/2 wants them; they are compared ignoring case, values are
-not (2026-07-28, basic/transports/streamable-http, "Case Sensitivity").
+Field names are in lower case, as HTTP/2 wants them. They are compared ignoring case; values are not
+(2026-07-28, basic/transports/streamable-http, "Case Sensitivity").
 """
 
 import re
@@ -24,22 +24,22 @@ EVENTS: Final = "text/event-stream"
 NAMED: Final[Mapping[str, str]] = MappingProxyType(
     {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 )
-"""The methods with a `Mcp-Name`, and the member of their params that it repeats."""
+"""The methods that need `Mcp-Name`, and the member of their params that it repeats."""
 
 _PREFIX: Final = "=?base64?"
 _SUFFIX: Final = "?="
 
-# A tab may stand in a field value, but travels unharmed only when encoded; so do edge spaces.
+# A field value may contain a tab, but a tab and spaces at the ends survive only encoded.
 _PLAIN: Final = re.compile(r"(?:[!-~](?:[ -~]*[!-~])?)?")
 _READABLE: Final = re.compile(r"[\t -~]*")
 
 
 def encoded(value: str) -> str:
-    """A value as it may stand in `Mcp-Name` and `Mcp-Param-*`: as it is, or else in Base64.
+    """Return the value for `Mcp-Name` or `Mcp-Param-*`: unchanged if possible, else in Base64.
 
-    Also a plain value that looks like an encoded one is encoded (2026-07-28,
-    basic/transports/streamable-http, "Value Encoding"). Raises `UnicodeEncodeError` for lone
-    surrogates, which no message can hold.
+    A plain value that looks like an encoded one is encoded too (2026-07-28,
+    basic/transports/streamable-http, "Value Encoding"). Raises `UnicodeEncodeError` for a lone
+    surrogate, which no message can contain.
     """
     if _PLAIN.fullmatch(value) and not _is_marked(value):
         return value
@@ -47,20 +47,20 @@ def encoded(value: str) -> str:
 
 
 def decoded(value: str) -> str | None:
-    """What a field value stands for; None if it is malformed.
+    """Return the decoded field value; None if it is malformed.
 
-    Base64 has to be strict, with its padding: an intermediary that reads it in another way would
-    otherwise see another value than the server does.
+    Base64 is read strictly, padding included. Otherwise an intermediary with another reader could
+    see another value than the server.
     """
     if not _is_marked(value):
         return value if _READABLE.fullmatch(value) else None
     if len(value) < len(_PREFIX) + len(_SUFFIX):
-        # The two marks share a character, so nothing is between them.
+        # The prefix and the suffix overlap, so there is no value between them.
         return None
     try:
         text = value[len(_PREFIX) : -len(_SUFFIX)].encode("ascii")
         data = b64decode(text, validate=True)
-        # The bits that padding leaves over have to be zero.
+        # The unused bits of the last character have to be zero.
         return data.decode() if b64encode(data) == text else None
     except (BadBase64, UnicodeError):
         return None
@@ -71,5 +71,5 @@ def _is_marked(value: str) -> bool:
 
 
 def media_type(content_type: str | None) -> str:
-    """The type in a `Content-Type`, in lower case and without its parameters."""
+    """Return the type in a `Content-Type`, in lower case and without parameters."""
     return (content_type or "").partition(";")[0].strip().lower()

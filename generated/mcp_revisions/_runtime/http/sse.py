@@ -1,39 +1,39 @@
-"""Server-sent events: read from bytes as they come, and written.
+"""A reader and a writer of server-sent events.
 
-The reader follows the HTML standard, "Interpreting an event stream", with one exception: an event
-without data is reported too. A server that is about to close a connection sends one to give the
-client an id to resume from (2025-11-25, basic/transports, "Sending Messages to the Server").
+The reader follows the HTML standard, "Interpreting an event stream", with one exception: it also
+reports an event without data. A server that is about to close a connection sends one to give the
+client an id from which to resume (2025-11-25, basic/transports, "Sending Messages to the Server").
 """
 
 import re
 from typing import Final, NamedTuple
 
 LARGEST: Final = 64 * 1024 * 1024
-"""Bytes of one event, unless told otherwise."""
+"""The default limit for one event, in bytes."""
 
 _MARK: Final = b"\xef\xbb\xbf"
 _ENDS: Final = re.compile(rb"\r\n|\n|\r")
 
 _LONGEST_ID: Final = 4096
 
-# More digits are no waiting time; int() would refuse thousands of them.
+# A longer number is not a useful waiting time, and int() refuses thousands of digits.
 _DIGITS: Final = 12
 
 
 class Event(NamedTuple):
-    """One event, also one whose data is empty."""
+    """One event, which may have empty data."""
 
     id: str | None
-    """The id given last, here or in an earlier event; None before the first."""
+    """The last id in the stream so far; None before the first."""
     event: str
-    """The type; `message` unless named."""
+    """The type; `message` by default."""
     data: str
     retry: int | None
-    """How many milliseconds to wait before connecting again, if this event says so."""
+    """The delay in milliseconds before a new connection, if this event sets it."""
 
 
 class Parser:
-    """Reads the events of one stream; `limit` is the largest event, in bytes."""
+    """A reader of the events of one stream; `limit` is the size of the largest event, in bytes."""
 
     __slots__ = (
         "_after_return",
@@ -50,11 +50,12 @@ class Parser:
     def __init__(self, limit: int = LARGEST) -> None:
         self._limit = limit
         self._begun = False
-        # The line that has not ended yet; not in pieces, which may be of one byte each.
+        # The line that has not ended yet, in one piece: its parts may be of one byte each.
         self._line = bytearray()
-        # The last chunk ended with a return, which a newline may follow as part of the same end.
+        # The last chunk ended with a carriage return; a newline after it belongs to the same line
+        # end.
         self._after_return = False
-        # Of the event that has not ended yet; each line of its data ends with a newline.
+        # The event that has not ended yet; each line of its data ends with a newline.
         self._data = bytearray()
         self._event = ""
         self._retry: int | None = None
@@ -62,7 +63,7 @@ class Parser:
         self._id: str | None = None
 
     def feed(self, chunk: bytes) -> list[Event]:
-        """The events that end in `chunk`; one that has not ended is dropped with the parser.
+        """Return the events that end in `chunk`; an unfinished event is kept for the next chunk.
 
         Raises `ValueError` if an event gets too large.
         """
@@ -98,7 +99,7 @@ class Parser:
             return
         name, _, value = line.partition(b":")
         if not name:
-            # A comment, which keeps a connection alive and means nothing.
+            # A comment keeps a connection alive, and has no meaning.
             return
         self._field(name, value.removeprefix(b" "))
 
@@ -110,7 +111,8 @@ class Parser:
         elif name == b"id":
             if b"\0" in value:
                 return
-            # One that no header field can hold is as good as none: nobody can come back with it.
+            # An id that does not fit into a header field counts as none: a client could not send it
+            # back.
             self._id = value.decode("utf-8", "replace") if len(value) <= _LONGEST_ID else ""
         elif name == b"retry" and value.isdigit():
             self._retry = int(value[:_DIGITS])
@@ -129,9 +131,9 @@ class Parser:
 def written(
     data: bytes, *, id: str | None = None, event: str | None = None, retry: int | None = None
 ) -> bytes:
-    """One event; `data` is one JSON text, which may hold newlines where JSON has white space.
+    """Return one event as text; `data` is one JSON text, which may contain newlines.
 
-    Raises `ValueError` if an id or a type holds what would end its line.
+    Raises `ValueError` if an id or a type contains a line end.
     """
     if b"\n" in data or b"\r" in data:
         data = b"\ndata: ".join(_ENDS.split(data))
@@ -147,5 +149,5 @@ def written(
 
 def _one_line(value: str) -> bytes:
     if any(char in value for char in "\r\n\0"):
-        raise ValueError("an id or a type of an event has to be one line")
+        raise ValueError("the id and the type of an event have to be one line each")
     return value.encode()

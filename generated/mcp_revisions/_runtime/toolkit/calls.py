@@ -1,4 +1,4 @@
-"""Calling the functions that are marked: with what the client filled in, and the session."""
+"""Calls of decorated functions, with the arguments of the client and the request context."""
 
 from asyncio import to_thread
 from collections.abc import Callable, Mapping
@@ -11,7 +11,7 @@ Function = Callable[..., Any]
 
 
 class Caller:
-    """How one function is called."""
+    """The way in which one function is called."""
 
     __slots__ = ("_sessions", "_thread")
 
@@ -20,7 +20,7 @@ class Caller:
         self._thread = thread
 
     async def __call__(self, function: Function, session: Any, given: Mapping[str, Any]) -> Any:
-        """What the function returns, once it has."""
+        """Call the function, and return its result."""
         if self._sessions:
             given = {**given, **dict.fromkeys(self._sessions, session)}
         if self._thread:
@@ -31,9 +31,9 @@ class Caller:
 
 
 def _called(function: Function, given: Mapping[str, Any]) -> Any:
-    """What a function returns in a thread."""
+    """Call a plain function in a thread, and return its result."""
     try:
         return function(**given)
     except StopIteration as error:
-        # No future can hold it: whoever waits for the thread would wait for ever.
+        # A future cannot hold StopIteration: whoever waits for the thread would never wake up.
         raise RuntimeError(f"{named(function)} raised StopIteration") from error

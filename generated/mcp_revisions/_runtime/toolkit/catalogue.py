@@ -1,6 +1,6 @@
-"""What one server has on offer: its tools, prompts, resources and templates, by name and URI.
+"""What one server offers: its tools, prompts, resources and templates, by name or URI.
 
-What the class has is made once for all its instances; an instance that adds or removes something
+What the class defines is built once for all instances. An instance that adds or removes something
 gets a catalogue of its own.
 """
 
@@ -23,14 +23,14 @@ PartT = TypeVar("PartT", bound=Tool | Prompt | Resource)
 
 @dataclass(frozen=True, slots=True)
 class Entry(Generic[PartT]):
-    """Something on offer, and its function: an attribute of the server, or one given to it."""
+    """One offered item and its function: an attribute of the server, or one passed to it."""
 
     part: PartT
     attribute: str
     function: Function | None = None
 
     def bound(self, owner: object) -> Function:
-        """The function, ready to be called."""
+        """Return the function, bound to `owner` if it is a method."""
         if self.function is not None:
             return self.function
         bound: Function = getattr(owner, self.attribute)
@@ -38,7 +38,7 @@ class Entry(Generic[PartT]):
 
 
 class Marked(NamedTuple):
-    """A function with a mark; `method` if it is one, `attribute` if it stands in a class."""
+    """A decorated function; `attribute` is its name in the class, if it is in one."""
 
     function: Function
     mark: Mark
@@ -47,37 +47,37 @@ class Marked(NamedTuple):
 
 
 class Shelf(Generic[PartT]):
-    """Things on offer of one kind, in the order in which they came."""
+    """The registered items of one kind, in the order of registration."""
 
     def __init__(self, what: str, entries: dict[str, Entry[PartT]] | None = None) -> None:
         self._what = what
         self.entries: dict[str, Entry[PartT]] = entries or {}
-        """By name or URI."""
+        """The items by name or URI."""
 
     def add(self, entry: Entry[PartT]) -> None:
-        """Put something there; raises `ValueError` if something is called so already."""
+        """Register an item; raise `ValueError` if its name or URI is taken."""
         if entry.part.key in self.entries:
-            raise ValueError(f"there is a {self._what} {entry.part.key} already")
+            raise ValueError(f"there is already a {self._what} {entry.part.key}")
         self.entries[entry.part.key] = entry
 
     def remove(self, key: str) -> None:
-        """Take something away; raises `LookupError` if nothing is called so."""
+        """Remove an item; raise `LookupError` if there is none of that name or URI."""
         if key not in self.entries:
             raise LookupError(f"there is no {self._what} {key}")
         del self.entries[key]
 
     @property
     def items(self) -> list[Any]:
-        """What a client is told of each."""
+        """The items as a client sees them in a list."""
         return [entry.part.item for entry in self.entries.values()]
 
     def copy(self) -> "Shelf[PartT]":
-        """The same things on a shelf of its own."""
+        """Return an independent copy."""
         return Shelf(self._what, dict(self.entries))
 
 
 class Catalogue:
-    """All that one server has on offer."""
+    """Everything that one server offers."""
 
     def __init__(self, words: Vocabulary) -> None:
         self.words = words
@@ -87,7 +87,7 @@ class Catalogue:
         self.templates: Shelf[Resource] = Shelf("resource template")
 
     def copy(self) -> "Catalogue":
-        """The same for an instance of its own."""
+        """Return an independent copy, for one instance."""
         copied = Catalogue(self.words)
         copied.tools = self.tools.copy()
         copied.prompts = self.prompts.copy()
@@ -97,14 +97,14 @@ class Catalogue:
 
     @property
     def completes(self) -> bool:
-        """Whether there is anything to complete."""
+        """Whether any item has completions."""
         prompts, templates = self.prompts.entries, self.templates.entries
         return any(one.part.completers for one in prompts.values()) or any(
             one.part.completers for one in templates.values()
         )
 
     def add(self, marked: Marked, look: Look = Source) -> None:
-        """Offer a function as what it is marked as.
+        """Register a function as what its decorator says.
 
         Raises `TypeError` and `ValueError`, which name the function and say what is wrong.
         """
@@ -123,9 +123,10 @@ class Catalogue:
 
 
 def marked_in(cls: type[Any]) -> Iterator[Marked]:
-    """The marked functions of a class.
+    """Yield the decorated functions of a class.
 
-    One that overrides a marked function is what that was; None in its place is nothing.
+    A function that overrides a decorated one is registered in its place; None in its place removes
+    it.
     """
     marks: dict[str, tuple[Mark, ...]] = {}
     for base in reversed(cls.__mro__):
@@ -139,7 +140,7 @@ def marked_in(cls: type[Any]) -> Iterator[Marked]:
 
 
 def catalogue_of(cls: type[Any], words: Vocabulary) -> Catalogue:
-    """What the instances of a class have on offer; raises `TypeError` and `ValueError`."""
+    """Return what all instances of a class offer; raise `TypeError` and `ValueError`."""
     catalogue = Catalogue(words)
     for marked in marked_in(cls):
         catalogue.add(marked, lambda given: _looked_up(cls, given))
@@ -147,20 +148,20 @@ def catalogue_of(cls: type[Any], words: Vocabulary) -> Catalogue:
 
 
 def _looked_up(cls: type[Any], given: Any) -> Source:
-    """What stands in a class where a base of it has what is given."""
+    """Return the attribute of a class that overrides the given value, or the value itself."""
     found = (name for base in cls.__mro__ for name, one in vars(base).items() if one is given)
     attribute = next(found, "")
     return Source(inspect.getattr_static(cls, attribute) if attribute else given, attribute)
 
 
 def check(marked: Marked) -> None:
-    """Raise `TypeError` or `ValueError` for a mark that does not fit, as far as that shows."""
+    """Raise `TypeError` or `ValueError` for a mark that cannot be right, whatever the types."""
     function, mark, method, attribute = marked
     if not inspect.isroutine(function):
         what = named(function)
-        raise TypeError(f"{attribute or what}: {what} is marked, but is no function")
+        raise TypeError(f"{attribute or what}: {what} has a decorator, but is not a function")
     if mark.thread and inspect.iscoroutinefunction(function):
-        raise TypeError(f"{named(function)}: a coroutine function does not run in a thread")
+        raise TypeError(f"{named(function)}: a coroutine function cannot run in a thread")
     names = check_shape(function, method=method)
     try:
         if isinstance(mark, ToolMark):
@@ -172,4 +173,4 @@ def check(marked: Marked) -> None:
 
 
 KINDS: Final = ("tools", "prompts", "resources")
-"""What is listed, and may change while clients are there."""
+"""The kinds of lists, which may change while clients are connected."""

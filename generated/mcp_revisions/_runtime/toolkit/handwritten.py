@@ -1,7 +1,7 @@
-"""JSON Schemas written by hand, and the package that checks values against them.
+"""Handwritten JSON Schemas, and the package that validates values against them.
 
-A schema says by `$schema` which dialect it is written in, and is of 2020-12 if it does not
-(2025-11-25, basic, "JSON Schema Usage").
+The member `$schema` names the dialect; without it the dialect is 2020-12 (2025-11-25, basic, "JSON
+Schema Usage").
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -14,7 +14,7 @@ from ..pointers import Problem, escaped
 from .schema_references import REFERENCES, parts_aside
 
 Check: TypeAlias = Callable[[Any], list[Problem]]
-"""What is wrong with a value, as pointers into it; nothing if it fits."""
+"""A function that returns the problems of a value, each with a pointer into it."""
 
 _USUAL: Final = "https://json-schema.org/draft/2020-12/schema"
 _DIALECTS: Final[Mapping[str, str]] = {
@@ -22,27 +22,30 @@ _DIALECTS: Final[Mapping[str, str]] = {
     "https://json-schema.org/draft/2019-09/schema": "Draft201909Validator",
     _USUAL: "Draft202012Validator",
 }
-"""The validator of the package jsonschema for each dialect, by its URI without a fragment."""
+"""The validator class of the package jsonschema for each dialect, by its URI without a fragment."""
 
 _LONGEST: Final = 200
 _MOST: Final = 20
 # Far more than any value needs (2026-07-28, basic, "Composition-Keyword Resource Use"): a schema of
-# a few lines can refer to itself so often that checking would take years.
+# a few lines can refer to itself so often that validation would take years.
 _FOLLOWED: Final = 100_000
 
 
 def checker(schema: Mapping[str, Any], what: str, *, of_objects: bool) -> Check:
-    """What checks values against a schema; `what` names the schema in messages.
+    """Return a function that validates values against a schema; `what` names it in messages.
 
-    `of_objects` wants a root of the type object. Raises `ValueError` for a schema that nobody can
-    use, and `ImportError` where the package jsonschema is not installed: nothing goes unchecked.
+    With `of_objects`, the root has to be of the type object. Raises `ValueError` for a schema that
+    cannot be used, and `ImportError` if the package jsonschema is not installed: a value is never
+    accepted without a check.
     """
     validators = _jsonschema(what)
     dialect = str(schema.get("$schema", _USUAL)).removesuffix("#")
     name = _DIALECTS.get(dialect)
     if name is None:
         known = ", ".join(_DIALECTS)
-        raise ValueError(f"{what} is written in {dialect}, which is not understood; known: {known}")
+        raise ValueError(
+            f"{what} is written in the unsupported dialect {dialect}; supported: {known}"
+        )
     if of_objects and schema.get("type") != "object":
         raise ValueError(f'{what} has to say "type": "object" at its root')
     cls: Any = getattr(validators, name)
@@ -59,7 +62,7 @@ def checker(schema: Mapping[str, Any], what: str, *, of_objects: bool) -> Check:
         try:
             found: Iterable[Any] = list(islice(validator.iter_errors(value), _MOST))
         except RecursionError:
-            return [Problem("", "the value, or its schema, has no end")]
+            return [Problem("", "the value or its schema is nested too deeply")]
         except _TooOften:
             return [Problem("", f"the schema refers to itself more than {_FOLLOWED:,} times")]
         return [Problem(_pointer(one), _brief(one.message)) for one in found]
@@ -68,20 +71,22 @@ def checker(schema: Mapping[str, Any], what: str, *, of_objects: bool) -> Check:
 
 
 def _check_form(cls: Any, schema: JSONObject, what: str) -> None:
-    """Raise `ValueError` for what is no schema of a dialect."""
-    # Patterns that Python cannot read are found by their format.
+    """Raise `ValueError` if a schema is not valid in its dialect."""
+    # The format checker finds patterns that Python cannot compile.
     meta = cls(cls.META_SCHEMA, format_checker=cls.FORMAT_CHECKER)
     error = next(iter(meta.iter_errors(schema)), None)
     if error is not None:
-        raise ValueError(f"{what} is no schema: {_pointer(error) or '/'}: {_brief(error.message)}")
+        raise ValueError(
+            f"{what} is not a valid schema: {_pointer(error) or '/'}: {_brief(error.message)}"
+        )
 
 
 class _TooOften(Exception):
-    """Checking a value follows too many references."""
+    """The validation of a value follows too many references."""
 
 
 class _Followed:
-    """How many references have been followed for one value."""
+    """The number of references followed for one value."""
 
     __slots__ = ("times",)
 
@@ -90,7 +95,7 @@ class _Followed:
 
 
 def _counting(validators: Any, cls: Any, followed: _Followed) -> Any:
-    """The same class of validators, which counts the references it follows."""
+    """Return a subclass of the validator that counts the references it follows."""
 
     def counted(keyword: str) -> Callable[..., Any]:
         follow = cls.VALIDATORS[keyword]
@@ -111,8 +116,8 @@ def _jsonschema(what: str) -> Any:
     try:
         return import_module("jsonschema")
     except ImportError:
-        needs = "which takes the package jsonschema: pip install jsonschema"
-        raise ImportError(f"{what} is there to check values with, {needs}") from None
+        needs = "needs the package jsonschema: pip install jsonschema"
+        raise ImportError(f"{what} {needs}") from None
 
 
 def _pointer(error: Any) -> str:
@@ -120,5 +125,5 @@ def _pointer(error: Any) -> str:
 
 
 def _brief(message: str) -> str:
-    # Messages repeat the value, which may be of any length.
+    # The message repeats the value, which may be of any length.
     return message if len(message) <= _LONGEST else message[:_LONGEST] + "…"

@@ -1,4 +1,4 @@
-"""JSON Schemas from types: Pydantic's, without the titles that only repeat a name."""
+"""JSON Schemas from types: those of Pydantic, without titles that only repeat a name."""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -14,17 +14,17 @@ _IGNORED: Final[set[JsonSchemaWarningKind]] = {"skipped-choice", "non-serializab
 
 
 class PlainJsonSchema(GenerateJsonSchema):
-    """What Pydantic generates, less what tells a reader nothing."""
+    """Pydantic's generator, without what tells the reader nothing."""
 
-    # A default without a JSON form is not described; the function has it all the same.
+    # A default without a JSON form is left out of the schema; the function still has it.
     ignored_warning_kinds: set[JsonSchemaWarningKind] = _IGNORED
 
     def field_title_should_be_set(self, schema: CoreSchema | Any) -> bool:
-        """Never: what a member is called says as much."""
+        """Return False: the title would only repeat the name of the member."""
         return False
 
     def generate(self, schema: CoreSchema, mode: Any = "validation") -> JSONObject:
-        """The schema of one type, an object at its root wherever the type is one."""
+        """Return the schema of one type, with an object at its root if the type is one."""
         generated = super().generate(schema, mode)
         definitions: JSONObject = generated.get("$defs", {})
         for name, definition in definitions.items():
@@ -33,13 +33,16 @@ class PlainJsonSchema(GenerateJsonSchema):
 
 
 def _drop_title(schema: Any, name: str) -> None:
-    # Classes of the same name in two modules are told apart by `module__Class`.
+    # `module__Class` tells classes of the same name apart.
     if is_object(schema) and name.rpartition("__")[2] == schema.get("title"):
         del schema["title"]
 
 
 def _with_own_root(schema: JSONObject, definitions: JSONObject) -> JSONObject:
-    """The same schema, with what a type that refers to itself is, in place of a reference to it."""
+    """Return the schema with the definition of its root in place of a reference to it.
+
+    A type that refers to itself gives such a reference.
+    """
     target = schema.get("$ref")
     if not isinstance(target, str) or not target.startswith(_DEFS):
         return schema
@@ -49,7 +52,10 @@ def _with_own_root(schema: JSONObject, definitions: JSONObject) -> JSONObject:
 
 
 def plain(generate: Callable[..., JSONObject], where: str, **options: Any) -> JSONObject:
-    """What `model_json_schema` or `TypeAdapter.json_schema` gives; `TypeError` if it has none."""
+    """Return the schema that `model_json_schema` or `TypeAdapter.json_schema` makes.
+
+    Raises `TypeError` if the type has none.
+    """
     try:
         schema = generate(schema_generator=PlainJsonSchema, **options)
     except PydanticInvalidForJsonSchema as error:

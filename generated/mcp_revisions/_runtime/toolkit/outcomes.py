@@ -1,9 +1,9 @@
-"""From what the function of a tool returns to the result that a client gets.
+"""Conversion of what a tool's function returns into the result that a client gets.
 
-What is content stays content: a text, blocks of the revision, a whole result. Anything else is
-structured: it has an output schema, from the return annotation, and is held to it before it is
-sent; the same JSON stands in a text block, for clients that know no other (2025-11-25,
-server/tools, "Structured Content" and "Output Schema").
+Content stays content: a text, content blocks of the revision, a whole result. Any other value is
+structured: it has an output schema, made from the return annotation, and is checked against it
+before it is sent. The same JSON goes into a text block, for clients that do not know structured
+content (2025-11-25, server/tools, "Structured Content" and "Output Schema").
 """
 
 from abc import ABC, abstractmethod
@@ -25,31 +25,31 @@ from .signatures import EMPTY, Signature, arms
 from .vocabulary import Vocabulary, several
 
 RESULT: Final = "result"
-"""The member that holds what is no JSON object, where structured content has to be one."""
+"""The member that holds a value which is not a JSON object, in revisions that require one."""
 
 
 class Unfit(Exception):
-    """A function returned what does not fit what is said of it: a fault of the server's own."""
+    """A return value that does not fit its schema or type: a fault of the server's own."""
 
     def __init__(self, problems: list[Problem]) -> None:
         super().__init__("; ".join(f"{at or '/'}: {text}" for at, text in problems))
 
 
 class Outcome(Protocol):
-    """How the values that one function returns become results."""
+    """The conversion of one function's return values into results."""
 
     @property
     def schema(self) -> JSONObject | None:
-        """The output schema; None if there is none."""
+        """The output schema, or None."""
         ...
 
     def result(self, value: Any) -> Any:
-        """The result for a value; raises `Unfit`."""
+        """Return the result for a value; raise `Unfit`."""
         ...
 
 
 def outcome_of(signature: Signature, mark: ToolMark, words: Vocabulary) -> Outcome:
-    """How the values of a function become results; raises `TypeError` and `ValueError`."""
+    """Return the conversion for a function; raise `TypeError` and `ValueError`."""
     if mark.output_schema is not None:
         what = f"{signature.where}: the output schema"
         schema = dict(mark.output_schema)
@@ -64,7 +64,7 @@ def outcome_of(signature: Signature, mark: ToolMark, words: Vocabulary) -> Outco
 
 
 def _without_results(annotation: Any, words: Vocabulary) -> Any:
-    """What is left to describe when whole results, which may stand beside it, are left out."""
+    """Return an annotation without the classes of whole results, which need no description."""
     if get_origin(annotation) not in (Union, UnionType):
         return annotation
     left = [one for one in get_args(annotation) if one not in words.call_results]
@@ -72,7 +72,7 @@ def _without_results(annotation: Any, words: Vocabulary) -> Any:
 
 
 def _is_structured(annotation: Any, words: Vocabulary) -> bool:
-    """Whether values of a type are described by a schema, and are not content."""
+    """Return whether a schema describes the values of a type, which then are not content."""
     if _is_open(annotation):
         return False
     inside = frozenset(classes_in(annotation))
@@ -88,9 +88,9 @@ _LISTS: Final = frozenset({list, tuple, Collection, Iterable, Sequence})
 
 
 def _is_open(annotation: Any) -> bool:
-    """Whether an annotation leaves it open what the values are, or what they are lists of.
+    """Return whether an annotation does not say what the values are, or what their lists hold.
 
-    Then there may be content among them, which no schema describes.
+    Such values may hold content, which no schema describes.
     """
     if annotation is EMPTY:
         return True
@@ -106,9 +106,9 @@ def _lists_anything(annotation: Any) -> bool:
 
 
 class AsItComes:
-    """Content, or whatever the function says where its annotation leaves that open.
+    """Content, or any value of a function whose annotation does not say what it returns.
 
-    Where `lists_content`, a list of nothing but texts is content, too.
+    With `lists_content`, a list of texts is content too.
     """
 
     schema = None
@@ -121,7 +121,6 @@ class AsItComes:
         self._lists_content = lists_content
 
     def result(self, value: Any) -> Any:
-        """See `Outcome.result`."""
         words = self._words
         if isinstance(value, str):
             return words.said(value)
@@ -137,7 +136,7 @@ class AsItComes:
         return words.said(text.decode())
 
     def _blocks(self, value: Any) -> list[Any] | None:
-        """The blocks of content that a value is, if it is that."""
+        """Return the content blocks of a value, or None if it is not content."""
         if value is None:
             return []
         listed = several(value)
@@ -162,7 +161,7 @@ def _written(value: Any) -> bytes:
 
 
 class _Structured(ABC):
-    """What is structured, with a schema."""
+    """Structured results, with a schema."""
 
     def __init__(self, words: Vocabulary, schema: JSONObject) -> None:
         self._words = words
@@ -173,7 +172,6 @@ class _Structured(ABC):
             self.schema = _wrapped(schema) if self._wraps else schema
 
     def result(self, value: Any) -> Any:
-        """See `Outcome.result`."""
         if isinstance(value, self._results):
             return self._held(value)
         text = self.text(value)
@@ -184,14 +182,14 @@ class _Structured(ABC):
         return self._words.structured(text.decode(), from_json(text))
 
     def _held(self, result: Any) -> Any:
-        """A result that the function has made, if what is structured in it fits."""
+        """Return a result that the function made itself; check its structured content."""
         if (
             self.schema is None
             or result.is_error
             or not isinstance(result, self._words.call_result)
         ):
             return result
-        # What is absent may be null, where a value may be anything; so it is looked for, not at.
+        # An absent member and null differ where a value may be anything: look for the member.
         found = result.to_wire()
         for member in ("structuredContent", RESULT) if self._wraps else ("structuredContent",):
             if not is_object(found) or member not in found:
@@ -202,7 +200,7 @@ class _Structured(ABC):
 
     @abstractmethod
     def text(self, value: Any) -> bytes:
-        """A value as JSON text, once it is known to fit; raises `Unfit`."""
+        """Return a value as JSON text after a check; raise `Unfit`."""
 
     @abstractmethod
     def check(self, wire: Any) -> None:
@@ -210,21 +208,20 @@ class _Structured(ABC):
 
 
 class Typed(_Structured):
-    """What a return annotation describes."""
+    """Results that a return annotation describes."""
 
     def __init__(self, words: Vocabulary, annotation: Any, where: str) -> None:
-        adapter = adapter_of(annotation, f"{where}: what it returns")
+        adapter = adapter_of(annotation, f"{where}: the return value")
         schema = plain(adapter.json_schema, where, mode="serialization")
         read = plain(adapter.json_schema, where, mode="validation")
         super().__init__(words, schema)
         self._validator = adapter.validator
         self._write = adapter.serializer.to_json
-        # What is written in the form in which it would be read can be read again, with no more
-        # allowance than a schema makes: that finds what was changed after an object was made.
+        # If a value is written in the form in which it is read, it can be read again in strict
+        # mode. That finds an object that was changed after it was made.
         self._reads_again = schema == read
 
     def text(self, value: Any) -> bytes:
-        """See `_Structured.text`."""
         try:
             written = self._write(
                 self._validator.validate_python(value), by_alias=True, warnings="error"
@@ -238,7 +235,6 @@ class Typed(_Structured):
         return written
 
     def check(self, wire: Any) -> None:
-        """See `_Structured.check`."""
         try:
             self._validator.validate_json(json_text(wire), strict=self._reads_again)
         except ValidationError as error:
@@ -246,7 +242,7 @@ class Typed(_Structured):
 
 
 class Checked(_Structured):
-    """What a schema describes that is written by hand."""
+    """Results that a handwritten schema describes."""
 
     def __init__(self, words: Vocabulary, schema: JSONObject, check: Check) -> None:
         super().__init__(words, schema)
@@ -255,20 +251,18 @@ class Checked(_Structured):
         self._check = check
 
     def text(self, value: Any) -> bytes:
-        """See `_Structured.text`."""
         written = _written(value)
         self.check(from_json(written))
         return written
 
     def check(self, wire: Any) -> None:
-        """See `_Structured.check`."""
         found = self._check(wire)
         if found:
             raise Unfit(found)
 
 
 def _wrapped(schema: Mapping[str, Any]) -> JSONObject:
-    """The schema of an object whose one member a schema describes; its definitions move up."""
+    """Return the schema of an object whose only member has `schema`; its definitions move up."""
     inner = {key: value for key, value in schema.items() if key != "$defs"}
     outer: JSONObject = {"type": "object", "properties": {RESULT: inner}, "required": [RESULT]}
     return {**outer, "$defs": schema["$defs"]} if "$defs" in schema else outer

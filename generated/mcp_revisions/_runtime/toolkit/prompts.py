@@ -1,4 +1,4 @@
-"""Prompts: what a client is told of a function, and the messages it gets."""
+"""Prompts: the entry in the list, and the messages that a client gets."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ _GET = "prompts/get"
 
 
 class Prompt:
-    """One function as a prompt in one revision; raises `TypeError` if it is none."""
+    """One function as a prompt in one revision; raises `TypeError` if it cannot be one."""
 
     __slots__ = (
         "_call",
@@ -39,14 +39,14 @@ class Prompt:
     ) -> None:
         signature = signature_of(function, method=method)
         self.key = mark.name or function.__name__
-        """Its name."""
+        """The name of the prompt."""
         self._words = words
         self._texts = Texts(signature.where, signature.parameters)
         self._call = Caller(signature, thread=mark.thread)
         self._description = mark.description or described(function)
         parameters = self._texts.parameters
         self.parameters = frozenset(parameters)
-        """What clients call its arguments."""
+        """The names of the arguments, as clients use them."""
         self.completers = completers(signature.where, parameters, mark.completions, look)
         (model,) = models_in(words.result("prompts/list"), "prompts")
         self.item = listed(
@@ -57,10 +57,10 @@ class Prompt:
             description=self._description,
             arguments=[_argument(model, one) for one in parameters.values()] or None,
         )
-        """What `prompts/list` says of it."""
+        """The entry in `prompts/list`."""
 
     async def get(self, function: Function, session: Any, params: Any) -> Any:
-        """The messages for these arguments; raises `InvalidParams` if they do not fit."""
+        """Return the messages for these arguments; raise `InvalidParams` if they do not fit."""
         try:
             given = self._texts.read(params.arguments or {})
         except BadArguments as error:
@@ -74,14 +74,14 @@ class Prompt:
         return words.result(_GET)(messages=messages, description=self._description)
 
     def _message(self, value: Any) -> Any:
-        """What a function says, as a message of the user unless it says who speaks."""
+        """Return a value as a message, with the role user unless it names another."""
         words = self._words
         if isinstance(value, words.message):
             return value
         if isinstance(value, str):
             value = words.text(text=value)
         if not isinstance(value, tuple(words.message_blocks)):
-            raise TypeError(f"{self.key} returned {type(value).__name__}, which is no message")
+            raise TypeError(f"{self.key} returned {type(value).__name__}, which is not a message")
         return words.message(role="user", content=value)
 
 

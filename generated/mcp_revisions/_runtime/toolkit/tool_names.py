@@ -1,7 +1,7 @@
-"""Which names a tool may have (2025-11-25, server/tools, "Tool Names").
+"""The names that a tool may have (2025-11-25, server/tools, "Tool Names").
 
-The page says SHOULD; here it is a rule, because clients refuse, or mend in their own ways, what
-does not keep to it. Names are compared as they are: upper and lower case differ.
+The page says SHOULD. Here it is a rule, because clients refuse other names or change them, each in
+its own way. Names are compared exactly: upper and lower case differ.
 """
 
 import re
@@ -17,5 +17,5 @@ def check_tool_name(name: str) -> None:
         raise ValueError(f"the name of a tool has 1 to {_LONGEST} characters, not {len(name)}")
     other = _OTHER.search(name)
     if other is not None:
-        allowed = "letters and digits of ASCII, underscores, hyphens and dots"
-        raise ValueError(f"the tool name {name!r} has {other[0]!r} in it: allowed are {allowed}")
+        allowed = "ASCII letters and digits, underscores, hyphens and dots"
+        raise ValueError(f"the tool name {name!r} contains {other[0]!r}; allowed are {allowed}")

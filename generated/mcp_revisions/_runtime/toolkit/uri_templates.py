@@ -1,11 +1,10 @@
-"""URI templates of the levels 1 and 2 of RFC 6570: filled in, and recognised.
+"""URI templates of the levels 1 and 2 of RFC 6570, with expansion and matching.
 
-`{x}` stands for one segment, `{+x}` for text that may have slashes and other reserved characters in
-it, `{#x}` for a fragment. What is recognised is decoded once, and is nothing that leads elsewhere
-when it is taken for part of a path: a segment holds no slash, however it is written, and neither
-kind holds `.` or `..` as a segment, or control characters (2026-07-28, server/resources, "Security
-Considerations"). Matching takes time in proportion to the URI: a variable ends where the text after
-it begins for the first time.
+`{x}` stands for one segment, `{+x}` for text that may hold slashes and other reserved characters,
+`{#x}` for a fragment. A matched value is decoded once, and is safe as part of a path: a segment
+holds no slash, encoded or not, and neither kind holds `.` or `..` as a segment, or control
+characters (2026-07-28, server/resources, "Security Considerations"). Matching takes linear time: a
+variable ends where the text after it first occurs.
 """
 
 import re
@@ -49,7 +48,7 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class UriTemplate:
-    """A template; `text` is how it is written. Make one with `UriTemplate.parse`."""
+    """A parsed template, made by `UriTemplate.parse`; `text` is its source."""
 
     text: str
     before: str
@@ -57,8 +56,8 @@ class UriTemplate:
 
     @classmethod
     def parse(cls, text: str) -> "UriTemplate":
-        """Read a template; raises `ValueError`, which says what is wrong with it."""
-        # Literals and expressions take turns, and a literal comes first.
+        """Parse a template; raise `ValueError`, which says what is wrong with it."""
+        # Literals and expressions alternate, and a literal comes first.
         literals, expressions = [*_EXPRESSION.split(text)[::2]], _EXPRESSION.findall(text)
         found: list[tuple[str, bool]] = []
         for number, expression in enumerate(expressions):
@@ -77,7 +76,7 @@ class UriTemplate:
         return tuple(variable.name for variable in self.variables)
 
     def match(self, uri: str) -> dict[str, str] | None:
-        """The values with which the template becomes `uri`, decoded; None if it does not."""
+        """Return the decoded values of the variables in `uri`, or None if it does not match."""
         if not uri.startswith(self.before) or _NEVER.search(uri):
             return None
         values: dict[str, str] = {}
@@ -92,13 +91,13 @@ class UriTemplate:
         return values if at == len(uri) else None
 
     def _end(self, variable: Variable, uri: str, at: int) -> int:
-        """Where a variable that begins at `at` ends; -1 if nowhere."""
+        """Return where a variable that begins at `at` ends, or -1."""
         if variable is self.variables[-1]:
             return len(uri) - len(variable.after) if uri.endswith(variable.after) else -1
         return uri.find(variable.after, at + 1)
 
     def expand(self, values: Mapping[str, object]) -> str:
-        """The URI with these values, encoded; raises `ValueError` if one is missing or empty."""
+        """Return the URI with these values; raise `ValueError` for a missing or empty one."""
         parts = [self.before]
         for variable in self.variables:
             value = str(values.get(variable.name, ""))
@@ -120,7 +119,7 @@ def _name(text: str, expression: str, operator: str) -> str:
     if higher is None:
         reason = "is not the name of a parameter"
     else:
-        reason = f"asks for {higher} of RFC 6570; {{x}}, {{+x}} and {{#x}} are understood"
+        reason = f"needs {higher} of RFC 6570; supported are {{x}}, {{+x}} and {{#x}}"
     raise ValueError(f"the URI template {text!r}: {{{expression}}} {reason}")
 
 
@@ -128,19 +127,19 @@ def _check(text: str, literals: list[str], names: list[str]) -> None:
     joined = "".join(literals)
     wrong = _NEVER.search(joined) or _BROKEN.search(joined)
     if wrong is not None or not joined.isascii():
-        what = "what is not ASCII" if wrong is None else repr(wrong[0])
-        raise ValueError(f"the URI template {text!r} has {what} in it, which has to be encoded")
+        what = "non-ASCII text" if wrong is None else repr(wrong[0])
+        raise ValueError(f"the URI template {text!r} contains {what}, which has to be encoded")
     if not _SCHEME.match(literals[0]):
         raise ValueError(f"the URI {text!r} does not begin with a scheme, such as weather:")
     for name in names:
         if names.count(name) > 1:
-            raise ValueError(f"the URI template {text!r} has {name} in it twice")
+            raise ValueError(f"the URI template {text!r} contains {name} twice")
     if "" in literals[1:-1]:
         raise ValueError(f"the URI template {text!r} has variables with nothing between them")
 
 
 def _decoded(raw: str, reserved: bool) -> str | None:
-    """What is written in a URI; None if it is nothing that may stand for a variable."""
+    """Return the decoded value of a variable, or None if it is not allowed."""
     if _BROKEN.search(raw) or (not reserved and not _SEGMENT_ENDS.isdisjoint(raw)):
         return None
     try:
@@ -160,6 +159,6 @@ _DOTS: Final = frozenset({".", ".."})
 def _encoded(value: str, reserved: bool) -> str:
     if not reserved:
         return quote(value, safe="")
-    # What is encoded already stays as it is (RFC 6570, section 3.2.3).
+    # Text that is already encoded stays unchanged (RFC 6570, section 3.2.3).
     parts = _TRIPLET.split(value)
     return "".join(part if _TRIPLET.fullmatch(part) else quote(part, _RESERVED) for part in parts)

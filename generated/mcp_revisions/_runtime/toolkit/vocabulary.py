@@ -1,7 +1,7 @@
-"""The words that one revision has for what a toolkit says, found in its method table.
+"""The models of one revision that a toolkit uses, found in the revision's method table.
 
-A toolkit is written once. What a revision has no member for, such as the title of a tool or
-structured content in the first ones, is left out there.
+A toolkit is written once, for all revisions. What a revision has no member for is left out: the
+first revisions have neither titles of tools nor structured content.
 """
 
 from collections.abc import Mapping
@@ -23,28 +23,28 @@ _CALL: Final = "tools/call"
 
 
 class Vocabulary:
-    """The models of a revision that a toolkit makes."""
+    """The models of one revision that a toolkit makes."""
 
     def __init__(self, table: MethodTable) -> None:
         self._table = table
         self.rules = table.rules
 
     def result(self, method: str) -> type[Any]:
-        """The class of the plain result of a request."""
+        """Return the class of the plain result of a request."""
         return self._table.requests[method].results[0]
 
     def result_classes(self, method: str) -> tuple[type[Any], ...]:
-        """All that may answer a request."""
+        """Return the classes of all results that may answer a request."""
         return self._table.requests[method].results
 
     @cached_property
     def call_results(self) -> Models:
-        """What may answer the call of a tool."""
+        """The classes of results that may answer the call of a tool."""
         return frozenset(self.result_classes(_CALL))
 
     @cached_property
     def blocks(self) -> Models:
-        """The kinds of content that the result of a tool may have."""
+        """The classes of content blocks in the result of a tool."""
         return models_in(self.result(_CALL), "content")
 
     @cached_property
@@ -54,7 +54,7 @@ class Vocabulary:
 
     @cached_property
     def text(self) -> type[Any]:
-        """The class of a block of text."""
+        """The class of a text block."""
         constants = ((block, required_constants(block)) for block in self.blocks)
         return next(block for block, fixed in constants if fixed.get("type") == "text")
 
@@ -65,7 +65,7 @@ class Vocabulary:
 
     @cached_property
     def has_any_structured(self) -> bool:
-        """Whether what is structured may be any JSON value, and no object (from 2026-07-28 on)."""
+        """Whether structured content may be any JSON value (from 2026-07-28 on)."""
         result = fields_of(self.result(_CALL))
         return self.has_structured and result["structured_content"].annotation is Any
 
@@ -77,52 +77,52 @@ class Vocabulary:
 
     @cached_property
     def message_blocks(self) -> Models:
-        """The kinds of content that a message of a prompt may have."""
+        """The classes of content blocks in a message of a prompt."""
         return models_in(self.message, "content")
 
     @cached_property
     def contents(self) -> Models:
-        """What the contents of a resource may be."""
+        """The classes of resource contents."""
         return models_in(self.result("resources/read"), "contents")
 
     def contents_with(self, member: str) -> type[Any]:
-        """The class of contents that has a member: text or blob."""
+        """Return the class of resource contents with the member text or blob."""
         return next(one for one in self.contents if member in fields_of(one))
 
     def said(self, text: str) -> Any:
-        """The result of a tool that is a text."""
+        """Return the result of a tool with one text block."""
         return self.call_result(content=[self.text(text=text)])
 
     def structured(self, text: str, content: Any) -> Any:
-        """The result of a tool that is structured, with the same as text."""
+        """Return the result of a tool with structured content, and the same as text."""
         return self.call_result(content=[self.text(text=text)], structured_content=content)
 
     def failed(self, text: str) -> Any:
-        """The result of a tool that failed, with a text for a model to read."""
+        """Return the result of a tool that failed, with a text for the model."""
         return self.call_result(content=[self.text(text=text)], is_error=True)
 
 
 @cache
 def vocabulary(table: MethodTable) -> Vocabulary:
-    """The words of a table's revision."""
+    """Return the models of the revision of a table."""
     return Vocabulary(table)
 
 
 def fields_of(model: type[WireModel]) -> Mapping[str, Any]:
-    """The fields of a class, by their names in Python."""
+    """Return the fields of a class, by their names in Python."""
     with BUILDING:
         model.model_rebuild()
     return model.model_fields
 
 
 def models_in(model: type[WireModel], field: str) -> Models:
-    """The classes of the values that a field may hold, be it a list or not."""
+    """Return the model classes that a field may hold, directly or in a list."""
     expression = fields_of(model)[field].annotation
     return frozenset(one for one in classes_in(expression) if issubclass(one, WireModel))
 
 
 def listed(model: type[WireModel], where: str, mark: Mark, **members: Any) -> Any:
-    """What a list says of something: what it is marked with, as far as the revision has it."""
+    """Return the entry of a list, with the members of the mark that the revision knows."""
     said: JSONObject = {
         **members,
         "title": mark.title,
@@ -133,7 +133,7 @@ def listed(model: type[WireModel], where: str, mark: Mark, **members: Any) -> An
     kept = {key: value for key, value in said.items() if value is not None and key in known}
     try:
         made = model.from_wire(kept)
-        # Whoever asks for the list must not be the first to learn that it cannot be written.
+        # An entry that cannot be written has to fail here, not when a client asks for the list.
         made.to_json()
         return made
     except PydanticSerializationError as error:
@@ -144,11 +144,11 @@ def listed(model: type[WireModel], where: str, mark: Mark, **members: Any) -> An
 
 
 def wire_of(model: WireModel | None) -> JSONObject | None:
-    """A model as JSON, if there is one."""
+    """Return a model as JSON, or None."""
     return None if model is None else model.to_wire()
 
 
 def several(value: Any) -> list[Any]:
-    """The items of a list or tuple; anything else as the only one."""
+    """Return the items of a list or tuple, or a list of the value itself."""
     many: bool = isinstance(value, (list, tuple))
     return [*value] if many else [value]

@@ -1,8 +1,8 @@
-"""What no table decides: functions that carry meaning over to a revision without words for it.
+"""The functions that translate what tables cannot: what the target revision has no member for.
 
-Each takes a value that is valid in the sender's revision and gives one that is valid there too but
-uses nothing the reader's revision does not know, so that the tables can do the rest. `why` is the
-reason the rule gives, for the report.
+Each takes a value that is valid in the source revision. It returns one that is valid there too, but
+uses only what the target revision has, so that the tables can do the rest. `why` is the reason that
+the report gives.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ Judgement: TypeAlias = Callable[[Any, Place, Report, str], Any]
 
 
 def audio_as_resource(block: JSONObject, at: Place, report: Report, why: str) -> JSONObject:
-    """An audio block as an embedded resource that holds the same bytes."""
+    """Return an audio block as an embedded resource with the same bytes."""
     report.lose(at, "replaced", why)
     digest = hashlib.sha256(block["data"].encode()).hexdigest()[:16]
     resource = {
@@ -32,7 +32,7 @@ def audio_as_resource(block: JSONObject, at: Place, report: Report, why: str) ->
 
 
 def audio_as_text(block: JSONObject, at: Place, report: Report, why: str) -> JSONObject:
-    """A note in place of audio, where nothing can hold the bytes."""
+    """Return a text in place of an audio block, where no type can hold the bytes."""
     report.lose(at, "replaced", why)
     return {
         "type": "text",
@@ -42,7 +42,7 @@ def audio_as_text(block: JSONObject, at: Place, report: Report, why: str) -> JSO
 
 
 def link_as_text(block: JSONObject, at: Place, report: Report, why: str) -> JSONObject:
-    """A resource link as a line of text with its title and URI."""
+    """Return a resource link as a text block with its title and URI."""
     report.lose(at, "replaced", why)
     name = block.get("title", block["name"])
     about = f": {block['description']}" if block.get("description") else ""
@@ -50,7 +50,7 @@ def link_as_text(block: JSONObject, at: Place, report: Report, why: str) -> JSON
 
 
 def _beside(block: JSONObject) -> JSONObject:
-    """What every kind of content may have besides."""
+    """Return the members that every kind of content block may have."""
     members = {key: block.get(key) for key in ("annotations", "_meta")}
     return {key: value for key, value in members.items() if value is not None}
 
@@ -58,7 +58,7 @@ def _beside(block: JSONObject) -> JSONObject:
 def structured_content_as_text(
     result: JSONObject, at: Place, report: Report, why: str
 ) -> JSONObject:
-    """The structured content of a tool's result as a text block, unless there is one already."""
+    """Return a tool's result with its structured content as a text block, unless one says it."""
     if "structuredContent" not in result:
         return result
     out = dict(result)
@@ -77,14 +77,14 @@ def _says(block: JSONObject, structured: Any) -> bool:
         said: Any = read_json(block["text"])
     except ValueError:
         return False
-    # Equality of Python would take 1 and true for the same.
+    # Python's equality would take 1 and true for the same.
     return to_json(said) == to_json(structured)
 
 
 def structured_content_of_objects_only(
     holder: JSONObject, at: Place, report: Report, why: str
 ) -> JSONObject:
-    """Structured content that is no JSON object goes; as text it is there already, or is added."""
+    """Replace structured content that is not a JSON object by a text block, unless one says it."""
     if "structuredContent" not in holder or is_object(holder["structuredContent"]):
         return holder
     return structured_content_as_text(holder, at, report, why)
@@ -96,7 +96,7 @@ def structured_content_of_objects_only(
 def output_schema_of_objects_only(
     tool: JSONObject, at: Place, report: Report, why: str
 ) -> JSONObject:
-    """An output schema goes whose root does not say that it describes an object."""
+    """Drop an output schema whose root is not of the type object."""
     schema = tool.get("outputSchema")
     if schema is None or schema.get("type") == "object":
         return tool
@@ -105,7 +105,7 @@ def output_schema_of_objects_only(
 
 
 def tool_schemas_of_known_form(tool: JSONObject, at: Place, report: Report, why: str) -> JSONObject:
-    """Of a tool's JSON Schemas, keywords go that are not of the form the reader wants."""
+    """Drop the keywords of a tool's schemas that do not have the form the target requires."""
     out = tool
     for member in ("inputSchema", "outputSchema"):
         if member in tool:
@@ -142,7 +142,7 @@ _FORMS: Final[Mapping[str, Callable[[object], bool]]] = {
 
 
 def one_block_per_message(params: JSONObject, at: Place, report: Report, why: str) -> JSONObject:
-    """Messages of several blocks as several messages of the same role."""
+    """Split messages of several blocks into several messages of the same role."""
     messages: list[JSONObject] = params["messages"]
     if not any(is_array(message["content"]) for message in messages):
         return params
@@ -156,7 +156,7 @@ def one_block_per_message(params: JSONObject, at: Place, report: Report, why: st
 
 
 def one_block(result: JSONObject, at: Place, report: Report, why: str) -> JSONObject:
-    """A message of several blocks with one: their texts together, or else the first of them."""
+    """Reduce a message of several blocks to one: their texts together, or else the first block."""
     content = result["content"]
     if not is_array(content):
         return result
@@ -170,7 +170,7 @@ def one_block(result: JSONObject, at: Place, report: Report, why: str) -> JSONOb
 
 
 def no_tools(params: JSONObject, at: Place, report: Report, why: str) -> JSONObject:
-    """Sampling with tools is refused: without them the answer would be another."""
+    """Refuse sampling with tools: without them the answer would be different."""
     for member in ("tools", "toolChoice"):
         if member in params:
             refuse((at, member), why)
@@ -178,7 +178,7 @@ def no_tools(params: JSONObject, at: Place, report: Report, why: str) -> JSONObj
 
 
 def not_to_be_said(value: Any, at: Place, report: Report, why: str) -> Any:
-    """There is no carrier for it."""
+    """Refuse a value that the target cannot express."""
     return refuse(at, why)
 
 
@@ -186,12 +186,12 @@ def not_to_be_said(value: Any, at: Place, report: Report, why: str) -> Any:
 
 
 def forms_only(params: JSONObject, at: Place, report: Report, why: str) -> JSONObject:
-    """Sending a user to a URL is refused."""
+    """Refuse an elicitation by URL."""
     return refuse((at, "mode"), why) if params.get("mode") == "url" else params
 
 
 def forms_if_declared(capabilities: JSONObject, at: Place, report: Report, why: str) -> JSONObject:
-    """Whoever elicits by URL alone does not elicit, for a revision that has forms alone."""
+    """Drop the capability to elicit by URL alone: the target revision has only forms."""
     modes = capabilities.get("elicitation")
     if not modes or "form" in modes or "url" not in modes:
         return capabilities
@@ -200,13 +200,13 @@ def forms_if_declared(capabilities: JSONObject, at: Place, report: Report, why: 
 
 
 def elicitation_id(params: JSONObject, at: Place, report: Report, why: str) -> JSONObject:
-    """An id for a URL elicitation, which has none: the same for the same question."""
+    """Add an id to a URL elicitation that has none: the same id for the same question."""
     asked = to_json([params["message"], params["url"]])
     return {**params, "elicitationId": hashlib.sha256(asked).hexdigest()[:32]}
 
 
 def plain_fields(field: JSONObject, at: Place, report: Report, why: str) -> JSONObject:
-    """A field of a form in the words of the first forms: no defaults, titles beside an enum."""
+    """Return a form field as the first forms have it: without defaults, titles beside an enum."""
     if field["type"] == "array":
         return _free_list(field, at, report, why)
     out = dict(field)
@@ -223,7 +223,7 @@ def plain_fields(field: JSONObject, at: Place, report: Report, why: str) -> JSON
 
 
 def _choices(value: object) -> list[JSONObject] | None:
-    """The titled choices of a field, if that is what they are."""
+    """Return the titled choices of a field, or None if they are something else."""
     listed: list[Any] = value if is_array(value) else [None]
     choices = [one for one in listed if is_object(one) and _is_choice(one)]
     return choices if len(choices) == len(listed) else None
@@ -234,7 +234,7 @@ def _is_choice(value: JSONObject) -> bool:
 
 
 def fields_without_defaults(field: JSONObject, at: Place, report: Report, why: str) -> JSONObject:
-    """A member called default means nothing in a field that has none, unless it is a boolean."""
+    """Drop `default` from a field where the target has none; only a boolean may have one."""
     if field["type"] == "boolean" or "default" not in field:
         return field
     report.lose((at, "default"), "dropped", why)
@@ -242,11 +242,11 @@ def fields_without_defaults(field: JSONObject, at: Place, report: Report, why: s
 
 
 def _free_list(field: JSONObject, at: Place, report: Report, why: str) -> JSONObject:
-    """Any number of choices as a text to fill in, which names the choices."""
+    """Return a list of choices as a text field whose description names the choices."""
     report.lose(at, "replaced", why)
     choices = ", ".join(_labels(field["items"]))
     about = field.get("description")
-    hint = f"Any of these, with commas between: {choices}"
+    hint = f"Any of these, separated by commas: {choices}"
     plain: JSONObject = {"type": "string", "description": f"{about} {hint}" if about else hint}
     if "title" in field:
         plain["title"] = field["title"]
@@ -262,7 +262,7 @@ def _labels(items: JSONObject) -> Iterator[str]:
 
 
 def choices_as_text(result: JSONObject, at: Place, report: Report, why: str) -> JSONObject:
-    """Several choices as one text, with commas between."""
+    """Join several choices into one text, with commas between them."""
     content: JSONObject = result.get("content", {})
     lists = {key: value for key, value in content.items() if is_array(value)}
     if not lists:
@@ -277,7 +277,7 @@ def choices_as_text(result: JSONObject, at: Place, report: Report, why: str) -> 
 
 
 def at_most_100_values(completion: JSONObject, at: Place, report: Report, why: str) -> JSONObject:
-    """No more than 100 suggestions, and word that there are more."""
+    """Cut suggestions to 100, and say that there are more."""
     values: list[str] = completion["values"]
     if len(values) <= 100:
         return completion
@@ -290,7 +290,7 @@ def at_most_100_values(completion: JSONObject, at: Place, report: Report, why: s
 
 
 def named_request_only(params: JSONObject, at: Place, report: Report, why: str) -> JSONObject:
-    """A cancellation that names no request says nothing to the reader."""
+    """Refuse a cancellation without a request id: the target requires one."""
     return params if "requestId" in params else refuse((at, "requestId"), why)
 
 
@@ -298,7 +298,7 @@ def named_request_only(params: JSONObject, at: Place, report: Report, why: str) 
 
 
 def complete_only(result: JSONObject, at: Place, report: Report, why: str) -> JSONObject:
-    """A result of another type than the usual one is none to the reader."""
+    """Refuse a result of a type that the target does not have."""
     kind = result.get("resultType", "complete")
     return result if kind == "complete" else refuse((at, "resultType"), why)
 

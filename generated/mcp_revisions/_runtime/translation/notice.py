@@ -1,4 +1,4 @@
-"""Telling about losses: to a callback and to the log, each kind once."""
+"""Reports of losses, to a callback and to the log, each kind once."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -16,7 +16,7 @@ _INDEX: Final = re.compile(r"/\d+(?=/|$)")
 
 
 class Lost(NamedTuple):
-    """A loss on a connection: which revisions it lies between, and in which message."""
+    """A loss on a connection, with its two revisions and the method of the message."""
 
     own: str
     wire: str
@@ -25,9 +25,10 @@ class Lost(NamedTuple):
 
 
 class Notice:
-    """Is told of losses, and tells others of each kind once.
+    """A reporter of losses, which reports each kind once.
 
-    Losses are of one kind if method, reason and place are the same, wherever in an array it is.
+    Losses are of the same kind if method, reason and place are the same; array indices do not
+    count.
     """
 
     def __init__(
@@ -39,18 +40,18 @@ class Notice:
         self._seen: set[tuple[str, str, str]] = set()
 
     def take(self, method: str, losses: Iterable[Loss]) -> None:
-        """Take note of what one message has lost."""
+        """Report the losses of one message, if they are of a new kind."""
         for loss in losses:
             place = _INDEX.sub("/*", loss.pointer)[:_LONGEST]
             kind = (method, place, loss.why)
-            # A peer chooses some of the names, so that there is no end of them.
+            # The peer chooses some of the names, so there may be any number of kinds.
             if kind not in self._seen and len(self._seen) < _KINDS:
                 self._seen.add(kind)
                 self._tell(method, place, loss)
 
     def _tell(self, method: str, place: str, loss: Loss) -> None:
         parts = (method, place, loss.what, self._own, self._wire, loss.why)
-        # Names are the peer's: whatever is in them stays within the line.
+        # The peer chooses the names: repr keeps line breaks in them out of the log.
         _log.warning("%s: %r was %s between %s and %s: %s", *parts)
         if self._callback is not None:
             try:

@@ -1,4 +1,4 @@
-"""Translation as a plain function, for values at hand rather than messages on a wire."""
+"""Translation as a plain function, for single values without a connection."""
 
 from importlib import import_module
 from types import ModuleType
@@ -17,12 +17,12 @@ def translated(
     target: str | ModuleType,
     type_name: str | None = None,
 ) -> Translated[Any]:
-    """See `translate` of a generated package, whose name is `package`."""
+    """Translate a value; see `translate` of a generated package, whose name is `package`."""
     source_id, target_id = _id_of(source), _id_of(target)
     if isinstance(value, WireModel):
         name = _name_in(value, f"{package}.{module_name(source_id)}.models")
     elif type_name is None:
-        raise TypeError("decoded JSON does not say of which type it is: name it with type=…")
+        raise TypeError("decoded JSON does not name its type: pass type=…")
     else:
         name = type_name
     if source_id == target_id:
@@ -46,15 +46,15 @@ def _id_of(revision: str | ModuleType) -> str:
 
 
 def _name_in(value: WireModel, module: str) -> str:
-    """The class of the revision's own models that `value` is of."""
+    """Return the name of the model class in `module` that `value` is an instance of."""
     for cls in type(value).__mro__:
         if cls.__module__ == module:
             return cls.__name__
-    raise TypeError(f"{type(value).__name__} is no model of {module}")
+    raise TypeError(f"{type(value).__name__} is not a model of {module}")
 
 
 def _retyped(value: Any, found: Translator, models: ModuleType) -> Any:
-    """The same members in the classes of the target; they are valid there as they are here."""
+    """Return the same members in the target's classes, in which they are valid as well."""
     if isinstance(value, WireModel):
         cls: type[WireModel] = getattr(models, found.becomes(type(value).__name__))
         members = {name: _retyped(one, found, models) for name, one in value.__dict__.items()}

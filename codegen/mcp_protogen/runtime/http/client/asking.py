@@ -1,4 +1,4 @@
-"""Requests of the transport's own: a new session, and the tools whose arguments are repeated."""
+"""The transport's own requests: for a new session, and for the tools with repeated arguments."""
 
 import asyncio
 from collections.abc import Callable
@@ -16,12 +16,12 @@ from .notes import post_note
 
 _INITIALIZED: Final = b'{"jsonrpc":"2.0","method":"notifications/initialized"}'
 
-# A transport is made without options.
+# A transport has no options of its own.
 _MOST_PAGES: Final = Options().max_pages
 
 
 async def ask(link: Link, message: Message) -> Any:
-    """The result of a request; what else comes meanwhile is handed on.
+    """Send a request and return its result; other messages go to the inbox.
 
     Raises `McpError`, `RemoteError` and `Disconnected`.
     """
@@ -51,9 +51,9 @@ async def ask(link: Link, message: Message) -> Any:
 
 
 class Sessions:
-    """Begins a new session in place of one that the server has ended.
+    """A client's session, which is replaced when the server has ended it.
 
-    `began` is told when one has begun (2025-11-25, basic/transports, "Session Management").
+    `began` is called after each new session (2025-11-25, basic/transports, "Session Management").
     """
 
     __slots__ = ("_began", "_link", "_lock")
@@ -64,16 +64,16 @@ class Sessions:
         self._lock = asyncio.Lock()
 
     async def ready(self) -> None:
-        """Wait while a new session is being begun: until it has, nothing else should be asked."""
+        """Wait while a new session begins: until then, nothing else should be sent."""
         if self._lock.locked():
             async with self._lock:
                 pass
 
     async def renew(self, lost: int) -> None:
-        """Begin a new session, unless one has begun since there were `lost`.
+        """Begin a new session, unless that has happened since there were `lost` sessions.
 
-        Raises `Disconnected` if there is none to be had. A session in another revision is none:
-        whoever uses the connection counts on the one that was agreed on.
+        Raises `Disconnected` if that fails. A session in another revision is a failure, because the
+        user of the connection relies on the revision that was negotiated.
         """
         conversation = self._link.conversation
         async with self._lock:
@@ -81,20 +81,20 @@ class Sessions:
                 return
             agreed = conversation.agreed
             opening = conversation.opening
-            self._link.log.info("the server has ended the session; a new one is begun")
+            self._link.log.info("the server has ended the session; beginning a new one")
             try:
                 await ask(self._link, request_of(self._link.own_id(), INITIALIZE, opening.params))
             except (McpError, RemoteError, Disconnected) as error:
                 raise Disconnected(
-                    f"the session is gone, and there is no new one: {error}"
+                    f"the session has ended, and no new one could begin: {error}"
                 ) from None
             if conversation.sessions == lost:
                 raise Disconnected(
-                    "the session is gone, and there is no new one: no revision given"
+                    "the session has ended, and no new one could begin: no revision given"
                 )
             if conversation.agreed != agreed:
                 broken = Disconnected(
-                    f"the session is gone, and a new one speaks {conversation.agreed} "
+                    f"the session has ended, and the new one is of {conversation.agreed} "
                     f"instead of {agreed}: connect again"
                 )
                 self._link.inbox.end(broken)
@@ -104,12 +104,12 @@ class Sessions:
 
 
 async def relearn(link: Link, call: Message) -> bool:
-    """Ask for the tools again; whether a call of one has other header fields since.
+    """List the tools again; return whether the header fields of a call have changed.
 
     2026-07-28, basic/transports/streamable-http, "Client Behavior"
     """
     before = link.conversation.headers(call)
-    # A token that asks for progress belongs to one request.
+    # A progress token belongs to one request.
     meta = {key: one for key, one in call.params["_meta"].items() if key != "progressToken"}
     params: JSONObject = {"_meta": meta}
     try:

@@ -1,4 +1,4 @@
-"""One request over HTTP: its POST, the answer or the stream that follows, and another try."""
+"""One request over HTTP: its POST, the answer or the stream with it, and reconnections."""
 
 from asyncio import get_running_loop, sleep, timeout
 from collections.abc import Callable
@@ -17,12 +17,12 @@ from .wire import Incoming
 
 Deliver: TypeAlias = Callable[[Received], object]
 
-# For a stream to end after the answer, in seconds.
+# How long a stream may go on after the answer, in seconds.
 _LAST_WORDS: Final = 1.0
 
 
 class Exchange:
-    """Gets one request answered; `deliver` is given whatever comes, the answer included."""
+    """One request and its answer; `deliver` gets every message, the answer included."""
 
     __slots__ = ("_conversation", "_deliver", "_link", "message")
 
@@ -33,10 +33,10 @@ class Exchange:
         self.message = message
 
     async def attempt(self) -> Meaning | None:
-        """Post the request, and hand on what comes.
+        """Post the request, and deliver what comes.
 
-        Gives what the reply means if it may be repaired: then nothing was handed on. Raises
-        `Disconnected`, and `RemoteError` for what is too large.
+        Returns the interpretation of the reply if a second attempt may help; then nothing was
+        delivered. Raises `Disconnected`, and `RemoteError` for a reply that is too large.
         """
         headers = self._conversation.headers(self.message)
         in_session = fields.SESSION_ID in headers
@@ -54,18 +54,18 @@ class Exchange:
         return None
 
     def conclude(self, meaning: Meaning, session: str | None = None) -> None:
-        """Hand on what a reply brought."""
+        """Deliver what a reply contained."""
         for received in meaning.received:
             if isinstance(received, bytes) and meaning.value is not None:
                 received = self._conversation.came(self.message, meaning.value, received, session)
             self._deliver(received)
 
     async def _read(self, incoming: Incoming, cursor: Cursor) -> bool:
-        """Hand on the messages of a stream; whether the answer was among them."""
+        """Deliver the messages of a stream; return whether the answer was among them."""
         answered = False
         try:
             # A server ends a stream after the answer, and only then can its connection be used
-            # again; one that does not is not waited for.
+            # again. If the server does not end it, the client does.
             async with timeout(None) as limit, aclosing(incoming.events()) as events:
                 async for event in events:
                     cursor.passed(event)
@@ -81,7 +81,7 @@ class Exchange:
         return answered
 
     def _message(self, data: bytes, session: str | None) -> bool:
-        """Hand on one message of a stream; whether it was the answer."""
+        """Deliver one message of a stream; return whether it was the answer."""
         try:
             value = jsonrpc.parse(data)
         except ParseError as error:
@@ -94,7 +94,7 @@ class Exchange:
         return answered
 
     async def _resume(self, cursor: Cursor) -> None:
-        """Read on where the stream has ended before the answer came."""
+        """Resume a stream that ended before the answer came."""
         resumable = self.message.revision is None
         if not resumable or cursor.last_id is None:
             raise Disconnected(f"the stream ended before {self.message.name} was answered")

@@ -14,7 +14,7 @@ _log: Final = getLogger(__name__)
 
 
 class Link:
-    """One connection: its way out, its way in, what was said, and what is being done."""
+    """One connection: its HTTP client, its inbox, its header fields and its tasks."""
 
     __slots__ = ("_own_ids", "conversation", "inbox", "log", "reconnection", "tasks", "wire")
 
@@ -28,6 +28,6 @@ class Link:
         self._own_ids = 0
 
     def own_id(self) -> str:
-        """An id for a request of the transport's own; those of the connection are integers."""
+        """Return an id for one of the transport's own requests; other requests have integers."""
         self._own_ids += 1
         return f"transport-{self._own_ids}"

@@ -1,9 +1,9 @@
-"""The client's side of HTTP as a transport, for servers of all revisions.
+"""The client's transport over HTTP, for servers of all revisions.
 
-Each message is posted on its own, and its answer comes back on the same exchange or on a stream
-that follows from it. What a message is decides how it goes out: see `conversation`. What an answer
-of HTTP means is decided in `meaning`, and done here: the session is renewed, header fields are
-corrected, or the transport of the first revision takes over.
+Each message is posted on its own. Its answer comes in the same HTTP exchange, or on a stream that
+follows from it. The module `conversation` decides on the header fields of a message, and `meaning`
+interprets the HTTP answer. The transport acts on it: it renews the session, corrects header fields,
+or changes to the transport of the first revision.
 """
 
 import asyncio
@@ -27,14 +27,14 @@ from .wire import Wire
 
 _log: Final = getLogger(__name__)
 
-# For a message without an answer to arrive before the next one is sent; seconds.
+# How long to wait for a message without an answer to arrive before the next one; in seconds.
 _ARRIVAL: Final = 10.0
 
-# For the server to say whether it has a stream of its own, before anything is asked that may make
-# it use that; seconds.
+# How long to wait for the server's own stream, because the next request may make the server use it;
+# in seconds.
 _LISTENING: Final = 1.0
 
-# For the end of a session to be told; seconds.
+# The timeout for ending a session, in seconds.
 _FAREWELL: Final = 2.0
 
 
@@ -52,17 +52,16 @@ class HttpTransport:
         self._ending: Task[None] | None = None
 
     async def receive(self) -> Sequence[Received]:
-        """See `Transport.receive`; nothing comes after it is closed."""
+        """Return the next messages; nothing comes after the transport is closed."""
         return await self._link.inbox.receive()
 
     def hand_over(self, take: Callable[[Received], bool] | None) -> None:
-        """See `EagerTransport.hand_over`."""
         self._link.inbox.hand_over(take)
 
     async def send(self, messages: Sequence[bytes]) -> None:
-        """See `Transport.send`.
+        """Send messages: requests run concurrently.
 
-        Requests run beside each other; a message without an answer arrives before what follows it.
+        A message without an answer arrives before the next message is sent.
         """
         for body in messages:
             if self._ending is not None:
@@ -87,8 +86,7 @@ class HttpTransport:
             else:
                 await self._old.post(message)
         except Exception as error:
-            # Whoever waits for the answer is told, also of what the user's own authentication
-            # raises.
+            # Also for what the user's own authentication raises: the request has to end.
             self._link.inbox.put(Unanswered(message.id, error))
         finally:
             self._running.pop(message.id, None)
@@ -113,26 +111,26 @@ class HttpTransport:
             exchange.conclude(meaning)
 
     async def _try_old(self, message: Message, meaning: Meaning) -> Meaning | None:
-        """Go over to the old transport if there is one; else what to hand on instead."""
+        """Change to HTTP+SSE if the server has it, or return the interpretation to deliver."""
         old = OldTransport(self._link)
         try:
             await old.found()
         except Disconnected as error:
             (refusal,) = meaning.received
             if isinstance(refusal, Unanswered) and isinstance(refusal.error, HttpError):
-                both = f"{refusal.error.message}; nor is it a server of HTTP+SSE: {error}"
+                both = f"{refusal.error.message}; HTTP+SSE failed too: {error}"
                 failed = HttpError(refusal.error.status, both)
                 return Meaning((Unanswered(message.id, failed),))
-            # An error of the protocol says more than the search for an older one.
+            # An error of the protocol says more than the failed search for an older transport.
             return meaning
         self._old = old
         await old.post(message)
         return None
 
     async def _cancel(self, message: Message) -> None:
-        """Give up a request: by a message, and by closing its stream.
+        """Cancel a request: by a message, and by closing its stream.
 
-        In the stateless era the latter says it all (2026-07-28,
+        In the stateless era closing the stream is enough (2026-07-28,
         basic/transports/streamable-http, "Cancellation").
         """
         request, task = self._running.get(message.params.get("requestId", ""), (None, None))
@@ -144,7 +142,7 @@ class HttpTransport:
     # Messages without an answer.
 
     async def _say(self, message: Message) -> None:
-        """Post a message, and wait for a while until it has arrived."""
+        """Post a message, and wait for a limited time until it has arrived."""
         task = self._link.tasks.start(self._posted(message))
         await asyncio.wait({task}, timeout=_ARRIVAL)
 
@@ -174,8 +172,8 @@ class HttpTransport:
         except Disconnected as error:
             self._link.log.warning("%s did not arrive: %s", message.name, error)
             return
-        # A response would answer a request of the session that is gone, and the new one has been
-        # confirmed already.
+        # A response would answer a request of the session that has ended, and the new session has
+        # already been confirmed.
         if message.kind == "notification" and message.method != INITIALIZED:
             await post_note(self._link, message)
 
@@ -183,20 +181,20 @@ class HttpTransport:
         self._listener.start()
 
     async def _listening(self) -> None:
-        """Give the stream of the server a moment to open."""
+        """Wait for a limited time until the server's stream is open."""
         try:
             async with asyncio.timeout(_LISTENING):
                 await self._listener.settled.wait()
         except TimeoutError:
-            _log.info("the server has not said yet whether it has a stream of its own")
+            _log.info("it is not known yet whether the server offers a stream")
 
-    # How it ends.
+    # The end.
 
     async def close(self) -> None:
-        """See `Transport.close`; ends the session too (2025-11-25, "Session Management")."""
+        """Close the connection; end the session too (2025-11-25, "Session Management")."""
         if self._ending is None:
             self._ending = asyncio.create_task(self._end())
-        # Whoever stops waiting does not keep the session from being ended.
+        # If the caller is cancelled, the session is still ended.
         await asyncio.shield(self._ending)
 
     async def _end(self) -> None:
@@ -212,9 +210,9 @@ class HttpTransport:
         headers = self._link.conversation.session_headers()
         try:
             async with asyncio.timeout(_FAREWELL), self._link.wire.open("DELETE", headers) as reply:
-                # A server may refuse that, or not know the session any more.
+                # The server may refuse this, or may have forgotten the session.
                 _log.info("the session was ended: HTTP %d", reply.status)
         except Exception as error:
-            # Also what the user's own authentication raises: whoever leaves has nothing to gain
-            # from it, and may be leaving because of something worse.
-            _log.warning("the end of the session was not told: %r", error)
+            # Also for what the user's own authentication raises: there is nothing left to save, and
+            # the reason for closing may be a worse error.
+            _log.warning("the server was not told of the end of the session: %r", error)

@@ -1,7 +1,7 @@
-"""The bytes of HTTP, moved by an `httpx2.AsyncClient`.
+"""HTTP requests and their answers, by an `httpx2.AsyncClient`.
 
-Everything that goes wrong on the network is a `Disconnected`. Nothing is ever sent to another
-origin than that of the server's URL: a message, a session id or a token would be given away.
+Every failure of the network is a `Disconnected`. Nothing is ever sent to another origin than that
+of the server's URL, because it would reveal a message, a session id or a token.
 """
 
 from collections.abc import AsyncGenerator, Mapping
@@ -13,16 +13,16 @@ from .. import fields, sse
 from .backend import URL, HttpClient, Response, httpx2
 from .meaning import Reply
 
-# They keep the method and the body, or are asked to (RFC 9110, section 15.4).
+# Redirects that keep the method and the body, or should (RFC 9110, section 15.4).
 _REDIRECTS: Final = frozenset({301, 302, 307, 308})
 _MOST_REDIRECTS: Final = 5
 
-# Bytes of the body of an answer that is no success; what follows is not read.
+# How much of the body of an error is read, in bytes.
 _LARGEST_REFUSAL: Final = 1024 * 1024
 
 
 class Incoming:
-    """An answer, whose body has not been read yet."""
+    """An HTTP answer whose body has not been read yet."""
 
     __slots__ = ("_limit", "_response", "_what", "media", "status")
 
@@ -40,12 +40,12 @@ class Incoming:
 
     @property
     def session(self) -> str | None:
-        """The id of the session that it begins, if it does."""
+        """The id of the session that it begins, if any."""
         session: str | None = self._response.headers.get(fields.SESSION_ID)
         return session
 
     async def chunks(self) -> AsyncGenerator[bytes, None]:
-        """The body as it comes; raises `Disconnected`."""
+        """Yield the body in chunks; raise `Disconnected`."""
         try:
             async for chunk in self._response.aiter_bytes():
                 yield chunk
@@ -53,7 +53,7 @@ class Incoming:
             raise _broken(self._what, error) from None
 
     async def events(self) -> AsyncGenerator[sse.Event, None]:
-        """The events of the body; raises `Disconnected`, and `RemoteError` for one too large."""
+        """Yield the events of the body; raise `Disconnected`, `RemoteError` if one is too large."""
         parser = sse.Parser(self._limit)
         async with aclosing(self.chunks()) as chunks:
             async for chunk in chunks:
@@ -65,7 +65,7 @@ class Incoming:
                     yield event
 
     async def reply(self) -> Reply:
-        """The whole of it, or the beginning if it says why there is no success.
+        """Return the whole body, or only the beginning of it for an error.
 
         Raises `Disconnected`, and `RemoteError` if it is too large.
         """
@@ -83,7 +83,7 @@ class Incoming:
 
 
 class Wire:
-    """Sends requests to one origin; `owned` if the client is to be closed with it."""
+    """A sender of requests to one origin; `owned` if the client is to be closed with it."""
 
     __slots__ = ("_client", "_headers", "_limit", "_named", "_owned", "url")
 
@@ -110,7 +110,7 @@ class Wire:
         body: bytes | None = None,
         url: URL | None = None,
     ) -> AsyncGenerator[Incoming, None]:
-        """Send a request and wait for the head of the answer; raises `Disconnected`."""
+        """Send a request and wait for the head of the answer; raise `Disconnected`."""
         target = self.url if url is None else url
         what = f"{method} {self._named if url is None else _named(target)}"
         try:
@@ -133,7 +133,7 @@ class Wire:
             response = await self._client.send(request, stream=True, follow_redirects=False)
             target = self._redirected(response) if left else None
             if target is None:
-                # What a redirect means that is not followed, whoever asked decides.
+                # The caller decides what a redirect means that is not followed.
                 return response
             left -= 1
             await response.aclose()
@@ -146,7 +146,7 @@ class Wire:
         return self.resolved(location, response.request.url)
 
     def resolved(self, reference: str, base: URL | None = None) -> URL | None:
-        """Where a reference leads to; None if that is at another origin, or nowhere."""
+        """Return the absolute URL of a reference; None if it is invalid or of another origin."""
         try:
             url = (self.url if base is None else base).join(reference)
         except httpx2().InvalidURL:
@@ -154,18 +154,18 @@ class Wire:
         return url if _origin(url) == _origin(self.url) else None
 
     async def close(self) -> None:
-        """Let go of the connections, if they are nobody else's."""
+        """Close the client, unless it belongs to the user."""
         if self._owned:
             await self._client.aclose()
 
 
 def _origin(url: URL) -> tuple[str, str, int | None]:
-    # The port is None where it is the usual one of the scheme.
+    # The port is None where it is the default of the scheme.
     return url.scheme, url.host, url.port
 
 
 def _named(url: URL) -> str:
-    """A URL without what may be secret in it."""
+    """Return a URL without the parts that may be secret."""
     return str(url.copy_with(query=None, fragment=None, userinfo=b""))
 
 

@@ -1,1 +1,1 @@
-"""The client's side of HTTP: a transport that posts each message and reads what comes back."""
+"""The client of HTTP: a transport that posts each message and reads the answers."""

@@ -1,7 +1,7 @@
-"""What moves the bytes: httpx2, and as much of it as has to be known here.
+"""The package that moves the bytes: httpx2, and the part of its interface that is used here.
 
-It is imported by name, when a connection is made. Neither a program that speaks no HTTP has to have
-it, nor the type checker of its author.
+It is imported by name when a connection is made. Programs that do not use HTTP need not have it
+installed, and neither do type checkers.
 """
 
 from importlib import import_module
@@ -18,7 +18,7 @@ class HttpClient(Protocol):
     """An `httpx2.AsyncClient`."""
 
     def build_request(self, method: str, url: Any, *, content: Any, headers: Any) -> Any:
-        """A request of this client's."""
+        """Build a request."""
         ...
 
     async def send(self, request: Any, *, stream: bool, follow_redirects: bool) -> Any:
@@ -31,7 +31,7 @@ class HttpClient(Protocol):
 
 
 def httpx2() -> Any:
-    """The package; raises `ImportError`, saying what to do, where it is not installed."""
+    """Return the package; raise `ImportError`, which says what to do, if it is not installed."""
     try:
         return import_module("httpx2")
     except ImportError:

@@ -1,4 +1,4 @@
-"""Connecting to a server over HTTP, by its URL."""
+"""Connections to a server over HTTP, by its URL."""
 
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
@@ -20,13 +20,13 @@ C3 = TypeVar("C3", bound=ClientBase)
 
 _USUAL: Final = Reconnection()
 
-# For a connection to be made, in seconds. How long an answer takes, options say.
+# For the connection itself, in seconds. The options set the timeouts of requests.
 _CONNECT: Final = 10.0
 _LAST_PORT: Final = 65_535
 
 
 class HttpSettings(Settings, total=False):
-    """What a connection over HTTP may be given besides its clients; see `connect_http`."""
+    """Settings of a connection over HTTP, besides its clients; see `connect_http`."""
 
     http: HttpClient | None
     headers: Mapping[str, str] | None
@@ -41,24 +41,25 @@ def open_http(
     limit: int = LARGEST,
     reconnection: Reconnection = _USUAL,
 ) -> Opener:
-    """Opens connections to the server at a URL, for `connect`; of whatever revision it is.
+    """Return an opener for `connect` of connections to the server at a URL, whatever its revision.
 
-    `http` is the client to use, with its authentication, proxies, pool and timeouts; it is left
-    open. It should have no read timeout, for a stream may be silent for long. Without one, each
-    connection has its own. `headers` go with every request, and nothing goes to another origin.
-    `limit` is the largest answer or event, in bytes; `reconnection` is for streams that break.
+    `http` is the client to use, with its authentication, proxies, pool and timeouts; it is not
+    closed. It should have no read timeout, because a stream may be silent for long. Without it,
+    each connection has a client of its own. `headers` go with every request; no request goes to
+    another origin. `limit` is the size of the largest answer or event, in bytes; `reconnection` is
+    for broken streams.
 
-    Raises `ImportError` if httpx2 is not installed, and `ValueError` if it is no URL of HTTP.
+    Raises `ImportError` if httpx2 is not installed, and `ValueError` if the URL is not one of HTTP.
     """
     package = httpx2()
     try:
         target = package.URL(url)
     except package.InvalidURL as error:
-        raise ValueError(f"{url!r} is no URL: {error}") from None
+        raise ValueError(f"{url!r} is not a URL: {error}") from None
     if target.scheme not in ("http", "https") or not target.host:
-        raise ValueError(f"{url!r} is no URL that begins with http:// or https://")
+        raise ValueError(f"{url!r} is not a URL that begins with http:// or https://")
     if (target.port or 0) > _LAST_PORT:
-        raise ValueError(f"{url!r} names a port above {_LAST_PORT}")
+        raise ValueError(f"{url!r} has a port above {_LAST_PORT}")
 
     async def open() -> Transport:
         client = http
@@ -104,11 +105,11 @@ def connect_http(
     as_: RevisionModule[Any] | None = None,
     **settings: Unpack[Settings],
 ) -> AbstractAsyncContextManager[ClientBase]:
-    """Connect to the server at a URL; like `connect`, whose settings it takes too.
+    """Connect to the server at a URL, with the settings of `connect` and those below.
 
-    Servers of all revisions are found out, also those that speak HTTP+SSE. See `open_http` for
-    `http`, `headers` and `reconnection`. Raises what `connect` raises, and `HttpError` if there is
-    nothing but an HTTP status.
+    The revision of the server is detected, also that of a server of HTTP+SSE. See `open_http` for
+    `http`, `headers` and `reconnection`. Raises what `connect` raises, and `HttpError` if the
+    server answers with nothing but an HTTP status.
     """
     opener = open_http(url, http=http, headers=headers, reconnection=reconnection)
     if as_ is None:

@@ -1,7 +1,7 @@
-"""What the messages that pass tell the transport, and which header fields follow from it.
+"""What the transport learns from messages, and the header fields that follow from it.
 
-In the stateless era each request says all that its fields have to repeat; in the handshake era the
-answer to `initialize` says it once (2026-07-28, basic/transports/streamable-http, "Request
+In the stateless era each request contains what its header fields repeat. In the handshake era the
+answer to `initialize` contains it once (2026-07-28, basic/transports/streamable-http, "Request
 Metadata"; 2025-11-25, basic/transports, "Session Management", "Protocol Version Header").
 """
 
@@ -29,15 +29,15 @@ POSTED: Final[Mapping[str, str]] = {
 
 
 class Conversation:
-    """What was said so far, as far as later requests depend on it."""
+    """The part of the messages so far that later requests depend on."""
 
     __slots__ = ("_log", "_mirrors", "_stateless", "agreed", "opening", "session", "sessions")
 
     def __init__(self) -> None:
         self.opening: Message | None = None
-        """`initialize`, to be said again if the session gets lost."""
+        """The `initialize` request, which is sent again if the session is lost."""
         self.agreed: str | None = None
-        """The revision that a handshake has agreed on."""
+        """The revision that a handshake has negotiated."""
         self.session: str | None = None
         self.sessions = 0
         """How many sessions have begun."""
@@ -46,7 +46,7 @@ class Conversation:
         self._mirrors: Newest[tuple[Mirror, ...]] = Newest()
 
     def going(self, message: Message) -> Message:
-        """Take note of a message that is about to be sent; what to send, and in which era."""
+        """Note an outgoing message, and return it with its era's revision."""
         if message.method == INITIALIZE:
             self.opening, self._stateless = message, None
         elif message.revision is not None:
@@ -56,7 +56,7 @@ class Conversation:
         return message
 
     def headers(self, message: Message) -> dict[str, str]:
-        """The fields that a message is posted with."""
+        """Return the header fields for the POST of a message."""
         if message.revision is not None:
             return {**POSTED, **self._mirrored(message, message.revision)}
         # The handshake has neither revision nor session yet.
@@ -75,24 +75,24 @@ class Conversation:
         return headers
 
     def session_headers(self) -> dict[str, str]:
-        """The fields of every request after the handshake, whatever its method."""
+        """Return the header fields of every request after the handshake."""
         headers: dict[str, str] = {}
         if self.agreed is not None:
-            # The first revisions do not know it, and do not mind it.
+            # The first revisions do not know this field, and ignore it.
             headers[fields.PROTOCOL_VERSION] = self.agreed
         if self.session is not None:
             headers[fields.SESSION_ID] = self.session
         return headers
 
     def stream_headers(self, last_id: str | None = None) -> dict[str, str]:
-        """The fields of a GET, which asks for events after `last_id`."""
+        """Return the header fields of a GET for the events after `last_id`."""
         headers = {"accept": fields.EVENTS, **self.session_headers()}
         if last_id is not None:
             headers[fields.LAST_EVENT_ID] = last_id
         return headers
 
     def came(self, request: Message, value: Any, data: bytes, session: str | None) -> bytes:
-        """Take note of what came in answer to a request, and say what of it to hand on."""
+        """Note what came in answer to a request, and return the text to pass on."""
         if request.method == INITIALIZE:
             self._welcomed(answer_in(value, request.id), session)
         elif request.method == LIST_TOOLS and request.revision is not None:
@@ -111,11 +111,11 @@ class Conversation:
         self.sessions += 1
         self.session = session
         if session is not None and not _SESSION_ID.fullmatch(session):
-            self._log.warning("the server issued a session id that is no visible ASCII; not used")
+            self._log.warning("the server's session id is not visible ASCII, and is ignored")
             self.session = None
 
     def _learn(self, result: dict[str, Any]) -> bool:
-        """Learn which arguments to repeat; whether tools with bad annotations were taken out.
+        """Learn which arguments to repeat; return whether any tool was removed as invalid.
 
         2026-07-28, basic/transports/streamable-http, "Schema Extension"
         """
@@ -129,7 +129,7 @@ class Conversation:
     def _is_sound(self, tool: object) -> bool:
         name = tool.get("name") if is_object(tool) else None
         if not is_object(tool) or not isinstance(name, str):
-            # What is wrong with that, its model says.
+            # The validation of the result reports what is wrong here.
             return True
         self._mirrors.forget(name)
         try:
@@ -138,6 +138,6 @@ class Conversation:
             self._log.warning("the tool %.100r is left out: inputSchema%s", name, error)
             return False
         if mirrors:
-            # A call of one that was forgotten is refused, and it is looked for.
+            # If an entry is dropped, the server refuses the call, and the tools are listed again.
             self._mirrors.learn(name, mirrors, mirrors)
         return True

@@ -1,4 +1,4 @@
-"""Messages from all streams of one connection, on their way to whoever reads it."""
+"""Messages from all streams of one connection, on their way to the reader."""
 
 from asyncio import Event
 from collections.abc import Callable, Sequence
@@ -7,13 +7,13 @@ from typing import Final
 from ...errors import Disconnected
 from ...transport import Received
 
-# As many may wait to be read, with as many bytes, before streams are read no further.
+# The limits for waiting messages, in number and in bytes; beyond them, reading pauses.
 _CAPACITY: Final = 1000
 _LARGEST: Final = 64 * 1024 * 1024
 
 
 class Inbox:
-    """What has come, in the order in which it came."""
+    """The received messages, in order."""
 
     __slots__ = ("_changed", "_ended", "_messages", "_size", "_take", "broken")
 
@@ -24,10 +24,10 @@ class Inbox:
         self._ended = False
         self._take: Callable[[Received], bool] | None = None
         self.broken: Disconnected | None = None
-        """Why nothing more will come."""
+        """The reason why nothing more will come, if it is an error."""
 
     def put(self, received: Received) -> None:
-        """Hand on one message; dropped once the connection is closed."""
+        """Add one message; it is dropped once the connection is closed."""
         if self._ended:
             return
         if self._take is not None and not self._messages:
@@ -39,11 +39,9 @@ class Inbox:
         self._changed.set()
 
     def hand_over(self, take: Callable[[Received], bool] | None) -> None:
-        """See `EagerTransport.hand_over`."""
         self._take = take
 
     async def receive(self) -> Sequence[Received]:
-        """See `Transport.receive`."""
         while not self._messages and not self._ended:
             await self._change()
         messages, self._messages, self._size = self._messages, [], 0
@@ -53,7 +51,7 @@ class Inbox:
         return messages
 
     async def room(self) -> None:
-        """Wait until it is right to read on."""
+        """Wait until there is room for more messages."""
         while self._is_full and not self._ended:
             await self._change()
 
@@ -66,7 +64,7 @@ class Inbox:
         await self._changed.wait()
 
     def end(self, broken: Disconnected | None = None) -> None:
-        """Nothing more will come, for that reason if it was not meant to be."""
+        """End the inbox, with the reason if it is an error."""
         if not self._ended:
             self._ended = True
             self.broken = broken

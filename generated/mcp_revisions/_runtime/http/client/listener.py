@@ -1,4 +1,4 @@
-"""The stream that a server may use without being asked.
+"""The stream that a server may use for messages that answer no request.
 
 2025-11-25, basic/transports, "Listening for Messages from the Server".
 """
@@ -14,12 +14,12 @@ from .link import Link
 from .streams import Cursor
 from .wire import Incoming
 
-# Statuses that pass: too slow, too often, and whatever is wrong with the server.
+# Temporary statuses: timeout, too many requests, and any failure of the server.
 _PASSING: Final = frozenset({408, 429, *range(500, 600)})
 
 
 class Listener:
-    """Keeps one stream open as long as the server has one; `lost` is told of a session's end."""
+    """A stream that is kept open if the server has one; `lost` is called when the session ends."""
 
     __slots__ = ("_link", "_lost", "_task", "settled")
 
@@ -28,10 +28,10 @@ class Listener:
         self._lost = lost
         self._task: asyncio.Task[None] | None = None
         self.settled = asyncio.Event()
-        """The server has said whether there is such a stream."""
+        """Set when it is known whether the server has such a stream."""
 
     def start(self) -> None:
-        """Open the stream, in place of one that belongs to an earlier session."""
+        """Open the stream; close that of an earlier session."""
         if self._task is not None:
             self._task.cancel()
         self._task = self._link.tasks.start(self._run())
@@ -44,27 +44,27 @@ class Listener:
             status = await self._listen(cursor)
             opened = opened or status == 200
             if status == 404 and opened and self._link.conversation.session is not None:
-                # It was there before, so it is not the stream that the server does not have.
+                # The stream was there before, so 404 means that the session has ended.
                 self._link.tasks.start(self._renewed(session))
             if status == 400 and cursor.last_id is not None:
-                # What followed is not known any more; what comes from now on can still be had.
+                # The server no longer knows this event; continue with those to come.
                 cursor.last_id = None
                 continue
             if status is not None and status != 200 and status not in _PASSING:
-                self._link.log.info("the server has no stream of its own: HTTP %d", status)
+                self._link.log.info("the server does not offer a stream: HTTP %d", status)
                 return
             cursor.broke()
             await sleep(cursor.wait)
 
     async def _renewed(self, session: int) -> None:
-        """In a task of its own, because a new session ends this one's."""
+        """Begin a new session, in a task of its own: a new session cancels this stream's task."""
         try:
             await self._lost(session)
         except Disconnected as error:
             self._link.log.warning("%s", error)
 
     async def _listen(self, cursor: Cursor) -> int | None:
-        """Read one connection to its end; its status, or None if there was none."""
+        """Read one connection to its end; return its status, or None if there was none."""
         headers = self._link.conversation.stream_headers(cursor.last_id)
         cursor.opens()
         try:
@@ -73,10 +73,10 @@ class Listener:
                 if incoming.streams:
                     await self._read(incoming, cursor)
                     return 200
-                # A success without a stream is no stream either.
+                # A success without a stream means that there is no stream.
                 return 405 if incoming.status < 300 else incoming.status
         except (Disconnected, RemoteError) as error:
-            self._link.log.info("the stream of the server broke: %s", error)
+            self._link.log.info("the server's stream broke: %s", error)
             return None
         finally:
             self.settled.set()

@@ -1,4 +1,4 @@
-"""Messages that have no answer: posted, and accepted or not."""
+"""Messages without an answer: they are posted, and accepted or refused."""
 
 from ...errors import Disconnected, RemoteError
 from .link import Link
@@ -7,14 +7,14 @@ from .message import Message
 
 
 async def post_note(link: Link, message: Message) -> int:
-    """Post a notification or a response; the status, or 0 if it did not arrive.
+    """Post a notification or a response; return the status, or 0 if it did not arrive.
 
-    Nobody waits for an answer, so what goes wrong is logged and not raised.
+    Nobody waits for an answer, so errors are logged and not raised.
     """
     headers = link.conversation.headers(message)
     try:
         async with link.wire.open("POST", headers, message.body) as incoming:
-            # Some servers accept one with a body, or begin a stream; neither is of any use.
+            # Some servers accept such a message with a body or a stream; neither is read.
             accepted = 200 <= incoming.status < 300
             reply = Reply(incoming.status, "", b"") if accepted else await incoming.reply()
     except (Disconnected, RemoteError) as error:

@@ -1,6 +1,6 @@
-"""The transport of the first revision, HTTP+SSE: one stream brings all messages of the server.
+"""The transport of the first revision, HTTP+SSE: one stream carries all messages of the server.
 
-2024-11-05, basic/transports, "HTTP with SSE"; how it is found, in 2025-11-25, basic/transports,
+2024-11-05, basic/transports, "HTTP with SSE". For its detection: 2025-11-25, basic/transports,
 "Backwards Compatibility".
 """
 
@@ -17,12 +17,12 @@ from .link import Link
 from .meaning import Reply, http_error
 from .message import Message
 
-# For the event that says where to post; seconds.
+# The timeout for the event with the endpoint, in seconds.
 _ENDPOINT: Final = 5.0
 
 
 class OldTransport:
-    """A server whose one stream is open, and where it wants messages to be posted."""
+    """A server with one open stream and an endpoint for messages."""
 
     __slots__ = ("_endpoint", "_link", "_task")
 
@@ -32,13 +32,13 @@ class OldTransport:
         self._task = link.tasks.start(self._run())
 
     async def found(self) -> None:
-        """Wait until it has said where to post; raises `Disconnected`, saying why it has not."""
+        """Wait until the endpoint is known; raise `Disconnected`, which says why it is not."""
         try:
             async with asyncio.timeout(_ENDPOINT):
                 await asyncio.shield(self._endpoint)
         except TimeoutError:
             self._task.cancel()
-            raise Disconnected(f"GET gave no event within {_ENDPOINT:g} s") from None
+            raise Disconnected(f"GET brought no event within {_ENDPOINT:g} s") from None
 
     async def _run(self) -> None:
         gone = Disconnected("the server has ended its stream")
@@ -58,7 +58,9 @@ class OldTransport:
             if not incoming.streams:
                 reply = Reply(incoming.status, "", b"")
                 if 200 <= incoming.status < 300:
-                    raise Disconnected(f"GET gave {incoming.media or 'nothing'}, and no events")
+                    raise Disconnected(
+                        f"GET returned {incoming.media or 'no body'} instead of an event stream"
+                    )
                 raise http_error("GET", reply)
             async with aclosing(incoming.events()) as events:
                 async for event in events:
@@ -73,14 +75,14 @@ class OldTransport:
 
     def _resolved(self, event: Event) -> URL:
         if event.event != "endpoint":
-            raise Disconnected(f"the first event of GET is {event.event[:50]!r}, not an endpoint")
+            raise Disconnected(f"the first event is {event.event[:50]!r} instead of 'endpoint'")
         url = self._link.wire.resolved(event.data)
         if url is None:
-            raise Disconnected("the endpoint that GET names is of another origin: not used")
+            raise Disconnected("the endpoint in the stream is of another origin, and is not used")
         return url
 
     async def post(self, message: Message) -> None:
-        """Post a message; raises `Disconnected`, and `HttpError` if it is not accepted."""
+        """Post a message; raise `Disconnected`, and `HttpError` if it is not accepted."""
         endpoint = self._endpoint.result()
         async with self._link.wire.open("POST", POSTED, message.body, endpoint) as incoming:
             if not 200 <= incoming.status < 300:
