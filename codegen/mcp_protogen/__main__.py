@@ -1,4 +1,4 @@
-"""`python -m mcp_protogen` is `mcp-gen`."""
+"""Run `mcp-gen` as `python -m mcp_protogen`."""
 
 from mcp_protogen.cli import main
 

@@ -1,4 +1,4 @@
-"""One byte sequence for one JSON value, strict reading, and the digests that rest on both.
+"""Canonical JSON bytes, strict reading of JSON, and the digests that rest on both.
 
 Digests are SHA-256 in lower-case hexadecimal. This module knows JSON and files, and nothing of
 what either of them means.
@@ -15,11 +15,11 @@ from mcp_protogen.jsonvalue import is_array, is_object
 from mcp_protogen.problems import Problem, ProblemError
 
 _LINE = 100
-"""Characters of a line in files that people write."""
+"""The longest line in files that people write, in characters."""
 
 
 def parse_json(data: bytes, place: str) -> Any:
-    """The JSON value in `data`, read more strictly than `json` does by default.
+    """Return the JSON value in `data`, read more strictly than `json` does by default.
 
     Raises `ProblemError` (`not-json`) for anything but UTF-8, for a member given twice, for NaN
     and infinities, for half a surrogate pair, and for nesting beyond what the interpreter can hold;
@@ -32,7 +32,7 @@ def parse_json(data: bytes, place: str) -> Any:
             parse_constant=_no_constant,
             parse_float=_finite,
         )
-        if b"\\ud" in data.lower():  # only an escape can smuggle in what no encoder takes
+        if b"\\ud" in data.lower():  # only an escape can hold half a surrogate pair
             canonical(value)
         return value
     except RecursionError:
@@ -61,25 +61,31 @@ def _no_constant(name: str) -> Never:
 
 
 def canonical(value: Any) -> bytes:
-    """The shortest form of a JSON value with sorted members, in UTF-8: what digests are over."""
+    """Return the shortest form of a JSON value, with sorted members, in UTF-8.
+
+    Digests are made over this form.
+    """
     return json.dumps(
         value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
     ).encode()
 
 
 def pretty(value: Any) -> bytes:
-    """The form committed files have: sorted members, two spaces, a newline at the end."""
+    """Return the form of committed files: sorted members, two spaces, a newline at the end."""
     text = json.dumps(value, sort_keys=True, indent=2, ensure_ascii=False, allow_nan=False)
     return f"{text}\n".encode()
 
 
 def compact(value: Any) -> bytes:
-    """The form of files that people write: members in their order, what fits on its line."""
+    """Return the form of files that people write.
+
+    Members stay in their order, and a value that fits on one line is on one line.
+    """
     return f"{_laid_out(value, 0, 0)}\n".encode()
 
 
 def _laid_out(value: Any, indent: int, before: int) -> str:
-    """`value` in a line after `before` characters, with a comma, or else in several."""
+    """Return `value` on one line after `before` characters, with a comma, or on several lines."""
     flat = json.dumps(value, ensure_ascii=False, allow_nan=False)
     if len(flat) + indent + before < _LINE or not value:
         return flat
@@ -97,16 +103,16 @@ def _laid_out(value: Any, indent: int, before: int) -> str:
 
 
 def sha256(data: bytes) -> str:
-    """The digest of bytes."""
+    """Return the digest of bytes."""
     return hashlib.sha256(data).hexdigest()
 
 
 def digest(value: Any) -> str:
-    """The digest of a JSON value, whatever its layout and member order were in a file."""
+    """Return the digest of a JSON value; its layout and member order in a file do not matter."""
     return sha256(canonical(value))
 
 
 def digest_files(folder: Path, files: Iterable[Path]) -> str:
-    """The digest of files below `folder`: of their POSIX relative paths and contents."""
+    """Return the digest of files below `folder`: of their POSIX paths and their contents."""
     entries = {file.relative_to(folder).as_posix(): file.read_bytes() for file in files}
     return digest({path: sha256(content) for path, content in entries.items()})

@@ -1,8 +1,9 @@
-"""What a run is asked to do: flags merged over `[tool.mcp-gen]` of the nearest pyproject.toml.
+"""The settings of a run: flags merged over `[tool.mcp-gen]` of the nearest pyproject.toml.
 
 Nothing is generated, fetched or written here. Paths in pyproject.toml are relative to that file,
-paths on the command line to the working directory. Whoever runs mcp-gen need not be whoever wrote
-pyproject.toml: what it names lies below its folder, and only the command line names anything else.
+paths on the command line to the working directory. The person who runs mcp-gen may not be the one
+who wrote pyproject.toml. So a path in that file must be below its folder; only the command line may
+name other places.
 """
 
 import os
@@ -33,7 +34,7 @@ class _OutsideError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class GivenFile:
-    """A file handed over in place of one of ours: its name, or its URL, and what is in it."""
+    """A file that replaces one of ours: its name or URL, and its content."""
 
     name: str
     content: bytes
@@ -41,12 +42,12 @@ class GivenFile:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Everything the generator is told.
+    """All input of the generator.
 
-    `revisions` are generated, sorted; each from its pin unless `schemas` has a file for it.
-    `kept` are the further revisions of the package whose files stay as they are: they are listed,
-    not generated. `templates` is a folder whose templates go before the built-in ones. `rules` are
-    those of translation into a revision from the one before it, in place of ours.
+    `revisions` are generated, sorted; each from its pin unless `schemas` has a file for it. `kept`
+    are further revisions of the package whose files stay as they are: they are listed, not
+    generated. `templates` is a folder whose templates take precedence over the built-in ones.
+    `rules` are translation rules between a revision and the one before it, in place of ours.
     """
 
     revisions: tuple[str, ...]
@@ -57,7 +58,7 @@ class Options:
 
 
 class Format(StrEnum):
-    """How a report is written."""
+    """The forms of a report."""
 
     TEXT = "text"
     JSON = "json"
@@ -66,11 +67,11 @@ class Format(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a user may set for a run, in pyproject.toml or by flags; None where nobody did.
+    """The settings of a run, from pyproject.toml or flags; None where nobody has set one.
 
-    `own` are patterns of files in the output folder that are the user's own, so that `--check`
-    does not report them. `listed` are the revisions that pyproject.toml says the package has, all
-    of them. With `prune`, those that are not asked for are taken out of it.
+    `own` are patterns of files in the output folder that belong to the user; `--check` does not
+    report them. `listed` are the revisions that pyproject.toml lists, which are all that the
+    package has. With `prune`, revisions that are not asked for are removed from the package.
     """
 
     revisions: tuple[str, ...] | None = None
@@ -85,17 +86,17 @@ class Settings:
 
     @property
     def only(self) -> tuple[str, ...] | None:
-        """The revisions that stay in the package; None where it only grows."""
+        """The revisions that stay in the package; None if none is to be removed."""
         return (self.listed or self.revisions or ()) if self.prune else None
 
     def as_listed(self) -> "Settings":
-        """These settings for a package that has the revisions of the list, if there is one."""
+        """Return these settings, with `prune` if there is a list of revisions."""
         return replace(self, prune=self.prune or self.listed is not None)
 
     def over(self, other: "Settings") -> "Settings":
-        """These settings, and those of `other` where these say nothing.
+        """Return these settings, with those of `other` where these are not set.
 
-        A schema belongs to the revision it was set with, as do rules: naming other revisions drops
+        A schema and rules belong to the revision they were set with: naming other revisions drops
         both. A list of revisions belongs to the folder it was set with.
         """
         said = {name: getattr(self, name) for name in Settings.__slots__ if self.overrule(name)}
@@ -104,7 +105,7 @@ class Settings:
         return replace(other, **said)
 
     def overrule(self, name: str) -> bool:
-        """Whether these settings, over others, leave nothing of what those say of `name`."""
+        """Return whether these settings, put over others, replace or drop their value of `name`."""
         dropped = self.revisions is not None and name in _OF_REVISIONS
         return dropped or getattr(self, name) is not None
 
@@ -112,11 +113,11 @@ class Settings:
 def load_settings(
     start: Path, flags: Settings | None = None, *, only: Container[str] | None = None
 ) -> Settings:
-    """The `[tool.mcp-gen]` table of the pyproject.toml nearest to `start`, searching upwards.
+    """Return the `[tool.mcp-gen]` table of the nearest pyproject.toml at or above `start`.
 
-    What is overruled by `flags`, or is not among `only` these settings, may lead anywhere, for
-    nobody goes there.
-    Raises `ProblemError` with every entry that cannot be used: `bad-config`, `outside-project`.
+    With `only`, other settings are not read. A path that is not read, or that `flags` overrule, may
+    lead anywhere, because it is not used. Raise `ProblemError` with every entry that cannot be
+    used: `bad-config`, `outside-project`.
     """
     file = next((f for p in (start, *start.parents) if (f := p / "pyproject.toml").is_file()), None)
     if file is None:
@@ -149,7 +150,7 @@ def _settings(table: Any, file: Path, flags: Settings, only: Container[str] | No
         except _OutsideError as error:
             if not flags.overrule(key):
                 said = _SAID_WITH.get(key, f"--{key} ...")
-                hint = f"name it on the command line, where it is you who says it: mcp-gen {said}"
+                hint = f"if you want that, name it on the command line: mcp-gen {said}"
                 message = f"{key} in {_TABLE} {error}"
                 problems.append(Problem("outside-project", message, str(_seen(file)), hint=hint))
         except ValueError as error:
@@ -165,7 +166,7 @@ def _bad(message: str, file: Path, hint: str = "") -> Problem:
 
 def _text(value: Any, _: Path) -> str:
     if not isinstance(value, str) or not value:
-        raise ValueError("must be a text that is not empty")
+        raise ValueError("must be a string that is not empty")
     return value
 
 
@@ -186,7 +187,7 @@ def _path(value: Any, base: Path) -> Path:
 
 
 def _seen(path: Path) -> Path:
-    """`path` from the working directory, if it is below: what people recognise in messages."""
+    """Return `path` relative to the working directory if it is below, which is easier to read."""
     here = Path.cwd()
     return path.relative_to(here) if path.is_relative_to(here) else path
 

@@ -27,7 +27,10 @@ from mcp_protogen.translate.tables import all_tables
 
 
 def generate(options: Options) -> Package:
-    """A whole package for `options.revisions`; raises `ProblemError` with all that is wrong."""
+    """Return a whole package for `options.revisions`.
+
+    Raise `ProblemError` with everything that is wrong.
+    """
     raise_errors(tuple(_unsafe_names(options)))
     inputs = read_inputs(options)
     jobs = [_Job(options.revisions[0], "translations", options)]
@@ -39,7 +42,7 @@ def generate(options: Options) -> Package:
             for module in done.result().modules:
                 if not module.formed:
                     formatter.add(module.pieces)
-        # What is wrong with a revision alone is told before what is wrong between two.
+        # Problems of a single revision come before those between two.
         outcomes = [done.result() for done in (*running[1:], running[0])]
         problems = _once(problem for outcome in outcomes for problem in outcome.problems)
         raise_errors(problems)
@@ -57,7 +60,7 @@ def _unsafe_names(options: Options) -> Iterator[Problem]:
         try:
             folder = module_name(revision)
         except UnsafeName:
-            hint = "use letters and digits, with single hyphens or dots between"
+            hint = "use letters and digits, with single hyphens or dots between them"
             message = f"{revision!r:.80} cannot be the name of a revision"
             yield Problem("unsafe-name", message, hint=hint)
             continue
@@ -68,7 +71,7 @@ def _unsafe_names(options: Options) -> Iterator[Problem]:
 
 
 _Part = Literal["models", "modules", "translations"]
-# What takes longest is started first: translations, which are about all revisions, and then models.
+# The slowest jobs are started first: translations, which need all revisions, and then models.
 _PARTS: tuple[_Part, ...] = ("models", "modules")
 
 
@@ -134,7 +137,7 @@ def _file(module: Module, formatter: Formatter) -> GeneratedFile:
 
 
 def _once(problems: Iterable[Problem]) -> tuple[Problem, ...]:
-    """Errors first, each problem once: both parts of a revision meet the same ones."""
+    """Return each problem once, errors first: both parts of a revision report the same ones."""
     return tuple(
         sorted(dict.fromkeys(problems), key=lambda problem: problem.level is not Level.ERROR)
     )

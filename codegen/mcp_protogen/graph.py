@@ -1,14 +1,14 @@
-"""What refers to what, without recursion: a schema may have a chain of thousands of definitions."""
+"""The order of references, without recursion: a schema may have very long chains of them."""
 
 from collections.abc import Collection, Iterator, Mapping
 from typing import TypeAlias
 
 Graph: TypeAlias = Mapping[str, Collection[str]]
-"""Each node, with those it refers to; one that is no node itself counts for nothing."""
+"""Each node with the nodes that it refers to; a target that is no node is ignored."""
 
 
 def targets_first(graph: Graph) -> list[str]:
-    """All nodes, each after those it refers to; in a circle, one has to come before."""
+    """Return all nodes, each after those it refers to; a cycle is cut at one place."""
     done: dict[str, None] = {}
     begun: set[str] = set()
     for node in graph:
@@ -31,7 +31,10 @@ def _targets(node: str, graph: Graph) -> Iterator[str]:
 
 
 def circular(graph: Graph) -> frozenset[str]:
-    """The nodes that refer to themselves, directly or through others (Kosaraju's algorithm)."""
+    """Return the nodes that refer to themselves, directly or through others.
+
+    This is Kosaraju's algorithm.
+    """
     order = targets_first(graph)
     users: dict[str, list[str]] = {node: [] for node in graph}
     for node in graph:
@@ -40,7 +43,7 @@ def circular(graph: Graph) -> frozenset[str]:
     found: set[str] = set()
     seen: set[str] = set()
     for node in reversed(order):
-        # Whoever leads here and was not reached before is in one circle with it.
+        # A node that leads here and was not reached before is in one cycle with it.
         waiting = [node] if node not in seen else []
         members: list[str] = []
         seen.add(node)

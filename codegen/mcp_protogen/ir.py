@@ -20,7 +20,7 @@ Json = None | bool | int | float | str
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """An object of which every required member has a usual value, so that none need be given."""
+    """An object whose required members all have a usual value, so that it may be left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +77,8 @@ TypeExpr = Ref | Scalar | LiteralOf | ListOf | MapOf | OneOf | Anything
 class FieldIR:
     """One member of an object.
 
-    `default` is what a required member is filled with when Python code leaves it out; on the wire
-    it is as required as any other. `known_values` belong to a string that may have others.
+    `default` is the value that a required member gets when Python code leaves it out; on the wire,
+    the member is required like any other. `known_values` belong to a string that may have others.
     """
 
     wire: str
@@ -95,7 +95,10 @@ class FieldIR:
 
 @dataclass(frozen=True, slots=True)
 class ObjectIR:
-    """A type with members; undeclared ones are always kept, `open` says that they are intended."""
+    """A type with members.
+
+    Undeclared members are always kept; `open` says that the specification intends them.
+    """
 
     name: ClassName
     fields: tuple[FieldIR, ...]
@@ -157,10 +160,11 @@ class Requirement:
 
 @dataclass(frozen=True, slots=True)
 class MethodIR:
-    """A request or notification: who sends it, with what, and what comes back.
+    """A request or notification: who sends it, with which params, and what the answer is.
 
-    `params_required` is what the wire demands, `params_given` whether a caller has anything to say
-    in them. `items` is the member of the result that a paginated method lists, and what it holds.
+    `params_required` is what the wire demands; `params_given` says whether a caller has to give
+    any. `items` is the member of the result that a paginated method lists, and the type of its
+    items.
     """
 
     method: str
@@ -186,7 +190,7 @@ class MethodIR:
 
 @dataclass(frozen=True, slots=True)
 class CapabilityIR:
-    """Something a role may declare: by presence of a key, or by a flag that is true.
+    """A capability that a role may declare: by the presence of a key, or by a true flag.
 
     An `implied` one also counts where the object around it is declared and empty.
     """
@@ -214,9 +218,9 @@ class ErrorIR:
 
 @dataclass(frozen=True, slots=True)
 class MetaKeyIR:
-    """A key of `_meta` that the specification gives a meaning.
+    """A key of `_meta` to which the specification gives a meaning.
 
-    It is on messages of the kinds `on`; where only some of these have it, `of` names their types.
+    Messages of the kinds in `on` carry it; if only some of these do, `of` names their types.
     """
 
     key: str
@@ -230,7 +234,7 @@ class MetaKeyIR:
 
 @dataclass(frozen=True, slots=True)
 class Leniency:
-    """How a receiver reads a member of a result that is absent, or a number below zero."""
+    """The way a receiver reads a member of a result that is absent, or a number below zero."""
 
     member: str
     rule: Literal["absent", "negative"]
@@ -239,7 +243,7 @@ class Leniency:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What differs between revisions in how messages travel."""
+    """The differences between revisions in how messages travel."""
 
     receive_batches: bool
     send_batches: bool
@@ -254,7 +258,7 @@ class Rules:
 
 @dataclass(frozen=True, slots=True)
 class RevisionIR:
-    """One revision, whole."""
+    """One whole revision."""
 
     id: str
     module: ModuleName

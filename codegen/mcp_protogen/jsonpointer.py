@@ -11,26 +11,26 @@ _INDEX = re.compile(r"0|[1-9][0-9]*")
 
 
 class Absent(LookupError):
-    """Nothing is at the pointer."""
+    """Raised if there is nothing at the pointer."""
 
 
 def escape(token: str) -> str:
-    """One reference token in its escaped form."""
+    """Return one reference token in its escaped form."""
     return token.replace("~", "~0").replace("/", "~1")
 
 
 def join(*tokens: str | int) -> str:
-    """A pointer made of unescaped tokens."""
+    """Return a pointer made of unescaped tokens."""
     return "".join("/" + escape(str(token)) for token in tokens)
 
 
 def split(pointer: str) -> list[str]:
-    """The unescaped tokens of a pointer."""
+    """Return the unescaped tokens of a pointer."""
     return [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
 
 
 def get(document: Any, pointer: str) -> Any:
-    """The value at `pointer`; raises `Absent`."""
+    """Return the value at `pointer`; raise `Absent`."""
     for token in split(pointer):
         try:
             document = document[_index(token)] if is_array(document) else document[token]
@@ -40,7 +40,7 @@ def get(document: Any, pointer: str) -> Any:
 
 
 def remove(document: Any, pointer: str) -> None:
-    """Take out of `document` what is at `pointer`, if anything is."""
+    """Remove the value at `pointer` from `document`, if there is one."""
     *above, last = split(pointer)
     with suppress(Absent):
         get(document, pointer)
@@ -55,7 +55,7 @@ def _index(token: str) -> int:
 
 
 def walk(value: Any, pointer: str = "") -> Iterator[tuple[str, Any]]:
-    """Every value inside `value`, itself first, with its pointer."""
+    """Yield every value inside `value`, beginning with itself, each with its pointer."""
     yield pointer, value
     if is_object(value):
         for key, item in value.items():

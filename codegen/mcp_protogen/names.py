@@ -1,7 +1,7 @@
-"""Names that are safe to print: a value of these types cannot be anything but an identifier.
+"""Names that are safe to print: a value of these types is always an identifier.
 
-Schemas are input, so a name in one may be a keyword, a builtin or an attempt to smuggle code.
-Every name goes through one of the functions below, which either return a safe one or say no.
+Schemas are input: a name in one may be a keyword, a builtin or an attempt to inject code. Every
+name goes through one of the functions below, which return a safe name or raise an error.
 """
 
 import builtins
@@ -24,13 +24,13 @@ class FieldName(str):
 
 
 class Stem(str):
-    """What the stubs of a method are called after: `call_tool`, `import`; see `stub`."""
+    """The words that name the stubs of a method: `call_tool`, `import`; see `stub`."""
 
     __slots__ = ()
 
 
 class StubName(str):
-    """A stub of a method: `call_tool`, `on_call_tool`, `notify_cancelled`."""
+    """The name of a stub: `call_tool`, `on_call_tool`, `notify_cancelled`."""
 
     __slots__ = ()
 
@@ -48,7 +48,7 @@ class ModuleName(str):
 
 
 class UnsafeName(ValueError):
-    """A name that cannot become a Python identifier of the wanted kind."""
+    """Raised for a name that cannot become a Python identifier of the wanted kind."""
 
 
 # What generated clients and sessions have beside their stubs; a stub of that name would replace it.
@@ -85,25 +85,26 @@ _KEYWORDS = frozenset(keyword.kwlist)
 
 
 def words(text: str) -> list[str]:
-    """The words of a camelCase, PascalCase, snake_case, dotted or slashed name."""
+    """Return the words of a camelCase, PascalCase, snake_case, dotted or slashed name."""
     return _WORD.findall(text)
 
 
 def snake(text: str) -> str:
-    """`listChanged` → `list_changed`, `URLElicitation` → `url_elicitation`."""
+    """Return a name in snake case: `listChanged` → `list_changed`."""
     return "_".join(words(text)).lower()
 
 
 def pascal(text: str) -> str:
-    """`inputSchema` → `InputSchema`, `_meta` → `Meta`, `sampling/createMessage` → …"""
+    """Return a name in Pascal case: `inputSchema` → `InputSchema`, `_meta` → `Meta`."""
     return "".join(word[0].upper() + word[1:] for word in words(text))
 
 
 def type_name(text: str) -> str:
-    """What Python calls a type of a schema: its name, unless Python or a generated module has it.
+    """Return the Python name of a type of a schema.
 
-    `Annotated` → `AnnotatedObject`, `Box<Item>` → `BoxItem`, `3d` → `Type3d`. What no tool would
-    write as a name stays as it is, for `class_name` to refuse.
+    This is its own name, unless Python or a generated module uses that: `Annotated` →
+    `AnnotatedObject`, `Box<Item>` → `BoxItem`, `3d` → `Type3d`. A text that no tool would write as
+    a name is returned as it is, and `class_name` refuses it.
     """
     if not _WRITTEN_BY_TOOLS.fullmatch(text):
         return text
@@ -114,7 +115,7 @@ def type_name(text: str) -> str:
 
 
 def class_name(text: str) -> ClassName:
-    """A type name as it stands in the schema; raises `UnsafeName`.
+    """Return a type name as it is in the schema; raise `UnsafeName` for an unsafe one.
 
     It starts with a capital, as no attribute does: inside a class, an attribute hides a type.
     """
@@ -126,7 +127,7 @@ def class_name(text: str) -> ClassName:
 
 
 def field_name(wire: str) -> FieldName:
-    """The attribute for a wire member: snake case, without `_`, `$` or a vendor prefix."""
+    """Return the attribute for a wire member: snake case, without `_`, `$` or a vendor prefix."""
     local = wire.rsplit("/", 1)[-1].lstrip("_$")
     name = snake(local)
     if name[:1].isdigit():
@@ -138,7 +139,7 @@ def field_name(wire: str) -> FieldName:
 
 
 def stem(message: str) -> Stem:
-    """The words of a method's name, from its message type: `CallToolRequest` → `call_tool`.
+    """Return the words of a method's name, from its message type: `CallToolRequest` → `call_tool`.
 
     Raises `UnsafeName` for a type called just `Request`.
     """
@@ -155,7 +156,10 @@ def stub(prefix: str, stem: Stem) -> StubName:
 
 
 def constant(*parts: str) -> Constant:
-    """`("server", "tools", "listChanged")` → `SERVER_TOOLS_LIST_CHANGED`; raises `UnsafeName`."""
+    """Return the name of a constant, or raise `UnsafeName`.
+
+    `("server", "tools", "listChanged")` → `SERVER_TOOLS_LIST_CHANGED`
+    """
     name = "_".join(snake(part) for part in parts).upper()
     if not _IDENTIFIER.fullmatch(name):
         raise UnsafeName("/".join(parts))
@@ -163,12 +167,15 @@ def constant(*parts: str) -> Constant:
 
 
 def module_name(revision: str) -> ModuleName:
-    """`2025-11-25` → `v2025_11_25`, `draft` → `vdraft`; raises `UnsafeName`."""
+    """Return the module of a revision, or raise `UnsafeName`.
+
+    `2025-11-25` → `v2025_11_25`, `draft` → `vdraft`
+    """
     if not re.fullmatch(r"[A-Za-z0-9]+([.-][A-Za-z0-9]+)*", revision):
         raise UnsafeName(revision)
     return ModuleName("v" + re.sub(r"[.-]", "_", revision).lower())
 
 
 def duplicates(names: Iterable[str]) -> list[str]:
-    """The names that occur more than once, sorted."""
+    """Return the names that occur more than once, sorted."""
     return sorted(name for name, times in Counter(names).items() if times > 1)

@@ -1,8 +1,8 @@
-"""Text from elsewhere, made safe to show: it stays text on a terminal and in the log of a CI.
+"""Text from elsewhere, made safe to show on a terminal and in the log of a CI.
 
-A name, a path or a message may hold anything: escape sequences of a terminal, line breaks and
-marks that turn the reading direction round. What does more than stand there is written as JSON
-escapes it, so that a JSON document stays the document that it is.
+A name, a path or a message may hold anything: escape sequences of a terminal, line breaks, and
+marks that change the reading direction. Characters that act are written as JSON escapes them, so
+that a JSON document keeps its meaning.
 """
 
 import re
@@ -13,12 +13,14 @@ INVISIBLE = (
     "\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U000110bd\U000110cd\U00013430-\U0001343f"
     "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
-"""Controls but for tab and line feed, and what makes a line read otherwise than it runs:
-separators of lines, surrogates, characters of format, among them marks of direction, and whatever
-else nobody sees, such as fillers and variation selectors. For a character class."""
+"""Characters that act or that nobody sees, for a character class of a regular expression.
+
+These are controls except tab and line feed, line separators, surrogates, format characters (marks
+of direction are among them), fillers and variation selectors.
+"""
 
 COLOURS = ("0", "1", "2", "31", "32", "33", "36", "1;31", "1;33", "1;34")
-"""What pages are coloured with, as the parameters of "select graphic rendition"."""
+"""The colours of pages, as parameters of "select graphic rendition"."""
 
 _ACTING = re.compile(f"[\t\n{INVISIBLE}]")
 _OURS = rf"\x1b\[(?:{'|'.join(COLOURS)})m"
@@ -32,17 +34,20 @@ _SHORT = {"\t": "\\t", "\n": "\\n", "\r": "\\r"}
 
 
 def one_line(text: str) -> str:
-    """Text from elsewhere on one line."""
+    """Return text from elsewhere on one line, with every acting character escaped."""
     return _ACTING.sub(lambda found: _escaped(found[0]), text)
 
 
 def no_command(text: str) -> str:
-    """Lines of which none is a workflow command of GitHub Actions."""
+    """Return lines in which nothing is a workflow command of GitHub Actions."""
     return _OLD_COMMAND.sub(r"#\\u0023", _COMMAND.sub(r"\1\\u003a", text))
 
 
 def page(text: str, *, colour: bool = False, commands: bool = False) -> str:
-    """A whole page, whose line breaks, and colours and commands if it has any, are its own."""
+    """Return a whole page that is safe to print.
+
+    Its line breaks are kept, and so are its colours and commands if it may have them.
+    """
     shown = _ACTING_IN_PAGE.sub(
         lambda found: found[0] if colour and found[1] else one_line(found[0]), text
     )

@@ -1,7 +1,7 @@
-"""What can be wrong with the input, as values.
+"""Problems of the input, as values.
 
-Stages return or collect `Problem`s instead of stopping at the first one, so that a run shows
-everything it found at once. This module knows no stage and prints nothing.
+Stages return or collect `Problem`s and do not stop at the first one, so that a run shows all of
+them at once. This module knows no stage and prints nothing.
 """
 
 from collections.abc import Container, Iterable, Iterator, Sequence
@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 _GROUP, _LISTED = 3, 10
-"""From how many problems of a kind on they are shown together, and how many of these are."""
+"""How many problems of a kind it takes to show them as one, and how many of these are listed."""
 
 
 class Level(StrEnum):
-    """How much a problem matters: a warning is shown, an error also stops the run."""
+    """The weight of a problem: a warning is shown, an error also stops the run."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -41,7 +41,7 @@ class Problem:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """What is wrong, in a line, and in another what to do about it."""
+        """The problem on one line, and on a second one what to do about it."""
         where = f"{self.where}: " if self.where else ""
         line = f"{self.level}[{self.code}]: {where}{self.message}"
         return (line, f"  hint: {self.hint}") if self.hint else (line,)
@@ -51,7 +51,7 @@ class Problem:
 
 
 class ProblemError(Exception):
-    """Stops a run whose input is at fault; carries every problem found so far."""
+    """Raised to stop a run whose input is wrong; has every problem found so far."""
 
     def __init__(self, *problems: Problem) -> None:
         super().__init__("\n".join(map(str, problems)))
@@ -68,7 +68,10 @@ def raise_errors(problems: Iterable[Problem]) -> None:
 def summed_up(
     problems: Iterable[Problem], together: Container[Level]
 ) -> Iterator[tuple[Level, tuple[str, ...]]]:
-    """Problems as lines, several of a kind about one file as one; only those `together` names."""
+    """Yield the lines of problems, with their level.
+
+    Several problems of one kind in one file become one entry if their level is in `together`.
+    """
     groups: dict[object, list[Problem]] = {}
     for number, problem in enumerate(problems):
         key = (problem.level, problem.code, problem.place)
@@ -85,7 +88,7 @@ def _as_one(group: Sequence[Problem]) -> tuple[str, ...]:
         f"  {item.where}: {item.message}" if item.where else f"  {item.message}" for item in items
     ]
     if len(group) > _LISTED:
-        listed.append(f"  and {len(group) - _LISTED} more; --format json tells all")
+        listed.append(f"  and {len(group) - _LISTED} more; --format json lists all")
     same = {problem.hint for problem in group} == {first.hint}
     hint = first.hint if same else f"mcp-gen explain {first.code}"
     message = f"{len(group)} {first.level}s"

@@ -1,4 +1,4 @@
-"""Where the data files are: inside an installed wheel, or at the top of a checkout."""
+"""The places of the data files: inside an installed wheel, or at the top of a checkout."""
 
 from functools import cache
 from pathlib import Path
@@ -8,21 +8,21 @@ _HERE = Path(__file__).resolve().parent
 
 @cache
 def folder(name: str) -> Path:
-    """The `schema` or `templates` folder that belongs to this installation."""
+    """Return the `schema` or `templates` folder that belongs to this installation."""
     packaged = _HERE / name
     return packaged if packaged.is_dir() else _HERE.parents[1] / name
 
 
 def schema_folder() -> Path:
-    """Pins, snapshots, patches, facts and descriptions."""
+    """Return the folder of pins, snapshots, patches, facts and descriptions."""
     return folder("schema")
 
 
 def templates_folder() -> Path:
-    """The Jinja templates of generated packages."""
+    """Return the Jinja templates of generated packages."""
     return folder("templates")
 
 
 def runtime_folder() -> Path:
-    """The runtime that is copied, byte for byte, into every generated package."""
+    """Return the runtime that is copied, byte for byte, into every generated package."""
     return _HERE / "runtime"

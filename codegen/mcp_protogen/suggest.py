@@ -1,10 +1,13 @@
-"""Finding the name that was probably meant."""
+"""Suggestions of the name that was probably meant."""
 
 from collections.abc import Iterable
 
 
 def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
-    """A hint naming the known names nearest to `name`; if none is near, `otherwise`, or all."""
+    """Return a hint with the known names nearest to `name`.
+
+    If none is near, return `otherwise`, or a list of all.
+    """
     from difflib import get_close_matches  # only needed on the way to an error
 
     names = sorted(known)

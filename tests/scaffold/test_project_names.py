@@ -38,7 +38,7 @@ REFUSED = {
     "pydantic": "a dependency",
     "pydantic-core": "a dependency",
     "uvicorn": "a dependency",
-    "pytest": "what checks it",
+    "pytest": "a tool that checks the project",
     "typing-extensions": "a dependency",
     "python": "a program of its environment",
     "black": "generated with",

@@ -108,7 +108,7 @@ def test_an_answer_that_is_none_is_asked_for_again_with_the_reason(tmp_path: Pat
     with terminal(tmp_path, "clock", "--transport", "stdio") as shown:
         shown.wait_for("[server]: ")
         shown.type("robot\n")
-        shown.wait_for("error[wrong-usage]: kind: 'robot' is none of server, client, gateway")
+        shown.wait_for("error[wrong-usage]: kind: 'robot' is not one of server, client, gateway")
         shown.wait_for("[server]: ", times=2)
         shown.type("\n")
         shown.wait_for("revisions, ")
@@ -136,7 +136,7 @@ def test_an_answer_that_is_no_text_is_asked_for_again(tmp_path: Path) -> None:
     with terminal(tmp_path, "clock") as shown:
         shown.wait_for("[server]: ")
         shown.type_bytes(b"\xff\xfe\n")
-        shown.wait_for("is none of server, client, gateway")
+        shown.wait_for("is not one of server, client, gateway")
         shown.wait_for("[server]: ", times=2)
         shown.type("\x04")
         assert shown.finish() == 130

@@ -449,7 +449,7 @@ def test_a_draft_that_was_kept_is_not_made_anew_to_compare_it(
         return generate_little(options)
 
     monkeypatch.setattr("mcp_protogen.generate.generate", generate)
-    with_the_lock = "2025-11-25, draft; with the lock alone: draft, of a schema of your own\n"
+    with_the_lock = "2025-11-25, draft; compared with the lock alone: draft, from your own schema\n"
     for command in (("sync", "pkg"), ("sync", "pkg", "--check")):
         done = mcp_gen(*command)
         assert (done.code, done.out) == (0, f"pkg is in step with {HERE}: {with_the_lock}")

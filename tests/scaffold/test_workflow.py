@@ -55,7 +55,7 @@ def test_check_and_sync_use_the_mcp_gen_there_is_and_say_so_where_there_is_none(
     for habit in (("check", "-o", "lint"), ("sync",)):
         said = run(make, "-s", *habit, cwd=project, env={"PATH": str(nowhere)}, wanted=2)
         line, failed = said.splitlines()
-        assert line.startswith("mcp-gen is neither in .venv/bin nor on PATH; to have it: ")
+        assert line.startswith("mcp-gen is neither in .venv/bin nor on PATH; install it: ")
         assert failed.startswith("make: *** ")
         found = run(make, *habit, cwd=project, env={"PATH": str(somewhere)})
         assert found.splitlines()[0].startswith("mcp-gen ")

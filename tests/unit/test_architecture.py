@@ -135,3 +135,22 @@ def test_there_is_one_place_that_prints() -> None:
 
 def test_every_module_says_what_it_is_for() -> None:
     assert [named(path) for path, tree in trees().items() if not ast.get_docstring(tree)] == []
+
+
+NOT_YET = RUNTIME
+"""The folder whose docstrings do not have this form yet."""
+_CLAUSES = frozenset({"How", "What", "When", "Where", "Whether", "Which", "Who", "Why"})
+
+
+def test_docstrings_of_functions_are_imperative() -> None:
+    # https://peps.python.org/pep-0257/: "Return this", and not "What this is".
+    found: list[str] = []
+    for path, tree in trees().items():
+        for node in ast.walk(tree) if not path.is_relative_to(NOT_YET) else ():
+            if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                continue
+            first = (ast.get_docstring(node) or "-").split()[0].strip(",:;")
+            is_property = any("property" in ast.unparse(one) for one in node.decorator_list)
+            if first in _CLAUSES or (first == "The" and not is_property):
+                found.append(f"{named(path)}: {node.name}: {first} …")
+    assert found == []

@@ -120,7 +120,7 @@ def test_check_says_what_it_cannot_generate_anew(mcp_gen: Run) -> None:
     mcp_gen("--revision", "draft", "--schema", "draft.json", "--out", "pkg")
     ran = mcp_gen("--check", "--regenerate", "--out", "pkg")
     assert ran.code == 0
-    assert ran.out.endswith("compared; with the lock alone: draft, of a schema of your own\n")
+    assert ran.out.endswith("compared; compared with the lock alone: draft, from your own schema\n")
 
 
 def revisions() -> list[str]:
@@ -141,7 +141,7 @@ def test_a_line_in_gitattributes_keeps_what_was_written(mcp_gen: Run, tmp_path: 
     ran = mcp_gen("--check", "--out", "pkg")
     cause, summary = ran.out.splitlines()
     assert (ran.code, cause.partition(":")[0], summary[-7:]) == (1, "line-endings", "1 cause")
-    (tmp_path / ".gitattributes").write_text(cause.rpartition("keeps it: ")[2])
+    (tmp_path / ".gitattributes").write_text(cause.rpartition("prevents it: ")[2])
     shutil.rmtree("pkg")
     subprocess.run(back, check=True, capture_output=True)
     assert mcp_gen("--check", "--out", "pkg").code == 0
@@ -213,7 +213,7 @@ def test_a_package_of_a_later_version_is_taken_back_by_force_only(mcp_gen: Run) 
         ran = mcp_gen(*mode, *ONE)
         assert (ran.code, ran.out) == (2, "")
         assert ran.err.startswith(f"error[older-generator]: pkg/{LOCK_NAME}: mcp-gen 9.1 made ")
-        assert "use mcp-gen 9.1 or a later one" in ran.err
+        assert "use mcp-gen 9.1 or a later version" in ran.err
     ran = mcp_gen("--check", *ONE)
     assert ran.code == 1 and "which is older" in ran.out
     assert mcp_gen("--diff", *ONE).code == 1
@@ -455,7 +455,7 @@ def test_warnings_of_a_kind_about_a_file_are_shown_together(
         "error[stale]: a.json: wrong",
         "warning[stale]: a.json: 12 warnings",
         *(f"  #/{number}: is {number}" for number in range(10)),
-        "  and 2 more; --format json tells all",
+        "  and 2 more; --format json lists all",
         "  hint: Do.",
         "warning[loose]: a.json: 3 warnings",
         *(f"  {number}" for number in range(3)),

@@ -71,7 +71,7 @@ def test_line_endings_that_a_checkout_changed_are_one_cause_with_a_way_out(tmp_p
     (cause,) = drift(lock, INPUTS, read_tree(folder))
     assert (cause.kind, cause.subject) == (Kind.LINE_ENDINGS, "__init__.py")
     assert cause.message.startswith("this file and 1 more have CRLF")
-    assert cause.message.endswith(".gitattributes keeps it: src/pkg/** text eol=lf")
+    assert cause.message.endswith(".gitattributes prevents it: src/pkg/** text eol=lf")
     (folder / "__init__.py").write_bytes(b"1 \r\n")
     kinds = [cause.kind for cause in drift(lock, INPUTS, read_tree(folder))]
     assert kinds == [Kind.EDITED, Kind.LINE_ENDINGS]
@@ -144,7 +144,7 @@ def test_a_schema_that_only_changed_in_prose_is_said_to() -> None:
     assert cause == Cause(
         Kind.SCHEMA,
         "2025-11-25",
-        "its published schema is another one, though not in structure",
+        "its published schema changed, but not in its structure",
         "a" * 12,
         "9" * 12,
     )

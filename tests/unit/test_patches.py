@@ -52,7 +52,7 @@ def test_a_value_that_has_moved_on_is_refused() -> None:
     assert problem.code == "stale-patch"
     assert problem.place == "patches.json#/patches/0"
     assert "found 'string'" in problem.message
-    assert "anew" in problem.hint
+    assert "write the entry again" in problem.hint
 
 
 def test_a_patch_that_is_already_upstream_says_so() -> None:

@@ -117,7 +117,7 @@ def test_a_template_may_use_what_prints(tmp_path: Path) -> None:
 def test_a_template_whose_text_is_no_python_is_named(text: str, tmp_path: Path) -> None:
     problem = broken(tmp_path, text)
     assert problem.place == "methods.py.jinja"
-    assert "no Python" in problem.message
+    assert "not valid Python" in problem.message
     assert "line " in problem.message
 
 

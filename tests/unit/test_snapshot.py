@@ -122,7 +122,7 @@ def test_a_keyword_that_holds_something_else_is_refused_at_its_place() -> None:
             snapshot_of(schema, "a.json")
         (problem,) = caught.value.problems
         assert (problem.code, problem.place, problem.pointer) == ("not-a-schema", "a.json", pointer)
-        assert problem.message.endswith(f"there is {found}")
+        assert problem.message.endswith(f"found {found}")
 
 
 def test_a_schema_that_is_too_deep_is_refused_as_such() -> None:

@@ -113,16 +113,16 @@ EITHER, TEXT_TOO, ARRAY_TOO = (
 UNDECIDED: dict[str, tuple[Fields, ir.FieldIR, str]] = {
     "a new required member": ((), NEEDED, ": is required in {}"),
     "a member required now": ((X,), NEEDED, ": is required in {}"),
-    "an enum that loses a member": ((LOUD,), PLAIN, ": plain or loud would have to be plain"),
-    "a text that becomes an enum": ((X,), PLAIN, ": a string would have to be plain"),
-    "an object that becomes a text": ((AN_ITEM,), X, ": Item would have to be a string"),
-    "a text that becomes an object": ((X,), AN_ITEM, ": a string would have to be Item"),
-    "another kind of item": ((ITEMS,), TEXTS, "[]: Item would have to be a string"),
-    "an object that is no choice": ((EITHER,), TEXT_TOO, ": {} does not accept Other here"),
-    "a text that is no choice": ((TEXT_TOO,), AN_ITEM, ": {} does not accept a string here"),
-    "an array that is no choice": ((ARRAY_TOO,), AN_ITEM, ": {} does not accept an array here"),
-    "null": ((MAYBE,), X, ": may be null"),
-    "a constraint": ((COUNT,), LIMITED, ": has to satisfy {{'ge': 0}}"),
+    "an enum that loses a member": ((LOUD,), PLAIN, ": plain or loud has to become plain"),
+    "a text that becomes an enum": ((X,), PLAIN, ": a string has to become plain"),
+    "an object that becomes a text": ((AN_ITEM,), X, ": Item has to become a string"),
+    "a text that becomes an object": ((X,), AN_ITEM, ": a string has to become Item"),
+    "another kind of item": ((ITEMS,), TEXTS, "[]: Item has to become a string"),
+    "an object that is no choice": ((EITHER,), TEXT_TOO, ": Other is not allowed here in {}"),
+    "a text that is no choice": ((TEXT_TOO,), AN_ITEM, ": a string is not allowed here in {}"),
+    "an array that is no choice": ((ARRAY_TOO,), AN_ITEM, ": an array is not allowed here in {}"),
+    "null": ((MAYBE,), X, ": may be null, which {} does not allow"),
+    "a constraint": ((COUNT,), LIMITED, ": has to satisfy {{'ge': 0}} in {}"),
 }
 
 

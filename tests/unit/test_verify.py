@@ -21,14 +21,14 @@ def body() -> str:
 @pytest.mark.parametrize(
     ("source", "message"),
     [
-        ("def f(:", "is no Python"),
-        ("x = '\x00'", "is no Python"),
-        ("return 1", "is no Python"),
+        ("def f(:", "is not Python"),
+        ("x = '\x00'", "is not Python"),
+        ("return 1", "is not Python"),
         ("x = 1\nx = 2", "x is defined twice"),
         ("class A: ...\ndef A(): ...", "A is defined twice"),
         ("x: int = 1\nasync def x(): ...", "x is defined twice"),
         ("__all__ = ['y']\nx = 1", "__all__ lists y"),
-        ("def f(a: b) -> None: ...", "b is used and not defined"),
+        ("def f(a: b) -> None: ...", "b is used but not defined"),
     ],
 )
 def test_what_is_no_sound_module_is_named(source: str, message: str) -> None:
@@ -50,9 +50,9 @@ def test_what_a_module_takes_from_another_in_vain_is_named() -> None:
     }
     found = [(one.place, one.message) for one in verify.members(sources, ["A"], "v1")]
     assert found == [
-        ("v1/methods.py", "models.B is not there"),
-        ("v1/server.py", "methods.Y is not there"),
-        ("v1/server.py", "methods.g is not there"),
+        ("v1/methods.py", "models.B is missing"),
+        ("v1/server.py", "methods.Y is missing"),
+        ("v1/server.py", "methods.g is missing"),
     ]
 
 

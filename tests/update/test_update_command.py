@@ -198,9 +198,9 @@ def test_a_schema_of_something_else_is_shown_with_what_is_wrong(mcp_gen: Run, sp
     spec.write(OLDER, b'{"$defs": {"A": {"type": "object"}}}')
     ran = mcp_gen("update", *HERE)
     assert ran.code == 1
-    assert "what that means could not be worked out" in ran.out
-    assert "it cannot be generated from as it is:\n" in ran.out
-    assert "the schema defines no ClientRequest" in ran.out
+    assert "what that means could not be found out" in ran.out
+    assert "nothing can be generated from it as it is:\n" in ran.out
+    assert "the schema does not define ClientRequest" in ran.out
 
 
 @pytest.mark.parametrize(
@@ -266,7 +266,7 @@ def test_the_repository_of_the_pins_is_looked_at_by_default(
     monkeypatch.setattr(github_source, "RAW", "http://127.0.0.1:9")
     ran = mcp_gen("update", "--schema-folder", "schema-folder")
     assert ran.code == 2
-    assert "hint: without a way there, name a clone" in ran.err
+    assert "hint: if it cannot be reached, name a clone" in ran.err
     ran = mcp_gen("update", "--source", "http://127.0.0.1:9", *HERE[2:])
     assert "hint:" not in ran.err
 
@@ -317,12 +317,12 @@ def test_a_package_is_out_of_date_once_its_pin_has_moved(spec: Spec, tmp_path: P
     spec.edit(OLDER, with_owners_allowed)
     shown = checkout.run("update", "--source", str(spec.folder), cwd=project)
     assert shown.code == 1
-    assert "pkg: made from what is pinned; its code may change" in shown.out
+    assert "pkg: made from the pinned file; its code may change" in shown.out
     accept = ("--accept", spec.digest(OLDER))
     assert checkout.run("update", "--source", str(spec.folder), *accept, cwd=project).code == 0
     ran = checkout.run("--check", "--out", "pkg", cwd=project)
     assert ran.code == 1
-    assert ran.out.startswith(f"schema-moved: {OLDER}: its published schema is another one (")
+    assert ran.out.startswith(f"schema-moved: {OLDER}: its published schema changed (")
     assert checkout.run("--out", "pkg", cwd=project).code == 0
     assert "owner: str" in (project / "pkg" / "v2025_11_25" / "models.py").read_text()
     assert checkout.run("--check", "--out", "pkg", cwd=project).code == 0

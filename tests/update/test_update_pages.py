@@ -179,7 +179,7 @@ def test_the_default_source_is_not_repeated(spec: Spec) -> None:
 def test_patches_are_told_with_what_to_do(spec: Spec) -> None:
     fits = tuple(PatchFit(f"p#/{fit}", f"/{fit}", fit, "Why.") for fit in Fit)
     page = render(UpdateFormat.TEXT, moved(spec, patches=fits))
-    assert "patches: 1 still needed, 1 fixed upstream, 1 to write anew\n" in page
+    assert "patches: 1 still needed, 1 fixed upstream, 1 to write again\n" in page
     assert "p#/done, /done: upstream fixed this: drop the entry\n" in page
     assert "p#/stale, /stale: something else is there now" in page
     assert "p#/fits" not in page
@@ -197,11 +197,11 @@ def test_patches_of_the_revision_before_are_told_of_a_new_one(spec: Spec) -> Non
 @pytest.mark.parametrize(
     ("basis", "pointers", "said"),
     [
-        (Basis.PIN, ("/x",), "made from what is pinned; its code may change"),
-        (Basis.PIN, (), "made from what is pinned; its lock changes"),
+        (Basis.PIN, ("/x",), "made from the pinned file; its code may change"),
+        (Basis.PIN, (), "made from the pinned file; its lock changes"),
         (Basis.EARLIER, (), "made from an earlier publication, and out of date already"),
-        (Basis.FOUND, (), "made from the very file that was found; it stays"),
-        (Basis.OWN_FILE, (), "made from a file of its own, mine.json; it stays"),
+        (Basis.FOUND, (), "made from the same file that was found; it stays"),
+        (Basis.OWN_FILE, (), "made from its own file, mine.json; it stays"),
     ],
 )
 def test_packages_are_told_with_what_becomes_of_them(

@@ -54,7 +54,7 @@ def test_what_is_no_file_in_a_folder_is_refused_without_being_opened(spec: Spec)
     spec.path(NEWEST).unlink()
     spec.path(NEWEST).mkdir()
     for path in (PATH, f"schema/{NEWEST}/schema.json"):
-        with pytest.raises(ProblemError, match=r"unreadable-source.*it is no file"):
+        with pytest.raises(ProblemError, match=r"unreadable-source.*it is not a file"):
             source.read(path)
     with pytest.raises(ProblemError, match=r"unreadable-source.*name too long"):
         source.read(f"schema/{'x' * 300}/schema.json")
@@ -183,9 +183,9 @@ def test_a_link_or_a_folder_in_place_of_a_file_is_refused(spec: Spec) -> None:
     spec.path(OLDER).symlink_to(spec.path(NEWEST))
     committed(spec.folder)
     source = opened(spec.folder)
-    with pytest.raises(ProblemError, match="it is no file"):
+    with pytest.raises(ProblemError, match="it is not a file"):
         source.read(PATH)
-    with pytest.raises(ProblemError, match="it is no file"):
+    with pytest.raises(ProblemError, match="it is not a file"):
         source.read("schema")
 
 

@@ -108,7 +108,7 @@ def test_a_daemon_that_keeps_the_pipes_open_disturbs_nobody() -> None:
     assert is_running(int(daemon))
     os.kill(int(daemon), signal.SIGKILL)
     assert ran.stderr.splitlines() == [
-        f"error[nothing-known]: child {daemon}: it knows no type and no method of {NEWEST}",
+        f"error[nothing-known]: child {daemon}: it knows no types and no methods of {NEWEST}",
         "  hint: is this the revision that it speaks?",
     ]
 
@@ -196,11 +196,11 @@ def test_a_program_that_crashes_over_a_value_is_a_finding(mcp_gen: MCP_GEN) -> N
         (["--revision", "2020-01-01"], "unknown-revision", "no schema is pinned"),
         (["--revision", "all"], "conflicting-options", "several revisions"),
         (["--revision", NEWEST, "--type", "Tol"], "unknown-subject", "did you mean Tool"),
-        (["--revision", NEWEST, "--method", "tools"], "unknown-subject", "has no 'tools'"),
-        (["--revision", NEWEST, "--check"], "conflicting-options", "--check says nothing"),
-        (["--revision", NEWEST, "--force"], "conflicting-options", "--force says nothing"),
+        (["--revision", NEWEST, "--method", "tools"], "unknown-subject", "no vectors of 'tools'"),
+        (["--revision", NEWEST, "--check"], "conflicting-options", "--check needs --out"),
+        (["--revision", NEWEST, "--force"], "conflicting-options", "--force needs --out"),
         (["--revision", NEWEST, "--format", "html"], "conflicting-options", "in the form html"),
-        (["--run", "x", "--run-command", "y"], "conflicting-options", "both say who is tried"),
+        (["--run", "x", "--run-command", "y"], "conflicting-options", "both name what to try"),
         (["--run", "x", "--out", "y"], "conflicting-options", "exclude each other"),
         (
             ["--run-command", "x", "--python", "y"],

@@ -145,7 +145,7 @@ def test_a_reader_that_takes_null_everywhere_is_one_finding_that_names_some_plac
         result("Prompt/invalid/title/null", Verdict.ACCEPTED),
     ]
     change = only(*results)
-    assert change.message == "accepted, though it is wrong: null in place of a text"
+    assert change.message == "accepted, although it is wrong: null in place of a string"
     assert "3 vectors, also Tool.description, Prompt.title" in change.after
     assert len(found(*results, grouped=False)) == 3
 

@@ -43,9 +43,9 @@ def problem(way: str, where: str = ID, *, timeout: float = 20.0) -> tuple[str, s
 @pytest.mark.parametrize(
     ("way", "code", "message"),
     [
-        ("no-json", "bad-answer", f"{ID} is answered by '{{]', which is no JSON object"),
-        ("no-object", "bad-answer", f"{ID} is answered by '[1]', which is no JSON object"),
-        ("not-utf-8", "bad-answer", f"{ID} is answered by '��', which is no JSON object"),
+        ("no-json", "bad-answer", f"{ID} is answered by '{{]', which is not a JSON object"),
+        ("no-object", "bad-answer", f"{ID} is answered by '[1]', which is not a JSON object"),
+        ("not-utf-8", "bad-answer", f"{ID} is answered by '��', which is not a JSON object"),
         ("print", "bad-answer", f"{ID} is answered by 'loading the model ...', which is no"),
         ("nan", "bad-answer", f"{ID} is answered by"),
         ("wrong-id", "bad-answer", f"the answer to {ID} has the id 'Tool/valid/other'"),
@@ -101,7 +101,7 @@ def test_a_program_that_fails_over_everything_is_given_up() -> None:
         "responder-ended",
         f"it ended with exit code 3 before it answered {tenth}",
     )
-    assert found.hint == "it last wrote to standard error: ValueError: out of luck"
+    assert found.hint == "its last line on standard error: ValueError: out of luck"
 
 
 def test_a_program_that_fails_over_the_last_value_is_not_started_in_vain() -> None:

@@ -1,1 +1,1 @@
-"""Somebody's SDK beside a revision: what it lacks, what it has wrong, and what it does."""
+"""The comparison of an SDK with a revision: what is missing, what is wrong, and what it does."""

@@ -1,7 +1,7 @@
-"""What a target does with vectors of a revision: what looking at its types did not tell already.
+"""The reactions of a target to vectors of a revision, except what its types have shown already.
 
-What a finding is about has to stay the same from run to run, for baselines know it by that: it is
-made of the schema's terms alone, and never of a vector's words.
+The item of a finding has to stay the same from run to run, because baselines know it by that. So it
+is made of the schema's terms alone, and never of the texts of a vector.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ from mcp_protogen.vectors.severities import severities, why
 from mcp_protogen.vectors.vector import Vector
 
 _TOLD_ALREADY = frozenset({"loses-undeclared"})
-"""What is found by looking at the types, and for all of them at once."""
+"""The findings that the types show, once for all of them."""
 _SHOWN = 5
 _TYPES: Mapping[type, str] = {
     bool: "boolean",
@@ -39,9 +39,10 @@ _Group = dict[str, list[Result]]
 class _Sorted:
     """Answers by what is wrong with them.
 
-    `lenient` are by mistake, `accepted` by place and keyword, `needed` by the member whose null is
-    lost although it has to be there; `rest` is as the vectors' own findings have it. `dropped` are
-    places of undeclared members that are lost whatever they hold: null is nothing special there.
+    `lenient` are grouped by mistake, `accepted` by place and keyword, `needed` by the required
+    member whose null is lost; `rest` are those for the usual findings of vectors. `dropped` are the
+    places of undeclared members that are lost with any value, so that null is nothing special
+    there.
     """
 
     dropped: frozenset[tuple[str, str]]
@@ -54,7 +55,7 @@ class _Sorted:
 def behaviour(
     command: Sequence[str], revision: str, known: Told, timeout: float
 ) -> tuple[Change, ...]:
-    """The findings of running all vectors of a revision against a responder."""
+    """Return the findings of running all vectors of a revision against a responder."""
     outcome = run_vectors(command, make(revision), timeout=timeout)
     found = _Sorted(dropped=_dropped(outcome))
     for result in outcome.results:
@@ -114,17 +115,17 @@ def _only(result: Result, *losses: Loss) -> Result:
 
 
 def _mistake(vector: Vector, schema: dict[str, Any]) -> str:
-    """What a lenient reader lets through wherever it stands; empty for what is one place's own.
+    """Return the mistake of a lenient reader that does not depend on the place, or nothing.
 
-    `X | None = None` is how Python says that a member may be absent, and numbers are read from
-    texts by many a library.
+    `X | None = None` is the usual way in Python to make a member optional, and many libraries read
+    numbers from strings.
     """
     if vector.code == "null":
         return "null" if _is_member(vector.pointer) else ""
     if vector.code != "type":
         return ""
     said: Any = get(schema, vector.rule)
-    # What takes null besides is the same mistake as what does not.
+    # Whether null is allowed, too, makes no difference to the mistake.
     wanted = sorted(set(said) - {"null"}) if is_array(said) else [str(said)]
     return f"{_TYPES[type(get(vector.value, vector.pointer))]} for {' or '.join(wanted)}"
 
@@ -134,18 +135,18 @@ def _is_member(pointer: str) -> bool:
 
 
 def _required(change: Change) -> Change:
-    """A null that is lost from a member that has to be there is more than a null."""
+    """Return the finding for a null that is lost from a required member."""
     return replace(
         change,
         code="loses-member",
-        message="left out where it is null, though it has to be there",
+        message="left out if it is null, although it is required",
         severity=severities("loses-member"),
         why=why("loses-member"),
     )
 
 
 def _accepted(mistake: str, results: Sequence[Result]) -> Change:
-    """One finding for a mistake that is let through in many places."""
+    """Return one finding for a mistake that is accepted in many places."""
     others = sorted({item_of(result.vector) for result in results})
     rest = f" and {len(others) - _SHOWN} more" if len(others) > _SHOWN else ""
     places = f"{', '.join(others[:_SHOWN])}{rest}"

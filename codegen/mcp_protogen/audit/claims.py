@@ -1,4 +1,4 @@
-"""Which revisions a target says it speaks."""
+"""The revisions that a target claims to speak."""
 
 from collections.abc import Iterator
 from typing import Any, cast
@@ -12,17 +12,17 @@ _LATEST = "latest"
 
 
 def named_revisions(target: Description) -> frozenset[str]:
-    """The pinned revisions that stand in the target's constants or the names of its modules."""
+    """Return the pinned revisions that constants or module names of the target contain."""
     named = {text for constant in target.constants for text in _texts(constant.value)}
     named |= {revision_in(module) or "" for module in target.modules}
     return frozenset(named & set(load_pins()))
 
 
 def claimed_revision(target: Description) -> str:
-    """The revision to audit if none is named.
+    """Return the revision to audit if none is named.
 
-    The one that its modules name, if they name one; or what a constant calls the latest; or the
-    newest of those it names; or the newest there is.
+    It is the only one that module names contain; or the one that a constant calls the latest; or
+    the newest that the target names; or the newest that is pinned.
     """
     pins = set(load_pins())
     in_modules = {revision_in(module) for module in target.modules} & pins

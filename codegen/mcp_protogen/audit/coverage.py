@@ -1,4 +1,4 @@
-"""What a target lacks or has as a whole: types, methods, error codes, the revision's name."""
+"""The coverage of a target: its types, methods, error codes, and the name of the revision."""
 
 from collections.abc import Iterator, Mapping
 from itertools import groupby
@@ -16,15 +16,15 @@ from mcp_protogen.ir import MethodIR, ObjectIR
 
 _SHOWN = 5
 _BETWEEN = range(-32768, -31999)
-"""Codes that JSON-RPC reserves; other numbers under the name of an error may be anything."""
+"""The codes that JSON-RPC reserves; another number with the name of an error may mean anything."""
 _SPEAKING = 0.5
-"""A module of protocol types has matches for at least this part of its classes."""
+"""The part of its classes that must have matches in a module of protocol types."""
 _LISTING = 0.5
-"""Tables of methods have at least this part of those of a kind: requests, notifications."""
+"""The part of the requests, or of the notifications, that a table of methods must have."""
 
 
 def coverage(walk: Walk) -> Iterator[Finding]:
-    """All of it, after a walk through what was matched."""
+    """Yield all findings about coverage, after a walk through the matches."""
     sides, elsewhere, placed = walk.sides, walk.elsewhere, walk.by_place
     yield from _types_missing(sides, sides.wanted.below(walk.untyped))
     yield from _types_extra(sides, elsewhere, walk.used | set(placed.values()))
@@ -40,7 +40,7 @@ def _types_missing(sides: Sides, untyped: frozenset[str]) -> Iterator[Finding]:
     for name, wire_name in wanted.wire_names.items():
         type_ = wanted.types.get(name)
         left_out = {name, wire_name} & sides.matching.left_out.keys()
-        # A union or another name may be written out wherever it is used: that is compared there.
+        # A union or an alias may be expanded at each use, where it is compared.
         if not isinstance(type_, ObjectIR) or name in sides.matching.matches or left_out:
             continue
         if name in untyped:
@@ -49,11 +49,11 @@ def _types_missing(sides: Sides, untyped: frozenset[str]) -> Iterator[Finding]:
         needed = senders and name not in wanted.spelled_out
         code = "type-missing" if needed else "type-missing-base"
         before = ", ".join(field.wire for field in type_.fields) or "an object"
-        yield Finding(code, wire_name, "is not there", type_.origin, before, "", senders)
+        yield Finding(code, wire_name, "is missing", type_.origin, before, "", senders)
 
 
 def _types_extra(sides: Sides, elsewhere: Elsewhere, holding: set[str]) -> Iterator[Finding]:
-    """Classes among those of the protocol that stand for nothing and that nothing is made from."""
+    """Yield classes in modules of the protocol that nothing matches or uses."""
     target = sides.target
     used = {match.key for match in sides.matching.matches.values()} | holding
     used |= _referred(target, used)
@@ -67,11 +67,11 @@ def _types_extra(sides: Sides, elsewhere: Elsewhere, holding: set[str]) -> Itera
             revisions = [r for name in type_.names for r in elsewhere.types(name)]
             after = f"{type_.title} (in {', '.join(revisions)})" if revisions else type_.title
             item = type_.names[0]
-            yield Finding("type-extra", item, f"stands in {module}", "", "", after)
+            yield Finding("type-extra", item, f"is defined in {module}", "", "", after)
 
 
 def _referred(target: Description, keys: set[str]) -> set[str]:
-    """What some types name in their members, and so on."""
+    """Return the types that the members of some types name, directly or indirectly."""
     found: set[str] = set()
     waiting = list(keys)
     while waiting:
@@ -107,14 +107,14 @@ def _methods_missing(sides: Sides) -> Iterator[Finding]:
     listed = _listed(target, wanted.ir.id)
     for kind, methods in groupby(sorted(wanted.ir.methods, key=_kind), _kind):
         every = list(methods)
-        # Where tables say little of a kind, they are no list of it.
+        # Tables with few methods of a kind are not a list of that kind.
         in_tables = sum(method.method in listed for method in every) >= _LISTING * len(every)
         for method in every:
             if method.method in (listed if in_tables else known):
                 continue
             pointer = wanted.types[method.message].origin
             before = f"{kind} from {' and '.join(method.senders)}, {method.message}"
-            message = "is in no table of methods" if method.method in known else "is not there"
+            message = "is in no table of methods" if method.method in known else "is missing"
             where = pointer, before, typed.get(method.method, ""), frozenset(method.senders)
             yield Finding("method-missing", method.method, message, *where)
 
@@ -124,7 +124,7 @@ def _kind(method: MethodIR) -> str:
 
 
 def _listed(target: Description, revision: str) -> frozenset[str]:
-    """What tables of methods have: those that name the revision, or else those that name none."""
+    """Return the methods in tables that name the revision, or else in those that name none."""
     rows = [(revision_in(table.module), row) for table in target.tables for row in table.rows]
     named = [row for own, row in rows if revision in (own, *row)]
     neutral = [row for own, row in rows if not any(map(revision_in, (own or "", *row)))]
@@ -156,7 +156,7 @@ def _error_codes(sides: Sides) -> Iterator[Finding]:
             continue
         wrong = next((value for value in under_name if value in _BETWEEN), None)
         if wrong is not None:
-            message = "is another code"
+            message = "has another code"
             yield Finding("error-code-wrong", error.name, message, "", str(error.code), str(wrong))
         else:
             yield Finding("error-code-missing", error.name, "has no name", "", str(error.code), "")
@@ -171,7 +171,7 @@ def _codes(target: Description) -> list[tuple[str, Any]]:
 
 
 def _undeclared_members(sides: Sides, placed: Mapping[str, str]) -> Iterator[Finding]:
-    """One finding for all types: it is a setting, and mostly that of a base class."""
+    """Yield one finding for all types, because a base class usually decides this."""
     wanted = sides.wanted
     pairs = {name: match.key for name, match in sides.matching.matches.items()} | dict(placed)
     reached = {name: key for name, key in pairs.items() if name in wanted.senders}
@@ -189,4 +189,4 @@ def _revision(sides: Sides) -> Iterator[Finding]:
     named = named_revisions(sides.target)
     if named and revision not in named:
         others = ", ".join(sorted(named))
-        yield Finding("revision-not-named", revision, "is named nowhere", "", revision, others)
+        yield Finding("revision-not-named", revision, "is not named anywhere", "", revision, others)

@@ -1,4 +1,4 @@
-"""What the probe found in a target, as values."""
+"""The types and constants that the probe found in a target, as values."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,9 +24,9 @@ class Member:
 class TargetType:
     """A class (`kind` object), enumeration or alias (root models are aliases) of a target.
 
-    `key` is `module:name`; `seen_in` the target's modules that hold it. `extra` says what becomes
-    of undeclared members: allow, ignore, forbid or unknown. `type` is what an alias or an
-    enumeration stands for, None for a class.
+    `key` is `module:name`; `seen_in` are the target's modules that hold it. `extra` says how
+    undeclared members are treated: allow, ignore, forbid or unknown. `type` is the type that an
+    alias or an enumeration stands for; None for a class.
     """
 
     key: str
@@ -47,16 +47,16 @@ class TargetType:
 
     @property
     def generic(self) -> bool:
-        """Whether it is a generic class with its parameters filled in, which has no name."""
+        """Return whether it is a generic class with arguments, which has no name of its own."""
         return "[" in self.key
 
     @property
     def title(self) -> str:
-        """The way to name it to a reader, and in a mapping file: `mcp.types.Tool`."""
+        """The name for users and for a mapping file: `mcp.types.Tool`."""
         return self.key.replace(":", ".")
 
     def constants(self) -> dict[str, frozenset[Any]]:
-        """The members that hold constants alone, by wire name."""
+        """Return the members that only hold constants, by wire name."""
         return {
             member.wire: frozenset(member.type.values)
             for member in self.members
@@ -66,7 +66,7 @@ class TargetType:
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A number, a text or some texts under a name in capitals."""
+    """A number, a string or several strings, with a name in capitals."""
 
     name: str
     value: Any
@@ -84,7 +84,7 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A mapping whose keys are methods: the texts in each key, which may name a revision, too."""
+    """A mapping by method: the strings in each key, which may include a revision."""
 
     module: str
     rows: tuple[frozenset[str], ...]
@@ -94,8 +94,8 @@ class Table:
 class Description:
     """A target: its distribution and version, or its module; its types by key; its constants.
 
-    `words` are the method names found among its constants, `tables` the mappings by method, and
-    `through` the modules of others that its messages come from.
+    `words` are the method names among its constants, `tables` the mappings by method, and `through`
+    the modules of other packages that its messages come from.
     """
 
     name: str
@@ -108,18 +108,18 @@ class Description:
     through: tuple[str, ...] = ()
 
     def is_spoken(self, module: str) -> bool:
-        """Whether a module is one whose types travel, as far as modules tell that."""
+        """Return whether the types of a module travel, as far as modules show that."""
         places = tuple(f"{name}." for name in self.through)
         return not places or f"{module}.".startswith(places)
 
     def meaning(self, key: str) -> Shape | None:
-        """What an alias or an enumeration stands for; None for a class."""
+        """Return the type that an alias or an enumeration stands for; None for a class."""
         type_ = self.types.get(key)
         return Anything(key) if type_ is None else type_.type
 
 
 def of_document(document: Json) -> Description:
-    """The values in a document of the probe."""
+    """Return the values in a document of the probe."""
     return Description(
         name=document["name"],
         modules=tuple(document["modules"]),
@@ -133,7 +133,7 @@ def of_document(document: Json) -> Description:
 
 
 def skipped(document: Json) -> tuple[Skipped, ...]:
-    """The modules that could not be imported; known even where none could."""
+    """Return the modules that could not be imported; known even if none could."""
     return tuple(Skipped(**entry) for entry in document["skipped"])
 
 

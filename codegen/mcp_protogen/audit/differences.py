@@ -1,4 +1,4 @@
-"""What types of a target have otherwise than the schema, member by member."""
+"""Differences between types of a target and the schema, member by member."""
 
 import json
 from collections.abc import Iterator
@@ -20,10 +20,10 @@ _KEPT = {"allow": "kept as it came", "ignore": "dropped", "forbid": "refused"}
 
 @dataclass(slots=True)
 class Walk:
-    """Looks at each pair of an object and a class once, also at those found by place.
+    """A comparison of each pair of an object and a class, also of those found by place.
 
     Afterwards `by_place` has the classes that stand for inline objects, `used` all classes that
-    hold something of the schema, and `untyped` the objects that the target holds unseen.
+    hold something of the schema, and `untyped` the objects that the target does not check.
     """
 
     sides: Sides
@@ -36,7 +36,7 @@ class Walk:
     _inherited: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
 
     def types(self) -> None:
-        """Compare every type that has a match and that messages hold values of."""
+        """Compare every type that has a match and occurs in messages."""
         senders = self.sides.wanted.senders
         for name, match in sorted(self.sides.matching.matches.items()):
             if name not in senders and match.how is not How.MAPPING:
@@ -51,7 +51,7 @@ class Walk:
                 self._shapes(ours, theirs.type or Named(theirs.key), place)
 
     def _variants(self, match: Match, place: "_Place") -> None:
-        """Compare an object with what stands for it: only what is wrong in all of it is wrong."""
+        """Compare an object with all its variants; only a fault of all of them is a fault."""
         self._object(match.type, self.sides.target.types[match.key], place)
         for key in match.variants:
             other = Walk(self.sides, self.elsewhere)
@@ -113,7 +113,7 @@ class Walk:
         self._add(code, place.without_pointer(), "is not in the revision", "", after)
 
     def _owner(self, theirs: TargetType, member: Member) -> TargetType:
-        """The class that declares a member first: it is told once, not for all classes below."""
+        """Return the base class that declares a member first, so that it is reported only once."""
         for base in reversed(theirs.bases):
             above = self.sides.target.types.get(base)
             if above and not above.generic and member in above.members:
@@ -125,7 +125,7 @@ class Walk:
         self._presence(field_, member, place)
         self._nullness(field_, member, place)
         if f"{owner}.{field_.wire}" in self.sides.wanted.json_schemas:
-            # The class of such a member may know more of a JSON Schema than the IR does.
+            # The class of such a member may have more of JSON Schema than the IR.
             self.used.update(
                 leaf.key for leaf in self.sides.theirs(theirs) if isinstance(leaf, Named)
             )
@@ -134,7 +134,7 @@ class Walk:
 
     def _presence(self, field_: FieldIR, member: Member, place: "_Place") -> None:
         if member.required and not field_.required:
-            self._add("field-required", place, "has to be given", "optional", "required")
+            self._add("field-required", place, "is required", "optional", "required")
         elif field_.required and not member.required and not _is_filled(field_, member):
             after = "optional" if member.default is None else f"optional, {member.default!r}"
             self._add("field-optional", place, "may be left out", "required", after)
@@ -146,13 +146,13 @@ class Walk:
                 after = text(member.type)
                 self._add("field-not-nullable", place, "may not be null", "or null", after)
             return
-        # `X | None = None` is how Python says that a member may be absent.
+        # `X | None = None` is the usual way in Python to make a member optional.
         needed = field_.required and member.required
         if theirs and needed and not _is_anything(member.type, self.sides):
             self._add("field-nullable", place, "may be null", "not null", text(member.type))
 
     def _is_told_elsewhere(self, name: str, theirs: Shape) -> bool:
-        """Whether this is an alias with a match that says the same, and is compared by itself."""
+        """Return whether this is an alias with an equal match, which is compared itself."""
         key = self.sides.matching.key(name)
         if key is None or self.sides.wanted.meaning(name) is None:
             return False
@@ -174,17 +174,17 @@ class Walk:
             self._shapes(inside, other, place.inside(step))
 
     def _untyped(self, result: Fit, place: "_Place") -> None:
-        # An envelope is read before it is known what is inside.
+        # An envelope is read before its content is known.
         if not result.untyped or place.item.startswith(ENVELOPE_PREFIX):
             return
         self.untyped.update(result.untyped)
         before = " | ".join(result.untyped)
-        self._add("field-untyped", place, "is held without being looked at", before, "any object")
+        self._add("field-untyped", place, "is not checked", before, "any object")
 
     def _below(self, name: str, key: str, place: "_Place") -> None:
-        """An object of the schema in the place of a class: compared by its own name if it has one.
+        """Compare an object of the schema with the class in its place, unless it has its own match.
 
-        A class that stands in one place for an object with another match is a matter of that place.
+        If its match is another class, the difference is one of this place.
         """
         matched = self.sides.matching.key(name)
         if matched is None and name not in self.sides.wanted.wire_names:
@@ -227,9 +227,9 @@ class Walk:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a comparison is: what to call it, its pointer into the schema, who sends it.
+    """A place in a comparison: its name, its pointer into the schema, and its senders.
 
-    `steps` lead there from a type, which is the first.
+    `steps` lead there from a type, which is the first one.
     """
 
     item: str
@@ -238,25 +238,25 @@ class _Place:
     steps: tuple[str, ...]
 
     def member(self, wire: str) -> "_Place":
-        """A member of the object here."""
+        """Return the place of a member of the object here."""
         pointer = f"{self.pointer}{join('properties', wire)}"
         return _Place(f"{self.item}.{wire}", pointer, self.senders, (*self.steps, wire))
 
     def inside(self, step: str) -> "_Place":
-        """The items of the list, or the values of the map here."""
+        """Return the place of the items of the list, or of the values of the map, here."""
         return replace(self, item=self.item + step, steps=(*self.steps, "*"))
 
     def at(self, alternative: str) -> "_Place":
-        """One of the alternatives here."""
+        """Return the place of one of the alternatives here."""
         return replace(self, item=f"{self.item} {alternative}")
 
     def without_pointer(self) -> "_Place":
-        """The same, of which the schema says nothing."""
+        """Return the place without a pointer, because the schema does not have it."""
         return replace(self, pointer="")
 
 
 def _is_filled(field_: FieldIR, member: Member) -> bool:
-    """Whether a required member is a constant that the class fills in, and so always writes."""
+    """Return whether the class fills in a required constant, and so always writes it."""
     shape = of_ir(field_.type)
     return isinstance(shape, Literals) and member.default in shape.values
 

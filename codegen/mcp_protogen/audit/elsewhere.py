@@ -1,4 +1,4 @@
-"""Which other revisions have what this one has not: an SDK often has one class for all of them."""
+"""The other revisions that have something: an SDK often has one class for all of them."""
 
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -12,17 +12,17 @@ Json = dict[str, Any]
 
 
 class Elsewhere:
-    """The pinned revisions besides one, read when they are first asked for."""
+    """The pinned revisions except one; each is read when it is needed."""
 
     def __init__(self, revision: str) -> None:
         self._revision = revision
 
     def types(self, name: str) -> list[str]:
-        """The revisions that define a type."""
+        """Return the revisions that define a type."""
         return [revision for revision, schema in self._others() if name in schema]
 
     def members(self, name: str, wire: str) -> list[str]:
-        """The revisions whose type of that name has a member."""
+        """Return the revisions whose type of that name has a member."""
         return [
             revision
             for revision, schema in self._others()
@@ -30,7 +30,7 @@ class Elsewhere:
         ]
 
     def methods(self, method: str) -> list[str]:
-        """The revisions that have a method."""
+        """Return the revisions that have a method."""
         return [revision for revision, schema in self._others() if method in _constants(schema)]
 
     def _others(self) -> Iterator[tuple[str, Json]]:
@@ -40,7 +40,7 @@ class Elsewhere:
 
 
 def known_messages() -> Mapping[str, str]:
-    """The method of each message that any pinned revision defines, by the definition's name."""
+    """Return the method of each message of any pinned revision, by definition name."""
     return {
         name: method["const"]
         for revision in load_pins()

@@ -1,4 +1,4 @@
-"""An audit from beginning to end: describe, match, compare, try."""
+"""A whole audit: describe, match, compare, try."""
 
 from collections import Counter
 from collections.abc import Generator, Iterator, Mapping
@@ -26,12 +26,12 @@ from mcp_protogen.problems import Level, Problem, ProblemError
 from mcp_protogen.store.pins import load_pins, pin_of
 
 _ABOUT_VALUES = frozenset({"loses-null", "loses-member", "adds-member", "changes-member"})
-"""What goes wrong with a value is no matter of what the schema says."""
+"""The findings about values, which do not depend on patches of the schema."""
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What a user may choose: a mapping file, whether to try vectors, and how it writes."""
+    """The choices of a user: a mapping file, whether to try vectors, and how values are written."""
 
     mapping: Path | None = None
     vectors: bool = True
@@ -41,9 +41,9 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Matched:
-    """A type of the schema and what stands for it: how that was found, or why it is left out.
+    """A type of the schema and its match: how that was found, or why it is left out.
 
-    `type` and `pointer` are the schema's; `target` and `how` are empty where nothing was found.
+    `type` is the schema's name; `target` and `how` are empty if there is no match.
     """
 
     type: str
@@ -54,7 +54,7 @@ class Matched:
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """The findings, what was matched with what, and that in one line."""
+    """The findings, all matches, and a summary of these on one line."""
 
     comparison: Comparison
     matched: tuple[Matched, ...]
@@ -62,10 +62,10 @@ class Audit:
 
 
 def audit(target: Target, revision: str | None, options: Options | None = None) -> Audit:
-    """Compare a target with a pinned revision; with the one it claims to speak if none is named.
+    """Compare a target with a pinned revision; if none is named, with the one that it claims.
 
-    Raises `ProblemError` for a target that cannot be imported or asked, a revision that is not
-    pinned, and a mapping file that cannot be used.
+    Raise `ProblemError` for a target that cannot be imported or asked, a revision that is not
+    pinned, and an unusable mapping file.
     """
     options = options or Options()
     description, wanted, matching = matched(
@@ -78,7 +78,7 @@ def audit(target: Target, revision: str | None, options: Options | None = None) 
     found = [*walk.findings, *coverage(walk)]
     changes: list[Change] = [judged(finding) for finding in found]
     if options.vectors:
-        # Heavy to import, and not needed by everybody.
+        # Slow to import, and not always needed.
         from mcp_protogen.audit.behaviour import behaviour
         from mcp_protogen.audit.told import told
 
@@ -97,7 +97,7 @@ def audit(target: Target, revision: str | None, options: Options | None = None) 
 
 @contextmanager
 def _about(target: Target) -> Generator[None, None, None]:
-    """Problems with the responder are about the target, whose name says more than our command."""
+    """Put the name of the target into problems with the responder, in place of our command."""
     try:
         yield
     except ProblemError as error:
@@ -108,7 +108,7 @@ def _about(target: Target) -> Generator[None, None, None]:
 def matched(
     target: Target, revision: str | None, *, mapping: Path | None = None, timeout: float = PATIENCE
 ) -> tuple[Description, Expected, Matching]:
-    """A target, a revision, and what stands for what."""
+    """Return the description of a target, a revision, and the matches between them."""
     if revision is not None:
         pin_of(revision, load_pins())  # before something slow
     described = describe(target, known_messages(), timeout)
@@ -127,7 +127,7 @@ def _vocabulary(wanted: Expected) -> Mapping[str, str]:
 
 
 def _marked(change: Change, wanted: Expected) -> Change:
-    """A change that says so where what is missed is not in the schema as it was published."""
+    """Return a change with a note if the schema was patched there."""
     if not wanted.is_patched(change.pointer) or change.code in _ABOUT_VALUES:
         return change
     return replace(change, before=f"{change.before} (by a patch)")
@@ -150,7 +150,7 @@ def _listed(sides: Sides, placed: Mapping[str, str]) -> tuple[Matched, ...]:
 
 
 def _summary(listed: tuple[Matched, ...], wanted: Expected) -> str:
-    """`92 of 101 types matched: 88 by name, 4 by shape`."""
+    """Return a summary such as `92 of 101 types matched: 88 by name, 4 by shape`."""
     named = set(wanted.wire_names.values())
     counts: Counter[Any] = Counter(row.how for row in listed if row.type in named and row.how)
     ways = ", ".join(f"{counts[how]} by {how}" for how in How if counts[how])
@@ -160,9 +160,9 @@ def _summary(listed: tuple[Matched, ...], wanted: Expected) -> str:
 def _notes(target: Target, description: Description) -> Iterator[Problem]:
     if description.through:
         names = ", ".join(description.through)
-        message = f"its messages are those of {names}: the types of that are looked at"
-        hint = f"name {description.through[0]} as the target to have its findings without this"
+        message = f"its messages come from {names}, whose types are audited"
+        hint = f"to audit that package alone, name {description.through[0]} as the target"
         yield Problem("speaks-through", message, target.name, hint=hint, level=Level.WARNING)
     for skipped in description.skipped:
-        message = f"{skipped.error}: its types are not looked at"
+        message = f"{skipped.error}: its types are not audited"
         yield Problem("module-not-imported", message, skipped.module, level=Level.WARNING)

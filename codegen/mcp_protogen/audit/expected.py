@@ -1,4 +1,4 @@
-"""What a revision expects of an SDK: its types, who sends them, and which nobody needs."""
+"""The expectations of a revision: its types, their senders, and which types an SDK may omit."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -39,9 +39,9 @@ ENVELOPE_MEMBERS = frozenset(("jsonrpc", "id"))
 class Expected:
     """One revision: its IR, and the schema's own name for each type that has one there.
 
-    `json_schemas` are members that hold a JSON Schema, of which the IR says no more than that they
-    are objects. `patched` are the places where the published schema was mended, and `schema` is
-    what came of it.
+    `json_schemas` are members that hold a JSON Schema, for which the IR only says that they are
+    objects. `patched` are the places where the published schema was corrected, and `schema` is the
+    result.
     """
 
     ir: RevisionIR
@@ -52,7 +52,7 @@ class Expected:
 
     @cached_property
     def types(self) -> Mapping[str, TypeIR]:
-        """The types by name, those of inline objects included."""
+        """The types by name, including those of inline objects."""
         return {str(type_.name): type_ for type_ in self.ir.types}
 
     @cached_property
@@ -62,7 +62,7 @@ class Expected:
 
     @cached_property
     def senders(self) -> Mapping[str, frozenset[Role]]:
-        """Who sends values of a type, or values with one inside; no entry if nobody does."""
+        """The senders of each type, also inside other values; types without any are left out."""
         found = dict(self._sent)
         for name, roles in self.spelled_out.items():
             for below in self.below((name,)) - self._sent.keys():
@@ -71,9 +71,9 @@ class Expected:
 
     @cached_property
     def spelled_out(self) -> Mapping[str, frozenset[Role]]:
-        """The definitions of one answer or one error, or of what `_meta` has under a key.
+        """The definitions of single answers or errors, or of values of a `_meta` key.
 
-        Values of them travel, but in members of types that hold anything: an SDK can do without.
+        Their values travel, but in members of types that hold anything: an SDK can do without them.
         """
         emitters: dict[object, frozenset[Role]] = {}
         for error in self.ir.errors:
@@ -99,12 +99,12 @@ class Expected:
         return found
 
     def objects(self, name: str) -> tuple[Named, ...]:
-        """The objects among the alternatives that a name stands for."""
+        """Return the objects among the alternatives that a name stands for."""
         found = leaves(Named(name), self.meaning)
         return tuple(leaf for leaf in found if isinstance(leaf, Named))
 
     def trail(self, name: str, steps: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """The objects that steps from values of a type lead through, with the steps from each."""
+        """Yield the objects that steps from a type lead through, with the other steps of each."""
         for leaf in leaves(Named(name), self.meaning):
             yield from self._trail(leaf, tuple(steps))
 
@@ -128,21 +128,21 @@ class Expected:
                 return None
 
     def is_patched(self, pointer: str) -> bool:
-        """Whether a place in the schema is one that was mended, or is inside one."""
+        """Return whether a place in the schema was corrected, or is inside such a place."""
         if any(pointer == place or pointer.startswith(f"{place}/") for place in self.patched):
             return True
-        # What has to be there is said beside the members, for all of them.
+        # Required members are listed beside the members, for all of them.
         return f"{pointer.rsplit('/properties/', 1)[0]}/required" in self.patched
 
     def below(self, names: Iterable[str]) -> frozenset[str]:
-        """These types and all that values of them may hold."""
+        """Return these types and all that their values may contain."""
         found: dict[str, frozenset[Role]] = {}
         for name in names:
             self._spread(name, _BOTH, found)
         return frozenset(found)
 
     def meaning(self, name: str) -> Shape | None:
-        """What a union or another name stands for; None for an object."""
+        """Return the type that a union or an alias stands for; None for an object."""
         type_ = self.types[name]
         if isinstance(type_, ObjectIR):
             return None
@@ -151,7 +151,7 @@ class Expected:
         return of_ir(type_.type)
 
     def constants(self, name: str) -> dict[str, frozenset[object]]:
-        """The members of an object that hold constants alone, by wire name."""
+        """Return the members of an object that only hold constants, by wire name."""
         type_ = self.types[name]
         found = type_.fields if isinstance(type_, ObjectIR) else ()
         shapes = {field.wire: of_ir(field.type) for field in found}
@@ -182,7 +182,7 @@ class Expected:
 
 
 def expected(revision: str) -> Expected:
-    """What a pinned revision expects; raises `ProblemError` for one that is not pinned."""
+    """Return the expectations of a pinned revision; raise `ProblemError` if it is not pinned."""
     source = sources.load(revision, Options((revision,)))
     derived = derive_revision(source)
     named = {type_name(name): name for name in source.schema["$defs"]}
@@ -192,7 +192,7 @@ def expected(revision: str) -> Expected:
 
 
 def referred(type_: TypeIR) -> Iterator[str]:
-    """The types that a type names."""
+    """Yield the types that a type names."""
     if isinstance(type_, ObjectIR):
         expressions: Iterable[TypeExpr] = [field.type for field in type_.fields]
     elif isinstance(type_, UnionIR):

@@ -1,8 +1,8 @@
-"""Whether what a target has in one place can hold what the schema has there.
+"""The check whether a type of the target can hold the values of a type of the schema.
 
-Both sides are taken apart into alternatives. An alternative of the schema is taken in by one of the
-target's that is the same or looser; what is left over on either side is the difference. Looser is
-no difference: a SDK may have `str` for a URI, or a plain dictionary for an object.
+Both sides are split into alternatives. An alternative of the schema is accepted by one of the
+target that is the same or looser; the rest on either side is the difference. A looser type is no
+difference: an SDK may have `str` for a URI, or a plain dictionary for an object.
 """
 
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ from mcp_protogen.audit.shapes import (
     leaves,
 )
 
-# What a member of the target that holds this takes in besides the same.
+# The kinds that a member of the target with this kind accepts.
 _TAKES: Mapping[str, frozenset[str]] = {
     "number": frozenset({"number", "integer"}),
 }
@@ -32,29 +32,29 @@ _TAKES: Mapping[str, frozenset[str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """The revision, the target, and what stands for what."""
+    """The revision, the target, and the matches between their types."""
 
     wanted: Expected
     target: Description
     matching: Matching
 
     def ours(self, shape: Shape) -> tuple[Shape, ...]:
-        """The alternatives of a shape of the schema, null left out."""
+        """Return the alternatives of a shape of the schema, without null."""
         return tuple(leaf for leaf in leaves(shape, self.wanted.meaning) if leaf != NULL)
 
     def theirs(self, shape: Shape) -> tuple[Shape, ...]:
-        """The alternatives of a shape of the target, null left out."""
+        """Return the alternatives of a shape of the target, without null."""
         return tuple(leaf for leaf in leaves(shape, self.target.meaning) if leaf != NULL)
 
 
 @dataclass(slots=True)
 class Fit:
-    """What came of holding two shapes against each other.
+    """The result of comparing two shapes.
 
     `missing` and `extra` are alternatives that only the schema, or only the target, has; with
-    `disjoint` there is nothing in common. `inside` are pairs to look into, with what is appended
-    to the path; `objects` pairs of an object and a class that stands in its place. `untyped` are
-    objects that the target holds without looking at them, `used` the classes that hold something.
+    `disjoint` there is nothing in common. `inside` are pairs to compare further, with the end of
+    their path; `objects` are pairs of an object and the class in its place. `untyped` are objects
+    that the target does not check, `used` the classes that hold something.
     """
 
     missing: list[Shape] = field(default_factory=list[Shape])
@@ -69,7 +69,7 @@ class Fit:
 
 
 def fit(ours: Shape, theirs: Shape, sides: Sides) -> Fit:
-    """Hold a shape of the schema against one of the target; null is not looked at."""
+    """Compare a shape of the schema with one of the target; null is not compared."""
     wanted, found = sides.ours(ours), sides.theirs(theirs)
     result = Fit()
     if any(isinstance(leaf, Anything) for leaf in found) or not wanted:
@@ -112,7 +112,7 @@ def _takes(ours: Shape, theirs: Shape, sides: Sides) -> bool:
         case (ListOf(), ListOf()) | (MapOf(), MapOf()) | (Named(), MapOf()):
             return True
         case (MapOf(), Named(key)):
-            # An object of free keys, held by a class: it has to do without what is required.
+            # A class can hold an object with free keys only if it requires no member.
             return not any(member.required for member in sides.target.types[key].members)
         case (Named(name), Named(key)):
             return stands_for(name, key, sides)
@@ -121,9 +121,9 @@ def _takes(ours: Shape, theirs: Shape, sides: Sides) -> bool:
 
 
 def stands_for(name: str, key: str, sides: Sides) -> bool:
-    """Whether a class of the target can be what the schema means by an object.
+    """Return whether a class of the target can stand for an object of the schema.
 
-    It is the one that was matched, or above or below that; or else it shares members with it, and
+    It is the match, or a base or subclass of that; or else it shares members with the object and
     has no other constants.
     """
     matched = sides.matching.key(name)
@@ -144,13 +144,13 @@ def stands_for(name: str, key: str, sides: Sides) -> bool:
 
 
 def members_of(name: str, wanted: Expected) -> dict[str, bool]:
-    """The members of an object of the schema, and whether they are required."""
+    """Return the members of an object of the schema, and whether they are required."""
     type_ = wanted.types[name]
     return {field.wire: field.required for field in getattr(type_, "fields", ())}
 
 
 def _look_inside(ours: Shape, takers: list[Shape], result: Fit, sides: Sides) -> None:
-    """Note what has to be compared further down: only where it is plain what belongs together."""
+    """Note what has to be compared further, where it is clear what belongs together."""
     for theirs in takers:
         match ours, theirs:
             case (ListOf(item), ListOf(other)):
@@ -171,7 +171,7 @@ def _compare_values(wanted: tuple[Shape, ...], found: tuple[Shape, ...], result:
     ours, theirs = _values(wanted), _values(found)
     if not ours or not theirs:
         return
-    # A scalar beside the constants takes in whatever they leave out.
+    # A scalar beside the constants accepts all other values.
     open_here = {leaf.kind for leaf in wanted if isinstance(leaf, Scalar)}
     open_there = {leaf.kind for leaf in found if isinstance(leaf, Scalar)}
     result.values_missing = [v for v in ours if v not in theirs and kind_of(v) not in open_there]
@@ -183,14 +183,14 @@ def _values(shapes: tuple[Shape, ...]) -> list[object]:
 
 
 def _is_all_json(found: tuple[Shape, ...]) -> bool:
-    """Whether some alternatives, written out, are any JSON value."""
+    """Return whether some alternatives together accept any JSON value."""
     kinds = {leaf.kind for leaf in found if isinstance(leaf, Scalar)}
     forms = {type(leaf) for leaf in found}
     return {"string", "boolean"} <= kinds and "number" in kinds and {ListOf, MapOf} <= forms
 
 
 def _is_part(theirs: Shape, wanted: tuple[Shape, ...]) -> bool:
-    """Whether it is a part of what the schema has: an integer, where that has a number."""
+    """Return whether it is a part of a type of the schema, as an integer is of a number."""
     return isinstance(theirs, Scalar) and any(
         isinstance(leaf, Scalar) and theirs.kind in _TAKES.get(leaf.kind, {leaf.kind})
         for leaf in wanted
@@ -198,5 +198,5 @@ def _is_part(theirs: Shape, wanted: tuple[Shape, ...]) -> bool:
 
 
 def _catches(theirs: Shape, sides: Sides) -> bool:
-    """Whether an arm is there for what no other arm names: a class without constants."""
+    """Return whether an arm accepts what no other arm names: a class without constants."""
     return isinstance(theirs, Named) and not sides.target.types[theirs.key].constants()

@@ -1,4 +1,4 @@
-"""The mapping file: what stands for what, where neither names nor shapes tell.
+"""The mapping file: matches that neither names nor shapes show.
 
     [types]                                    TOML, or the same as JSON
     ContentBlock = "acme.messages.Block"       this stands for it
@@ -24,7 +24,7 @@ _REASON = "left out by the mapping file"
 
 @dataclass(frozen=True, slots=True)
 class Mapped:
-    """The keys of the target's types that stand for types; those left out, with the reasons."""
+    """The keys of the target's types by type of the schema; omitted types, with the reasons."""
 
     keys: Mapping[str, str]
     left_out: Mapping[str, str]
@@ -34,9 +34,9 @@ NO_MAPPING = Mapped({}, {})
 
 
 def read_mapping(file: Path, types: Iterable[str], keys: Iterable[str]) -> Mapped:
-    """The mapping in a file, for types of the schema and keys of a target.
+    """Return the mapping in a file, for types of the schema and keys of a target.
 
-    Raises `ProblemError` (`bad-mapping`) with every entry that cannot be used.
+    Raise `ProblemError` (`bad-mapping`) with every entry that cannot be used.
     """
     titles = {key.replace(":", "."): key for key in keys}
     known = set(types)
@@ -90,5 +90,5 @@ def _bad(
 ) -> Problem:
     hint = did_you_mean(meant or name, known)
     if len(hint) > 300:
-        hint = "mcp-gen audit TARGET --format json lists what was matched with what"
+        hint = "mcp-gen audit TARGET --format json lists all matches"
     return Problem("bad-mapping", message, str(file), f"/types/{name}", hint)

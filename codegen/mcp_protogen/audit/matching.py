@@ -1,8 +1,8 @@
-"""Which type of the target stands for which type of the schema.
+"""The matches between types of the target and types of the schema.
 
-By the mapping file, then by name, then by shape: the constant that tells a message or a content
-block, the set of members, the values of an enumeration. Types of inline objects, which only have a
-name of our making, are also found by place: in the member that holds them.
+They are found by the mapping file, then by name, then by shape: the constant of a message or a
+content block, the set of members, the values of an enumeration. Types of inline objects, whose
+names we made, are also found by place: in the member that holds them.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -17,15 +17,15 @@ from mcp_protogen.audit.shapes import Literals, Named, Shape, kinds, leaves, of_
 from mcp_protogen.ir import AliasIR, ObjectIR, TypeIR
 
 _ALIKE = 0.75
-"""The part of all members, or values, that two types without a common name have to share."""
+"""The part of all members, or values, that two types with different names have to share."""
 _FEWEST = 2
-"""The number that they have to share: one alone, such as `name`, says nothing."""
+"""The number that they have to share: one alone, such as `name`, proves nothing."""
 _HOLDING = 0.25
-"""The part of their common members that have to hold the same in JSON: the rest may be wrong."""
+"""The part of their common members that must have the same JSON type; the others may be wrong."""
 
 
 class How(StrEnum):
-    """How a match was found."""
+    """The way a match was found."""
 
     MAPPING = "mapping"
     NAME = "name"
@@ -37,7 +37,7 @@ class How(StrEnum):
 class Match:
     """A type of the target that stands for a type of the schema.
 
-    `variants` stand for it too: a SDK may have one class for each way to use a type.
+    `variants` stand for it, too: an SDK may have several classes for different uses of a type.
     """
 
     type: str
@@ -48,9 +48,9 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class Matching:
-    """What was matched, by type of the schema; `home` are the target's modules of this revision.
+    """The matches, by type of the schema; `home` are the target's modules of this revision.
 
-    `left_out` are types that the user does not want to hear of.
+    `left_out` are types that the user has excluded.
     """
 
     matches: Mapping[str, Match]
@@ -58,7 +58,7 @@ class Matching:
     left_out: Mapping[str, str]
 
     def key(self, type_: str) -> str | None:
-        """The key of the type that stands for one of the schema."""
+        """Return the key of the type that stands for one of the schema."""
         match = self.matches.get(type_)
         return match.key if match else None
 
@@ -85,9 +85,9 @@ def match(wanted: Expected, target: Description, mapped: Mapped = NO_MAPPING) ->
 
 
 def home_modules(modules: Collection[str], revision: str) -> frozenset[str]:
-    """The modules whose types are this revision's: those that name it, or else all.
+    """Return the modules of this revision: those that name it, or else all.
 
-    Modules that name another revision are not among them, unless all do.
+    Modules that name another revision are left out, unless all do.
     """
     own = {module for module in modules if revision_in(module) == revision}
     if own:
@@ -105,7 +105,7 @@ class _Pool:
     home: frozenset[str]
 
     def by_name(self, type_: TypeIR, taken: set[str]) -> str | None:
-        """The best of those with the same name, if it can be what is meant."""
+        """Return the best type with the same name, if it can be the match."""
         names = [str(type_.name), self.wanted.wire_names.get(str(type_.name), "")]
         exact = self._best(type_, lambda candidate: any(n in candidate.names for n in names))
         if exact is not None:
@@ -114,14 +114,14 @@ class _Pool:
         return self._best(type_, lambda c: any(folded(n) in wanted for n in c.names))
 
     def by_shape(self, type_: TypeIR, taken: set[str]) -> str | None:
-        """The one that has the same constant, members or values, if there is exactly one."""
+        """Return the type with the same constant, members or values, if there is exactly one."""
         name = str(type_.name)
         free = [c for c in self._candidates(type_) if c.key not in taken]
         if name in self._error_data():
             same = [c for c in free if c.members and self._likeness(type_, c) == 1]
             return same[0].key if len(same) == 1 else None
         if name not in self.wanted.senders or name not in self.wanted.wire_names:
-            return None  # nobody needs it, or nobody else gave it a name
+            return None  # nobody needs it, or the schema has no name for it
         if name in self.wanted.messages:
             alike = [c for c in free if self._is_message(name, c)]
         else:
@@ -132,7 +132,7 @@ class _Pool:
         return scores[0][1] if len(meant) == 1 else None
 
     def variants(self, match: Match, taken: set[str]) -> tuple[str, ...]:
-        """Classes called `<its name>With…` or alike that have all of its members."""
+        """Return classes called `<its name>With…` or alike that have all of its members."""
         best = self.target.types[match.key]
         wires = {member.wire for member in best.members}
         return tuple(
@@ -161,12 +161,12 @@ class _Pool:
                 yield candidate
 
     def _is_one(self, type_: TypeIR) -> bool:
-        """Whether it is another name for one object, which a class may stand for as well."""
+        """Return whether it is an alias of one object, which a class may stand for as well."""
         found = tuple(leaves(Named(str(type_.name)), self.wanted.meaning))
         return len(found) == 1 and isinstance(found[0], Named)
 
     def _score(self, type_: TypeIR, candidate: TargetType) -> tuple[bool, float, bool, int]:
-        """How good a candidate is: of this revision's modules, alike, public, near the top."""
+        """Return the rank of a candidate: right module, likeness, public, near the top."""
         depth = min((module.count(".") for module in candidate.seen_in), default=99)
         return (
             candidate.module in self.home,
@@ -189,7 +189,7 @@ class _Pool:
         return str(type_.name) in self.wanted.messages
 
     def _error_data(self) -> set[str]:
-        """The data of errors: no member of another type leads to them."""
+        """Return the types of the data of errors; no member of another type leads to them."""
         return {str(error.data) for error in self.wanted.ir.errors if error.data is not None}
 
     def _is_message(self, name: str, candidate: TargetType) -> bool:
@@ -205,17 +205,17 @@ class _Pool:
         )
 
     def _is_other(self, type_: TypeIR, candidate: TargetType) -> bool:
-        """Whether a candidate is about something else, whatever it is called.
+        """Return whether a candidate is something else in spite of its name.
 
-        Its constants are others, or it has members and not one of them is the schema's, or has
-        several of the schema's that nearly all are something else in JSON.
+        It has other constants, or none of the schema's members, or several of them but nearly all
+        with other JSON types.
         """
         if isinstance(type_, AliasIR) or not isinstance(type_, ObjectIR):
             return False
         ours, theirs = self.wanted.constants(str(type_.name)), candidate.constants()
         told = (ours.keys() & theirs.keys()) - ENVELOPE_MEMBERS
         if any(not ours[wire] & theirs[wire] for wire in told if wire in ("type", "method")):
-            # A wrong constant in a type that is right otherwise is a finding, not another type.
+            # A wrong constant in an otherwise right type is a finding, not another type.
             return self._likeness(type_, candidate) < _ALIKE
         wanted, found = self._traits(type_), _traits(candidate)
         if bool(wanted) and bool(found) and not wanted & found:
@@ -224,7 +224,7 @@ class _Pool:
         return len(shared) >= _FEWEST and sum(shared) < _HOLDING * len(shared)
 
     def _shared(self, type_: ObjectIR, candidate: TargetType) -> Iterator[bool]:
-        """For each member that both have, whether it can hold what the schema has there."""
+        """Yield for each common member whether it can hold what the schema has there."""
         found = {member.wire: member.type for member in candidate.members}
         for field in type_.fields:
             if field.wire in found:

@@ -1,4 +1,4 @@
-"""Reading names: which revision a module names, and which names are the same in other letters."""
+"""Names: the revision in a module's name, and equal names in different spelling."""
 
 import re
 from collections.abc import Mapping
@@ -8,23 +8,23 @@ from mcp_protogen.audit.description import TargetType
 
 _REVISION = re.compile(r"(?<!\d)(\d{4})[_-]?(\d\d)[_-]?(\d\d)(?!\d)")
 _SEPARATORS = re.compile(r"[^A-Za-z0-9]")
-# A class that is called after its wire names has aliases of its own; these have Python's names.
+# Other classes have aliases with the wire names; these have only Python names.
 _UNALIASED = frozenset({"dataclass", "typeddict"})
 
 
 def revision_in(module: str) -> str | None:
-    """The revision that a module's name holds: `mcp_types._v2025_11_25` names 2025-11-25."""
+    """Return the revision in a module's name: `mcp_types._v2025_11_25` names 2025-11-25."""
     found = _REVISION.search(module)
     return "-".join(found.groups()) if found else None
 
 
 def folded(name: str) -> str:
-    """A name without case and separators: `URL_ELICITATION` and `UrlElicitation` are one."""
+    """Return a name without case and separators, so that `URL_ELICITATION` is `UrlElicitation`."""
     return _SEPARATORS.sub("", name).lower()
 
 
 def on_the_wire(type_: TargetType, vocabulary: Mapping[str, str]) -> TargetType:
-    """A type with wire names where it has Python's: `mime_type` is `mimeType`, `meta` `_meta`.
+    """Return a type with wire names in place of Python names: `mimeType` for `mime_type`.
 
     `vocabulary` has the wire name for each folded one.
     """

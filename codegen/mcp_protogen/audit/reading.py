@@ -1,4 +1,4 @@
-"""How a target reads the values of a revision, by what was matched."""
+"""The types with which a target reads the values of a revision, by their matches."""
 
 from collections.abc import Iterator, Mapping
 
@@ -16,13 +16,13 @@ _AROUND: Mapping[str, tuple[str, ...]] = {
     "notification": ("JSONRPCNotification",),
     "result": ("JSONRPCResultResponse", "JSONRPCResponse"),
 }
-"""The definition of the envelope of each kind of message; the first that has a match."""
+"""The envelope definitions of each kind of message; the first one with a match is used."""
 
 
 def reading_of(
     wanted: Expected, target: Description, matching: Matching, written: str = "none"
 ) -> Reading:
-    """How a target reads the values of a revision, by what was matched."""
+    """Return the types with which a target reads the values of a revision."""
     types: dict[str, Entry] = {}
     for name, wire_name in wanted.wire_names.items():
         keys = _keys(name, matching)
@@ -40,16 +40,16 @@ def reading_of(
 
 
 def _knows_envelopes(wanted: Expected, target: Description, matching: Matching) -> bool:
-    """Whether the target has a type for envelopes, or a message with one of its own."""
+    """Return whether the target has types of envelopes, or messages that include them."""
     keys = (key for name in wanted.messages for key in _keys(name, matching))
     around = any(_envelope(kind, matching) for kind in _AROUND)
     return around or any(_has_envelope(target, key) for key in keys)
 
 
 def _is_read(name: str, wanted: Expected) -> bool:
-    """Whether values are read as such.
+    """Return whether values are read as this type.
 
-    Those of a base are read as one of its heirs, and the answers to a method as its messages.
+    Values of a base are read as one of its subtypes, and the answers to a method as its messages.
     """
     if name in wanted.spelled_out and "result" in members_of(name, wanted):
         return False
@@ -57,7 +57,7 @@ def _is_read(name: str, wanted: Expected) -> bool:
 
 
 def _kind(name: str, wanted: Expected) -> str:
-    """Request or notification, of a message with its envelope and of a union of some; or empty."""
+    """Return the kind of a message with its envelope, or of a union of such messages; or empty."""
     kinds = {
         str(method.message): method.kind
         for method in wanted.ir.methods
@@ -92,13 +92,13 @@ def _envelope(kind: str, matching: Matching) -> tuple[str, ...]:
 
 
 def _has_envelope(target: Description, key: str) -> bool:
-    """Whether a class, or every arm of an alias, has the members of the envelope itself."""
+    """Return whether a class, or every arm of an alias, has the members of the envelope."""
     arms = leaves(Named(key), target.meaning)
     keys = [arm.key for arm in arms if isinstance(arm, Named)]
     return all(any(m.wire == "jsonrpc" for m in target.types[key].members) for key in keys)
 
 
 def _keys(name: str, matching: Matching) -> tuple[str, ...]:
-    """All that stands for a type of the schema."""
+    """Return all types that stand for a type of the schema."""
     match = matching.matches.get(name)
     return (match.key, *match.variants) if match else ()

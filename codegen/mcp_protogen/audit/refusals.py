@@ -7,23 +7,23 @@ from mcp_protogen.problems import Problem, ProblemError
 
 
 def not_importable(name: str, python: str, skipped: Sequence[Skipped]) -> ProblemError:
-    """None of the modules that were asked for can be imported: why the first cannot."""
+    """Return the error if no named module can be imported, with the reason of the first."""
     first = skipped[0]
     if first.kind == "not-found":
-        hint = f"is it installed for {python}? another is named with --python"
+        hint = f"is it installed for {python}? name another interpreter with --python"
         message = f"there is no module {first.module}"
         return ProblemError(Problem("target-not-found", message, name, hint=hint))
     if first.kind == "exits":
         hint = "importing must not end the process; name a module that only defines types"
         message = f"importing {first.module} ends the process: {first.error}"
         return ProblemError(Problem("target-exits", message, name, hint=hint))
-    hint = f"it has to be importable for {python}; another is named with --python"
+    hint = f"it has to be importable for {python}; name another interpreter with --python"
     message = f"importing {first.module} fails: {first.error}"
     return ProblemError(Problem("target-fails", message, name, hint=hint))
 
 
 def nothing_found(name: str, modules: Sequence[str]) -> ProblemError:
-    """The modules hold no types."""
+    """Return the error if the modules hold no types."""
     number = "1 module" if len(modules) == 1 else f"{len(modules)} modules"
     message = f"no models, dataclasses or typed dictionaries in {number}"
     hint = "name the module that holds the protocol's types, such as mcp.types"
@@ -31,7 +31,7 @@ def nothing_found(name: str, modules: Sequence[str]) -> ProblemError:
 
 
 def hangs(name: str, timeout: float) -> ProblemError:
-    """Importing it does not end."""
+    """Return the error if importing takes too long."""
     message = f"it was not imported within {timeout:g} seconds"
     return ProblemError(
         Problem("target-hangs", message, name, hint="does it wait for something? see --timeout")
@@ -39,9 +39,9 @@ def hangs(name: str, timeout: float) -> ProblemError:
 
 
 def died(name: str, code: int, said: str) -> ProblemError:
-    """The process ended, by itself or by a signal, before it said what it found."""
+    """Return the error if the process ended, by itself or by a signal, before its description."""
     lines = [line.strip() for line in said.splitlines() if line.strip()]
-    last = f"; it last said: {lines[-1][:300]}" if lines else ""
+    last = f"; its last output: {lines[-1][:300]}" if lines else ""
     message = f"its process ended with exit code {code} while it was imported{last}"
     hint = "import it by hand to see why; an interpreter of Python 3.10 or later is needed"
     return ProblemError(Problem("target-died", message, name, hint=hint))

@@ -1,7 +1,7 @@
-"""How much each finding matters to whom, and why: one row for each code.
+"""The severities of each finding for each reader, with reasons: one row for each code.
 
-A row has the severity for who develops the SDK, and for who builds on it and then sends values of
-the type, or reads them; a client that only reads a type is not hurt by what cannot be sent. A
+A row has the severity for the developer of the SDK, and for users of the SDK who then send values
+of the type, or read them; a client that only reads a type is not affected by what cannot be sent. A
 gateway does both. Findings about behaviour are judged in `vectors.severities`.
 """
 
@@ -36,35 +36,35 @@ ROWS: Mapping[str, Row] = {
     ),
     "type-missing-base": Row(
         *(Category.TYPE, _INFO, _NONE, _NONE, _NONE),
-        "It is a base of others, or spells out what a more general type holds as well.",
+        "It is a base of other types, or a special case of a more general type.",
     ),
     "type-extra": Row(
         *(Category.TYPE, _INFO, _NONE, _NONE, _NONE),
-        "It stands among the protocol's types, and the revision has none like it.",
+        "It is defined beside the protocol's types, but the revision does not have it.",
     ),
     "field-missing": Row(
         *(Category.FIELD, _WARNING, _WARNING, _WARNING, _INFO),
-        "Whoever builds on this cannot see the member, nor be helped to write it.",
+        "Users of the SDK cannot see the member, and get no help to write it.",
     ),
     "field-lost": Row(
         *(Category.FIELD, _BREAKING, _WARNING, _BREAKING, _BREAKING),
-        "The member is not declared, and what is not declared is dropped: nobody can see it.",
+        "The member is not declared, and undeclared members are dropped: nobody can see it.",
     ),
     "field-missing-required": Row(
         *(Category.FIELD, _BREAKING, _BREAKING, _WARNING, _WARNING),
-        "What is written lacks a member without which a peer has to refuse it.",
+        "Written values lack a required member, so that a peer has to refuse them.",
     ),
     "field-extra": Row(
         *(Category.FIELD, _INFO, _INFO, _NONE, _NONE),
-        "The revision has no such member; a peer keeps it or passes over it.",
+        "The revision has no such member; a peer keeps or ignores it.",
     ),
     "field-extra-required": Row(
         *(Category.FIELD, _BREAKING, _WARNING, _BREAKING, _BREAKING),
-        "Valid values are refused, for they lack a member that the revision does not have.",
+        "Valid values are refused, because they lack a member that the revision does not have.",
     ),
     "field-untyped": Row(
         *(Category.FIELD, _INFO, _INFO, _INFO, _NONE),
-        "Any JSON object goes through here unchecked, whatever the revision says of it.",
+        "Any JSON object is accepted here without a check, although the revision defines its type.",
     ),
     "field-required": Row(
         *(Category.FIELD, _BREAKING, _INFO, _BREAKING, _BREAKING),
@@ -72,19 +72,19 @@ ROWS: Mapping[str, Row] = {
     ),
     "field-optional": Row(
         *(Category.FIELD, _WARNING, _WARNING, _INFO, _INFO),
-        "Values without the member pass here, and are refused by a peer.",
+        "Values without the member are accepted here, but a peer refuses them.",
     ),
     "field-nullable": Row(
         *(Category.FIELD, _WARNING, _WARNING, _INFO, _INFO),
-        "Null passes here, and is refused by a peer or left out.",
+        "Null is accepted here, but a peer refuses it, or it is left out.",
     ),
     "field-not-nullable": Row(
         *(Category.FIELD, _BREAKING, _WARNING, _BREAKING, _BREAKING),
-        "Null has a meaning here, and is refused.",
+        "Null has a meaning in the revision, but is refused here.",
     ),
     "field-type": Row(
         *(Category.FIELD, _BREAKING, _BREAKING, _BREAKING, _BREAKING),
-        "Valid values are refused, because they are of a type that was not expected.",
+        "Valid values are refused, because they have another type than the SDK expects.",
     ),
     "enum-member-missing": Row(
         *(Category.ENUM, _BREAKING, _WARNING, _BREAKING, _BREAKING),
@@ -92,7 +92,7 @@ ROWS: Mapping[str, Row] = {
     ),
     "enum-member-extra": Row(
         *(Category.ENUM, _WARNING, _WARNING, _INFO, _INFO),
-        "This value passes here, and is refused by a peer.",
+        "This value is accepted here, but a peer refuses it.",
     ),
     "union-arm-missing": Row(
         *(Category.UNION, _BREAKING, _WARNING, _BREAKING, _BREAKING),
@@ -100,11 +100,11 @@ ROWS: Mapping[str, Row] = {
     ),
     "union-arm-extra": Row(
         *(Category.UNION, _INFO, _WARNING, _NONE, _NONE),
-        "Values of this kind pass here, and are refused by a peer.",
+        "Values of this kind are accepted here, but a peer refuses them.",
     ),
     "constant-wrong": Row(
         *(Category.FIELD, _BREAKING, _BREAKING, _BREAKING, _BREAKING),
-        "Every valid value is refused, and every value that is written is wrong.",
+        "Every valid value is refused, and every written value is wrong.",
     ),
     "method-missing": Row(
         *(Category.METHOD, _BREAKING, _WARNING, _WARNING, _WARNING),
@@ -116,7 +116,7 @@ ROWS: Mapping[str, Row] = {
     ),
     "error-code-missing": Row(
         *(Category.ERROR, _INFO, _INFO, _INFO, _NONE),
-        "Nothing names the code; whoever meets it has to write the number.",
+        "The code has no name, so that users have to write the number.",
     ),
     "error-code-wrong": Row(
         *(Category.ERROR, _BREAKING, _BREAKING, _BREAKING, _NONE),
@@ -124,7 +124,7 @@ ROWS: Mapping[str, Row] = {
     ),
     "unknown-members-lost": Row(
         *(Category.RULE, _INFO, _NONE, _INFO, _WARNING),
-        "Members of later revisions and of extensions are gone from what is passed on.",
+        "Members of later revisions and of extensions are lost when a message is passed on.",
     ),
     "unknown-members-refused": Row(
         *(Category.RULE, _BREAKING, _NONE, _BREAKING, _BREAKING),
@@ -132,17 +132,17 @@ ROWS: Mapping[str, Row] = {
     ),
     "revision-not-named": Row(
         *(Category.RULE, _INFO, _NONE, _NONE, _NONE),
-        "The target names other revisions and not this one: it may not claim to speak it.",
+        "The target names other revisions, but not this one: it may not claim to speak it.",
     ),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One difference between the schema and a target, not judged yet.
+    """One difference between the schema and a target, which is not judged yet.
 
-    `place` is where it is, for what is about a part of a type: the type and the steps from there,
-    `*` for any item or key. `senders` are the roles that send values of what it is about.
+    `place` is the place of a part of a type: the type and the steps from there, `*` for any item or
+    key. `senders` are the roles that send values of its type.
     """
 
     code: str
@@ -156,7 +156,7 @@ class Finding:
 
 
 def judged(finding: Finding) -> Change:
-    """The finding with its severities."""
+    """Return the finding with its severities."""
     row = ROWS[finding.code]
     return Change(
         code=finding.code,

@@ -1,4 +1,4 @@
-"""What a member may hold, said the same way of a schema and of a target.
+"""The types of members, in the same form for a schema and for a target.
 
 A `Named` type is a definition on one side, and a class, an enumeration or an alias on the other.
 """
@@ -14,14 +14,14 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A type with a name of its own, by its key."""
+    """A type with its own name, by its key."""
 
     key: str
 
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """string, boolean, integer, number or null."""
+    """A string, boolean, integer, number or null."""
 
     kind: str
 
@@ -56,7 +56,7 @@ class OneOf:
 
 @dataclass(frozen=True, slots=True)
 class Anything:
-    """Any value, or what only the target can judge; `text` is how the target puts it."""
+    """Any value, or a type that only the target can judge; `text` is the target's annotation."""
 
     text: str = "any"
 
@@ -70,7 +70,7 @@ _WIDER: Mapping[str, str] = {"integer": "number"}
 
 
 def of_ir(type_: ir.TypeExpr) -> Shape:
-    """The shape of a type expression of the IR."""
+    """Return the shape of a type expression of the IR."""
     match type_:
         case ir.Ref(name):
             return Named(str(name))
@@ -102,13 +102,13 @@ _FROM_JSON: Mapping[str, Callable[[Any], Shape]] = {
 
 
 def of_json(expression: Json) -> Shape:
-    """The shape of an expression of the probe."""
+    """Return the shape of an expression of the probe."""
     ((form, inside),) = expression.items()
     return _FROM_JSON[form](inside)
 
 
 def text(shape: Shape) -> str:
-    """A shape in a few words: `string | [ContentBlock]`."""
+    """Return a shape in a few words: `string | [ContentBlock]`."""
     match shape:
         case Named(key):
             return key.rsplit(":", 1)[-1]
@@ -133,14 +133,14 @@ def _constant(value: Any) -> str:
 
 
 def kinds(shape: Shape, resolve: Callable[[str], Shape | None]) -> frozenset[str]:
-    """What a shape is in JSON: string, boolean, number, array, object; any for what may be all."""
+    """Return the JSON kinds of a shape: string, boolean, number, array, object; or any."""
     return frozenset(
         kind for leaf in leaves(shape, resolve) if leaf != NULL for kind in _kinds(leaf)
     )
 
 
 def kind_of(value: object) -> str:
-    """The scalar that a constant is; empty for null."""
+    """Return the kind of a constant; empty for null."""
     return next((kind for cls, kind in _PYTHON.items() if isinstance(value, cls)), "")
 
 
@@ -159,7 +159,7 @@ def _kinds(leaf: Shape) -> Iterator[str]:
 
 
 def names_in(shape: Shape) -> Iterator[str]:
-    """The keys of the types that a shape names, at any depth."""
+    """Yield the keys of the types that a shape names, at any depth."""
     match shape:
         case Named(key):
             yield key
@@ -173,9 +173,9 @@ def names_in(shape: Shape) -> Iterator[str]:
 
 
 def leaves(shape: Shape, resolve: Callable[[str], Shape | None]) -> Iterator[Shape]:
-    """The alternatives of a shape, with unions and other names taken apart.
+    """Yield the alternatives of a shape, with unions and aliases resolved.
 
-    `resolve` says what a name stands for; None for an object, which stays as it is.
+    `resolve` returns the meaning of a name; None for an object, which stays as it is.
     """
     yield from _leaves(shape, resolve, frozenset())
 
@@ -187,7 +187,7 @@ def _leaves(
         for arm in shape.arms:
             yield from _leaves(arm, resolve, inside)
     elif isinstance(shape, Named) and (meant := resolve(shape.key)) is not None:
-        # An alias that holds itself, such as one for any JSON, is not followed twice.
+        # A recursive alias, such as one for any JSON, is not followed twice.
         if shape.key in inside:
             yield Anything()
         else:

@@ -1,7 +1,7 @@
-"""Finding a target, and asking it in a process of its own.
+"""Targets: finding one, and asking it in a separate process.
 
-A target is an importable module or package, or a folder of Python sources. It is imported by its
-own interpreter and never by ours; however that goes, it ends in a description or in one problem.
+A target is an importable module or package, or a folder of Python sources. Its own interpreter
+imports it, never ours; the result is always a description or one problem.
 """
 
 import asyncio
@@ -26,20 +26,20 @@ from mcp_protogen.problems import Problem, ProblemError
 from mcp_protogen.vectors.interruption import run
 
 PATIENCE = 60.0
-"""Seconds that an import, or an answer, may take unless somebody says otherwise."""
+"""The default time for an import or an answer, in seconds."""
 
 _OURS = "the Python that runs mcp-gen"
 _PROBE = Path(__file__).resolve().parent / "probe" / "run.py"
 _DOTTED = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
-# What stands beside the modules of a project and is none of them.
+# Names beside the modules of a project that are not part of it.
 _BESIDE = frozenset({"setup", "conftest", "noxfile", "tests", "test", "docs", "examples", "build"})
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Something to audit: what the user called it, and what is imported from where by whom.
+    """Something to audit: its name from the user, and its modules, their path and interpreter.
 
-    `interpreter` is how the user called `python`.
+    `interpreter` is the user's name for `python`.
     """
 
     name: str
@@ -49,12 +49,12 @@ class Target:
     interpreter: str
 
     def job(self) -> dict[str, Any]:
-        """What the probe is told of it."""
+        """Return the part of a job that names the target."""
         return {"path": list(self.path), "modules": list(self.modules)}
 
 
 def find(name: str, python: str | None = None) -> Target:
-    """The target of that name; raises `ProblemError` (`no-target`, `no-interpreter`)."""
+    """Return the target with this name; raise `ProblemError` (`no-target`, `no-interpreter`)."""
     found = which(python) if python else sys.executable
     if found is None:
         message = f"there is no program {python}"
@@ -70,12 +70,12 @@ def find(name: str, python: str | None = None) -> Target:
     if _DOTTED.fullmatch(name):
         return Target(name, (), (name,), program, called)
     message = "this is neither a folder nor the name of a module"
-    hint = "a name is what one imports, such as mcp.types"
+    hint = "a name is what you import, such as mcp.types"
     raise ProblemError(Problem("no-target", message, name, hint=hint))
 
 
 def _in_folder(folder: Path, name: str) -> tuple[str, tuple[str, ...]]:
-    """The folder to import from, and the modules: of a package, or of a project around some."""
+    """Return the folder to import from, and the modules of a package or a project."""
     parts: list[str] = []
     top = folder
     while (top / "__init__.py").is_file() and top.name.isidentifier():
@@ -100,9 +100,9 @@ def _modules(folder: Path) -> Iterator[str]:
 
 
 def describe(target: Target, messages: Mapping[str, str], timeout: float = PATIENCE) -> Description:
-    """What is in a target; `messages` have a method for the name of each.
+    """Return the description of a target; `messages` have a method for each message name.
 
-    Raises `ProblemError`: `target-not-found`, `target-fails`, `target-exits`, `target-hangs`,
+    Raise `ProblemError`: `target-not-found`, `target-fails`, `target-exits`, `target-hangs`,
     `target-died`, `nothing-to-audit`.
     """
     methods = sorted(set(messages.values()))
@@ -121,8 +121,8 @@ def describe(target: Target, messages: Mapping[str, str], timeout: float = PATIE
 
 
 async def _run(target: Target, command: Sequence[str], timeout: float) -> tuple[int, bytes, str]:
-    """Run the probe to its end: its exit code, its document, what it and the target said."""
-    # Files, because what the target leaves running may keep a pipe open for good.
+    """Run the probe to its end; return its exit code, its document, and its standard error."""
+    # Files, because a process that the target leaves running may keep a pipe open forever.
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as said:
         try:
             process = await asyncio.create_subprocess_exec(
@@ -130,7 +130,7 @@ async def _run(target: Target, command: Sequence[str], timeout: float) -> tuple[
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=out,
                 stderr=said,
-                start_new_session=True,  # a group of its own, to end it as a whole
+                start_new_session=True,  # its own process group, to end it as a whole
             )
         except OSError as error:
             message = f"{target.interpreter} cannot be started: {error.strerror}"
@@ -152,7 +152,7 @@ def _content(file: IO[bytes]) -> bytes:
 
 
 def _kill(process: asyncio.subprocess.Process) -> None:
-    """End the process with all that it started, as far as that is still there."""
+    """End the process with everything that it started and that is still running."""
     with suppress(ProcessLookupError, PermissionError):
         if hasattr(os, "killpg"):
             os.killpg(process.pid, signal.SIGKILL)
@@ -161,21 +161,21 @@ def _kill(process: asyncio.subprocess.Process) -> None:
 
 
 def _command(target: Target, part: str) -> list[str]:
-    # Looking at a folder leaves nothing in it, no bytecode either.
+    # An audit leaves nothing in a folder, not even bytecode.
     return [target.python, "-B", "-X", "utf8", str(_PROBE), part]
 
 
 def _packed(job: Mapping[str, Any]) -> str:
-    """A job as one short word: some systems allow 32 thousand characters for a command."""
+    """Return a job as one short word, because some systems limit commands to 32,000 characters."""
     return base64.urlsafe_b64encode(zlib.compress(json.dumps(job).encode())).decode()
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """How one kind of value is read: as one of some types of the target.
+    """The types of the target with which one kind of value is read.
 
-    Where the target keeps the envelope of JSON-RPC apart, `envelope` are the types that read it,
-    and `inside` the member that holds what `keys` read; empty if that is all but the envelope.
+    If the target has separate types for the envelope of JSON-RPC, `envelope` are those types, and
+    `inside` is the member that `keys` read; it is empty if that is everything except the envelope.
     """
 
     keys: tuple[str, ...]
@@ -185,10 +185,11 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How every value of a revision is read: definitions by name, messages as the probe has it.
+    """The types with which all values of a revision are read.
 
-    `written` is what is left out of what is written back: none (values that are None), unset or
-    all (nothing is left out). `envelopes` says whether the target reads those of messages at all.
+    Definitions are by name, messages by the keys of the probe. `written` is what is left out of
+    written values: none (members that are None), unset or all (nothing is left out). `envelopes`
+    says whether the target reads envelopes of messages.
     """
 
     types: Mapping[str, Entry]
@@ -198,9 +199,10 @@ class Reading:
 
 
 def responder(target: Target, described: Description, reading: Reading) -> Sequence[str]:
-    """The command of a responder for a target as it was described.
+    """Return the command of a responder for a target as it was described.
 
-    All that it has to know is in the command: it can be started again, and leaves no file behind.
+    Everything that it has to know is in the command, so that it can be started again and leaves no
+    file.
     """
     modules = [name for name in target.modules if name in described.modules]
     modules += described.through
@@ -209,9 +211,9 @@ def responder(target: Target, described: Description, reading: Reading) -> Seque
 
 
 def responder_command(target: str, revision: str, *, python: str | None = None) -> Sequence[str]:
-    """The command of a responder for a target, matched with a revision as an audit would.
+    """Return the command of a responder for a target, matched as in an audit.
 
-    Raises `ProblemError` for a target that cannot be audited.
+    Raise `ProblemError` for a target that cannot be audited.
     """
     from mcp_protogen.audit.engine import matched
     from mcp_protogen.audit.reading import reading_of

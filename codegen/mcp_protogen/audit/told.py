@@ -1,4 +1,4 @@
-"""What looking at a target's types told already, so that trying them does not tell it again."""
+"""The facts about a target that its types have shown, so that trials do not report them again."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ Steps = tuple[str, ...]
 _UNSEEN = frozenset(
     {"field-missing", "field-missing-required", "field-lost", "field-untyped", "field-optional"}
 )
-"""Findings after which it is plain that wrong values are let through."""
+"""The findings that imply that wrong values are accepted."""
 _HELD = tuple(
     (f"{ENVELOPE_PREFIX}{name}", member)
     for name, member in (
@@ -26,16 +26,16 @@ _HELD = tuple(
         ("ResultResponse", "result"),
     )
 )
-"""What an envelope holds, and leaves to the next reader."""
+"""The contents of envelopes, which another reader checks."""
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What is known before anything is tried.
+    """The facts that are known before anything is tried.
 
-    `unseen` are places whose values are not looked at: a type, and the steps from there. `choices`
-    are subjects whose alternatives have vectors of their own, and `refusing` those of them that
-    lack an alternative. `wanted` says what the values of a subject are.
+    `unseen` are places whose values are not checked: a type, and the steps from there. `choices`
+    are subjects whose alternatives have their own vectors, and `refusing` those of them that lack
+    an alternative. `wanted` has the types of the values.
     """
 
     unseen: tuple[Steps, ...]
@@ -44,25 +44,25 @@ class Told:
     wanted: Expected
 
     def leniency(self, vector: Vector) -> bool:
-        """Whether accepting an invalid value is no news."""
+        """Return whether accepting an invalid value is known already."""
         if str(vector.subject) in self.choices:
             return vector.code != "union" or vector.pointer not in ("", "/result")
         return self.is_unseen(vector.subject, vector.pointer)
 
     def is_unseen(self, subject: Subject, pointer: str) -> bool:
-        """Whether a place in values of a subject is not looked at, or not kept."""
+        """Return whether a place in values of a subject is not checked, or not kept."""
         trail = [(name, *steps) for name, steps in self._trail(subject, pointer)]
         return any(_begins(path, place) for path in trail for place in self.unseen)
 
     def needs(self, subject: Subject, pointer: str) -> bool:
-        """Whether a place in values of a subject is a member that has to be there."""
+        """Return whether a place in values of a subject is a required member."""
         return any(
             len(steps) == 1 and members_of(name, self.wanted).get(steps[0], False)
             for name, steps in self._trail(subject, pointer)
         )
 
     def _trail(self, subject: Subject, pointer: str) -> Iterator[tuple[str, Steps]]:
-        """The types that a place in values of a subject is inside, and the steps from each."""
+        """Yield the types around a place in values of a subject, with the steps from each."""
         steps = tuple(split(pointer))
         if subject.type:
             names = {wire: name for name, wire in self.wanted.wire_names.items()}
@@ -77,7 +77,7 @@ class Told:
 
 
 def told(found: Sequence[Finding], choices: frozenset[str], wanted: Expected) -> Told:
-    """What findings, and choices between results, say of vectors."""
+    """Return the facts about vectors that follow from findings and from choices of results."""
     unions = {
         wire_name
         for name, wire_name in wanted.wire_names.items()
@@ -93,7 +93,7 @@ def told(found: Sequence[Finding], choices: frozenset[str], wanted: Expected) ->
 
 
 def _begins(path: Steps, place: Steps) -> bool:
-    """Whether a path leads through a place; `*` there is any step."""
+    """Return whether a path leads through a place; `*` stands for any step."""
     return len(path) >= len(place) and all(
         wanted in ("*", step) for step, wanted in zip(path, place, strict=False)
     )

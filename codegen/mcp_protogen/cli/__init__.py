@@ -1,4 +1,4 @@
-"""The command line: turns arguments into calls, and results into output and exit codes.
+"""The command line: it turns arguments into calls, and results into output and exit codes.
 
 Only `console` prints, and makes safe what it prints. Reports go to stdout, problems to stderr; with
 `--format json` or `github` both go to stdout, in one document. Exit codes: 0 fine, 1 something
@@ -17,10 +17,10 @@ _INTERRUPTED = 130  # 128 + SIGINT
 
 
 def main() -> None:
-    """Run the command line; ends the process."""
+    """Run the command line, and end the process."""
     tolerate_narrow_encodings()
     if not sys.warnoptions:
-        # They are for authors of libraries, and would quote what they are about as it is.
+        # They are for authors of libraries, and quote their subjects without escapes.
         warnings.simplefilter("ignore")
     try:
         _dispatch(sys.argv[1:])

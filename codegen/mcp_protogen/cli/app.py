@@ -1,4 +1,4 @@
-"""The command line proper: options, subcommands, help and completion, declared with Typer.
+"""The options, subcommands, help and completion of the command line, declared with Typer.
 
 Commands import what they need when they run: `--help` must not pay for generating.
 """
@@ -81,10 +81,10 @@ def generate(
     ] = False,
     regenerate: Annotated[
         bool,
-        typer.Option("--regenerate", help="With --check: compare with what is generated anew."),
+        typer.Option("--regenerate", help="With --check: generate anew and compare every byte."),
     ] = False,
     prune: Annotated[
-        bool, typer.Option("--prune", help="Take revisions out that are not asked for.")
+        bool, typer.Option("--prune", help="Remove the revisions that are not asked for.")
     ] = False,
     schema: Annotated[
         str | None,
@@ -92,9 +92,7 @@ def generate(
     ] = None,
     rules: Annotated[
         str | None,
-        typer.Option(
-            metavar="FILE|URL", help="Rules of translating into the revision of --schema."
-        ),
+        typer.Option(metavar="FILE|URL", help="Translation rules for the revision of --schema."),
     ] = None,
     templates: Annotated[
         Path | None,
@@ -115,7 +113,7 @@ def generate(
 ) -> None:
     """Generate a typed Python package from published schemas of the Model Context Protocol.
 
-    A second run with another revision adds it to the package; --prune takes out the others. Options
+    A second run with another revision adds it to the package; --prune removes the others. Options
     may also be set in [tool.mcp-gen] of pyproject.toml; the command line wins.
     """
     flags = Settings(
@@ -130,11 +128,11 @@ def generate(
     modes = [name for name, on in zip(_MODES, (check, diff, dry_run), strict=True) if on]
     if context.invoked_subcommand is not None:
         if flags != Settings() or modes or regenerate or force or quiet:
-            raise _conflict(f"{context.invoked_subcommand} takes none of the options before it")
+            raise _conflict(f"{context.invoked_subcommand} does not take the options before it")
     elif len(modes) > 1:
         raise _conflict(f"--{' and --'.join(modes)} exclude each other")
     elif regenerate and not check:
-        raise _conflict("--regenerate is a way to --check")
+        raise _conflict("--regenerate needs --check")
     else:
         if len(sys.argv) == 1 and load_settings(Path.cwd()) == Settings():
             raise HelpWanted(context.get_help())

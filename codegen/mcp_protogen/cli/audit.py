@@ -1,4 +1,4 @@
-"""`mcp-gen audit`: somebody's SDK beside a revision."""
+"""`mcp-gen audit`: compare an SDK with a revision."""
 
 import json
 from dataclasses import asdict, dataclass
@@ -23,7 +23,7 @@ FORMAT = 1
 
 
 class Only(StrEnum):
-    """The least that a finding has to be."""
+    """The lowest severity of the findings that are shown."""
 
     BREAKING = "breaking"
     WARNING = "warning"
@@ -31,10 +31,10 @@ class Only(StrEnum):
 
 
 class Written(StrEnum):
-    """What an SDK leaves out of what it writes."""
+    """The members that an SDK leaves out when it writes a value."""
 
     NONE = "none"
-    """Members that are None; what most do."""
+    """Members that are None, which is what most SDKs do."""
     UNSET = "unset"
     """Members that nobody set."""
     ALL = "all"
@@ -43,7 +43,7 @@ class Written(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class _Choice:
-    """What is shown of the findings, and how."""
+    """The choice of which findings are shown, and how."""
 
     reader: Reader | None
     only: Only | None
@@ -67,11 +67,13 @@ def audit(
     ] = None,
     python: Annotated[
         str | None,
-        typer.Option(metavar="INTERPRETER", help="Python that can import it, if not this one."),
+        typer.Option(metavar="INTERPRETER", help="Python that can import TARGET, if not this one."),
     ] = None,
     mapping: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="What stands for what, where names do not tell."),
+        typer.Option(
+            metavar="FILE", help="Which class stands for which type, if names do not tell."
+        ),
     ] = None,
     baseline: BaselineFile = None,
     write_baseline: WriteBaseline = False,
@@ -79,12 +81,12 @@ def audit(
     reader: Annotated[
         Reader | None, typer.Option("--for", help="Judge for this reader alone.")
     ] = None,
-    only: Annotated[Only | None, typer.Option(help="Only findings that are at least this.")] = None,
+    only: Annotated[Only | None, typer.Option(help="Leave out findings below this.")] = None,
     no_vectors: Annotated[
-        bool, typer.Option("--no-vectors", help="Look at the types; do not try them.")
+        bool, typer.Option("--no-vectors", help="Compare types only; try no messages.")
     ] = False,
     written: Annotated[
-        Written, typer.Option(help="What is left out when values are written back.")
+        Written, typer.Option(help="Which members are left out when values are written back.")
     ] = Written.NONE,
     timeout: Annotated[
         float,
@@ -95,7 +97,7 @@ def audit(
 ) -> None:
     """Compare an SDK with a revision: its types, methods and codes, and what it does with messages.
 
-    The target is imported in a process of its own. Exit code 1 says that there are findings; with
+    The target is imported in its own process. Exit code 1 means that there are findings; with
     --baseline, that there are new ones.
     """
     from mcp_protogen.audit.engine import Options, audit

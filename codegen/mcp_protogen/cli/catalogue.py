@@ -7,7 +7,7 @@ from mcp_protogen.store.pins import Pin, load_pins
 
 
 def catalogue() -> Report:
-    """Every pinned revision with the publication it stands for."""
+    """Return every pinned revision with the publication it stands for."""
     pins = load_pins()
     rows = tuple(_row(revision, pin) for revision, pin in pins.items())
     lines = [f"{r['revision']:<12} {r['sha256'][:12]}  {r['published'] or '':<10}" for r in rows]

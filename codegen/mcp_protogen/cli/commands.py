@@ -1,7 +1,7 @@
-"""What each form of `mcp-gen --out` does, as a function from settings to a report.
+"""The forms of `mcp-gen --out`, as functions from settings to a report.
 
-Prints nothing. The generator, whose imports are heavy, is loaded only by what has to generate:
-checking does not, unless it is told to.
+Nothing is printed here. Only commands that generate import the generator, whose imports are slow; a
+check does not, unless it is asked to generate.
 """
 
 from collections.abc import Iterator
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One run, with everything it needs to read already read.
+    """One run, with everything it needs already read.
 
-    `staying` is the lock without the revisions that are taken out.
+    `staying` is the lock without the revisions that are removed.
     """
 
     out: Path
@@ -45,7 +45,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How a package stands: what is in its folder, what it is made from now, and what has moved."""
+    """The state of a package: the files in its folder, its inputs now, and what has changed."""
 
     task: Task
     tree: Tree
@@ -54,13 +54,13 @@ class Standing:
 
     @property
     def unproven(self) -> str:
-        """What was not generated anew to compare it, to go after what was."""
+        """The end of a summary: which revisions were not generated anew and compared."""
         names = ", ".join(self.task.options.kept)
-        return f"; with the lock alone: {names}, of a schema of your own" if names else ""
+        return f"; compared with the lock alone: {names}, from your own schema" if names else ""
 
 
 def check(settings: Settings, *, regenerate: bool = False) -> Report:
-    """Whether the package is as it should be, and why not."""
+    """Return a report of whether the package is up to date, and if not, why."""
     found = standing(settings.as_listed(), regenerate=regenerate)
     out = found.task.out
     if found.causes:
@@ -73,7 +73,10 @@ def check(settings: Settings, *, regenerate: bool = False) -> Report:
 
 
 def standing(settings: Settings, *, regenerate: bool = False) -> Standing:
-    """Compare a package with its lock, and with what is generated anew if that can be compared."""
+    """Return the state of a package, compared with its lock.
+
+    With `regenerate`, it is also compared with a package that is generated anew, if possible.
+    """
     task = prepare(settings)
     inputs = read_inputs(task.options)
     tree = read_tree(task.out)
@@ -91,7 +94,7 @@ def standing(settings: Settings, *, regenerate: bool = False) -> Standing:
 
 
 def write(settings: Settings, *, force: bool = False) -> Report:
-    """Generate and publish."""
+    """Generate a package and publish it."""
     from mcp_protogen.output import trial
     from mcp_protogen.output.publish import publish
     from mcp_protogen.output.workspace import exclusive
@@ -109,7 +112,7 @@ def write(settings: Settings, *, force: bool = False) -> Report:
 
 
 def dry_run(settings: Settings, *, force: bool = False) -> Report:
-    """Generate and say which files would be written and removed."""
+    """Generate a package, and report which files would be written and removed."""
     from mcp_protogen.output.publish import preview
 
     task = prepare(settings)
@@ -124,7 +127,7 @@ def dry_run(settings: Settings, *, force: bool = False) -> Report:
 
 
 def diff(settings: Settings) -> Report:
-    """Generate and compare with what is there, line by line."""
+    """Generate a package, and compare it with the files that are there, line by line."""
     from mcp_protogen.output.publish import preview
 
     task = prepare(settings)
@@ -142,18 +145,18 @@ def diff(settings: Settings) -> Report:
 
 
 def prepare(settings: Settings) -> Task:
-    """Read the lock and the schema that was named, and settle on revisions."""
+    """Read the lock and the named schema, and choose the revisions."""
     out = _out(settings)
     lock = read_lock(out)
     pins = load_pins()
     asked = revision_names(settings.revisions or (), pins)
     if settings.rules is not None and settings.schema is None:
         hint = "rules of pinned revisions are built in; name the schema with --schema"
-        message = "rules belong to a schema of your own"
+        message = "--rules needs --schema: rules belong to your own schema"
         raise ProblemError(Problem("conflicting-options", message, settings.rules, hint=hint))
     schema, rules = _given(settings.schema), _given(settings.rules)
     if settings.prune and not settings.only:
-        message = "nothing says which revisions stay in the package"
+        message = "it is not said which revisions stay in the package"
         raise ProblemError(Problem("no-revision", message, hint="name them with --revision"))
     staying = pruned(lock, settings.only, pins)
     options = select(asked, pins, staying, schema, _templates(settings))
@@ -204,7 +207,7 @@ def _actions(plan: "Plan", tree: Tree) -> Iterator[tuple[str, Action]]:
 
 
 def _found(out: Path, path: str, tree: Tree) -> bytes | None:
-    # What a link leads to is not in the folder, and a named pipe may never end.
+    # The target of a link is not in the folder, and a named pipe may never end.
     if tree.files.get(path) == NOT_A_FILE:
         return NOT_A_FILE.encode()
     return (out / path).read_bytes() if path in tree.files else None
@@ -222,5 +225,5 @@ def _unified(path: str, old: bytes | None, new: bytes | None) -> str:
 
 
 def count(number: int, noun: str) -> str:
-    """A number of things, in words."""
+    """Return a number of things, in words."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

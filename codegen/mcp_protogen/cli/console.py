@@ -1,7 +1,7 @@
-"""How the command line speaks: which stream, colour or not, and what a closed pipe means.
+"""The output of the command line: which stream, with or without colour, and closed pipes.
 
-Everything that is shown goes through `_shown`: what schemas, files, servers and programs of others
-call themselves never reaches a terminal, or the log of a CI, as more than text.
+Everything that is shown goes through `_shown`. So a name that comes from a schema, a file, a server
+or a program of somebody else reaches a terminal or the log of a CI as plain text only.
 """
 
 import io
@@ -16,13 +16,13 @@ from mcp_protogen.config import Format
 from mcp_protogen.printable import one_line, page
 from mcp_protogen.problems import Level, Problem, ProblemError, summed_up
 
-_READER_GONE = 141  # 128 + SIGPIPE, what a shell reports for a program that minds it
+_READER_GONE = 141  # 128 + SIGPIPE, as a shell reports for a program that this signal ends
 _COLOURS = {Level.ERROR: "\x1b[1;31m", Level.WARNING: "\x1b[1;33m"}
 _DIM, _PLAIN = "\x1b[2m", "\x1b[0m"
 
 
 def finish(work: Callable[[], Report], command: str, form: Format) -> NoReturn:
-    """Do `work`, show its report, or that of its failure, and end the process."""
+    """Do `work`, show its report or that of its failure, and end the process."""
     try:
         report = work()
     except ProblemError as error:
@@ -32,7 +32,7 @@ def finish(work: Callable[[], Report], command: str, form: Format) -> NoReturn:
 
 
 def fail(error: ProblemError, command: str, form: str) -> NoReturn:
-    """End the process with 2; problems take the form that was asked for where programs read it."""
+    """End the process with 2, after showing the problems in the form that was asked for."""
     if form in (Format.JSON, Format.GITHUB):
         say(render(failure(command, error.problems), Format(form)), form)
     else:
@@ -48,7 +48,7 @@ def emit(report: Report, form: Format, *, quiet: bool = False) -> None:
 
 
 def say(text: str, form: str = Format.TEXT) -> None:
-    """Write a page to stdout; ends the process quietly when nobody reads it any more."""
+    """Write a page to stdout; end the process quietly if nobody reads it any more."""
     try:
         sys.stdout.write(_shown(text, sys.stdout, form))
         sys.stdout.flush()
@@ -68,7 +68,7 @@ def _shown(text: str, stream: TextIO, form: str = Format.TEXT) -> str:
 
 
 def show_problems(problems: Iterable[Problem]) -> None:
-    """Write problems to stderr, warnings of a kind together, and how to learn more about them."""
+    """Write problems to stderr: warnings of one kind together, and how to learn more."""
     found = tuple(problems)
     for level, lines in summed_up(found, {Level.WARNING}):
         tell(_coloured(level, lines) if colourful(sys.stderr) else "\n".join(_safe(lines)))
@@ -89,7 +89,7 @@ def _coloured(level: Level, lines: Iterable[str]) -> str:
 
 
 def crash(error: Exception, *, debug: bool) -> None:
-    """Report a fault of the tool itself: as a problem, or with the traceback."""
+    """Report a fault of the tool itself, as a problem or with the traceback."""
     if debug:
         import traceback
 
@@ -102,7 +102,7 @@ def crash(error: Exception, *, debug: bool) -> None:
 
 @contextmanager
 def progress(mode: str, *, shown: bool) -> Generator[None, None, None]:
-    """Say on a terminal that something slow is going on, and wipe that out again."""
+    """Show on a terminal that something slow is running, and remove that again."""
     shown = shown and mode != "check" and _interactive(sys.stderr)
     if shown:
         print("generating ...", end="\r", file=sys.stderr, flush=True)
@@ -114,14 +114,14 @@ def progress(mode: str, *, shown: bool) -> Generator[None, None, None]:
 
 
 def tolerate_narrow_encodings() -> None:
-    """Escape what a stream cannot encode: a path or a diff line must not stop the run."""
+    """Escape what a stream cannot encode, so that one character stops no run."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
 
 
 def colourful(stream: TextIO) -> bool:
-    """Whether a stream shows colours, and whoever reads it wants to see them.
+    """Return whether a stream shows colours and the user wants them.
 
     NO_COLOR goes before FORCE_COLOR, as in Python itself.
     """

@@ -1,4 +1,4 @@
-"""`mcp-gen diff`: what differs between two revisions, and to whom it matters."""
+"""`mcp-gen diff`: compare two revisions, and say to whom each difference matters."""
 
 import json
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Only(StrEnum):
-    """From which severity on changes are shown."""
+    """The lowest severity of the changes that are shown."""
 
     BREAKING = "breaking"
     WARNING = "warning"
@@ -30,7 +30,7 @@ class Only(StrEnum):
 
 
 class FailOn(StrEnum):
-    """From which severity on a change makes the command fail."""
+    """The lowest severity at which a change makes the command fail."""
 
     BREAKING = "breaking"
     WARNING = "warning"
@@ -47,7 +47,7 @@ _LEAST: Mapping[str, Severity] = {
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What somebody wants to know."""
+    """The arguments of one comparison."""
 
     before: str
     after: str
@@ -73,31 +73,30 @@ def diff(
     reader: Annotated[
         Reader | None, typer.Option("--for", help="Judge changes for these authors alone.")
     ] = None,
-    only: Annotated[
-        Only | None, typer.Option(help="Leave out what matters less than this.")
-    ] = None,
+    only: Annotated[Only | None, typer.Option(help="Leave out changes below this.")] = None,
     fail_on: Annotated[
-        FailOn | None, typer.Option(help="Exit with 1 if a change matters as much as this.")
+        FailOn | None, typer.Option(help="Exit with 1 if a change is at least this.")
     ] = None,
     baseline: BaselineFile = None,
     write_baseline: WriteBaseline = False,
     ignore: Ignore = None,
     as_published: Annotated[
-        bool, typer.Option("--as-published", help="Compare the types without mending them.")
+        bool, typer.Option("--as-published", help="Compare the types without our patches.")
     ] = False,
     source: Annotated[
         str | None,
         typer.Option(
-            metavar="CLONE|FOLDER|URL", help="Where earlier publications are: the specification."
+            metavar="CLONE|FOLDER|URL",
+            help="The specification's repository, where earlier publications are.",
         ),
     ] = None,
     format: Annotated[PageFormat, typer.Option(help="Form of the report.")] = PageFormat.TEXT,
     output: Output = None,
 ) -> None:
-    """Compare two revisions by what they mean: methods, gates, types, members, headers.
+    """Compare the meaning of two revisions: methods, gates, types, members, headers.
 
-    No file says who needs which capability and the like: it takes this from the other side, unless
-    it is a file of a pinned revision; REVISION=FILE takes it from another.
+    A file does not say which method needs which capability, and the like. These facts come from the
+    other side, or from the pinned revision if the file is one; REVISION=FILE names another.
     """
     asked = Asked(
         before,
@@ -154,7 +153,7 @@ def _page(asked: Asked, held: Held, sides: "tuple[Side, Side]") -> str:
 
 
 def _matrix(before: "Side", after: "Side") -> "Matrix":
-    """All pinned revisions, and the two sides where these are something else."""
+    """Return all pinned revisions, with the two sides if these are something else."""
     from mcp_protogen.compare.matrix import matrix_of
     from mcp_protogen.compare.sides import pinned_side
     from mcp_protogen.store.pins import load_pins

@@ -1,4 +1,4 @@
-"""What `mcp-gen schema draft-facts` reports: what was written, and what is left to decide."""
+"""The reports of `mcp-gen schema draft-facts`: what was written, and what is left to decide."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +15,7 @@ def write(revision: str, folder: Path | None = None) -> Report:
 
 
 def check(revision: str, folder: Path | None = None) -> Report:
-    """Whether all is drafted, and all decided."""
+    """Return a report of whether everything is drafted and decided."""
     made = drafting.draft(revision, folder or schema_folder())
     problems = (*made.contradictions, *made.undecided)
     report = _report(made, revision, Status.DIFFERS if made.changed or problems else Status.FINE)

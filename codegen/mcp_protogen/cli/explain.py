@@ -1,7 +1,7 @@
-"""What is behind a code that a command prints: a line, and a longer text.
+"""The codes that commands print, each with one line and a longer text.
 
-Problems and causes of drift have texts of their own. What is said of changes and findings comes out
-of the tables by which these are judged.
+Problems and causes of drift have their own texts. The texts of changes and findings come from the
+tables that set their severities.
 """
 
 import re
@@ -22,14 +22,14 @@ _SECTION = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 _WIDTH = 100
-# What the codes of test vectors mean that are no keywords of JSON Schema.
+# The meanings of those codes of test vectors that are not keywords of JSON Schema.
 _VECTORS: Mapping[str, str] = {
     "additional": "a member is not declared, and the object is closed",
-    "any": "any JSON value may stand there",
+    "any": "any JSON value is allowed there",
     "full": "every declared member is given",
-    "minimal": "nothing is given but what is required",
-    "null": "null stands where it may not",
-    "present": "one member that is optional is given",
+    "minimal": "only required members are given",
+    "null": "null is given where it is not allowed",
+    "present": "one optional member is given",
     "undeclared": "a member is not declared, and the object is open",
     "union": "the value is one of the alternatives, or none of them",
 }
@@ -37,7 +37,7 @@ _VECTORS: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """What one command means by a code."""
+    """The meaning of a code in one command."""
 
     code: str
     meaning: str
@@ -45,7 +45,7 @@ class _Entry:
 
 
 def explanations() -> dict[str, str]:
-    """Every code with its text; one that two commands print has what either means by it."""
+    """Return every code with its text; the text of a code of two commands has both meanings."""
     texts: dict[str, list[str]] = {}
     for entry in _entries():
         texts.setdefault(entry.code, []).append(entry.text)
@@ -53,7 +53,7 @@ def explanations() -> dict[str, str]:
 
 
 def overview() -> str:
-    """Every code with its meaning, a line for each, in the alphabet."""
+    """Return every code with its meaning, one on each line, sorted."""
     entries = sorted(_entries(), key=lambda entry: entry.code)
     width = max(len(entry.code) for entry in entries)
     room = _WIDTH - width - 2
@@ -64,7 +64,7 @@ def overview() -> str:
 
 
 def explain(code: str) -> str:
-    """The text for one code; raises `ProblemError` (`unknown-code`) with a suggestion."""
+    """Return the text for one code; raise `ProblemError` (`unknown-code`) with a suggestion."""
     texts = explanations()
     if code in texts:
         return texts[code]

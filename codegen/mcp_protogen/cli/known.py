@@ -1,6 +1,6 @@
-"""What somebody knows of or does not want to hear of: the options that say so, and their effect.
+"""The options for findings that are known already or not wanted, and their effect.
 
-The same for all commands that report findings.
+All commands that report findings share them.
 """
 
 from collections.abc import Collection, Iterator
@@ -23,24 +23,24 @@ if TYPE_CHECKING:
 
 BaselineFile = Annotated[
     Path | None,
-    typer.Option("--baseline", metavar="FILE", help="What is known already, and fails no run."),
+    typer.Option("--baseline", metavar="FILE", help="File of what is known, which fails no run."),
 ]
 WriteBaseline = Annotated[
-    bool, typer.Option("--write-baseline", help="Write all that is found into the baseline.")
+    bool, typer.Option("--write-baseline", help="Write everything found into the baseline.")
 ]
 Ignore = Annotated[
     list[str] | None,
     typer.Option(
         "--ignore",
         metavar="CODE[:ITEM]",
-        help="Leave out what has this code, and is about this item; * stands for anything.",
+        help="Leave out what has this code and this item; * stands for anything.",
     ),
 ]
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What was said with these options; `noun` is what a command calls what it finds."""
+    """The values of these options; `noun` is the word of a command for what it finds."""
 
     noun: str
     baseline: Path | None = None
@@ -48,19 +48,19 @@ class Known:
     ignore: tuple[str, ...] = ()
 
     def check(self, codes: Collection[str]) -> None:
-        """Raise `ProblemError` if one of the options says nothing; `codes` are those there are."""
+        """Raise `ProblemError` if an option has no effect; `codes` are the codes that exist."""
         if self.write and self.baseline is None:
-            message = "--write-baseline says nothing without --baseline FILE"
+            message = "--write-baseline needs --baseline FILE"
             raise ProblemError(Problem("conflicting-options", message))
         for one in self.ignore:
             code = one.partition(":")[0]
             if "*" not in code and code not in codes:
-                message = f"--ignore names {code!r}, which is the code of no {self.noun}"
+                message = f"--ignore names {code!r}, but no {self.noun} has this code"
                 hint = did_you_mean(code, codes, "mcp-gen explain lists all codes")
                 raise ProblemError(Problem("unknown-code", message, hint=hint))
 
     def held(self, found: Comparison) -> "Held":
-        """What is found, held against what is known."""
+        """Return what was found, compared with what is known."""
         from mcp_protogen.compare.baseline import Baseline, ignored, read_baseline, sort
 
         known = Baseline(found.before, {})
@@ -71,7 +71,7 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What was found and held against what is known."""
+    """The findings, compared with what is known."""
 
     known: Known
     found: Comparison
@@ -79,12 +79,12 @@ class Held:
 
     @property
     def new(self) -> Comparison:
-        """What is to be shown; the rest counts as left out."""
+        """The findings to show; the others count as left out."""
         left_out = self.found.left_out + len(self.sorted.known) + len(self.sorted.ignored)
         return replace(self.found, changes=self.sorted.new, left_out=left_out)
 
     def keep(self, *lines: str) -> bool:
-        """Write what was found into the baseline, if that was asked for, and say so."""
+        """Write the findings into the baseline if that was asked for; return whether it was."""
         if not self.known.write or self.known.baseline is None:
             return False
         from mcp_protogen.compare.baseline import write_baseline
@@ -95,7 +95,7 @@ class Held:
         return True
 
     def closed(self, page: str, form: PageFormat, *lines: str) -> str:
-        """A page for people with some lines more, and what was left out of it, and why."""
+        """Return a page for people with some more lines, and what was left out of it and why."""
         closing = [*self._fixed(), *lines, *self._left_out()]
         if form in (PageFormat.TEXT, PageFormat.GITHUB):
             return page + "".join(f"{log_line(line)}\n" for line in closing)
@@ -106,7 +106,7 @@ class Held:
         return page
 
     def as_json(self) -> dict[str, Any]:
-        """What is known and what is fixed, for programs."""
+        """Return the known and the fixed findings, for programs."""
         return {
             "known": [_entry(change.code, change.item) for change in self.sorted.known],
             "fixed": [_entry(*key) for key in self.sorted.fixed],

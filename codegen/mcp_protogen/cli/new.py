@@ -20,7 +20,7 @@ Choice = TypeVar("Choice", bound=StrEnum)
 
 def new(
     name: Annotated[
-        str, typer.Argument(metavar="NAME", help="Of the project; in Python, - becomes _.")
+        str, typer.Argument(metavar="NAME", help="Name of the project; in Python, - becomes _.")
     ],
     kind: Annotated[
         Kind | None, typer.Option(help="What the project is.", show_default="server")
@@ -29,28 +29,28 @@ def new(
         list[str] | None,
         typer.Option(
             metavar="REVISION",
-            help="What it speaks: the first is the one its code is written in. Repeat it, or"
+            help="Revision that it speaks; its code is written in the first one. Repeat it, or"
             " separate names by commas, or say all.",
-            show_default="what nearly all peers speak",
+            show_default="those that nearly all peers speak",
         ),
     ] = None,
     transport: Annotated[
         Transport | None,
-        typer.Option(help="How its peers are reached, or reach it.", show_default="stdio"),
+        typer.Option(help="How the project and its peers are connected.", show_default="stdio"),
     ] = None,
     out: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Folder of the project.", show_default="NAME"),
     ] = None,
     yes: Annotated[
-        bool, typer.Option("--yes", "-y", help="Ask nothing; take what is usual.")
+        bool, typer.Option("--yes", "-y", help="Ask nothing; take the defaults.")
     ] = False,
     format: Annotated[Format, typer.Option(help="Form of the report.")] = Format.TEXT,
 ) -> None:
     """Start a project: a server, a client, or a gateway between the two.
 
-    On a terminal, what no option says is asked. Nothing is asked otherwise, and nothing is written
-    unless the folder is new or empty.
+    On a terminal, it asks for what no option says; elsewhere it takes the defaults. It writes only
+    into a folder that is new or empty.
     """
 
     def work() -> Report:
@@ -83,7 +83,7 @@ def _choices(
     *,
     asking: bool,
 ) -> Choices:
-    """What was said, what is answered if `asking`, and what is usual."""
+    """Return the choices that options say, answers give if `asking`, or defaults make."""
     from mcp_protogen.scaffold.spoken import spoken, usual
 
     kind = kind or _one_of("kind", Kind.SERVER, asking)
@@ -106,7 +106,7 @@ def _one_of(question: str, usual: Choice, asking: bool) -> Choice:
         try:
             return type(usual)(answer.lower())
         except ValueError:
-            message = f"{answer!r:.40} is none of {names}"
+            message = f"{answer!r:.40} is not one of {names}"
             raise ProblemError(Problem("wrong-usage", message, question)) from None
 
     return ask(f"{question} ({names})", usual, read) if asking else usual

@@ -1,4 +1,4 @@
-"""Where a page goes that a command has made, how wide it may be, and whether it has colours."""
+"""The place of a page that a command has made, its width, and its colours."""
 
 import sys
 from errno import EISDIR, ENOENT
@@ -22,25 +22,25 @@ _WIDTH = 100
 
 
 def coloured(output: Path | None) -> bool:
-    """Whether text has colours; a file has none."""
+    """Return whether text has colours; in a file it has none."""
     return output is None and colourful(sys.stdout)
 
 
 def columns(output: Path | None) -> int:
-    """How wide text may be; a terminal may have less than what is easy to read."""
+    """Return the width of text; a terminal may be narrower than what is easy to read."""
     narrow = output is None and sys.stdout.isatty()
     return min(get_terminal_size().columns, _WIDTH) if narrow else _WIDTH
 
 
 def deliver(page: str, form: str, output: Path | None) -> None:
-    """Show a page on stdout, or put it into a file whole, or leave what is there."""
+    """Write a page to stdout, or into a file; a failure leaves the old file as it was."""
     if output is None:
         say(page, form)
         return
     from mcp_protogen.output.files import replace_files, writing
 
-    with writing(output, "name a file, in a folder that is there"):
-        # A folder that is missing is more likely a slip than a wish.
+    with writing(output, "name a file in a folder that exists"):
+        # A missing folder is more likely a typing error than a wish.
         wrong = EISDIR if output.is_dir() else 0 if output.parent.is_dir() else ENOENT
         if wrong:
             raise OSError(wrong, strerror(wrong), str(output))

@@ -1,4 +1,4 @@
-"""Asking on a terminal: one line for each question, with the default that Enter stands for.
+"""Questions on a terminal: one line each, with the default for an empty answer.
 
 Questions go to standard error, as standard output belongs to the report.
 """
@@ -14,19 +14,19 @@ T = TypeVar("T")
 
 
 def can_ask() -> bool:
-    """Whether somebody is there to answer: a terminal at both ends, and nobody who records."""
-    # A stream that was closed before the start is none at all.
+    """Return whether somebody can answer: input and output are a terminal, and not recorded."""
+    # A stream that was closed before the start is None.
     return all(stream and stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))
 
 
 def ask(question: str, default: str, read: Callable[[str], T]) -> T:
-    """What `read` makes of the answer; asks again for as long as it raises.
+    """Return what `read` makes of the answer; ask again as long as it raises `ProblemError`.
 
-    `read` raises `ProblemError`. Raises `KeyboardInterrupt` when input ends.
+    Raise `KeyboardInterrupt` when input ends.
     """
     while True:
         tell(f"{question} [{default}]: ", end="")
-        # As bytes: what was typed may be no text, and then has to be read before it is refused.
+        # As bytes: input that is not text has to be read, too, before it can be refused.
         line = sys.stdin.buffer.readline().decode(errors="replace")
         if not line:
             tell("")

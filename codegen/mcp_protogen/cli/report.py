@@ -1,7 +1,7 @@
-"""What a run found or did, and how that looks: as text, as JSON, as annotations of GitHub Actions.
+"""The report of a run: as text, as JSON, or as annotations of GitHub Actions.
 
-Renders values to strings. The JSON form is public; `schema/formats/report.schema.json` describes
-it. Nothing is printed here, and whether there is a terminal is for the caller to know.
+This module turns values into strings and prints nothing; the caller knows whether there is a
+terminal. The JSON form is public; `schema/formats/report.schema.json` describes it.
 """
 
 import json
@@ -21,7 +21,7 @@ _COLOURS = {"---": _BOLD, "+++": _BOLD, "@@ ": _CYAN}
 
 
 class Status(StrEnum):
-    """How a run ended; the exit codes are 0, 1 and 2."""
+    """The outcome of a run; the exit codes are 0, 1 and 2."""
 
     FINE = "fine"
     DIFFERS = "differs"
@@ -29,12 +29,12 @@ class Status(StrEnum):
 
     @property
     def exit_code(self) -> int:
-        """The exit code of a process that ends so."""
+        """The exit code of a process with this outcome."""
         return {Status.FINE: 0, Status.DIFFERS: 1, Status.FAILED: 2}[self]
 
 
 class Action(StrEnum):
-    """What happens to a file."""
+    """The change of a file."""
 
     CREATE = "create"
     CHANGE = "change"
@@ -43,7 +43,7 @@ class Action(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """One file that is written or removed, relative to the output folder; `diff` is unified."""
+    """One file that is written or removed, by its path in the output folder; `diff` is unified."""
 
     path: str
     action: Action
@@ -75,15 +75,14 @@ class Report:
 
 
 def failure(command: str, problems: tuple[Problem, ...], folder: str = "") -> Report:
-    """The report of a run that was stopped by its input."""
+    """Return the report of a run that its input stopped."""
     return Report(command, Status.FAILED, folder=folder, problems=problems)
 
 
 def render(report: Report, form: Format, *, colour: bool = False, quiet: bool = False) -> str:
-    """The report as one text to print, with a newline at the end unless it is empty.
+    """Return the report as one text to print, which ends with a newline unless it is empty.
 
-    In text form problems are left out: they belong on the other stream. `quiet` leaves out the
-    summary.
+    The text form leaves out problems, because they go to stderr. `quiet` leaves out the summary.
     """
     if form is Format.JSON:
         return json.dumps(as_json(report), indent=2) + "\n"
@@ -93,7 +92,7 @@ def render(report: Report, form: Format, *, colour: bool = False, quiet: bool = 
 
 
 def as_json(report: Report) -> dict[str, Any]:
-    """The report as the JSON value that is published."""
+    """Return the report as the JSON value that is published."""
     data = asdict(report)
     data["summary"] = "\n".join(report.summary_lines)
     data["revisions"] = [dict(revision) for revision in report.revisions]

@@ -1,4 +1,4 @@
-"""Running the generating form of the command line, from settings to exit code."""
+"""The run of the generating form of the command line, from settings to exit code."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,7 +13,7 @@ from mcp_protogen.problems import ProblemError
 def run(mode: str, flags: Settings, *, force: bool = False, quiet: bool = False) -> NoReturn:
     """Do what `mode` says with flags over settings, show the report, and end the process.
 
-    A mode is "generate", "check", "regenerate" (a check that does), "diff" or "dry-run".
+    A mode is "generate", "check", "regenerate" (a check that generates), "diff" or "dry-run".
     """
     settings = flags
     try:
@@ -28,9 +28,9 @@ def run(mode: str, flags: Settings, *, force: bool = False, quiet: bool = False)
 
 
 def plain_check(arguments: Sequence[str]) -> Settings | None:
-    """The flags of `--check [--out DIR] [--revision NAME]...` in any order.
+    """Return the flags of `--check [--out DIR] [--revision NAME]...`, in any order.
 
-    None for every other command line, also for one that only resembles it.
+    Return None for every other command line, also for one that only resembles it.
     """
     if "--check" not in arguments:
         return None

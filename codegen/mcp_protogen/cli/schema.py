@@ -1,4 +1,4 @@
-"""`mcp-gen schema`: pinning published schemas, proving snapshots, drafting what people decide."""
+"""`mcp-gen schema`: pin published schemas, verify snapshots, draft what people decide."""
 
 from pathlib import Path
 from typing import Annotated
@@ -11,7 +11,7 @@ from mcp_protogen.cli.usage import Command, Group
 from mcp_protogen.config import Format
 
 schema_app = typer.Typer(
-    help="Pin published schemas, prove their snapshots, and draft what people decide about them.",
+    help="Pin published schemas, verify their snapshots, and draft what people decide about them.",
     cls=Group,
     rich_markup_mode=None,
 )
@@ -52,8 +52,8 @@ def add(
 ) -> None:
     """Pin a revision to a published schema and store its structural snapshot.
 
-    Another publication of a revision that is pinned already takes its place; the one before is
-    remembered.
+    If the revision is pinned already, the new publication takes its place; the pin remembers the
+    one before.
     """
     from mcp_protogen.store.adoption import Origin, add
     from mcp_protogen.store.upstream import read_source, source_name
@@ -82,7 +82,7 @@ def verify(
     folder: _Folder = None,
     form: _Form = Format.TEXT,
 ) -> None:
-    """Prove that a snapshot is the pinned one, and that it is a published schema without prose."""
+    """Verify that a snapshot is the pinned one: a published schema without its prose."""
     from mcp_protogen.store.adoption import verification
     from mcp_protogen.store.upstream import read_source, source_name
 
@@ -101,7 +101,7 @@ def draft_facts(
     only_check: Annotated[
         bool,
         typer.Option(
-            "--check", help="Write nothing: name what is left to decide, and fail if there is any."
+            "--check", help="Write nothing; name what is left to decide, and fail if there is any."
         ),
     ] = False,
     folder: _Folder = None,
@@ -109,8 +109,8 @@ def draft_facts(
 ) -> None:
     """Write what follows from the schema of a revision, and TODO where people have to decide.
 
-    That is for facts, patches, rules of translation and descriptions. What is in these files
-    already stays as it is.
+    The files are those of facts, patches, translation rules and descriptions. Entries that they
+    already have stay as they are.
     """
     from mcp_protogen.cli.drafting import check, write
 

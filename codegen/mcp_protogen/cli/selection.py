@@ -1,8 +1,8 @@
-"""Which revisions a run makes, and what each of them is made from.
+"""The choice of the revisions that a run generates, and of their inputs.
 
-A package only grows, unless somebody says which revisions are to stay: those that it already has
-stay in it. Those that are pinned are made anew; one that came from a file of the user's is kept as
-it is, because its schema is not at hand.
+A package keeps the revisions that it has, unless somebody says which ones are to stay. Pinned
+revisions are generated anew. A revision that came from a user's file is kept as it is, because its
+schema is not at hand.
 """
 
 from collections.abc import Container, Iterable, Iterator, Mapping
@@ -23,7 +23,10 @@ _WITH_SCHEMA = "or name a published schema: --revision NAME --schema FILE"
 
 
 def revision_names(asked: Iterable[str], pins: Pins) -> tuple[str, ...]:
-    """The revisions named by flags or settings: comma lists split, "all" spelt out, sorted."""
+    """Return the revisions that flags or settings name, sorted.
+
+    Lists with commas are split, and "all" stands for every pinned one.
+    """
     names = {name.strip() for text in asked for name in text.split(",")} - {""}
     if ALL in names:
         names = (names - {ALL}) | set(pins)
@@ -37,10 +40,11 @@ def select(
     schema: GivenFile | None = None,
     templates: Path | None = None,
 ) -> Options:
-    """The options of a run that asks for revisions in a folder whose lock is `lock`.
+    """Return the options of a run that asks for revisions in a folder whose lock is `lock`.
 
-    `schema` is that of the one revision asked for, or of the one among several that is not pinned.
-    Raises `ProblemError`: `no-revision`, `ambiguous-schema`, `unsafe-name`, `unknown-revision`.
+    `schema` is for the one revision asked for, or for the only one among several that is not
+    pinned. Raise `ProblemError`: `no-revision`, `ambiguous-schema`, `unsafe-name`,
+    `unknown-revision`.
     """
     locked: Mapping[str, RevisionInputs] = lock.inputs.revisions if lock else {}
     raise_errors(_misuse(asked, pins, locked, schema))
@@ -56,7 +60,7 @@ def select(
 
 
 def pruned(lock: Lock | None, only: Iterable[str] | None, pins: Pins) -> Lock | None:
-    """The lock without the revisions that are not to stay, if it is said which are."""
+    """Return the lock with only the revisions that are to stay, if these are named."""
     if lock is None or only is None:
         return lock
     names = revision_names(only, pins)
@@ -65,26 +69,26 @@ def pruned(lock: Lock | None, only: Iterable[str] | None, pins: Pins) -> Lock | 
 
 
 def refuse_going_back(lock: Lock, inputs: Inputs, place: str) -> None:
-    """Raise `ProblemError` (`older-generator`) where a later version made the package."""
+    """Raise `ProblemError` (`older-generator`) if a later version made the package."""
     was, now = lock.inputs.generator, inputs.generator
     if newer(was, now):
-        message = f"{was} made this package, and this is {now}, which is older"
-        hint = f"use {was} or a later one; or go back to what {now} makes, with --force"
+        message = f"{was} made this package; {now}, which you run, is older"
+        hint = f"use {was} or a later version; to go back to what {now} makes, add --force"
         raise ProblemError(Problem("older-generator", message, place, hint=hint))
 
 
 def refuse_unmakeable(options: Options, lock: Lock | None, inputs: Inputs) -> None:
-    """Raise `ProblemError` for revisions of the package that can be neither made nor kept.
+    """Raise `ProblemError` for revisions of the package that cannot be made or kept.
 
-    `needs-schema`: one from a file of the user's, when the rest of the package would no longer fit
-    it. `unknown-revision`: one that an earlier version of the tool had pinned.
+    `needs-schema`: one from a user's file that no longer fits the rest of the package.
+    `unknown-revision`: one that an earlier version of the tool had pinned.
     """
     if lock is None:
         return
     problems = [] if _same_tool(lock.inputs, inputs) else [*_outdated(options)]
     for name in lock.inputs.revisions.keys() - inputs.revisions.keys():
         message = f"revision {name!r} of the package is not pinned in {inputs.generator}"
-        hint = f"take it out with --prune, {_WITH_SCHEMA}"
+        hint = f"remove it with --prune, {_WITH_SCHEMA}"
         problems.append(Problem("unknown-revision", message, hint=hint))
     raise_errors(problems)
 
@@ -97,10 +101,11 @@ def _misuse(
 ) -> Iterator[Problem]:
     known = {*pins, *locked}
     if not asked and not known & set(locked):
-        yield Problem("no-revision", "no revision is asked for", hint="--revision NAME, or all")
+        hint = "name one with --revision NAME, or say --revision all"
+        yield Problem("no-revision", "no revision is asked for", hint=hint)
     if schema and len(_stands_for(asked, pins)) != 1:
-        message = "a schema stands for one revision, and it is not clear for which"
-        hint = "name it alone, or as the only one that is not pinned: --revision NAME"
+        message = "it is not clear which revision this schema is for"
+        hint = "name one revision, or only one that is not pinned: --revision NAME"
         yield Problem("ambiguous-schema", message, schema.name, hint=hint)
     for name in asked:
         if not _is_safe(name):
@@ -111,7 +116,7 @@ def _misuse(
 
 
 def _stands_for(asked: tuple[str, ...], pins: Container[str]) -> tuple[str, ...]:
-    """The revisions that a schema may be for."""
+    """Return the revisions that a schema may be for."""
     return asked if len(asked) == 1 else tuple(name for name in asked if name not in pins)
 
 
@@ -133,6 +138,6 @@ def _same_tool(was: Inputs, now: Inputs) -> bool:
 
 def _outdated(options: Options) -> Iterator[Problem]:
     for name, inputs in options.kept.items():
-        message = f"revision {name!r} was made from {inputs.source} by another state of the tool"
-        hint = f"make it anew: --revision {name} --schema {inputs.source}"
+        message = f"revision {name!r} was made from {inputs.source} by another build of mcp-gen"
+        hint = f"generate it again: --revision {name} --schema {inputs.source}"
         yield Problem("needs-schema", message, hint=hint)

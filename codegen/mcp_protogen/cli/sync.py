@@ -31,11 +31,11 @@ def sync(
     ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Leave out the summary.")] = False,
 ) -> None:
-    """Generate the package of a project anew, as its settings and lock say, with this mcp-gen.
+    """Generate a project's package anew with this mcp-gen, as its settings and lock say.
 
     The package is the one that [tool.mcp-gen] of pyproject.toml names, or the only one below the
-    folder. Revisions that are not listed there are taken out. Files of your own in it stay;
-    generated ones that you edited are not overwritten.
+    folder. Revisions that are not listed there are removed. Your own files in it stay; generated
+    files that you edited are not overwritten.
     """
     from mcp_protogen.scaffold.locate import locate
     from mcp_protogen.scaffold.sync import check as look

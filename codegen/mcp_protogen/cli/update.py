@@ -1,4 +1,4 @@
-"""`mcp-gen update`: whether the specification has moved on, and moving a pin after it."""
+"""`mcp-gen update`: see whether the specification has moved, and move a pin."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
@@ -26,7 +26,7 @@ def update(
         str | None,
         typer.Option(
             metavar="URL|CLONE|FOLDER",
-            help="Where published schemas are: schema/<revision>/schema.json below it. The"
+            help="Place of published schemas, as schema/<revision>/schema.json below it; the"
             " repository of the pins if left out.",
         ),
     ] = None,
@@ -45,8 +45,8 @@ def update(
         str | None,
         typer.Option(
             metavar="SHA",
-            help="Pin the file with this sha256, or this beginning of it. Nothing is written"
-            " without.",
+            help="Pin the file whose sha256 is SHA or begins with it. Nothing is written without"
+            " this option.",
         ),
     ] = None,
     note: Annotated[
@@ -56,13 +56,13 @@ def update(
         list[Path] | None,
         typer.Option(
             metavar="DIR",
-            help="A generated package that may have to change. Those below the working directory"
-            " if left out.",
+            help="A generated package that may have to change; all below the working directory if"
+            " left out.",
         ),
     ] = None,
     cache: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Keep what servers answer here, and ask for news only."),
+        typer.Option(metavar="DIR", help="Keep answers of servers here; ask only for changes."),
     ] = None,
     format: Annotated[UpdateFormat, typer.Option(help="Form of the report.")] = UpdateFormat.TEXT,
     output: Output = None,
@@ -77,7 +77,7 @@ def update(
 ) -> None:
     """See whether published schemas have moved, and move a pin with --accept.
 
-    Exits with 0 if nothing has moved or the pin is moved now, and with 1 if something has.
+    The exit code is 1 if something has moved, and 0 if nothing has or the pin is moved now.
     """
     from mcp_protogen.update.candidates import Wanted
     from mcp_protogen.update.updating import Asked
@@ -127,9 +127,9 @@ def _refuse_conflicts(asked: "Asked") -> None:
     wanted = asked.wanted
     both = sorted({*wanted.revisions} & {*wanted.ignored})
     if both:
-        message = f"{both[0]} is named and ignored"
+        message = f"{both[0]} is both named and ignored"
         raise ProblemError(Problem("conflicting-options", message))
     if asked.note and asked.accept is None:
-        hint = "it is kept with the pin that --accept moves"
-        message = "--note is for what is accepted"
+        hint = "the note is kept with the pin that --accept moves"
+        message = "--note needs --accept"
         raise ProblemError(Problem("conflicting-options", message, hint=hint))

@@ -1,4 +1,4 @@
-"""How the command line is used: plain lines of usage, and wrong use as a problem like any other."""
+"""The usage texts of the command line, and wrong use reported as a problem like any other."""
 
 import re
 from collections.abc import Generator
@@ -22,14 +22,14 @@ _BRACKETS = re.compile(r" [<\[](.+)[>\]]$")
 
 
 class HelpWanted(Exception):
-    """Nothing was asked for, so that the help is shown, which is its text."""
+    """Raised to show a help, which is its text, because nothing was asked for."""
 
 
 class Command(TyperCommand):
     """A command whose usage is written as in the README."""
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        """What follows the name of the command in its usage."""
+        """Return the part of the usage after the name of the command."""
         return _pieces(self, ctx)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -46,7 +46,7 @@ class Group(TyperGroup):
     """Several commands, or the command itself that has others below it."""
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        """What follows the name of the command in its usage."""
+        """Return the part of the usage after the name of the command."""
         return _pieces(self, ctx) if self.invoke_without_command else ["COMMAND ..."]
 
     def format_usage(self, ctx: Any, formatter: Any) -> None:
@@ -63,7 +63,7 @@ class Group(TyperGroup):
             formatter.write_dl([(n, c.get_short_help_str(_WHOLE)) for n, c in commands if c])
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the arguments; without any, and nothing to do then, help is wanted."""
+        """Read the arguments; raise `HelpWanted` if there are none and there is nothing to do."""
         if not args and not self.invoke_without_command and not ctx.resilient_parsing:
             raise HelpWanted(ctx.get_help())
         with _placed(ctx):
@@ -71,7 +71,10 @@ class Group(TyperGroup):
 
 
 def run_app(app: typer.Typer, arguments: list[str]) -> NoReturn:
-    """Do what arguments say, and end the process; raises `ProblemError` for what they do not."""
+    """Run the command that the arguments name, and end the process.
+
+    Raise `ProblemError` for arguments that it does not understand.
+    """
     try:
         code = app(arguments, prog_name=NAME, standalone_mode=False)
     except HelpWanted as wanted:
@@ -85,7 +88,7 @@ def run_app(app: typer.Typer, arguments: list[str]) -> NoReturn:
 
 @contextmanager
 def _placed(context: Any) -> Generator[None, None, None]:
-    # Click's parser does not say of every error which command it is about.
+    # Click's parser does not name the command in every error.
     try:
         yield
     except _UsageError as error:

@@ -1,4 +1,4 @@
-"""`mcp-gen vectors`: test vectors for any implementation, and trying one with them."""
+"""`mcp-gen vectors`: make test vectors for any implementation, and try one with them."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -39,12 +39,12 @@ _FORMS = {
     "a folder": (VectorsFormat.TEXT, VectorsFormat.JSON, VectorsFormat.GITHUB),
     "findings": tuple(form for form in VectorsFormat if form is not VectorsFormat.JSONL),
 }
-"""Which forms there are of what; the first is the usual one."""
+"""The forms of each kind of output; the first is the default."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Who is tried, and how."""
+    """The implementation that is tried, and how."""
 
     name: str | None
     command: str | None
@@ -69,7 +69,7 @@ def vectors(
     ] = False,
     run: Annotated[
         str | None,
-        typer.Option(metavar="TARGET", help="Try a Python package, module or folder with them."),
+        typer.Option(metavar="TARGET", help="Try a Python package, module or folder."),
     ] = None,
     run_command: Annotated[
         str | None,
@@ -90,7 +90,7 @@ def vectors(
     method: Annotated[
         list[str] | None, typer.Option(metavar="METHOD", help="Only messages of this method.")
     ] = None,
-    only: Annotated[Only | None, typer.Option(help="Only valid or only invalid ones.")] = None,
+    only: Annotated[Only | None, typer.Option(help="Only valid or only invalid vectors.")] = None,
     schema: Annotated[
         str | None,
         typer.Option(metavar="FILE|URL", help="A published schema to use in place of the pin."),
@@ -101,13 +101,13 @@ def vectors(
     ] = None,
     output: Output = None,
     force: Annotated[
-        bool, typer.Option("--force", help="Overwrite files that are no vectors.")
+        bool, typer.Option("--force", help="Overwrite files that are not vectors.")
     ] = False,
 ) -> None:
     """Write test vectors: right and wrong messages with reasons, for any implementation.
 
-    On stdout, or into a folder with --out. With --run or --run-command an implementation is tried
-    with them, and exit code 1 says that it did something wrong.
+    They go to stdout, or into a folder with --out. With --run or --run-command, an implementation
+    is tried with them; exit code 1 means that it did something wrong.
     """
     choice = Choice(tuple(type or ()), tuple(method or ()), only)
     target = Target(run, run_command, python, timeout)
@@ -136,9 +136,9 @@ def vectors(
 
 
 _GO_ALONE = (
-    ("--run", "--run-command", "both say who is tried"),
-    ("--run", "--out", "either vectors are written or somebody is tried with them"),
-    ("--run-command", "--out", "either vectors are written or somebody is tried with them"),
+    ("--run", "--run-command", "both name what to try"),
+    ("--run", "--out", "write vectors, or try an implementation with them"),
+    ("--run-command", "--out", "write vectors, or try an implementation with them"),
     ("--run-command", "--python", "the command names its interpreter itself"),
     ("--type", "--out", "a folder holds the vectors of a whole revision"),
     ("--method", "--out", "a folder holds the vectors of a whole revision"),
@@ -154,7 +154,7 @@ def _refuse_conflicts(given: set[str], what: str) -> None:
             raise _conflict(f"{one} and {other} exclude each other: {reason}")
     for one, other in _GO_WITH:
         if one in given and other not in given:
-            raise _conflict(f"{one} says nothing without {other}; this is about {what}")
+            raise _conflict(f"{one} needs {other}; it has no meaning for {what}")
     if {"--check", "--force"} <= given:
         raise _conflict("--check and --force exclude each other: --check writes nothing")
 
@@ -173,7 +173,7 @@ def _conflict(message: str) -> ProblemError:
 
 
 def _options(asked: list[str] | None, schema: str | None, *, usual: bool = False) -> "Options":
-    """The revisions to make vectors of; with `usual`, the newest if none is named."""
+    """Return the revisions to make vectors of; with `usual`, the newest if none is named."""
     from mcp_protogen.cli.selection import revision_names, select
     from mcp_protogen.config import GivenFile
     from mcp_protogen.store.pins import load_pins
@@ -211,7 +211,7 @@ def _print(options: "Options", choice: Choice, form: VectorsFormat, output: Path
     from mcp_protogen.vectors.writing import document, lines
 
     if form is VectorsFormat.JSON and len(options.revisions) > 1:
-        raise _conflict("several revisions are no single document: add --out, or --format jsonl")
+        raise _conflict("several revisions cannot be one document: add --out, or --format jsonl")
     chosen = [choice.of(make(revision, options)) for revision in options.revisions]
     rows = map(document, chosen) if form is VectorsFormat.JSON else chain(*map(lines, chosen))
     deliver(b"".join(rows).decode(), form, output)
@@ -220,7 +220,7 @@ def _print(options: "Options", choice: Choice, form: VectorsFormat, output: Path
 def _try(
     target: Target, options: "Options", choice: Choice, form: VectorsFormat, output: Path | None
 ) -> bool:
-    """Show what is found, and say whether it is anything."""
+    """Show the findings, and return whether there are any."""
     from mcp_protogen.compare.pages import PageFormat, render
     from mcp_protogen.vectors.findings import comparison
     from mcp_protogen.vectors.making import make

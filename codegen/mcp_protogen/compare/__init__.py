@@ -1,1 +1,1 @@
-"""What differs between two revisions, or between a revision and somebody's types, as values."""
+"""Differences between two revisions, or between a revision and the types of an SDK, as values."""

@@ -1,11 +1,11 @@
-"""The findings that somebody knows of already, in a file: only new ones fail a run.
+"""The findings that are known already, in a file: only new ones fail a run.
 
-A finding, be it of a comparison or of an audit, is known by its code and its item; everything else
-about it may change. One that shows in several places is known by all of them, so that it stays
-known when some are mended. Where several findings have both in common, their number is known: one
-more is new, and as there is no telling which, all of them are shown. The file is sorted, so that it
-can be reviewed line by line, and an entry may have a note, which is kept when the file is written
-anew. Described by `schema/formats/baseline.schema.json`.
+A finding of a comparison or an audit is known by its code and its item; everything else about it
+may change. One that shows in several places is known by all of them, so that it stays known when
+some are fixed. If several findings have the same code and item, the file has their number: one more
+is new, and because nobody can tell which one, all of them are shown. The file is sorted, so that it
+can be reviewed line by line. An entry may have a note, which is kept when the file is written
+again. `schema/formats/baseline.schema.json` describes the form.
 """
 
 import re
@@ -32,7 +32,7 @@ Key = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A known finding: how often it occurs, and somebody's note on it."""
+    """A known finding: the number of times it occurs, and a note on it."""
 
     count: int = 1
     note: str = ""
@@ -48,19 +48,19 @@ class Baseline:
 
 @dataclass(frozen=True, slots=True)
 class Ignored:
-    """What nobody wants to hear of: a kind of finding and what it is about, `*` being anything."""
+    """A kind of finding and an item that the user does not want to see; `*` stands for anything."""
 
     code: str
     item: str = "*"
 
     def covers(self, change: Change) -> bool:
-        """Whether a finding is one of these, in each of its places."""
+        """Return whether every place of a finding is covered."""
         code, item = re.compile(_any(self.code)), re.compile(_any(self.item))
         return all(code.fullmatch(key[0]) and item.fullmatch(key[1]) for key in keys_of(change))
 
 
 def ignored(text: str) -> Ignored:
-    """What `CODE` or `CODE:ITEM` stands for."""
+    """Return the meaning of `CODE` or `CODE:ITEM`."""
     code, _, item = text.partition(":")
     return Ignored(code, item or "*")
 
@@ -72,9 +72,9 @@ def _any(pattern: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Sorted:
-    """Findings that are new, that are known or ignored, and the known ones that occur no more.
+    """Findings: the new ones, the known or ignored ones, and known ones that no longer occur.
 
-    What is fixed is there as often as it was known and is not found.
+    A fixed finding is listed as often as it was known and is not found any more.
     """
 
     new: tuple[Change, ...]
@@ -84,13 +84,13 @@ class Sorted:
 
 
 def keys_of(change: Change) -> Iterator[Key]:
-    """What a finding is known by."""
+    """Yield the keys by which a finding is known."""
     places = change.places if change.item in change.places else (change.item,)
     return ((change.code, place) for place in places)
 
 
 def sort(changes: Sequence[Change], baseline: Baseline, ignore: Iterable[Ignored] = ()) -> Sorted:
-    """Hold findings against a baseline."""
+    """Sort findings by what a baseline knows and what is ignored."""
     rules = tuple(ignore)
     covered = [any(rule.covers(change) for rule in rules) for change in changes]
     left = tuple(compress(changes, map(not_, covered)))
@@ -110,7 +110,7 @@ def _counted(changes: Iterable[Change]) -> Counter[Key]:
 
 
 def read_baseline(file: Path, revision: str) -> Baseline:
-    """The baseline in a file; raises `ProblemError` (`bad-baseline`)."""
+    """Return the baseline in a file; raise `ProblemError` (`bad-baseline`)."""
     try:
         content = file.read_bytes()
     except OSError as error:
@@ -119,28 +119,28 @@ def read_baseline(file: Path, revision: str) -> Baseline:
         raise _bad(file, error.strerror or str(error), hint) from None
     document = parse_json(content, str(file))
     if not is_object(document) or document.get("format") != FORMAT:
-        raise _bad(file, f"this is no baseline of format {FORMAT}")
+        raise _bad(file, f"this is not a baseline of format {FORMAT}")
     if document.get("revision") != revision:
-        message = f"this is a baseline of {document.get('revision')}, and not of {revision}"
+        message = f"this is a baseline of {document.get('revision')}, not of {revision}"
         raise _bad(file, message, "keep one file for each revision that you compare with")
     entries = document.get("findings")
     if not is_array(entries):
-        raise _bad(file, "findings is no list", pointer="/findings")
+        raise _bad(file, "findings is not a list", pointer="/findings")
     found: dict[Key, Entry] = {}
     for index, entry in enumerate(entries):
         if not _is_entry(entry):
-            message = "an entry has a code, an item and perhaps a count and a note, and no more"
+            message = "an entry has a code and an item, and may have a count and a note; no more"
             raise _bad(file, message, pointer=f"/findings/{index}")
         key = entry["code"], entry["item"]
         if key in found:
-            message = f"{entry['code']} about {entry['item']} is there twice; an entry has a count"
+            message = f"{entry['code']} about {entry['item']} has two entries; use one with a count"
             raise _bad(file, message, pointer=f"/findings/{index}")
         found[key] = Entry(entry.get("count", 1), entry.get("note", ""))
     return Baseline(revision, found)
 
 
 def write_baseline(file: Path, revision: str, changes: Iterable[Change]) -> None:
-    """Write down findings as known, with the notes that a file of that name has for them."""
+    """Write findings into a baseline, with the notes that the file already has for them."""
     before = read_baseline(file, revision) if file.exists() else Baseline(revision, {})
     entries: list[dict[str, Any]] = []
     for key, count in sorted(_counted(changes).items()):

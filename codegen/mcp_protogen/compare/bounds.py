@@ -1,8 +1,8 @@
-"""Whether a constraint of JSON Schema allows more than before, or less."""
+"""The direction of a change of a constraint: whether it allows more or less than before."""
 
 from typing import Any
 
-# Of an upper bound the smaller one is the tighter, of a lower bound the greater one.
+# A smaller upper bound is tighter, and so is a greater lower bound.
 _UPPER = frozenset(
     {"maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties", "maxContains"}
 )
@@ -15,9 +15,9 @@ _ANNOTATIONS = frozenset({"contentEncoding", "contentMediaType", "contentSchema"
 
 
 def bound_change(keyword: str, was: Any, now: Any) -> str | None:
-    """The code of a change of one constraint, None if there is none.
+    """Return the code of a change of one constraint; None if there is none.
 
-    `keyword` may say `items/` before, where it is about the items of a list.
+    `keyword` begins with `items/` if it is about the items of a list.
     """
     if was == now:
         return None

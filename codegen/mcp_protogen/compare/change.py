@@ -1,7 +1,7 @@
-"""One difference, and how much it matters to whom.
+"""One difference, and its severity for each reader.
 
-Values only: finding differences, judging them and showing them are for the modules beside this
-one. `mcp-gen diff`, `audit` and `update` all speak in these.
+This module has values only; other modules find differences, judge them and show them. `mcp-gen
+diff`, `audit` and `update` all use these values.
 """
 
 from collections.abc import Mapping
@@ -12,38 +12,38 @@ from mcp_protogen.problems import Problem
 
 
 class Severity(StrEnum):
-    """How much a change matters to a reader, from the worst on."""
+    """The importance of a change for a reader, beginning with the worst."""
 
     BREAKING = "breaking"
     """What worked before fails, or is refused."""
     WARNING = "warning"
-    """What worked before goes on, but means something else or misses something."""
+    """What worked before still works, but has another meaning or lacks something."""
     INFO = "info"
-    """Something to know of, or to make use of."""
+    """Something to know, or to use."""
     NONE = "none"
-    """Not this reader's business."""
+    """Of no interest to this reader."""
 
     @property
     def rank(self) -> int:
-        """0 for the worst."""
+        """The position of the severity; 0 is the worst."""
         return list(Severity).index(self)
 
 
 class Reader(StrEnum):
-    """For whom a change is judged."""
+    """The author for whom a change is judged."""
 
     CLIENT = "client"
     """The author of a client, or of an application that has one inside."""
     SERVER = "server"
     """The author of a server."""
     SDK = "sdk"
-    """The author of a library for both."""
+    """The author of a library for clients and servers."""
     GATEWAY = "gateway"
-    """The author of what stands between the two and passes messages on."""
+    """The author of a program between client and server that passes messages on."""
 
 
 class Category(StrEnum):
-    """What a change is about."""
+    """The subject of a change."""
 
     METHOD = "method"
     TYPE = "type"
@@ -56,20 +56,20 @@ class Category(StrEnum):
     HEADER = "header"
     RULE = "rule"
     BEHAVIOUR = "behaviour"
-    """What an implementation does with a message; found by audits."""
+    """The reaction of an implementation to a message; found by audits."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A difference between what was before and what is after.
+    """A difference between the side before and the side after.
 
     `code` names the kind of change and is stable, such as `field-added-required`; `item` is what
-    has changed, such as `Tool.icons` or `tools/call`; `pointer` is an RFC 6901 JSON Pointer into
-    the schema after, or into the one before for what is gone, and empty for what no schema says.
-    `before` and `after` are the two sides as short text, empty where there is none. `why` is the
-    reason for the severities, in a sentence. `feature` is the part of the protocol that it belongs
-    to, such as `tools`, where that is known. Where one cause shows in several places, `places` are
-    all of them; then `item` is the first, or a name for the cause.
+    has changed, such as `Tool.icons` or `tools/call`. `pointer` is an RFC 6901 JSON Pointer into
+    the schema after, or into the schema before if the item was removed; it is empty if no schema
+    has the item. `before` and `after` are the two sides as short text, empty where there is none.
+    `why` is the reason for the severities, in a sentence. `feature` is the part of the protocol
+    that the item belongs to, such as `tools`, if that is known. If one cause shows in several
+    places, `places` has all of them; then `item` is the first one, or a name for the cause.
     """
 
     code: str
@@ -86,17 +86,17 @@ class Change:
 
     @property
     def worst(self) -> Severity:
-        """The severity for whom it is worst."""
+        """The severity for the reader for whom it is worst."""
         return min(self.severity.values(), key=lambda severity: severity.rank)
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """All differences between two things, which are called as their user called them.
+    """All differences between two things, with the names that the user gave them.
 
-    `notes` are warnings met on the way, such as about a method without facts. `left_out` is how
-    many changes are not among these, because they matter too little or not to the reader. `came`
-    and `went` are the features that only one of the two has.
+    `notes` are warnings met on the way, such as one about a method without facts. `left_out` is the
+    number of changes that are not shown, because they matter too little or not to this reader.
+    `came` and `went` are the features that only the side after or only the side before has.
     """
 
     before: str

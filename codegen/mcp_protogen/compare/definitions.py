@@ -1,4 +1,4 @@
-"""What differs between the types of two sides: names, alternatives, values, and their members."""
+"""Differences between the types of two sides: names, alternatives, values, and members."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -22,9 +22,9 @@ from mcp_protogen.normalise.references import target
 Json = dict[str, Any]
 
 _CAPABILITIES = frozenset({"ClientCapabilities", "ServerCapabilities"})
-# What an envelope contains, and what stands for it in a base, is told of the messages.
+# The content of an envelope, and its stand-in in a base, is reported for the messages.
 _CONTENTS = frozenset({"params", "result"})
-# What travels is one of their arms.
+# These are never sent themselves; one of their arms is.
 _LISTS = frozenset({"JSONRPCMessage", *(name for name, _, _ in MESSAGE_UNIONS)}) | {
     *("ClientResult", "ServerResult"),
 }
@@ -32,7 +32,7 @@ _UNSEEN = frozenset({"field-type-renamed", "union-arms-renamed"})
 _SAME_ON_THE_WIRE = frozenset(
     {"field-moved-into-type", "field-moved-out-of-type", "field-type-renamed"}
 )
-# Capabilities count by being there, or by being true.
+# A capability counts if it is there, or if it is true.
 _TOLD_AS_CAPABILITY = _SAME_ON_THE_WIRE | {
     *("field-added-inside", "field-added-optional", "field-added-required"),
     *("field-removed", "field-removed-inside", "field-removed-required"),
@@ -42,40 +42,40 @@ _TOLD_AS_CAPABILITY = _SAME_ON_THE_WIRE | {
 
 @dataclass(frozen=True)
 class Types:
-    """The types of two sides, and what is asked of them again and again."""
+    """The types of two sides, with results that are needed again and again."""
 
     before: Side
     after: Side
 
     @cached_property
     def renamed(self) -> Mapping[str, str]:
-        """Old names, with the new ones."""
+        """The new name of each renamed type, by its old name."""
         return renames(self.before.definitions, self.after.definitions)
 
     @cached_property
     def senders(self) -> tuple[Mapping[str, Senders], Mapping[str, Senders]]:
-        """Who sends each type, before and after."""
+        """The senders of each type, before and after."""
         return senders(self.before), senders(self.after)
 
     def sent_by(self, old: str, new: str) -> Senders:
-        """Who sends a type that both sides have; nobody if it travels on one side only."""
+        """Return the senders of a type that both sides have; nobody if only one side sends it."""
         was, now = self.senders[0].get(old, NOBODY), self.senders[1].get(new, NOBODY)
         return (was & now or was | now) if was and now else NOBODY
 
     @cached_property
     def values(self) -> Values:
-        """Tells whether schemas of the two sides accept the same values."""
+        """The comparison of values that schemas of the two sides accept."""
         return Values(self.before.definitions, self.after.definitions, self.renamed)
 
     @cached_property
     def derived(self) -> tuple[Mapping[str, TypeIR], Mapping[str, TypeIR]]:
-        """The types of both sides as they are derived, by name."""
+        """The derived types of both sides, by name."""
         was, now = ({str(one.name): one for one in side.ir.types} for side in self._sides)
         return was, now
 
     @cached_property
     def envelopes(self) -> frozenset[str]:
-        """Names of what messages of JSON-RPC are made of."""
+        """The names of the types that make up the envelopes of JSON-RPC."""
         return frozenset(name for side in self._sides for name in envelopes(side.definitions))
 
     @property
@@ -84,12 +84,12 @@ class Types:
 
     @cached_property
     def messages(self) -> frozenset[str]:
-        """Names of message types: their members are those of their params."""
+        """The names of message types; their members are those of their params."""
         return frozenset(str(method.message) for side in self._sides for method in side.ir.methods)
 
     @cached_property
     def params(self) -> frozenset[str]:
-        """Names of params: what is in them is told of the message."""
+        """The names of params; their members are reported for the message."""
         return frozenset(
             name
             for side in self._sides
@@ -102,7 +102,7 @@ class Types:
 
 
 def _params(side: Side, message: str) -> Iterator[str]:
-    """The definitions that are params of a message, behind whatever unions."""
+    """Yield the definitions that are params of a message, also through unions."""
     properties: Json = side.definitions[message].get("properties", {})
     waiting: list[Json] = [properties.get("params", {})]
     while waiting:
@@ -115,7 +115,7 @@ def _params(side: Side, message: str) -> Iterator[str]:
 
 
 def changes(types: Types) -> Iterator[Found]:
-    """Everything that differs between the definitions of two sides."""
+    """Yield everything that differs between the definitions of two sides."""
     before, after = types.before.definitions, types.after.definitions
     was, now = types.senders
     came_from = {new: old for old, new in types.renamed.items()}
@@ -136,7 +136,7 @@ def changes(types: Types) -> Iterator[Found]:
 
 
 def _nature(schema: Json) -> str:
-    """What kind of thing a definition is, as short text."""
+    """Return the kind of a definition, as short text."""
     if schema.get("properties"):
         return "object"
     if "anyOf" in schema and all("$ref" in arm for arm in schema["anyOf"]):
@@ -145,7 +145,7 @@ def _nature(schema: Json) -> str:
 
 
 def _is_object(schema: Json) -> bool:
-    """Whether a definition has members, or is an object that has none yet."""
+    """Return whether a definition has members, or is an object without any."""
     return bool(schema.get("properties")) or (
         schema.get("type") == "object" and not is_object(schema.get("additionalProperties"))
     )
@@ -157,7 +157,7 @@ def _compared(types: Types, old: str, new: str) -> Iterator[Found]:
     yield from _manner(types, old, new, who)
     pointer = jsonpointer.join("$defs", new)
     if _is_object(before) != _is_object(after):
-        # One of the two may be no more than a name for such an object.
+        # One of the two may be just an alias of such an object.
         before = named(before, types.before.definitions)
         after = named(after, types.after.definitions)
     pair = fields.Pair(new, _alone(old, before, pointer), _alone(new, after, pointer), (old, new))
@@ -192,7 +192,7 @@ def _members(types: Types, old: str, new: str, who: Senders) -> Iterator[Found]:
 
 
 def _told_as_error(types: Types, old: str, new: str) -> str:
-    """The path of the code of an error, if a type has one of its own on both sides."""
+    """Return the path of the code of an error, if the type has its own on both sides."""
     was = error_code(types.before.definitions[old])
     now = error_code(types.after.definitions[new])
     same = was is not None and now is not None and was.steps == now.steps
@@ -200,12 +200,15 @@ def _told_as_error(types: Types, old: str, new: str) -> str:
 
 
 def _along(member: Member | None, here: Mapping[str, Member], there: Mapping[str, Member]) -> bool:
-    """Whether the object that a member is in is only `here` as well."""
+    """Return whether the object around a member exists only `here`, like the member."""
     return member is not None and member.holder in here and member.holder not in there
 
 
 def _of_base(found: Iterable[Found]) -> Iterator[Found]:
-    """What has changed in a type that nobody sends: it says less, as it is told where it counts."""
+    """Yield the changes of a base type, which no message has as such.
+
+    They are short: each change is reported in full for the types that are made of the base.
+    """
     for one in found:
         match one.code.split("-"):
             case ["field", "deprecated" | "undeprecated"]:
@@ -219,20 +222,23 @@ def _of_base(found: Iterable[Found]) -> Iterator[Found]:
 
 
 def _untold(types: Types, name: str, pair: fields.Pair) -> frozenset[str]:
-    """What is left out about a member, because it is told in another place or means nothing."""
+    """Return the codes that are not reported here for a member.
+
+    They are reported in another place, or have no meaning there.
+    """
     if name in _CAPABILITIES:
         return _TOLD_AS_CAPABILITY if not _are_maps(pair) else frozenset()
     return _SAME_ON_THE_WIRE if name in types.envelopes else frozenset()
 
 
 def _are_maps(pair: fields.Pair) -> bool:
-    """Whether a capability holds more than the statement that it is there."""
+    """Return whether a capability holds more than the statement that it exists."""
     members_ = [member for member in (pair.before, pair.after) if member]
     return len(members_) == 2 and all(one.type.startswith("map<") for one in members_)
 
 
 def _other(pair: fields.Pair, values: Values, who: Senders) -> Iterator[Found]:
-    """Unions, enumerations and other names for something."""
+    """Yield the changes of unions, enumerations and aliases."""
     assert pair.before is not None and pair.after is not None
     before, after = pair.before.schema, pair.after.schema
     if _is_object(before) != _is_object(after):
@@ -245,10 +251,10 @@ def _other(pair: fields.Pair, values: Values, who: Senders) -> Iterator[Found]:
 
 
 def _of_unsent(name: str, found: Iterable[Found]) -> Iterator[Found]:
-    """What has changed in a name that no message holds, once.
+    """Yield at most one change of a type that no message holds.
 
-    Of lists of messages and results each arm is told of by itself, and of what they are called
-    nothing stands on the wire.
+    Each arm of the lists of messages and results is reported by itself, and the names of these
+    lists are in no message.
     """
     one = next(iter(found), None)
     if one is not None and name not in _LISTS and one.code not in _UNSEEN:
@@ -260,7 +266,7 @@ def _alone(name: str, schema: Json, pointer: str) -> Member:
 
 
 def _manner(types: Types, old: str, new: str, who: Senders) -> Iterator[Found]:
-    """Whether a type is open by intent, or deprecated."""
+    """Yield the changes of whether a type is open by intent or deprecated."""
     was, now = types.derived[0].get(old), types.derived[1].get(new)
     pointer = jsonpointer.join("$defs", new)
     deprecated = (

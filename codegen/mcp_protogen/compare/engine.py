@@ -1,4 +1,4 @@
-"""The comparison of two sides, whole."""
+"""The whole comparison of two sides."""
 
 from collections.abc import Iterator
 
@@ -12,10 +12,10 @@ from mcp_protogen.compare.sides import Side
 
 
 def compare_sides(before: Side, after: Side) -> Comparison:
-    """Everything that differs between two sides, the worst first."""
+    """Return everything that differs between two sides, the worst first."""
     types = Types(before, after)
     features = Features(types)
-    # A schema and the facts of it may say the same, such as that a member is deprecated.
+    # A schema and its facts may say the same, for example that a member is deprecated.
     found = map(judged, dict.fromkeys(_found(types)))
     changes = tuple(sorted(features.marked(found), key=_order))
     notes = tuple(dict.fromkeys((*before.notes, *after.notes)))

@@ -1,7 +1,7 @@
-"""What differs between the error codes of two sides: those of facts, and those in schemas.
+"""Differences between the error codes of two sides: those of facts, and those in schemas.
 
-A schema names a code as the constant of a type. What facts say of it, such as who answers with it,
-is compared where both sides have facts of it.
+A schema names a code as the constant of a type. Facts, such as which side answers with it, are
+compared if both sides have facts of it.
 """
 
 from collections.abc import Iterator, Mapping
@@ -16,7 +16,7 @@ from mcp_protogen.compare.traffic import EMITTERS, ErrorCode, Senders, error_cod
 
 @dataclass(frozen=True, slots=True)
 class _Error:
-    """A code, who answers with it, and what stands beside it; `stated` if facts say so."""
+    """A code, the side that answers with it, and its data; `stated` if facts have it."""
 
     code: int
     name: str
@@ -26,7 +26,7 @@ class _Error:
 
 
 def changes(types: Types) -> Iterator[Found]:
-    """Everything that differs between the error codes of two sides."""
+    """Yield everything that differs between the error codes of two sides."""
     was, now = _errors(types.before), _errors(types.after)
     moved: set[int] = set()
     for name, old, new in _renumbered(types):
@@ -46,7 +46,10 @@ def changes(types: Types) -> Iterator[Found]:
 
 
 def _errors(side: Side) -> Mapping[int, _Error]:
-    """By code, what facts say of it, or else the type that has it; then either side may answer."""
+    """Return the errors by code: as facts state them, or else as a type has them.
+
+    Without a fact, either side may answer with the code.
+    """
     found = {
         error.code: _Error(error.code, error.name, error.emit, str(error.data or ""))
         for error in side.ir.errors
@@ -58,7 +61,7 @@ def _errors(side: Side) -> Mapping[int, _Error]:
 
 
 def _renumbered(types: Types) -> Iterator[tuple[str, ErrorCode, ErrorCode]]:
-    """The types of errors that have another code, by their new names."""
+    """Yield the types of errors whose code has changed, by their new names."""
     for name, schema in types.before.definitions.items():
         called = types.renamed.get(name, name)
         old, new = error_code(schema), error_code(types.after.definitions.get(called, {}))

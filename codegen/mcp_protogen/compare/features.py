@@ -1,7 +1,8 @@
-"""Which feature of the protocol a change is about, told by methods, capabilities and what holds it.
+"""The feature of the protocol that a change belongs to, by methods, capabilities and types.
 
-A feature is what methods have in common before the first `/`, with the capability that goes with
-them and the types that no other feature sends. A type that several of them share stands for itself.
+A feature is the common part of method names before the first `/`, with the capability that belongs
+to them and the types that no other feature sends. A type that several features share is a feature
+of its own.
 """
 
 from collections import Counter, defaultdict
@@ -25,7 +26,7 @@ _BY_CATEGORY: Mapping[Category, str] = {
     Category.RULE: BASE,
 }
 _OF_TYPES = frozenset({Category.TYPE, Category.FIELD, Category.UNION, Category.ENUM})
-# A member that has changed alike in so many types, of more than one feature, is one thing.
+# A member that changes in the same way in so many types, of several features, is one feature.
 _ALIKE = 3
 
 
@@ -37,18 +38,18 @@ class Features:
 
     @property
     def came(self) -> tuple[str, ...]:
-        """Those of the side after alone."""
+        """The features that only the side after has."""
         was, now = map(self._present, self._sides)
         return tuple(sorted(now - was))
 
     @property
     def went(self) -> tuple[str, ...]:
-        """Those of the side before alone."""
+        """The features that only the side before has."""
         was, now = map(self._present, self._sides)
         return tuple(sorted(was - now))
 
     def marked(self, changes: Iterable[Change]) -> Iterator[Change]:
-        """The changes with what they are about."""
+        """Yield the changes with the feature of each."""
         found = [(change, self._of(change)) for change in changes]
         alike: dict[tuple[str, ...], list[str]] = defaultdict(list)
         for change, feature in found:
@@ -76,7 +77,7 @@ class Features:
         numbers = Counter(found.values())
         declared = {one.path[0] for side in self._sides for one in side.ir.capabilities}
         gated = {one.method for one in methods if one.requires}
-        # One method for which nothing is declared is best called by its own name.
+        # A single method without a capability is best called by its own name.
         return {
             method: method if numbers[name] == 1 and name not in declared | {BASE} else name
             for method, name in found.items()
@@ -113,7 +114,7 @@ class Features:
 
     @cached_property
     def _holders(self) -> tuple[Mapping[str, frozenset[str]], Mapping[str, frozenset[str]]]:
-        """By type, the features in whose messages it may stand; before, and after."""
+        """The features whose messages may hold a type, by type; before, and after."""
         before, after = map(self._holding, self._sides)
         return before, after
 

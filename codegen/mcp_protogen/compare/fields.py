@@ -1,4 +1,4 @@
-"""What differs between two members at the same path, or between two types without members."""
+"""Differences between two members at the same path, or between two types without members."""
 
 import json
 from collections.abc import Iterator
@@ -21,10 +21,10 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """One member on both sides; None where there is none.
+    """One member on both sides; None on a side that does not have it.
 
-    `names` are those of the type it is of, before and after. `inside` says that a member that came
-    or went did so together with the object around it.
+    `names` are those of its type, before and after. `inside` says that it was added or removed
+    together with the object around it.
     """
 
     path: str
@@ -35,24 +35,24 @@ class Pair:
 
     @property
     def pointer(self) -> str:
-        """Where it is, or was."""
+        """The place of the member in the schema after, or else before."""
         member = self.after or self.before
         return member.pointer if member else ""
 
 
 @dataclass(frozen=True, slots=True)
 class Elsewhere:
-    """Finds members that are still there, behind a name that an object has got, or had."""
+    """A search for members that still exist, behind a type that has a name on one side only."""
 
     before: Json
     after: Json
 
     def has_after(self, pair: Pair) -> bool:
-        """Whether a member that went can still be reached when names are looked behind."""
+        """Return whether a removed member can still be reached through named types."""
         return _leads_on(self.after, pair.names[1], pair.before)
 
     def had_before(self, pair: Pair) -> bool:
-        """Whether a member that came could be reached before when names are looked behind."""
+        """Return whether an added member could already be reached through named types."""
         return _leads_on(self.before, pair.names[0], pair.after)
 
 
@@ -75,7 +75,7 @@ def _step(definitions: Json, schema: Json, step: str) -> Json | None:
 
 
 def changes(pair: Pair, values: Values, elsewhere: Elsewhere, who: Senders) -> Iterator[Found]:
-    """Everything that differs; `who` sends the type that the member belongs to."""
+    """Yield everything that differs; `who` sends the type that has the member."""
     before, after = pair.before, pair.after
     if before is None or after is None:
         yield _came_or_went(pair, elsewhere, who)
@@ -93,7 +93,7 @@ def changes(pair: Pair, values: Values, elsewhere: Elsewhere, who: Senders) -> I
         yield Found(change, *at, before.type, after.type, who)
     yield from bounds(pair, who)
     yield from defaults(pair, who)
-    # Of a whole type that is told beside its other manners.
+    # For a whole type, this is reported with the other changes of the type.
     if after.steps[1:] and before.deprecated != after.deprecated:
         code = f"field-{'' if after.deprecated else 'un'}deprecated"
         yield Found(code, *at, senders=who)
@@ -102,7 +102,7 @@ def changes(pair: Pair, values: Values, elsewhere: Elsewhere, who: Senders) -> I
 
 
 def defaults(pair: Pair, who: Senders) -> Iterator[Found]:
-    """What two members, or two types, stand for where they are left out, if that differs."""
+    """Yield the change of the default of two members or two types, if there is one."""
     assert pair.before is not None and pair.after is not None
     was, now = (_shown(one.schema.get("default")) for one in (pair.before, pair.after))
     if was != now:
@@ -110,7 +110,7 @@ def defaults(pair: Pair, who: Senders) -> Iterator[Found]:
 
 
 def alternatives(pair: Pair, values: Values, who: Senders) -> Iterator[Found]:
-    """What differs between two unions."""
+    """Yield the differences between two unions."""
     before, after = pair.before, pair.after
     if before is None or after is None:
         return
@@ -174,7 +174,7 @@ def _type_change(before: Member, after: Member, values: Values) -> str | None:
 
 
 def bounds(pair: Pair, who: Senders) -> Iterator[Found]:
-    """What differs in the constraints of two members, or of two types."""
+    """Yield the differences between the constraints of two members, or of two types."""
     assert pair.before is not None and pair.after is not None
     was, now = pair.before.bounds, pair.after.bounds
     for keyword in sorted({*was, *now}):
@@ -186,7 +186,7 @@ def bounds(pair: Pair, who: Senders) -> Iterator[Found]:
 
 
 def _within(pair: Pair, keyword: str) -> str:
-    """Where a constraint stands inside the schema after, empty if it is gone from there."""
+    """Return the place of a constraint inside the schema after; empty if it is gone."""
     pointer = jsonpointer.join(*keyword.split("/"))
     try:
         jsonpointer.get(pair.after.schema if pair.after else {}, pointer)

@@ -1,4 +1,4 @@
-"""What facts say of members and no schema does: known values of open strings, deprecations."""
+"""Differences in facts of members that no schema has: known values and deprecations."""
 
 from collections.abc import Iterator, Mapping
 
@@ -11,7 +11,7 @@ from mcp_protogen.names import pascal
 
 
 def changes(types: Types) -> Iterator[Found]:
-    """Everything that differs in what facts say of the members that both sides have."""
+    """Yield the differences in the facts of members that both sides have."""
     was, now = types.derived
     for name, new in now.items():
         old = was.get(name)
@@ -47,9 +47,9 @@ def _known_value(change: str, before: str, after: str) -> tuple[str, str, str]:
 
 
 def _place(types: Types, owner: str, wire: str) -> tuple[str, str, str]:
-    """A member as it is on the wire: what it is called, where it stands, and in which definition.
+    """Return a member as it is on the wire: its path, its pointer, and its definition.
 
-    `owner` may be an object without a name in the schema, called after what it stands in.
+    `owner` may be an object without a name in the schema; it is then named after its place.
     """
     definitions = types.after.definitions
     holder = max((name for name in definitions if owner.startswith(name)), key=len, default=owner)
@@ -66,6 +66,6 @@ def _place(types: Types, owner: str, wire: str) -> tuple[str, str, str]:
 
 
 def _name_of(steps: list[str]) -> str:
-    """What an object at the end of some steps is called in generated code."""
+    """Return the name of the object at the end of some steps in generated code."""
     start, *further = (step for step in steps if step not in ("[]", "{}"))
     return start + "".join(map(pascal, further))

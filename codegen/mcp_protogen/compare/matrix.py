@@ -1,4 +1,4 @@
-"""Revisions side by side: what each of them has of every method and type, in a word or two."""
+"""Revisions side by side: each method and type of each revision, in a word or two."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -15,10 +15,10 @@ _DIGITS = 12
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What one revision has of a row.
+    """The state of a row in one revision.
 
-    `detail` is a short text, such as who sends a method and what comes back. `digest` stands for
-    the whole meaning: where it differs from the cell before, something changed.
+    `detail` is a short text, such as the sender of a method and its result. `digest` stands for the
+    whole meaning: if it differs from that of the cell before, something has changed.
     """
 
     present: bool
@@ -37,14 +37,14 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """Every row in every revision, the oldest first."""
+    """Every row in every revision, oldest revision first."""
 
     revisions: tuple[str, ...]
     rows: tuple[Row, ...]
 
 
 def matrix_of(sides: Sequence[Side]) -> Matrix:
-    """All methods and types of `sides`, in the order in which they are given."""
+    """Return all methods and types of `sides`, in the given order."""
     rows = (
         *_rows(Category.METHOD, map(_methods, sides)),
         *_rows(Category.TYPE, map(_types, sides)),
@@ -69,7 +69,7 @@ def _of_method(method: MethodIR) -> str:
 
 
 def _meaning(method: MethodIR) -> list[Any]:
-    """What a method is, without the pages that say so."""
+    """Return the meaning of a method, without its sources."""
     gates = [
         [one.role, list(one.path), one.level, one.sender, [str(case) for case in one.when]]
         for one in method.requires

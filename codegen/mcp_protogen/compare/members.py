@@ -1,8 +1,8 @@
-"""The members of a type by their paths on the wire, down through objects that have no name.
+"""The members of a type by their paths on the wire, also through objects without a name.
 
-`Tool.inputSchema.type` is a path through an inline object, `CallToolRequest.params.name` one
-through the params of a message, whether or not these have a name of their own. Where an object is
-one of several alternatives, a member is required if all of them require it.
+`Tool.inputSchema.type` is a path through an inline object; `CallToolRequest.params.name` is a path
+through the params of a message, whether or not these have a name. If an object is one of several
+alternatives, a member is required only if all of them require it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,7 +17,7 @@ from mcp_protogen.normalise.references import target
 
 Json = dict[str, Any]
 
-# Annotations say nothing of which values are valid, and the rest is compared by itself.
+# Annotations do not restrict values, and the other keywords are compared separately.
 _NOT_A_BOUND = frozenset(
     {"const", "default", "deprecated", "enum", "readOnly", "required", "type", "writeOnly"}
     | {"$defs", "$ref", "additionalProperties", "anyOf", "items", "properties", EMBEDDED}
@@ -26,7 +26,7 @@ _NOT_A_BOUND = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One member, at one path of `steps`; `pointer` leads to it in the schema."""
+    """One member, at the path `steps`; `pointer` leads to it in the schema."""
 
     steps: tuple[str, ...]
     schema: Json
@@ -35,16 +35,16 @@ class Member:
 
     @property
     def path(self) -> str:
-        """The steps in one text, as people write it."""
+        """The steps as one text, as people write it."""
         return _path(self.steps)
 
     def of(self, name: str) -> "Member":
-        """The same member of a type that is called otherwise."""
+        """Return the same member of a type with another name."""
         return replace(self, steps=(name, *self.steps[1:]))
 
     @property
     def holder(self) -> str:
-        """The path of the object it is in, or of the list or map of such objects."""
+        """The path of the object around it, or of the list or map of such objects."""
         steps = self.steps[:-1]
         while steps and steps[-1] in ("[]", "{}"):
             steps = steps[:-1]
@@ -52,28 +52,28 @@ class Member:
 
     @property
     def type(self) -> str:
-        """Its type as short text, null left out."""
+        """The type as short text, without null."""
         return spelled(self.schema)
 
     @property
     def nullable(self) -> bool:
-        """Whether null is one of its values by itself."""
+        """Return whether null is one of its values."""
         return _allows_null(self.schema)
 
     @property
     def deprecated(self) -> bool:
-        """Whether the schema, or a fact that was written into it, says so."""
+        """Return whether it is deprecated, by the schema or by a fact."""
         return self.schema.get("deprecated") is True
 
     @property
     def text(self) -> str:
-        """Its type, and whether it is required and may be null."""
+        """The type as text, with whether it is required and may be null."""
         null = "|null" if self.nullable and self.type != "null" else ""
         return f"{'required' if self.required else 'optional'} {self.type}{null}"
 
     @property
     def choices(self) -> frozenset[str]:
-        """The values it is limited to, if it is, as text."""
+        """The only values that it may have, as text; empty if it is not limited."""
         arms: list[Json] = self.schema.get("anyOf", [self.schema])
         if not all("const" in arm or "enum" in arm for arm in arms):
             return frozenset()
@@ -82,12 +82,12 @@ class Member:
 
     @property
     def bounds(self) -> Mapping[str, Any]:
-        """Its constraints by keyword, those of list items and map values included."""
+        """The constraints by keyword, including those of list items and map values."""
         return dict(_bounds(self.schema))
 
 
 def members(definitions: Json, name: str, *, message: bool) -> Mapping[str, Member]:
-    """The members of a named type by path; of a `message`, those of its params alone."""
+    """Return the members of a named type by path; for a `message`, only those of its params."""
     walk = _Walk(definitions)
     start = jsonpointer.join("$defs", name)
     schema = named(definitions[name], definitions)
@@ -98,7 +98,7 @@ def members(definitions: Json, name: str, *, message: bool) -> Mapping[str, Memb
 
 
 def named(schema: Json, definitions: Json) -> Json:
-    """What a schema is behind the names that it may be no more than."""
+    """Return the schema behind a chain of names."""
     met: set[str] = set()
     while "$ref" in schema and (name := target(schema["$ref"])) not in met:
         met.add(name)
@@ -111,7 +111,7 @@ def _path(steps: tuple[str, ...]) -> str:
 
 
 def _bounds(schema: Json, start: str = "") -> Iterator[tuple[str, Any]]:
-    """Constraints by where they stand; false is as good as no constraint for a switch."""
+    """Yield constraints by their place; a switch that is false is left out."""
     for keyword, value in schema.items():
         if keyword == "x-any-of-required":
             yield f"{start}anyOf", value
@@ -121,7 +121,7 @@ def _bounds(schema: Json, start: str = "") -> Iterator[tuple[str, Any]]:
         yield f"{start}additionalProperties", False
     for keyword in ("items", "additionalProperties"):
         inner: Any = schema.get(keyword)
-        # What is inside an object without a name has paths of its own.
+        # Members of an object without a name have their own paths.
         if is_object(inner) and "properties" not in inner:
             yield from _bounds(inner, f"{start}{keyword}/")
 
@@ -138,7 +138,7 @@ class _Walk:
         self._definitions = definitions
 
     def inside(self, steps: _Steps, schema: Json, pointer: str) -> Iterator[Member]:
-        """The members below a place, not looking behind names."""
+        """Yield the members below a place, without following names."""
         required = schema.get("required", ())
         for name, value in schema.get("properties", {}).items():
             here = (*steps, name)
@@ -156,7 +156,7 @@ class _Walk:
         yield from _merged(arms)
 
     def through_names(self, steps: _Steps, schema: Json, pointer: str) -> Iterator[Member]:
-        """The members below a place whose type may have a name, or be one of several that have."""
+        """Yield the members below a place, following names and unions of names."""
         if "$ref" in schema:
             name = target(schema["$ref"])
             at = jsonpointer.join("$defs", name)
@@ -172,7 +172,7 @@ class _Walk:
 
 
 def _merged(arms: list[list[Member]]) -> Iterator[Member]:
-    """The members of alternatives, each once, with the types it has in any of them."""
+    """Yield the members of alternatives, each once, with all types that it has."""
     by_steps: dict[_Steps, list[Member]] = {}
     for arm in arms:
         for member in arm:

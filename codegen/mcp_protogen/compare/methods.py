@@ -1,4 +1,4 @@
-"""What differs between the methods of two sides: direction, results, traits, gates."""
+"""Differences between the methods of two sides: direction, results, traits, gates."""
 
 from collections.abc import Container, Iterator, Mapping
 from itertools import groupby
@@ -12,8 +12,8 @@ from mcp_protogen.ir import Condition, MethodIR, Requirement, Role
 
 
 def changes(before: Side, after: Side) -> Iterator[Found]:
-    """Everything that differs between the method tables of two sides."""
-    # A phase says when in a session a message may travel: there is none to compare without one.
+    """Yield everything that differs between the method tables of two sides."""
+    # A phase is a part of a session, so that it can only be compared within one era.
     same_era = before.ir.era == after.ir.era
     was = {method.method: method for method in before.ir.methods}
     now = {method.method: method for method in after.ir.methods}
@@ -51,7 +51,7 @@ def _compared(old: MethodIR, new: MethodIR) -> Iterator[Found]:
     if old.params_required != new.params_required:
         code = f"method-params-now-{'required' if new.params_required else 'optional'}"
         yield _found(code, new, _needed(old), _needed(new))
-    # Only requests of their own can be cancelled: that follows from the kind.
+    # Whether a request can be cancelled follows from its kind.
     implied = {"cancellable"} if old.kind != new.kind else set[str]()
     for trait in sorted({*new.traits} - {*old.traits} - implied):
         yield _found("method-trait-added", new, "", _said(trait))
@@ -91,7 +91,7 @@ def _gates(old: MethodIR, new: MethodIR, before: Side, after: Side) -> Iterator[
     implied = {one.constant for one in after.ir.capabilities if one.implied}
     for name in [*now, *(name for name in was if name not in now)]:
         earlier, later = was.get(name, ()), now.get(name, ())
-        # The same gate of the same side is the same, whatever page says so.
+        # The source of a gate does not matter.
         texts = (_gate(earlier), _gate(later))
         if texts[0] == texts[1]:
             continue
@@ -106,10 +106,10 @@ def _gate_code(after: tuple[Requirement, ...]) -> str:
 
 
 def _new_gate(gate: tuple[Requirement, ...], known: Container[str], implied: Container[str]) -> str:
-    """What a gate means that was not there before, by the params that were `known` then.
+    """Return the code of a new gate, given the params that were `known` before.
 
-    One that also holds where a member is absent is about what could be said before, unless the
-    capability is `implied` by what was declared before.
+    A gate that also holds where a member is absent is about messages that were possible before,
+    unless the capability is `implied` by what was declared before.
     """
     cases = [(one, case) for one in gate for case in one.when]
     if cases and not any(
@@ -121,7 +121,7 @@ def _new_gate(gate: tuple[Requirement, ...], known: Container[str], implied: Con
 
 
 def _params(method: MethodIR, side: Side) -> frozenset[str]:
-    """The members that the params of a method have."""
+    """Return the members of the params of a method."""
     if str(method.message) not in side.definitions:
         return frozenset()
     paths = members(side.definitions, str(method.message), message=True)

@@ -1,10 +1,10 @@
-"""What the user calls a side: a pinned revision, an earlier publication of one, a file or a URL.
+"""The names of a side: a pinned revision, an earlier publication, a file or a URL.
 
 2025-11-25                  the revision as it is pinned
 2025-11-25@1ffe4c55         an earlier publication, by digest or commit, read from a source
 draft.json                  a file, with the facts of the revision whose schema it is, or else of
                             the other side
-2025-11-25=draft.json       a file, with the facts of a revision
+2025-11-25=draft.json       a file, with the facts of the revision that is named
 """
 
 from dataclasses import dataclass, replace
@@ -26,7 +26,7 @@ _SHORTEST = 4
 
 @dataclass(frozen=True, slots=True)
 class _Named:
-    """What one text stands for: a file, or what is pinned; a file may be of no known revision."""
+    """The meaning of a name: a file, or a pinned revision; a file may be of an unknown revision."""
 
     title: str
     revision: str | None
@@ -36,14 +36,14 @@ class _Named:
 def named_sides(
     texts: tuple[str, str], source: str | None, *, as_published: bool = False
 ) -> tuple[Side, Side]:
-    """Both sides of a comparison, called so that they can be told apart.
+    """Return both sides of a comparison, with titles that tell them apart.
 
-    `source` is a clone or folder of the specification. What no schema says has to be the same on
-    both sides unless somebody says otherwise: a file of no known revision takes it from the other
-    side, and two such files take it from where a package made of the first one would.
+    `source` is a clone or folder of the specification. Facts that no schema has are the same on
+    both sides unless the user says otherwise: a file of an unknown revision takes them from the
+    other side. Two such files take the facts that a package of the first file would have.
 
-    Raises `ProblemError`: `unknown-revision`, `unknown-publication`, `no-source`, and whatever is
-    wrong with a file.
+    Raise `ProblemError`: `unknown-revision`, `unknown-publication`, `no-source`, and all problems
+    of a file.
     """
     pins = load_pins()
     found = [_named(text, source, pins) for text in texts]
@@ -51,7 +51,7 @@ def named_sides(
     if titles[0] == titles[1] and texts[0] != texts[1]:
         titles = [*texts]
     known = next((one.revision for one in found if one.revision), None)
-    # Where nothing is known of either, both are files, and the first one decides.
+    # If neither revision is known, both are files, and the first one decides.
     basis = known or inherited_basis(next(one.given for one in found if one.given))
     before, after = (
         given_side(one.revision or basis, one.given, title=title, as_published=as_published)
@@ -65,8 +65,8 @@ def named_sides(
 def _borrowed(basis: str) -> Problem:
     return Problem(
         "derived-facts",
-        f"both files are compared by the facts of {basis}: neither is a file of a pinned revision",
-        hint="write REVISION=FILE to take those of another revision",
+        f"both files are compared with the facts of {basis}: neither is of a pinned revision",
+        hint="write REVISION=FILE to use the facts of another revision",
         level=Level.WARNING,
     )
 
@@ -82,12 +82,12 @@ def _named(text: str, source: str | None, pins: Pins) -> _Named:
         return _file(place, pins, facts_of)
     if _is_place(text):
         return _file(text, pins)
-    hint = f"name a file or a URL for anything else; {did_you_mean(text, pins)}"
+    hint = f"to compare anything else, name a file or a URL; {did_you_mean(text, pins)}"
     raise ProblemError(Problem("unknown-revision", f"no schema is pinned for {text!r}", hint=hint))
 
 
 def _is_place(text: str) -> bool:
-    """Whether somebody who writes so means a file."""
+    """Return whether a text is meant as a file or a URL."""
     named = "://" in text or text.endswith(".json") or "/" in text
     return named or (bool(text) and Path(text).exists())
 
@@ -107,14 +107,14 @@ def _publication(revision: str, state: str, source: str | None, pins: Pins) -> _
         return _Named(title, revision)
     if source is None:
         hint = "name a clone of the specification with --source, or the file itself"
-        message = f"only the pinned publication of {revision} is at hand"
+        message = f"only the pinned publication of {revision} is available here"
         raise ProblemError(Problem("no-source", message, text_of(revision, state), hint=hint))
     content = _published(pins[revision], publication, source)
     return _Named(title, revision, GivenFile(title, content))
 
 
 def text_of(revision: str, state: str) -> str:
-    """How a publication is written on the command line."""
+    """Return the form of a publication on the command line."""
     return f"{revision}@{state}"
 
 
@@ -137,18 +137,18 @@ def _is_called(publication: Publication, state: str) -> bool:
 
 
 def _published(pin: Pin, publication: Publication, source: str) -> bytes:
-    """The bytes of a publication, which have to be the known ones."""
+    """Return the bytes of a publication; raise `ProblemError` if they are other ones."""
     found = _opened(source, publication.spec_commit).read(pin.spec_path)
     if found is not None and sha256(found.content) == publication.sha256:
         return found.content
     seen = "there is no such file" if found is None else f"found {sha256(found.content)[:12]}"
     message = f"{pin.spec_path} is not the publication {publication.sha256[:12]}: {seen}"
-    hint = "name a clone that has the commit, or a folder with that very file"
+    hint = "name a clone that has the commit, or a folder with exactly that file"
     raise ProblemError(Problem("unknown-publication", message, source, hint=hint))
 
 
 def _opened(source: str, commit: str | None) -> "SchemaSource":
-    """A source at a commit, if it has commits at all."""
+    """Return a source at a commit, if it has commits."""
     from mcp_protogen.update.opening import open_source
 
     try:

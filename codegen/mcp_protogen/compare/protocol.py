@@ -1,4 +1,4 @@
-"""What differs beside types, methods and errors: capabilities, `_meta`, headers, rules."""
+"""Differences in capabilities, `_meta` keys, headers and rules."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ _SERVER: Senders = frozenset({"server"})
 
 
 def changes(before: Side, after: Side) -> Iterator[Found]:
-    """Everything that differs and is about no type, method or error."""
+    """Yield all differences that are not about types, methods or errors."""
     yield from _capabilities(before, after)
     yield from _meta_keys(before, after)
     yield from _headers(before, after)
@@ -63,7 +63,7 @@ def _written(one: MetaKeyIR) -> str:
 
 
 def _writers(old: MetaKeyIR | None, new: MetaKeyIR | None, before: Side, after: Side) -> Senders:
-    """Who sends the messages that a key is on, now or else before."""
+    """Return the senders of the messages that have a key, now or else before."""
     keys = ((new, after), (old, before))
     return next((found for key, side in keys if key and (found := _on(key, side))), NOBODY)
 
@@ -108,9 +108,9 @@ def _header(one: Header) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """One rule as text, by what it is called; the two values of a switch are more and less.
+    """One rule as text, with its name; the two values of a switch are more and less.
 
-    `senders` are those who do what it allows.
+    `senders` are the sides that do what it allows.
     """
 
     name: str

@@ -1,8 +1,8 @@
-"""A patched schema as it is compared: with everything it says, in the forms that are read here.
+"""A patched schema in the form that is compared: complete, but with fewer kinds of keywords.
 
-Deriving types drops what no type can say. Here a pattern that is new, or an object that is closed,
-is a difference like any other, so all of it is kept: only references beside other keywords, `oneOf`
-and boolean schemas are written as what they come to.
+Derived types do not have everything that a schema says. A new pattern, or a closed object, is a
+difference too, so that everything is kept here. Only references beside other keywords, `oneOf` and
+boolean schemas are rewritten as something equivalent.
 """
 
 from collections.abc import Collection, Container
@@ -15,23 +15,23 @@ from mcp_protogen.normalise import flatten
 Json = dict[str, Any]
 
 EMBEDDED = "x-embedded"
-"""Stands for all that the schema says of a member that holds a JSON Schema of someone else's."""
+"""A keyword that stands for the whole schema of a member that holds a JSON Schema itself."""
 
 _LISTS = ("allOf", "anyOf", "oneOf")
 _SINGLE = ("additionalProperties", "contains", "not", "propertyNames")
 _DIGITS = 12
-# What makes a reference and its neighbours an intersection of objects; anything else is a bound or
-# an annotation, and stays beside the reference.
+# With one of these beside it, a reference is part of an intersection of objects; anything else is a
+# bound or an annotation, and stays beside the reference.
 _OF_OBJECTS = frozenset({"additionalProperties", "allOf", "anyOf", "properties", "required"})
-# Said of the member, and not of the schema that it holds.
+# These are about the member, not about the schema that it holds.
 _ANNOTATIONS = frozenset({"default", "deprecated"})
 
 
 def readable(schema: Json, json_schemas: Container[str], place: str) -> Json:
-    """The definitions of `schema`, without `allOf`.
+    """Return the definitions of `schema`, without `allOf`.
 
-    Members in `json_schemas` (as `Type.member`) are not looked into. All references have to lead
-    somewhere. Raises `ProblemError` for intersections that are none of objects.
+    Members in `json_schemas` (as `Type.member`) are not examined. Every reference has to lead to a
+    definition. Raise `ProblemError` for intersections that are not of objects.
     """
     definitions = {
         name: _Reading(json_schemas).schema(value, name)
@@ -42,9 +42,10 @@ def readable(schema: Json, json_schemas: Container[str], place: str) -> Json:
 
 
 def with_deprecations(definitions: Json, deprecated: Collection[str]) -> Json:
-    """The same with the keyword at types and members (`Type.member`) that facts call deprecated.
+    """Return definitions with `deprecated` at all types and members that facts name.
 
-    Members of objects without a name in the schema are not found.
+    They are named as `Type` or `Type.member`. Members of objects that have no name in the schema
+    are not found.
     """
     marked = dict(definitions)
     for path in deprecated:
@@ -64,7 +65,7 @@ class _Reading:
         self._json_schemas = json_schemas
 
     def schema(self, value: Any, path: str) -> Json:
-        """One schema and everything inside it; `path` is that of the member it is of."""
+        """Return one schema and everything inside it; `path` is that of its member."""
         if not is_object(value):
             return {} if value is not False else {"enum": []}
         done = dict(value)
@@ -74,7 +75,7 @@ class _Reading:
                 for name, inner in done["properties"].items()
             }
         for keyword in _SINGLE:
-            # An object that is closed says so by a truth value, which is a bound of its own.
+            # A closed object has a boolean here, which is compared as a bound.
             if is_object(done.get(keyword)):
                 done[keyword] = self.schema(done[keyword], path)
         if "items" in done:
@@ -91,7 +92,7 @@ class _Reading:
         return _reference(done)
 
     def _items(self, value: Any, path: str) -> Json:
-        """The items of a list; those by position are read as alternatives."""
+        """Return the items of a list; items by position are read as alternatives."""
         if is_array(value):
             return {"anyOf": [self.schema(one, path) for one in value]}
         return self.schema(value, path)
@@ -105,7 +106,7 @@ class _Reading:
 
 
 def _without_lone_arm(schema: Json) -> Json:
-    """An intersection of one schema is that schema, with whatever stands beside it."""
+    """Return a schema with an `allOf` of one part merged into it."""
     parts = schema.get("allOf", ())
     rest = {key: value for key, value in schema.items() if key != "allOf"}
     if len(parts) != 1 or parts[0].keys() & rest.keys():
@@ -114,7 +115,7 @@ def _without_lone_arm(schema: Json) -> Json:
 
 
 def _reference(schema: Json) -> Json:
-    """A reference with members beside it is an intersection."""
+    """Return a schema with an `allOf` if it has a reference beside members."""
     if "$ref" not in schema or not schema.keys() & _OF_OBJECTS:
         return schema
     rest = {key: value for key, value in schema.items() if key not in ("$ref", "allOf")}

@@ -1,8 +1,8 @@
-"""Types that are called otherwise now: found by what they look like, not by a list.
+"""Renamed types, found by their content and not by a list.
 
-A name that is gone, or that something of another kind has taken, is looked for among the names
-that are new. Two types are one if they hold the same constants, and most members by name; where
-several would do, none is taken.
+A name that is gone, or that now belongs to another kind of type, is looked for among the new names.
+Two types are the same if they have the same constants and share most member names. If several types
+match, none is taken.
 """
 
 import json
@@ -15,13 +15,13 @@ from mcp_protogen.compare.members import named
 
 Json = dict[str, Any]
 
-# Of all members that either type has. Objects of the protocol that are different things agree on
-# half of their names at most, once their constants agree.
+# The share of all members of the two types. Different objects of the protocol with the same
+# constants share at most half of their names.
 _ALIKE = 0.8
 
 
 def renames(before: Json, after: Json) -> Mapping[str, str]:
-    """By old name, the new name of each object type that goes by another one."""
+    """Return the new name of each object type that was renamed, by its old name."""
     gone = [name for name in before if _is_object(before[name]) and not _lives_on(name, after)]
     new = [name for name in after if name not in before and _is_object(after[name])]
     looks = {name: _Look.of(before[name]) for name in gone}
@@ -54,18 +54,18 @@ def _best(old: str, likeness: Mapping[tuple[str, str], float]) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """What types are told apart by."""
+    """The content that types are compared by."""
 
     constants: frozenset[str]
     members: frozenset[str]
 
     @staticmethod
     def of(schema: Json) -> "_Look":
-        """The look of an object type."""
+        """Return the look of an object type."""
         return _Look(frozenset(_constants(schema)), frozenset(schema["properties"]))
 
     def likeness(self, other: "_Look") -> float:
-        """From 0 to 1: of all members, how many both have."""
+        """Return the share of all members that both have, from 0 to 1."""
         if self.constants != other.constants:
             return 0.0
         return len(self.members & other.members) / len(self.members | other.members)

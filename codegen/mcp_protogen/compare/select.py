@@ -1,4 +1,4 @@
-"""A comparison as far as somebody wants to see it."""
+"""The selection of the changes that a user wants to see."""
 
 from dataclasses import replace
 
@@ -6,14 +6,14 @@ from mcp_protogen.compare.change import Change, Comparison, Reader, Severity
 
 
 def level(change: Change, reader: Reader | None) -> Severity:
-    """How much a change matters to a reader, or to whom it matters most."""
+    """Return the severity of a change for a reader, or the worst one."""
     return change.worst if reader is None else change.severity[reader]
 
 
 def narrowed(
     comparison: Comparison, reader: Reader | None, least: Severity | None = None
 ) -> Comparison:
-    """Without what is no business of the reader, or matters less than `least`; the worst first."""
+    """Return the comparison with the changes of at least `least` for the reader, worst first."""
     lowest = Severity.INFO if least is None else least
     kept = [one for one in comparison.changes if level(one, reader).rank <= lowest.rank]
     left_out = comparison.left_out + len(comparison.changes) - len(kept)
@@ -22,5 +22,5 @@ def narrowed(
 
 
 def reaches(comparison: Comparison, reader: Reader | None, severity: Severity) -> bool:
-    """Whether a change matters at least as much as `severity` to the reader."""
+    """Return whether a change is at least as severe as `severity` for the reader."""
     return any(level(one, reader).rank <= severity.rank for one in comparison.changes)

@@ -1,7 +1,7 @@
-"""How much each kind of change matters, to whom and why: the table of `severities.md`, applied.
+"""The severity of each kind of change for each reader, by the table in `severities.md`.
 
-A client's author is sender or receiver of what has changed, by the direction in which it travels,
-or both.
+The author of a client is sender or receiver of what has changed, or both; that depends on its
+direction.
 """
 
 import re
@@ -21,7 +21,7 @@ _LINE = re.compile(r"^\| (?P<code>[a-z]+(?:-[a-z]+)+) \| (?P<rest>.*) \|$", re.M
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What a change of one code is called, and its severities for each side of a message."""
+    """The message of one code, and its severities for each side of a message."""
 
     code: str
     category: Category
@@ -47,7 +47,7 @@ class Found:
 
 @cache
 def severities() -> Mapping[str, Row]:
-    """The table, by code."""
+    """Return the table, by code."""
     found = _LINE.finditer(_TABLE.read_text(encoding="utf-8"))
     rows = (_row(match["code"], match["rest"].split(" | ")) for match in found)
     return {row.code: row for row in rows}
@@ -63,7 +63,7 @@ _READERS: Final[Mapping[Role, Reader]] = {"client": Reader.CLIENT, "server": Rea
 
 
 def judged(found: Found) -> Change:
-    """A change with what it means to each reader."""
+    """Return a change with its severity for each reader."""
     row = severities()[found.code]
     return Change(
         code=found.code,
@@ -89,6 +89,6 @@ def _levels(row: Row, senders: Senders) -> Mapping[Reader, Severity]:
             reader = _READERS[end]
             levels[reader] = min(levels[reader], level, key=lambda one: one.rank)
     levels[Reader.SDK] = row.sdk
-    # A gateway passes messages on; what nobody sends is nothing to it.
+    # A gateway passes messages on; what nobody sends does not concern it.
     levels[Reader.GATEWAY] = row.gateway if senders else Severity.NONE
     return levels

@@ -1,7 +1,7 @@
-"""One side of a comparison: everything that a revision means, read from where the user says.
+"""One side of a comparison: the whole meaning of a revision, read from a pin or a file.
 
-A published file has no facts of its own. It takes those of the revision it is said to be, and its
-patches as far as they fit.
+A published file has no facts of its own. It takes the facts of the revision it stands for, and
+those of its patches that fit.
 """
 
 from dataclasses import dataclass, replace
@@ -23,9 +23,9 @@ from mcp_protogen.store.snapshot import snapshot_of
 
 Json = dict[str, Any]
 
-# Warnings about what models cannot say: here nothing is made of the schema.
+# Warnings about what models cannot express: here, no models are made of the schema.
 _NOT_OF_CONCERN = frozenset({"loosened-schema"})
-# A name that is no date, as schemas have that no revision has.
+# A name that is not a date, as for a schema of no published revision.
 _UNNAMED = "draft"
 
 
@@ -33,7 +33,7 @@ _UNNAMED = "draft"
 class Header:
     """An HTTP header of the Streamable HTTP or the older HTTP transport.
 
-    `when` is the case it is meant for, empty where it is meant for all.
+    `when` is the case it applies to; empty if it always applies.
     """
 
     name: str
@@ -45,10 +45,10 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """What one revision means; `title` is how the user calls it.
+    """The meaning of one revision; `title` is the name that the user gave it.
 
-    `definitions` are those of the schema, mended and without `allOf`, with inline objects where
-    they stand: paths through them are those of the wire.
+    `definitions` are those of the patched schema, without `allOf` and with inline objects in their
+    places: paths through them are those of the wire.
     """
 
     title: str
@@ -59,18 +59,18 @@ class Side:
 
 
 def pinned_side(revision: str) -> Side:
-    """A revision as it is pinned; raises `ProblemError` for an unknown one."""
+    """Return a revision as it is pinned; raise `ProblemError` for an unknown one."""
     return given_side(revision, None)
 
 
 def given_side(
     revision: str, given: GivenFile | None, *, title: str = "", as_published: bool = False
 ) -> Side:
-    """A published file that stands for `revision`, or its pinned snapshot if there is none.
+    """Return a published file that stands for `revision`, or the pinned snapshot if none.
 
-    Entries of the ledger that do not fit the file are left out, and noted: a publication may have
-    been mended since. So is what its facts say and it does not. `as_published` leaves out all
-    patches where types are compared. Raises `ProblemError` for what is no schema of the protocol.
+    Patches that do not fit the file are left out and noted, because it may have been corrected
+    since. So are facts that the file contradicts. `as_published` leaves out all patches from the
+    comparison of types. Raise `ProblemError` for a file that is not a schema of the protocol.
     """
     options = Options((revision,), {revision: given} if given else {})
     source = sources.load(revision, options)
@@ -93,12 +93,12 @@ def given_side(
 
 
 def _as_given(source: Source) -> tuple[Source, tuple[Problem, ...]]:
-    """A source as it is read when its schema is not the pinned one."""
+    """Return a source as it is read if its schema is not the pinned one."""
     if source.facts.inherited:
         notice = sources.inherited_notice(source)
         return source, (notice,) if notice else ()
     mended = ledger.mended(source.schema, source.ledger, source.ledger_place)
-    # Facts that are borrowed may say something else than the schema: that is news, and no error.
+    # Borrowed facts may contradict the schema: that is a difference, not an error.
     known = source.facts
     document = facts.as_shown(schema_folder(), known.document, source.schema)
     borrowed = replace(known, revision=f"{known.revision}-given", document=document)
@@ -106,9 +106,9 @@ def _as_given(source: Source) -> tuple[Source, tuple[Problem, ...]]:
 
 
 def _derived(source: Source) -> Derived:
-    """The revision, without trying what senders fill in and readers tolerate on its schema.
+    """Return the revision, without validating facts for senders and readers on its schema.
 
-    That takes a validator, which is slow to load, and is tried whenever a package is generated.
+    That needs a validator, which is slow to load, and is done whenever a package is generated.
     """
     tried = ("leniency", "producer")
     document = {key: value for key, value in source.facts.document.items() if key not in tried}
@@ -118,7 +118,10 @@ def _derived(source: Source) -> Derived:
 
 
 def revision_of(given: GivenFile, pins: Pins) -> str | None:
-    """The pinned revision that a file is of, but for its prose, or an earlier publication of."""
+    """Return the pinned revision that a file is a publication of, or None.
+
+    The file may be an earlier publication, or differ from the pinned one in its prose only.
+    """
     digest = sha256(given.content)
     known = next((name for name, pin in pins.items() if pin.known(digest)), None)
     if known is not None:
@@ -128,12 +131,12 @@ def revision_of(given: GivenFile, pins: Pins) -> str | None:
 
 
 def inherited_basis(given: GivenFile) -> str:
-    """The revision whose facts a package would take that is made of a file of no pinned one."""
+    """Return the revision whose facts a package from an unpinned file would have."""
     return sources.load(_UNNAMED, Options((_UNNAMED,), {_UNNAMED: given})).facts.basis
 
 
 def title_of(source: str) -> str:
-    """What a file is called as a side: its name, without the folders."""
+    """Return the title of a file as a side: its name, without the folders."""
     return Path(source).name
 
 

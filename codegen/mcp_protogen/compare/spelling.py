@@ -12,7 +12,7 @@ ANY = "any"
 
 
 def spelled(schema: Json) -> str:
-    """A schema as text, with the alternatives in alphabetical order and null left out."""
+    """Return a schema as text, with the alternatives in alphabetical order and null left out."""
     return "|".join(sorted(_arms(schema) - {"null"})) or "null"
 
 

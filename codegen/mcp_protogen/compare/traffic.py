@@ -1,7 +1,7 @@
-"""Who sends what: the types that travel in each direction, found from the methods.
+"""The senders of types: the types that travel in each direction, found from the methods.
 
-A type counts as sent by everyone who sends a message in which it may stand, at any depth. Envelopes
-are everyone's. Types that no message contains, such as bases, travel with nobody.
+A type is sent by every side that sends a message in which it may occur, at any depth. Both sides
+send envelopes. Types that no message contains, such as bases, have no sender.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -24,13 +24,13 @@ EMITTERS: Mapping[str, Senders] = {
     "both": ROLES,
     "never": NOBODY,
 }
-"""Who may answer with an error, by what facts say of it."""
+"""The sides that may answer with an error, by the word of facts."""
 OTHER: Mapping[Role, Role] = {"client": "server", "server": "client"}
-"""Who is at the other end."""
+"""The side at the other end."""
 
 
 def senders(side: Side) -> Mapping[str, Senders]:
-    """By type, who sends it."""
+    """Return the senders of each type."""
     found: dict[str, set[Role]] = {}
     starts = [start for method in side.ir.methods for start in _starts(method)]
     for error, roles in _errors(side):
@@ -44,7 +44,7 @@ def senders(side: Side) -> Mapping[str, Senders]:
 
 
 def answerers(method: MethodIR) -> Senders:
-    """Who sends the results of a method."""
+    """Return the sides that send the results of a method."""
     return frozenset(OTHER[role] for role in method.senders)
 
 
@@ -56,9 +56,9 @@ def _starts(method: MethodIR) -> Iterator[tuple[str, Role]]:
 
 
 def _errors(side: Side) -> Iterator[tuple[str, Senders]]:
-    """The types of errors that have one of their own, told by the code.
+    """Yield the error types that have their own code, with their senders.
 
-    Anybody may answer with a code of which no fact says who does.
+    Without a fact about the code, either side may answer with it.
     """
     emitters = {error.code: EMITTERS[error.emit] for error in side.ir.errors}
     for name, schema in side.definitions.items():
@@ -68,22 +68,19 @@ def _errors(side: Side) -> Iterator[tuple[str, Senders]]:
 
 @dataclass(frozen=True, slots=True)
 class ErrorCode:
-    """The code that a type of errors has as a constant; `steps` lead to that member."""
+    """The code that an error type has as a constant; `steps` lead to that member."""
 
     code: int
     steps: tuple[str, ...]
 
     @property
     def pointer(self) -> tuple[str, ...]:
-        """The same as keys of the schema."""
+        """The steps as keys of the schema."""
         return tuple(key for step in self.steps for key in ("properties", step))
 
 
 def error_code(schema: Json) -> ErrorCode | None:
-    """The code of a type that is an error of JSON-RPC, or a response with one, if it has its own.
-
-    https://www.jsonrpc.org/specification#error_object
-    """
+    """Return the code of an error of JSON-RPC, or of a response with one, if it is constant."""
     members: Json = schema.get("properties", {})
     steps: tuple[str, ...] = ("code",)
     if "error" in members:
@@ -95,9 +92,9 @@ def error_code(schema: Json) -> ErrorCode | None:
 
 
 def envelopes(definitions: Json) -> Iterator[str]:
-    """The objects that a message of JSON-RPC may be, and what they are made of themselves.
+    """Yield the types of messages of JSON-RPC, and the types that these are made of.
 
-    What they contain is not theirs: everything would be everyone's.
+    The content of envelopes is left out: otherwise, both sides would send every type.
     """
     waiting = ["JSONRPCMessage"]
     met = set(waiting)
@@ -117,8 +114,8 @@ _OWN = frozenset({"error", "id", "jsonrpc", "method"})
 
 
 def reached(definitions: Json, names: Iterable[str]) -> frozenset[str]:
-    """The definitions that may stand in some types, at any depth, and these themselves."""
-    # Names that only the IR has, of objects without one in the schema, lead nowhere.
+    """Return the definitions that may occur in some types, at any depth, and these themselves."""
+    # Objects without a name in the schema have one in the IR only, which leads nowhere.
     waiting = [name for name in names if name in definitions]
     found: set[str] = set()
     while waiting:
@@ -130,7 +127,7 @@ def reached(definitions: Json, names: Iterable[str]) -> frozenset[str]:
 
 
 def references_in(value: Any) -> Iterator[str]:
-    """The definitions that a schema names, anywhere inside."""
+    """Yield the definitions that a schema names, anywhere inside it."""
     if is_object(value):
         ref = value.get("$ref")
         if isinstance(ref, str):

@@ -1,8 +1,8 @@
-"""Whether one schema accepts all that another one does.
+"""The comparison of the values that two schemas accept.
 
-Only what kind of values there are counts: bounds are compared by themselves, and what has changed
-inside a type that both schemas name is told of that type. Members that an open object declares as
-optional restrict nothing here, since any object without them is fine.
+Only kinds of values count: bounds are compared separately, and a change inside a type that both
+schemas name is reported for that type. Optional members of an open object restrict nothing here,
+because an object without them is valid.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -15,7 +15,7 @@ from mcp_protogen.normalise.references import target
 
 Json = dict[str, Any]
 
-# Named once, so that a schema that goes round in circles is met again under the same identity.
+# These are made once, so that a recursive schema is met again as the same object.
 _ANYTHING: Json = {}
 _NULL: Json = {"type": "null"}
 _KINDS: tuple[Json, ...] = (
@@ -28,7 +28,7 @@ _Pair = tuple[int, int]
 
 
 class Relation(StrEnum):
-    """How the values of a schema stand to those of the schema before it."""
+    """The relation of the values of a schema to those of the schema before it."""
 
     SAME = "same"
     WIDER = "wider"
@@ -37,7 +37,7 @@ class Relation(StrEnum):
 
 
 class Values:
-    """Compares schemas of two sides; `renamed` says what types of the older one are called now."""
+    """A comparison of schemas of two sides; `renamed` has the new names of older types."""
 
     def __init__(self, before: Json, after: Json, renamed: Mapping[str, str]) -> None:
         self._before = before
@@ -45,7 +45,7 @@ class Values:
         self._renamed = renamed
 
     def relation(self, before: Json, after: Json) -> Relation:
-        """How `after` stands to `before`, null left out on both sides."""
+        """Return the relation of `after` to `before`, without null on both sides."""
         was = [one for one in atoms(before, self._before) if not _is_null(one)]
         now = [one for one in atoms(after, self._after) if not _is_null(one)]
         keeps = _Covering(self._after, self._before, lambda new, old: self._same(old, new))
@@ -61,9 +61,10 @@ class Values:
                 return Relation.OTHER
 
     def of_names(self, before: Json, after: Json) -> Relation | None:
-        """The same for unions of objects that have names, by their names alone; None for others.
+        """Return the relation of two unions of named objects, by their names alone.
 
-        Which of several names is meant matters more than what two of them have in common.
+        Return None for other schemas. The name that is meant matters more than the common members
+        of two types.
         """
         was, now = atoms(before, self._before), atoms(after, self._after)
         if not all("$ref" in one for one in (*was, *now)):
@@ -75,9 +76,9 @@ class Values:
         return Relation.WIDER if old < new else Relation.NARROWER if new < old else Relation.OTHER
 
     def declared(self, before: Json, after: Json) -> tuple[frozenset[str], frozenset[str]]:
-        """The members that objects of either schema are known to have.
+        """Return the members that objects of either schema are known to have.
 
-        Types that both of them name are left out: what differs in those is told of them.
+        Types that both schemas name are left out: their differences are reported for them.
         """
         was, now = atoms(before, self._before), atoms(after, self._after)
         pairs = [(old, new) for old in was for new in now if self._is_one(old, new)]
@@ -94,7 +95,7 @@ class Values:
 
 
 def atoms(schema: Json, definitions: Json) -> list[Json]:
-    """The alternatives of a schema: references to objects, single kinds, single constants."""
+    """Return the alternatives of a schema: references to objects, kinds and constants."""
     return list(_atoms(schema, definitions, frozenset()))
 
 
@@ -122,9 +123,9 @@ def _atoms(schema: Json, definitions: Json, inside: frozenset[str]) -> Iterator[
 
 
 class _Covering:
-    """Whether schemas of one side accept the values of schemas of the other.
+    """A check whether schemas of one side accept the values of schemas of the other.
 
-    `same` says of two names, the wider side's first, whether they are one type.
+    `same` gets two names, the wider side's first, and returns whether they are one type.
     """
 
     def __init__(self, wide: Json, narrow: Json, same: Callable[[str, str], bool]) -> None:
@@ -135,15 +136,15 @@ class _Covering:
         self._settled: dict[_Pair, bool] = {}
 
     def all(self, wide: list[Json], narrow: list[Json]) -> bool:
-        """Whether each of `narrow` is accepted by one of `wide`."""
+        """Return whether each of `narrow` is accepted by one of `wide`."""
         return all(any(self._atom(one, other) for one in wide) for other in narrow)
 
     def _schema(self, wide: Json, narrow: Json) -> bool:
-        """The same for two schemas, of which either may lead round to itself.
+        """Return the same for two schemas, either of which may refer to itself.
 
-        A pair that is met again while it is being looked at is taken to be fine: only something
-        else can speak against it. If something does, so does it against all that was settled by
-        taking it to be fine.
+        A pair that is met again while it is examined is assumed to match; only other parts can
+        contradict that. If one does, everything that was settled under the assumption is dropped,
+        too.
         """
         pair = (id(wide), id(narrow))
         if pair in self._settled:
@@ -185,7 +186,7 @@ class _Covering:
         if not {*wide.get("required", ())} <= {*narrow.get("required", ())}:
             return False
         if ours.keys() - theirs.keys() and theirs.keys() - ours.keys():
-            return False  # Each has what the other has not: they are made for different things.
+            return False  # Each has members that the other lacks: they have different purposes.
         if not all(self._schema(ours[name], theirs[name]) for name in ours if name in theirs):
             return False
         rest, other_rest = wide.get("additionalProperties"), narrow.get("additionalProperties")
@@ -219,7 +220,7 @@ def _accepts(atom: Json, value: object) -> bool:
 
 
 def _kinds(value: object) -> tuple[str, ...]:
-    """The types of JSON Schema that a value is of."""
+    """Return the types of JSON Schema that a value has."""
     match value:
         case bool():
             return ("boolean",)

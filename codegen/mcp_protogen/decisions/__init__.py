@@ -1,1 +1,1 @@
-"""The skeleton of what people have to decide about a new revision."""
+"""Drafts of what people have to decide about a new revision."""

@@ -8,12 +8,12 @@ from mcp_protogen.store.todo import TODO
 
 Json = dict[str, Any]
 
-# What stands there without any text of ours.
+# The texts of something that we have not described.
 _NOTHING = ("", "Deprecated.")
 
 
 def with_missing(texts: Json, keys: Iterable[tuple[str, str]]) -> Json:
-    """All texts, with a TODO for each that is missing: by what it is about, and its key."""
+    """Return all texts, with a TODO for each missing one, given by kind and key."""
     done: Json = {kind: dict(entries) for kind, entries in texts.items()}
     for kind, key in keys:
         done[kind].setdefault(key, TODO)
@@ -21,7 +21,7 @@ def with_missing(texts: Json, keys: Iterable[tuple[str, str]]) -> Json:
 
 
 def missing(ir: RevisionIR) -> Iterator[tuple[str, str]]:
-    """What a revision has that people look up, and that no text is about."""
+    """Yield what a revision has that people look up and that has no text."""
     lacking = {
         "methods": (one.method for one in ir.methods if one.doc in _NOTHING),
         "capabilities": (
@@ -40,6 +40,6 @@ def missing(ir: RevisionIR) -> Iterator[tuple[str, str]]:
 
 
 def _speaks_for_itself(member: FieldIR) -> bool:
-    """Whether a member has a single value, or is one that every message has."""
+    """Return whether a member has one constant value, or is in every message."""
     constant = isinstance(member.type, LiteralOf) and len(member.type.values) == 1
     return constant or member.wire in ("method", "params")

@@ -1,7 +1,7 @@
-"""Drafting the files of a revision: what follows from its schema, and a TODO for what does not.
+"""Drafts of the files of a revision: what follows from its schema, and a TODO for the rest.
 
-Reads a schema folder and returns what its files should hold. What is in them stays as it is; only
-what they do not speak of is added, so that a second draft adds nothing.
+The functions read a schema folder and return what its files should hold. Entries that are there
+stay as they are; only missing ones are added, so that a second draft adds nothing.
 """
 
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ from mcp_protogen.store.todo import todos
 Json = dict[str, Any]
 
 _ENOUGH = 10
-"""Rounds after which facts and schema have long agreed: each settles what the one before showed."""
+"""A number of rounds after which facts and schema agree: each settles what the last showed."""
 _TEXTS = "descriptions.json"
 _HINTS = {
     "reason": "write why, in a sentence",
@@ -44,8 +44,8 @@ _HINTS = {
 class Draft:
     """The files of a revision by their paths below the schema folder: as they are, and should be.
 
-    `undecided` is what somebody has to decide even then, and `contradictions` what people have
-    written against the schema.
+    `undecided` are the decisions that are still left to people, and `contradictions` the entries
+    that the schema contradicts.
     """
 
     before: Mapping[str, Json | None]
@@ -55,7 +55,7 @@ class Draft:
 
     @property
     def changed(self) -> Mapping[str, Json]:
-        """Those that are to be written."""
+        """The files that are to be written."""
         return {
             path: held
             for path, held in self.after.items()
@@ -74,10 +74,10 @@ def write(revision: str, folder: Path) -> Draft:
 
 
 def draft(revision: str, folder: Path) -> Draft:
-    """What the files of a pinned revision should hold.
+    """Return what the files of a pinned revision should hold.
 
-    Raises `ProblemError` for an unknown revision, for files that are not of their form, and for a
-    schema that there would be no code for.
+    Raise `ProblemError` for an unknown revision, for files that do not have their form, and for a
+    schema that no code can be generated for.
     """
     files = _Files(folder, revision)
     source = sources.pinned(revision, folder)
@@ -119,7 +119,7 @@ class _Files:
         self.after: dict[str, Json] = {}
 
     def before(self, path: str) -> Json | None:
-        """A file, None if it is not there; raises `ProblemError` unless it is of its form."""
+        """Return a file, or None if there is none; raise `ProblemError` if its form is wrong."""
         if path not in self.read:
             self.read[path] = self._read(path)
         return self.read[path]
@@ -139,9 +139,9 @@ class _Files:
 
 
 def _settled(source: Source, files: _Files) -> Source:
-    """What a revision is generated from with its facts and patches as they should be.
+    """Return the source of a revision with its facts and patches as they should be.
 
-    What a person has written against the schema is a warning here, whoever's facts they are.
+    A fact that the schema contradicts is a warning here, even if it is inherited.
     """
     revision = source.facts.revision
     own = files.before(files.facts)

@@ -1,8 +1,8 @@
 """The facts of a revision, as far as they follow from its schema.
 
-What the schema shows goes before what is inherited, and nothing before what the revision's own
-file says. Whatever is new and what no schema shows in full has `TODO` for its source: a page has
-to be read.
+The schema takes precedence over inherited facts, and the revision's own file over the schema. A
+fact that is new, or that no schema shows in full, has `TODO` as its source: somebody has to read a
+page.
 """
 
 from collections.abc import Iterable, Mapping
@@ -16,7 +16,7 @@ Json = dict[str, Any]
 
 
 def settled(stated: Json, shown: Shown) -> Json:
-    """Merged facts as the schema shows them; where it shows nothing, they are as stated."""
+    """Return merged facts, changed where the schema shows something else."""
 
     def said(section: str) -> Json:
         found: Json = stated.get(section, {})
@@ -46,7 +46,7 @@ def settled(stated: Json, shown: Shown) -> Json:
 
 
 def step(before: Json, after: Json, section: str = "") -> Json:
-    """The merge patch from one document of facts to another; a fact is restated whole."""
+    """Return the merge patch from one document of facts to another; a fact is restated whole."""
     changed: Json = {}
     for name, value in after.items():
         was = before.get(name)
@@ -62,7 +62,7 @@ def step(before: Json, after: Json, section: str = "") -> Json:
 
 
 def filled_in(own: Json, additions: Json, section: str = "") -> Json:
-    """A file of facts with what it does not speak of yet."""
+    """Return a file of facts with the additions that it does not have yet."""
     done = dict(own)
     for name, value in additions.items():
         said = own.get(name)
@@ -74,14 +74,17 @@ def filled_in(own: Json, additions: Json, section: str = "") -> Json:
 
 
 def _is_fact(value: Json, section: str) -> bool:
-    """Whether an object is stated whole, as what names its source is; methods are by member."""
+    """Return whether an object is stated as a whole, as those with a source are.
+
+    Methods are stated by member.
+    """
     return "source" in value and (section != "methods" or "level" in value)
 
 
 def with_removed(files: Mapping[str, Json], gone: Iterable[str], revision: str) -> dict[str, Json]:
-    """The files of facts, oldest first, in which methods that are gone are said to be.
+    """Return the files of facts, oldest first, with the removal of methods that are gone.
 
-    Each in the file that has stated it in full, unless that says so already.
+    It is noted in the file that states the method in full, unless it is there already.
     """
     done = dict(files)
     for method in gone:

@@ -16,7 +16,7 @@ from mcp_protogen.store.todo import TODO
 
 Json = dict[str, Any]
 
-# Traits that the specification tells in words alone.
+# Traits that the specification states in words alone.
 _IN_WORDS = frozenset({"long_lived"})
 _OTHER: Mapping[Role, Role] = {"client": "server", "server": "client"}
 _NOTIFIED = "notifications/"
@@ -32,7 +32,7 @@ class Shown:
 
     @cached_property
     def own(self) -> Sequence[str]:
-        """The types that the snapshot names, but for other names of one and what is no type."""
+        """The types that the snapshot defines itself, without aliases and what is not a type."""
         named = self.snapshot["$defs"].items()
         return sorted(
             name
@@ -42,7 +42,7 @@ class Shown:
 
     @cached_property
     def deprecated(self) -> Sequence[str]:
-        """Types and their members that the snapshot marks as deprecated."""
+        """The types and members that the snapshot marks as deprecated."""
         found: list[str] = []
         for name in self.own:
             schema: Json = self.snapshot["$defs"][name]
@@ -63,27 +63,27 @@ class Shown:
 
     @property
     def era(self) -> Era | None:
-        """How sessions open; None if the methods do not tell."""
+        """The way sessions open; None if the methods do not show it."""
         return era_of({"$defs": self.definitions})
 
     @property
     def server_requests(self) -> bool:
-        """Whether servers send requests of their own."""
+        """Return whether servers send requests of their own."""
         found = self.methods.values()
         return any(one.kind == "request" and "server" in one.senders for one in found)
 
     def has_type(self, name: object) -> bool:
-        """Whether there is a type of that name."""
+        """Return whether there is a type of that name."""
         return name in self.definitions
 
 
 def lifecycle(stated: Json, shown: Shown) -> Json:
-    """How sessions open, if the methods tell."""
+    """Return the way sessions open, if the methods show it."""
     return stated if shown.era in (None, stated.get("era")) else {"era": shown.era, "source": TODO}
 
 
 def rules(stated: Json, shown: Shown) -> Json:
-    """The switches of the message layer that show in types."""
+    """Return the switches of the message layer that types show."""
     batches = shown.has_type("JSONRPCBatchRequest")
     seen: Json = {
         "batching": {"receive": batches, "send": batches},
@@ -100,7 +100,7 @@ def rules(stated: Json, shown: Shown) -> Json:
 
 
 def capabilities(stated: Json, shown: Shown) -> Json:
-    """Every capability path, with what there is to know of it."""
+    """Return every capability path, with its facts."""
     return {role: _capabilities(stated.get(role, {}), role, shown) for role in ROLES}
 
 
@@ -115,7 +115,7 @@ def _capabilities(stated: Json, role: Role, shown: Shown) -> Json:
 
 
 def methods(stated: Json, declared: Json, errors: Json, shown: Shown) -> Json:
-    """Every method, with the gates and codes that are still there.
+    """Return every method, with the gates and codes that still exist.
 
     `declared` are the facts about capabilities, and `errors` those about error codes.
     """
@@ -158,7 +158,7 @@ def _deprecated(method: skeleton.DerivedMethod, known: Json, shown: Shown) -> An
 
 
 def _results(method: skeleton.DerivedMethod, known: Json, shown: Shown) -> list[str]:
-    """What was stated and is still there, and what the schema pairs with it."""
+    """Return the stated results that still exist, and those that the schema pairs with it."""
     stated = [name for name in known.get("results", ()) if shown.has_type(name)]
     return list(dict.fromkeys((*stated, *method.results)))
 
@@ -179,7 +179,7 @@ def _traits(method: skeleton.DerivedMethod, known: Json, shown: Shown) -> list[s
 
 
 def _errors(stated: Json, errors: Json) -> Json:
-    """The codes that are still sent."""
+    """Return the codes that are still sent."""
     return {
         code: fact
         for code, fact in stated.items()
@@ -194,10 +194,10 @@ def _is_declared(gate: str, declared: Json) -> bool:
 
 
 def _gates(method: skeleton.DerivedMethod, declared: Json) -> Json:
-    """What a new method most likely needs: the capability that is called as it is.
+    """Return what a new method most likely needs: the capability of the same name.
 
-    Whoever offers `things/list` declares `things`, and `things.listChanged` whoever sends
-    `notifications/things/list_changed`.
+    The receiver of `things/list` declares `things`; the sender of
+    `notifications/things/list_changed` declares `things.listChanged`.
     """
     told = method.method.startswith(_NOTIFIED)
     first, *rest = method.method.removeprefix(_NOTIFIED).split("/")
@@ -215,9 +215,9 @@ def _camel(words: list[str]) -> str:
 
 
 def errors(stated: Json, shown: Shown) -> Json:
-    """The codes that the schema has types for, and those that are known besides.
+    """Return the codes that the schema has types for, and those that are known besides.
 
-    A client that is asked nothing answers nothing.
+    A client that receives no requests sends no codes.
     """
     senders = "both" if shown.server_requests else "server"
     found = list(_codes(shown))
@@ -241,7 +241,7 @@ def _inherited_error(fact: Json, shown: Shown) -> Json:
 
 
 def _codes(shown: Shown) -> Iterator[tuple[str, str, str | None]]:
-    """Codes that are constants: with their names, and the types of what comes with them."""
+    """Yield the codes that are constants, with their names and the types of their data."""
     for name in shown.own:
         members = _members(shown.definitions[name])
         error = members.get("error", {})

@@ -1,4 +1,4 @@
-"""The patches of the revision before: which fit, and what becomes of those that do not."""
+"""The patches of the revision before: which ones fit, and the state of the others."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,10 +12,10 @@ Json = dict[str, Any]
 
 
 def ledger_file(own: Json | None, schema: Json, before: Sequence[Json], place: str) -> Json:
-    """The file of patches, with those of the revision before that it does not speak of yet.
+    """Return the file of patches, with those of the revision before that it lacks.
 
-    One that fits becomes an entry. One that does not is named when the file is begun; what it
-    mends may be done or gone, or else somebody has to look.
+    A patch that fits becomes an entry. One that does not fit is listed in a new file: its subject
+    may be done or gone, or else somebody has to look.
     """
     document = own or {"patches": []}
     entries: list[Json] = document["patches"]

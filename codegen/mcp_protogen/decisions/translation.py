@@ -1,6 +1,6 @@
-"""The rules that a step between two revisions lacks, each with what could be chosen.
+"""The rules that a step between two revisions lacks, each with possible choices.
 
-What can be chosen is found out by trying: a choice settles the difference it stands for.
+The choices are found by trying: a choice settles its difference.
 """
 
 from collections.abc import Iterator, Mapping
@@ -18,7 +18,7 @@ from mcp_protogen.translate.tables import unsettled
 Json = dict[str, Any]
 _Open = Mapping[tuple[Way, str], str]
 
-# What a member may hold where the schema does not list it: the plainest value of each kind.
+# Values to try where the schema lists none: the plainest one of each kind.
 _PLAINEST: tuple[Any, ...] = ("", 0, False, [], {})
 
 
@@ -30,14 +30,14 @@ class Step:
     newer: Derived
 
     def open(self, translation: Translation) -> _Open:
-        """What the rules leave undecided, by direction and place."""
+        """Return what the rules leave undecided, by direction and place."""
         return unsettled(self.older.ir, self.newer.ir, (translation,))
 
 
 def rules_file(own: Json | None, step: Step) -> Json:
-    """The rules file of the newer revision, with an entry for each difference that lacks one.
+    """Return the rules file of the newer revision, with an entry for each undecided difference.
 
-    An entry that nobody has touched goes when its difference has gone.
+    An entry that nobody has edited is removed once its difference is gone.
     """
     newer = step.newer.ir.id
     document = own or {"older": step.older.ir.id, "became": {}, "rules": [], "errors": []}
@@ -50,7 +50,7 @@ def rules_file(own: Json | None, step: Step) -> Json:
 
 
 def _is_moot(entry: Json, found: _Open) -> bool:
-    """Whether an entry is one of ours, about nothing that is open."""
+    """Return whether an entry is an unedited one of ours, and nothing about it is open."""
     ours = entry["reason"] == TODO and entry["source"] == TODO
     places = list(_open_places(entry))
     return ours and bool(places) and not any(key in found for key in places)
@@ -83,14 +83,14 @@ def _entries(missing: _Open, translation: Translation, step: Step) -> Iterator[J
 def _settled(
     do: Verb, missing: _Open, translation: Translation, step: Step
 ) -> set[tuple[Way, str]]:
-    """The differences that a rule with this verb would settle."""
+    """Return the differences that a rule with this verb would settle."""
     tried = tuple(Rule(at, way, do, None, (), False, "", "#") for way, at in missing)
     rest = step.open(replace(translation, rules=(*translation.rules, *tried)))
     return missing.keys() - rest.keys()
 
 
 def _values(at: str, there: Derived) -> list[Any]:
-    """Values that a member may have where it is missing."""
+    """Return values that a missing member may have."""
     owner, _, member = at.partition(".")
     definitions: Json = there.schema["$defs"]
     schema = definitions.get(owner, {}).get("properties", {}).get(member)

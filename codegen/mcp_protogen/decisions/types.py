@@ -1,4 +1,4 @@
-"""Facts about types, as far as a schema shows them: which there are, and in which order."""
+"""Facts about types, as far as a schema shows them: which ones exist, and in which order."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ _STATED_BY = {"max_items": "maxItems", "starts_with": "pattern"}
 
 
 def types(stated: Json, shown: Shown) -> Json:
-    """Types and members that mean more than they say, as far as they still do."""
+    """Return the marks of types and members (open, deprecated) that still hold."""
     done = {
         kind: {path: fact for path, fact in entries.items() if _holds(kind, path, shown)}
         for kind, entries in stated.items()
@@ -36,14 +36,14 @@ def _holds(kind: str, path: str, shown: Shown) -> bool:
 
 
 def _is_extension(name: str, shown: Shown) -> bool:
-    """Whether a type may extend `Result`, if it is a result at all."""
+    """Return whether a type may extend `Result`, if it is a result at all."""
     members = shown.definitions.get("Result", {}).get("properties", {}).keys()
     own = shown.definitions[name].get("properties", {}).keys()
     return not name.endswith("Result") or members <= own
 
 
 def _open(shown: Shown) -> Iterator[str]:
-    """What extends `Result` or `MetaObject`, which take whatever comes."""
+    """Yield the types that extend `Result` or `MetaObject`, which accept any further members."""
     for name in shown.own:
         if name.endswith("MetaObject") or (name.endswith("Result") and _is_extension(name, shown)):
             yield name
@@ -56,7 +56,7 @@ def _is_there(path: str, shown: Shown) -> bool:
 
 
 def content_blocks(stated: Json, shown: Shown) -> Json:
-    """The kinds of content that a union of them may have."""
+    """Return the kinds of content that a union of them may have."""
     known = [name for name in stated.get("types", ()) if shown.has_type(name)]
     unions = [arms for arms in (_arms(schema) for schema in shown.definitions.values()) if arms]
     found = {arm for arms in unions if len(set(arms) & set(known)) > 1 for arm in arms}
@@ -71,7 +71,7 @@ def _is_block(schema: Json) -> bool:
 
 
 def unions(stated: Json, shown: Shown) -> Json:
-    """Every union that the schema names; arms that are new go last, until somebody has looked."""
+    """Return every union that the schema names; new arms come last until somebody orders them."""
     done: Json = {}
     for name in (*stated, *(name for name in shown.own if name not in stated)):
         schema = shown.definitions.get(name, {})
@@ -86,14 +86,14 @@ def unions(stated: Json, shown: Shown) -> Json:
 
 
 def _arms(schema: Json) -> list[str]:
-    """The arms of a union of named types."""
+    """Return the arms of a union of named types."""
     arms = schema.get("anyOf", [])
     named = [target(arm["$ref"]) for arm in arms if "$ref" in arm]
     return named if len(named) == len(arms) else []
 
 
 def enums(stated: Json, shown: Shown) -> Json:
-    """Every closed set of strings; its order is that of a known one with the same strings."""
+    """Return every closed set of strings, in the order of a known one with the same strings."""
     known = {frozenset(fact["values"]): fact for fact in stated.values()}
     done: Json = {}
     for path, values in _enums(shown):
@@ -121,7 +121,7 @@ def _enums(shown: Shown) -> Iterator[tuple[str, list[str]]]:
 
 
 def open_strings(stated: Json, shown: Shown) -> Json:
-    """Those of strings that are still there, and the same in types that have them now.
+    """Return the open strings that still exist, also in types that have them now.
 
     A published schema repeats in every type what the types have in common.
     """
@@ -139,7 +139,7 @@ def _member(owner: str, member: str, shown: Shown) -> Any:
 
 
 def leniency(stated: Json, shown: Shown) -> Json:
-    """Where receivers have to be kinder than the schema, if they still can be."""
+    """Return the exceptions that receivers still have to make from the schema."""
     return {name: fact for name, fact in stated.items() if _is_readable(fact, shown)}
 
 
@@ -150,7 +150,7 @@ def _is_readable(fact: Json, shown: Shown) -> bool:
 
 
 def producer(stated: Json, shown: Shown) -> Json:
-    """What senders do beyond the schema, if they can and it does not ask for that by now."""
+    """Return the extra rules for senders that the schema allows and does not state itself."""
     facts = Facts(shown.revision, {"producer": stated}, shown.revision)
     unkept = {one.fact for one in filled.unkept(shown.definitions, facts)}
     return {
@@ -172,7 +172,7 @@ def _is_needed(fact: Json, shown: Shown) -> bool:
 
 
 def meta_keys(stated: Json, shown: Shown) -> Json:
-    """The keys of `_meta` that the schema gives a type."""
+    """Return the keys of `_meta` that the schema gives a type."""
     done = {key: fact for key, fact in stated.items() if _is_carried(fact, shown)}
     for key, fact in sorted(_meta_keys(shown).items()):
         done.setdefault(key, fact)
@@ -186,7 +186,7 @@ def _is_carried(fact: Json, shown: Shown) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Use:
-    """A key of `_meta` in what is sent."""
+    """A use of a key of `_meta` in a message."""
 
     kind: str
     carrier: str
@@ -217,7 +217,7 @@ def _meta_key(uses: Sequence[_Use], everyone: Mapping[str, set[str]]) -> Json:
 
 
 def _with_meta(shown: Shown) -> Iterator[tuple[str, str, Json]]:
-    """What is sent, by its type, with the type of its `_meta`."""
+    """Yield the messages that are sent, by kind and type, with the type of their `_meta`."""
     for method in shown.methods.values():
         if method.kind == "embedded":
             continue

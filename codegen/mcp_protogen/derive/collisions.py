@@ -1,4 +1,4 @@
-"""Names of one revision that would meet in a generated module, each with what it stands for."""
+"""Equal names in a generated module of one revision, each with its meanings."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -11,7 +11,7 @@ _Named = tuple[str, str]
 
 
 def problems(ir: RevisionIR, place: str) -> Iterator[Problem]:
-    """Every two things that would have one name; `place` names the schema's file."""
+    """Yield a problem for every two things with one name; `place` names the schema's file."""
     for named in (_stubs(ir), _in_methods_module(ir), _in_capabilities_module(ir)):
         meanings: defaultdict[str, dict[str, None]] = defaultdict(dict)
         for name, meaning in named:

@@ -1,7 +1,7 @@
-"""Facts against schema: what can be derived is derived, and must agree.
+"""The comparison of facts with the schema: everything that can be derived must agree.
 
-For a revision with facts of its own a disagreement is an error. For one that lives on inherited
-facts it is news, reported as a warning so that somebody decides; what they say of it is left out.
+If a revision has its own facts, a contradiction is an error. If its facts are inherited, it is a
+warning, so that somebody decides; the contradicted facts are left out.
 """
 
 import copy
@@ -22,9 +22,9 @@ Json = dict[str, Any]
 def compare(
     definitions: Json, facts: Facts, place: str, inherited_hint: str = ""
 ) -> tuple[Problem, ...]:
-    """Every way in which the facts and a normalised schema contradict or miss each other.
+    """Return all places where facts and a normalised schema contradict each other or are missing.
 
-    Facts that are inherited are in no file that could be mended: `inherited_hint` says what to do.
+    Inherited facts are in no file that could be corrected; `inherited_hint` says what to do.
     """
     level = Level.WARNING if facts.inherited else Level.ERROR
     instead = inherited_hint if facts.inherited else ""
@@ -35,9 +35,9 @@ def compare(
 
 
 def without(facts: Facts, problems: Iterable[Problem]) -> Facts:
-    """`facts` without each fact that one of the problems is about."""
+    """Return `facts` without each fact that one of the problems is about."""
     document = copy.deepcopy(facts.document)
-    # From the end, since what is taken out of a list moves what comes after it.
+    # From the end, because removing an item of a list moves those after it.
     for pointer in sorted({problem.pointer for problem in problems}, key=_order, reverse=True):
         jsonpointer.remove(document, pointer)
     return replace(facts, document=document)
@@ -62,7 +62,7 @@ def _findings(definitions: Json, facts: Facts) -> Iterator[_Finding]:
 def _opening(definitions: Json, facts: Facts) -> Iterator[_Finding]:
     era = era_of({"$defs": definitions})
     if era not in (None, facts.era):
-        message = f"sessions open as in the {era} era by the methods of the schema"
+        message = f"by the methods of the schema, sessions open as in the {era} era"
         yield "facts-disagree", message, "/lifecycle/era", "one of the two is wrong"
     result_type: Json = facts.document.get("rules", {}).get("result_type", {})
     if result_type:
@@ -110,7 +110,7 @@ def _method(
         roles = ("client", "server") if party in ("sender", "receiver") else (party,)
         if any(path not in facts.document["capabilities"].get(role, {}) for role in roles):
             here = f"{pointer}{jsonpointer.join('requires', gate)}"
-            yield "facts-disagree", f"{gate} is no capability", here, "see capabilities"
+            yield "facts-disagree", f"{gate} is not a capability", here, "see capabilities"
 
 
 def _capabilities(definitions: Json, facts: Facts) -> Iterator[_Finding]:
@@ -124,7 +124,7 @@ def _capabilities(definitions: Json, facts: Facts) -> Iterator[_Finding]:
             if path not in said:
                 yield "derived-facts", f"capability {role}.{path} has no facts", pointer, "add it"
             elif path not in seen:
-                message = f"no capability {role}.{path} in the schema"
+                message = f"the schema has no capability {role}.{path}"
                 yield "facts-disagree", message, pointer, "remove it"
             elif (said[path]["kind"] == "flag") != seen[path]:
                 message = f"{role}.{path} is {'a flag' if seen[path] else 'no flag'} in the schema"
@@ -144,13 +144,13 @@ def _types(definitions: Json, facts: Facts) -> Iterator[_Finding]:
 
 
 def _duties(definitions: Json, facts: Facts) -> Iterator[_Finding]:
-    """What senders and receivers do beyond the schema has to be possible under it."""
+    """Yield duties of senders and receivers beyond the schema that it does not allow."""
     for section in ("leniency", "producer"):
         for key, fact in facts.document.get(section, {}).items():
             yield from _member(definitions, fact["where"], jsonpointer.join(section, key))
     hint = "give a value that the schema allows, or remove the entry with null"
     for filling in filled.unkept(definitions, facts):
-        message = f"{filling.member} cannot be filled in: the schema asks for something else"
+        message = f"{filling.member} cannot be filled in: the schema does not allow this value"
         yield "facts-disagree", message, filling.fact, hint
     for key, fact in facts.document.get("leniency", {}).items():
         owner, _, member = fact["where"].partition(".")
@@ -161,7 +161,10 @@ def _duties(definitions: Json, facts: Facts) -> Iterator[_Finding]:
 
 
 def _named(document: Json, methods: Container[str]) -> Iterator[tuple[str, str]]:
-    """Every type that the facts name, with where they do, but for methods the schema lacks."""
+    """Yield every type that the facts name, with its place.
+
+    Facts about methods that the schema lacks are skipped.
+    """
     for method, fact in document.get("methods", {}).items():
         if method not in methods:
             continue
@@ -196,7 +199,7 @@ def _member(definitions: Json, path: str, pointer: str) -> Iterator[_Finding]:
 
 
 def _stray_messages(definitions: Json) -> Iterator[_Finding]:
-    """Message types that stand in no union: nobody would be known to send them."""
+    """Yield a finding for each message type in no union: its sender would be unknown."""
     sent = {use.message for found in skeleton.uses(definitions).values() for use in found}
     for name, schema in definitions.items():
         method = skeleton.method_constant(schema)

@@ -1,9 +1,9 @@
-"""What senders have to write that callers need not say: usual values of required members.
+"""The usual values of required members, which senders write and callers need not give.
 
-A fact names one type's member. It holds for each required member of that name and schema, because a
-published schema repeats in every type what the types have in common. A fact that cannot be kept is
-left out, so that the member has to be given: what a revision to come requires beside it, nobody
-here could fill in. This module does not know how Python code is written.
+A fact names a member of one type. It applies to each required member of that name and schema,
+because a published schema repeats in every type what the types have in common. A fact that does not
+fit is left out, and callers have to give the member: nobody here knows what else a later revision
+requires in it. This module does not know how Python code is written.
 """
 
 from collections.abc import Iterator, Sequence
@@ -28,26 +28,26 @@ class Filling:
     schema: Json
     value: JsonScalar | Filled
     fact: str
-    """Where the fact stands, as a JSON pointer into the facts."""
+    """The place of the fact, as a JSON pointer into the facts."""
 
 
 def fillings(definitions: Json, facts: Facts) -> Sequence[Filling]:
-    """What can be filled in, by the facts and a normalised schema."""
+    """Return the members that can be filled in, by the facts and a normalised schema."""
     return _kept(list(_stated(definitions, facts)), definitions)
 
 
 def unkept(definitions: Json, facts: Facts) -> Sequence[Filling]:
-    """What the facts want filled in and the schema does not allow to be."""
+    """Return the members that the facts fill in but the schema does not allow to."""
     stated = list(_stated(definitions, facts))
     kept = _kept(stated, definitions)
     return [one for one in stated if one not in kept]
 
 
 def fits(value: Any, schema: Json, definitions: Json) -> bool:
-    """Whether a value is valid where `schema` stands."""
+    """Return whether a value is valid for `schema`."""
     from jsonschema import Draft202012Validator
 
-    # Its own type knows JSON as declared there, which `Any` out of a file is not.
+    # Its declared parameter is a JSON type of its own, which `Any` from a file is not.
     validator: Any = Draft202012Validator({**schema, "$defs": definitions})
     valid: bool = validator.is_valid(value)
     return valid
@@ -69,7 +69,7 @@ def _stated(definitions: Json, facts: Facts) -> Iterator[Filling]:
 
 
 def _kept(stated: Sequence[Filling], definitions: Json) -> Sequence[Filling]:
-    """Those that can be kept; of objects inside objects, the inner ones come first."""
+    """Return the fillings that are possible; inner objects come before outer ones."""
     kept: list[Filling] = []
     waiting = stated
     while ready := [one for one in waiting if _possible(one, kept, definitions)]:

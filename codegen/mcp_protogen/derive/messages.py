@@ -1,6 +1,6 @@
-"""Whether the message unions can be read as methods, each of them with params and a result.
+"""The check that the message unions can be read as methods, with params and a result.
 
-Facts are not consulted: what is refused here would leave generated stubs without a type.
+Facts are not used: a message that is refused here would leave generated stubs without a type.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,7 +14,10 @@ Json = dict[str, Any]
 
 
 def problems(definitions: Json, place: str) -> Iterator[Problem]:
-    """What keeps the messages of a normalised schema from being methods; `place` names its file."""
+    """Yield a problem for each message of a normalised schema that cannot be a method.
+
+    `place` names the schema's file.
+    """
     if not skeleton.union_leaves(definitions, "ClientRequest"):
         hint = "is this the schema.json of an MCP revision?"
         pointer = "/$defs/ClientRequest"
@@ -37,19 +40,19 @@ def _unclear_methods(definitions: Json, place: str) -> Iterator[Problem]:
         why = _unlike(list(found), definitions)
         if why is not None:
             types = " and ".join(dict.fromkeys(use.message for use in found))
-            message = f"{types} are both for {method!r:.80}, and {why}"
+            message = f"{types} are both messages of {method!r:.80}, but {why}"
             hint = "give one of them another method, or both the same params"
             yield Problem("bad-message", message, place, "/$defs", hint)
         name = skeleton.choice_name(found[0].message)
         params = skeleton.params_of(definitions, (use.message for use in found))
         if len(params) > 1 and name in definitions:
-            message = f"the params of {method!r:.80} would be called {name}, as a type already is"
+            message = f"the params of {method!r:.80} would be called {name}, like another type"
             hint = "rename that type in the schema"
             yield Problem("name-collision", message, place, jsonpointer.join("$defs", name), hint)
 
 
 def _unlike(found: Sequence[skeleton.Use], definitions: Json) -> str | None:
-    """Why the messages of a method cannot be alternatives; None if they can, or there is one."""
+    """Return why the messages of a method cannot be alternatives; None if they can."""
     messages = {use.message for use in found}
     if len(messages) < 2:
         return None
@@ -61,9 +64,9 @@ def _unlike(found: Sequence[skeleton.Use], definitions: Json) -> str | None:
     if all(schema == schemas[0] for schema in schemas):
         return None
     if not all("$ref" in schema for schema in schemas):
-        return "only named types of params can be told apart"
+        return "their params have no named types, and cannot be told apart"
     if len({use.sender for use in found}) > 1:
-        return "who sends it decides what the params are"
+        return "the params depend on the sender"
     return None
 
 
@@ -73,7 +76,7 @@ def _incomplete(method: skeleton.DerivedMethod, definitions: Json, place: str) -
         names.stem(method.message)
     except names.UnsafeName:
         message = f"{method.message!r:.80} cannot name a Python method"
-        hint = "call it after what it asks for or tells, as in CallToolRequest"
+        hint = "name it after its purpose, as in CallToolRequest"
         yield Problem("unsafe-name", message, place, pointer, hint)
     params: Json = definitions[method.message]["properties"].get("params", {})
     if (method.params is None and params.get("type", "object") != "object") or "anyOf" in params:

@@ -1,6 +1,6 @@
-"""Normalised schema and facts to IR: methods, capabilities, errors, rules.
+"""From normalised schema and facts to IR: methods, capabilities, errors, rules.
 
-What the schema says is derived and compared with the facts; a method that has no facts yet is
+Everything that the schema has is derived and compared with the facts; a method without facts is
 taken from the schema alone and reported.
 """
 
@@ -36,7 +36,7 @@ _OTHER: Mapping[Role, Role] = {"client": "server", "server": "client"}
 
 
 def rules(context: Context) -> Rules:
-    """How messages of the revision travel."""
+    """Return the rules of how messages of the revision travel."""
     stated: Json = context.facts.document["rules"]
     result_type: Json = stated.get("result_type", {})
     return Rules(
@@ -66,7 +66,7 @@ def _leniency(context: Context) -> Iterator[Leniency]:
 
 
 def capabilities(definitions: Json, context: Context) -> tuple[CapabilityIR, ...]:
-    """Every capability path of both roles, in path order."""
+    """Return every capability path of both roles, in path order."""
     return tuple(
         _capability(role, path, flag, context)
         for role in ROLES
@@ -88,7 +88,7 @@ def _capability(role: Role, path: tuple[str, ...], flag: bool, context: Context)
 
 
 def errors(definitions: Json, context: Context) -> tuple[ErrorIR, ...]:
-    """The error codes, largest (the oldest, JSON-RPC's own nearest to zero) first."""
+    """Return the error codes in descending order, so that those of JSON-RPC itself come first."""
     stated: Json = context.facts.document["errors"]
     return tuple(
         ErrorIR(
@@ -104,7 +104,7 @@ def errors(definitions: Json, context: Context) -> tuple[ErrorIR, ...]:
 
 
 def meta_keys(context: Context) -> tuple[MetaKeyIR, ...]:
-    """Keys of `_meta` with a meaning, by name."""
+    """Return the keys of `_meta` that have a meaning, by name."""
     stated: Json = context.facts.document["meta_keys"]
     return tuple(
         MetaKeyIR(
@@ -123,7 +123,7 @@ def meta_keys(context: Context) -> tuple[MetaKeyIR, ...]:
 def methods(
     definitions: Json, types: Mapping[str, TypeIR], context: Context
 ) -> tuple[MethodIR, ...]:
-    """Every method of the schema, by wire name; `types` are those of the same schema."""
+    """Return every method of the schema, by wire name; `types` are those of the same schema."""
     found = skeleton.methods(definitions)
     schema = _Schema(definitions, types)
     return tuple(
@@ -133,7 +133,7 @@ def methods(
 
 
 class _Schema(NamedTuple):
-    """One schema, as it is and as types."""
+    """One schema, as JSON and as types."""
 
     definitions: Json
     types: Mapping[str, TypeIR]
@@ -174,7 +174,7 @@ def _method(
 
 
 def _alternatives(name: str, types: Mapping[str, TypeIR]) -> Iterator[str]:
-    """The classes of a result that may be one of several types."""
+    """Yield the classes of a result that may have one of several types."""
     type_ = types.get(name)
     arms = type_.arms if isinstance(type_, UnionIR) else ()
     if not arms or not all(isinstance(arm, Ref) for arm in arms):
@@ -191,14 +191,14 @@ def _params(
     for name in (schema.params, fact.get("params"), plain):
         if name in definitions:
             return names.class_name(name)
-    message = f"{schema.message} has no params, and there is no {plain} for those of any message"
+    message = f"{schema.message} has no params, and the schema has no {plain} to use instead"
     hint = f"give it params, or define {plain}"
     pointer = jsonpointer.join("$defs", schema.message)
     raise ProblemError(Problem("bad-message", message, context.place, pointer, hint))
 
 
 def _given(params: str, schema: skeleton.DerivedMethod, types: Mapping[str, TypeIR]) -> bool:
-    """Whether params have to be given by a caller: a member is required that nobody else fills."""
+    """Return whether a caller has to give params, because nobody else fills a required member."""
     if not schema.params_required:
         return False
     type_ = types.get(params)
@@ -210,9 +210,9 @@ def _given(params: str, schema: skeleton.DerivedMethod, types: Mapping[str, Type
 def _items(
     results: Sequence[str], types: Mapping[str, TypeIR]
 ) -> tuple[names.FieldName, TypeExpr] | None:
-    """The one list that every page holds, if it is one and there may be a next page.
+    """Return the list that every page holds, if there is one such list and a next page.
 
-    A result that may be something else than a page is for the caller to look at.
+    If a result may be something other than a page, the caller has to look at it.
     """
     result = types.get(results[0])
     if len({*results}) > 1 or not isinstance(result, ObjectIR):
@@ -227,7 +227,7 @@ def _items(
 
 
 def derived_traits(schema: skeleton.DerivedMethod, definitions: Json) -> Iterator[str]:
-    """What a method without facts shows of itself in its params and result."""
+    """Yield the traits that params and result of a method show without facts."""
     params = definitions.get(schema.params or "", {}).get("properties", {})
     results = [definitions.get(name, {}).get("properties", {}) for name in schema.results]
     if any("ttlMs" in result for result in results):
@@ -248,7 +248,7 @@ def _requirements(
         path = tuple(dotted.split("."))
         for sender in schema.senders:
             role = _role(party, sender)
-            # Inherited facts may name one that the schema has dropped.
+            # Inherited facts may name a capability that the schema no longer has.
             if path not in skeleton.capabilities(definitions, role):
                 continue
             yield Requirement(

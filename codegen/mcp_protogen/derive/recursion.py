@@ -1,6 +1,6 @@
-"""Which types contain themselves, through whatever other types.
+"""The types that contain themselves, directly or through other types.
 
-Python reads a module from top to bottom: inside such a circle, not all comes before its use.
+Python reads a module from top to bottom: inside such a cycle, a name is used before it is defined.
 """
 
 from collections.abc import Iterable, Iterator
@@ -21,17 +21,17 @@ from mcp_protogen.ir import (
 
 
 def graph_of(types: Iterable[TypeIR]) -> Graph:
-    """Which types name which."""
+    """Return the types that each type names."""
     return {str(type_.name): frozenset(uses(type_)) for type_ in types}
 
 
 def circular(types: Iterable[TypeIR]) -> frozenset[str]:
-    """The names of types that a value of the same type may contain."""
+    """Return the names of types whose values may contain a value of the same type."""
     return graph.circular(graph_of(types))
 
 
 def uses(type_: TypeIR) -> Iterator[str]:
-    """The types that a type names."""
+    """Yield the types that a type names."""
     match type_:
         case ObjectIR(fields=fields):
             for field in fields:
@@ -44,7 +44,7 @@ def uses(type_: TypeIR) -> Iterator[str]:
 
 
 def names_in(expression: TypeExpr) -> Iterator[str]:
-    """The types that an expression names."""
+    """Yield the types that an expression names."""
     match expression:
         case Ref(name):
             yield str(name)

@@ -1,4 +1,4 @@
-"""One revision from its inputs to its IR: meta-check, patch, normalise, derive."""
+"""One revision from its inputs to its IR: patch, normalise, derive."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -20,9 +20,9 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What one revision is generated from; `place` names the schema in problems.
+    """The inputs of one revision; `place` names the schema in problems.
 
-    `notes` are warnings about the inputs themselves. `facts_hint` says what to do where inherited
+    `notes` are warnings about the inputs themselves. `facts_hint` says what to do if inherited
     facts do not fit.
     """
 
@@ -39,7 +39,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """A revision's IR, the normalised schema and the facts it was derived from, and warnings."""
+    """The IR of a revision, the normalised schema and facts it is derived from, and warnings."""
 
     ir: RevisionIR
     schema: Json
@@ -48,7 +48,7 @@ class Derived:
 
 
 def derive_revision(source: Source) -> Derived:
-    """The IR of one revision; raises `ProblemError` with everything that is wrong."""
+    """Return the IR of one revision; raise `ProblemError` with everything that is wrong."""
     normalised, loosened = normal_form(source)
     definitions: Json = normalised["$defs"]
     found = crosscheck.compare(definitions, source.facts, source.facts_place, source.facts_hint)
@@ -75,9 +75,9 @@ def derive_revision(source: Source) -> Derived:
 
 
 def normal_form(source: Source) -> tuple[Json, tuple[Problem, ...]]:
-    """The schema of a revision, patched and normalised, with warnings of what that loosened.
+    """Return the patched and normalised schema of a revision, with a warning for each loss.
 
-    Raises `ProblemError` where its messages cannot be methods.
+    Raise `ProblemError` if its messages cannot be methods.
     """
     patched = patches.apply(source.schema, source.ledger, source.ledger_place)
     _require_messages(patched, source.place)
@@ -92,16 +92,16 @@ def normal_form(source: Source) -> tuple[Json, tuple[Problem, ...]]:
 
 
 def _require_messages(schema: Json, place: str) -> None:
-    """A schema without the message unions is some other protocol's."""
+    """Raise `ProblemError` if the message unions are missing, as in other schemas."""
     definitions: Json = schema.get("$defs", {})
     wanted = [union for union, _, kind in skeleton.MESSAGE_UNIONS if kind != "embedded"]
     missing = [union for union in wanted if union not in definitions]
-    # A revision may have no requests from servers, but never none from clients.
+    # A revision may have no requests from servers, but always has some from clients.
     if "ClientRequest" in missing or len(missing) > 1:
         raise ProblemError(
             Problem(
                 "no-message-unions",
-                f"the schema defines no {', '.join(missing)}",
+                f"the schema does not define {' or '.join(missing)}",
                 place,
                 "/$defs",
                 "is this the schema.json of an MCP revision?",

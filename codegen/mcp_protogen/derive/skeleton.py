@@ -1,6 +1,6 @@
-"""What the schema itself says about methods: constants, direction, params and pairing.
+"""The information about methods in the schema itself: constants, direction, params, results.
 
-Facts must agree with it; a method without facts lives on it.
+Facts must agree with it; a method without facts has only this.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,7 +12,7 @@ from mcp_protogen.normalise.references import target, to
 
 Json = dict[str, Any]
 
-# The unions of the specification's schema in which a message type says who sends it.
+# The unions of the specification's schema, which show the sender of each message type.
 MESSAGE_UNIONS: tuple[tuple[str, Role, Kind], ...] = (
     ("ClientRequest", "client", "request"),
     ("ServerRequest", "server", "request"),
@@ -25,7 +25,7 @@ MESSAGE_UNIONS: tuple[tuple[str, Role, Kind], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class DerivedMethod:
-    """A method as far as the schema knows it."""
+    """A method as the schema describes it."""
 
     method: str
     message: str
@@ -46,7 +46,7 @@ class Use:
 
 
 def uses(definitions: Json) -> Mapping[str, list[Use]]:
-    """Where the messages of each method are, by wire name."""
+    """Return the messages of each method, by wire name."""
     found: dict[str, list[Use]] = {}
     for union, sender, kind in MESSAGE_UNIONS:
         for message in union_leaves(definitions, union):
@@ -57,7 +57,7 @@ def uses(definitions: Json) -> Mapping[str, list[Use]]:
 
 
 def methods(definitions: Json) -> Mapping[str, DerivedMethod]:
-    """The methods of a normalised schema, by wire name."""
+    """Return the methods of a normalised schema, by wire name."""
     return {
         method: _method(definitions, method, found) for method, found in uses(definitions).items()
     }
@@ -67,7 +67,7 @@ def _method(definitions: Json, method: str, found: Sequence[Use]) -> DerivedMeth
     messages = list(dict.fromkeys(use.message for use in found))
     params = params_of(definitions, messages)
     several = len(params) > 1
-    # What also is a request of its own stays one where no result could hold it.
+    # A message that is also a request stays one if there is no result that could hold it.
     kind = found[-1 if "InputRequiredResult" in definitions else 0].kind
     return DerivedMethod(
         method=method,
@@ -81,18 +81,18 @@ def _method(definitions: Json, method: str, found: Sequence[Use]) -> DerivedMeth
 
 
 def params_of(definitions: Json, messages: Iterable[str]) -> list[str]:
-    """The types of the params of some messages, each once."""
+    """Return the types of the params of some messages, each once."""
     params = (definitions[one]["properties"].get("params", {}) for one in messages)
     return list(dict.fromkeys(target(one["$ref"]) for one in params if "$ref" in one))
 
 
 def choice_name(message: str) -> str:
-    """The type of the params of a method with several kinds of them, by its first message."""
+    """Return the name for params of several types, by the first message of the method."""
     return f"{message}ParamsChoice"
 
 
 def with_choices(definitions: Json) -> Json:
-    """`definitions` with a type for the params of each method that has several kinds of them."""
+    """Return `definitions` with a union for the params of each method that has several types."""
     choices = {
         choice_name(found[0].message): {"anyOf": [to(name) for name in params]}
         for found in uses(definitions).values()
@@ -102,7 +102,7 @@ def with_choices(definitions: Json) -> Json:
 
 
 def _results(definitions: Json, messages: Iterable[str]) -> Iterable[str]:
-    """The result types: from a typed response if the schema has one, else by name."""
+    """Yield the result types: from a typed response if there is one, else by name."""
     found = [name for message in messages for name in _results_of(definitions, message)]
     return dict.fromkeys(found or (name for name in ("EmptyResult",) if name in definitions))
 
@@ -121,13 +121,13 @@ def _results_of(definitions: Json, message: str) -> Iterator[str]:
 
 
 def method_constant(schema: Json) -> str | None:
-    """The method that a message type is for, if it is one."""
+    """Return the method that a message type is for, if it is one."""
     value = schema.get("properties", {}).get("method", {}).get("const")
     return value if isinstance(value, str) else None
 
 
 def union_leaves(definitions: Json, name: str) -> list[str]:
-    """The objects behind a union, in order; empty where there is no such union."""
+    """Return the objects of a union, in order; empty if there is no such union."""
     found: list[str] = []
     waiting = [name]
     while waiting:
@@ -142,7 +142,10 @@ def union_leaves(definitions: Json, name: str) -> list[str]:
 
 
 def capabilities(definitions: Json, role: Role) -> Mapping[tuple[str, ...], bool]:
-    """Capability paths of one role, with whether they are flags (true counts, not presence)."""
+    """Return capability paths of one role, with whether each is a flag.
+
+    A flag counts if it is true, any other capability if it is present.
+    """
     return dict(_capabilities(definitions, f"{role.capitalize()}Capabilities", ()))
 
 

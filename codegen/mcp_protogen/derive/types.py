@@ -1,4 +1,4 @@
-"""Normalised schema and facts to IR: the types."""
+"""From normalised schema and facts to IR: the types."""
 
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ _CONSTRAINTS = ("minimum", "maximum", "minLength", "maxLength", "minItems", "max
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What deriving one revision consults besides the schema."""
+    """The data besides the schema that deriving one revision uses."""
 
     facts: Facts
     descriptions: Descriptions
@@ -45,9 +45,9 @@ class Context:
 
 
 def types(definitions: Json, context: Context) -> tuple[TypeIR, ...]:
-    """The types of a normalised schema, in name order.
+    """Return the types of a normalised schema, in name order.
 
-    Raises `ProblemError` for names that cannot be Python's, or that meet.
+    Raise `ProblemError` for names that cannot be Python names, or that become equal.
     """
     raise_errors(tuple(_name_problems(definitions, context.place)))
     surroundings = _Surroundings(
@@ -58,7 +58,7 @@ def types(definitions: Json, context: Context) -> tuple[TypeIR, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Surroundings:
-    """What all types of one schema are read with."""
+    """The data that all types of one schema are read with."""
 
     context: Context
     nulls: Container[str]
@@ -125,7 +125,7 @@ def _type(name: str, schema: Json, around: _Surroundings) -> TypeIR:
 
 
 def documented(text: str, deprecated: bool) -> str:
-    """A description that says when its subject is deprecated."""
+    """Return a description that says whether its subject is deprecated."""
     if not deprecated or "eprecated" in text:
         return text
     return f"{text} Deprecated.".strip()
@@ -152,7 +152,7 @@ def _fields(owner: str, schema: Json, around: _Surroundings) -> Iterator[FieldIR
 
 
 def _default(wire: str, schema: Json, around: _Surroundings) -> JsonScalar | Filled:
-    """What a required member holds when Python code does not say: its only or its usual value."""
+    """Return the value of a required member that Python code leaves out: the only or usual one."""
     for filling in around.filled:
         if filling.member == wire and filling.schema == schema:
             return filling.value
@@ -163,7 +163,7 @@ def _default(wire: str, schema: Json, around: _Surroundings) -> JsonScalar | Fil
 
 
 def _nullable_names(definitions: Json) -> frozenset[str]:
-    """The definitions that null satisfies, directly or through others."""
+    """Return the definitions that accept null, directly or through others."""
     aliases = {name: one for name, one in definitions.items() if "properties" not in one}
     found: set[str] = set()
     for name in targets_first(direct(aliases)):
@@ -185,7 +185,7 @@ def _nullable(expr: TypeExpr, nulls: Container[str]) -> bool:
 
 
 def expression(schema: Json) -> TypeExpr:
-    """The type of a schema that stands inside a definition."""
+    """Return the type of a schema inside a definition."""
     match schema:
         case {"$ref": str(ref)}:
             return Ref(names.class_name(target(ref)))

@@ -1,4 +1,4 @@
-"""IR to Python annotations: how a type reads in a models module, and beside it."""
+"""From IR to Python annotations, in a models module and in other modules."""
 
 import ast
 from collections.abc import Iterable, Iterator
@@ -40,7 +40,7 @@ _CONSTRAINTS = {
 
 
 def annotation(expr: TypeExpr) -> str:
-    """The annotation of a type expression."""
+    """Return the annotation of a type expression."""
     match expr:
         case Ref(name):
             return name
@@ -64,12 +64,12 @@ def _constants(values: Iterable[Json]) -> str:
 
 
 def _is_ambiguous(expr: TypeExpr) -> bool:
-    """Whether Python takes one of some constants for another value: to it, true is 1."""
+    """Return whether Python takes one of the constants for another value: true is 1 to it."""
     return isinstance(expr, LiteralOf) and any(value in (0, 1) for value in expr.values)
 
 
 def alias_annotation(type_: UnionIR | AliasIR) -> str:
-    """What an alias stands for."""
+    """Return the annotation of an alias."""
     if isinstance(type_, AliasIR):
         return annotation(type_.type)
     arms = [annotation(arm) for arm in type_.arms]
@@ -91,9 +91,9 @@ def _alternatives(expr: TypeExpr) -> Iterator[TypeExpr]:
 
 
 def annotation_elsewhere(expr: TypeExpr) -> str:
-    """The same in a module that has the models as `m`, and what reading made of the values.
+    """Return the annotation of a value after reading, in a module with the models as `m`.
 
-    Constants are only their types there, which need no import.
+    Constants are annotated with their types only, which need no import.
     """
     match expr:
         case Ref(name):
@@ -117,12 +117,12 @@ def _types_of(values: Iterable[Json]) -> str:
 
 
 def _either(hints: Iterable[str]) -> str:
-    # `| None` goes last, as everybody writes it; the order of disjoint types says nothing.
+    # `| None` goes last, as usual; the order of disjoint types has no meaning.
     return " | ".join(sorted(dict.fromkeys(hints), key="None".__eq__))
 
 
 def field_annotation(field: FieldIR) -> str:
-    """The whole annotation of a member: optional ones may be None, metadata goes last."""
+    """Return the whole annotation of a member; an optional one may be None."""
     optional = not field.required and not isinstance(field.type, Anything)
     hint = annotation(OneOf((field.type, Scalar("null"))) if optional else field.type)
     arguments: list[str] = []
@@ -138,9 +138,9 @@ def field_annotation(field: FieldIR) -> str:
 
 
 def markers(field: FieldIR) -> list[str]:
-    """What the runtime has to be told about a member besides its type."""
+    """Return the markers of a member, which tell the runtime more than its type."""
     found: list[str] = []
-    # What may be anything keeps an explicit null anyway.
+    # A member that may be anything keeps an explicit null anyway.
     if field.nullable and not field.required and not isinstance(field.type, Anything):
         found.append("Nullable")
     if field.default is None:
@@ -151,7 +151,7 @@ def markers(field: FieldIR) -> list[str]:
 
 
 def default_text(field: FieldIR) -> str | None:
-    """The expression that a member is set to in its class; None if it has to be given."""
+    """Return the default of a member as an expression; None if it has to be given."""
     if isinstance(field.default, Filled):
         return "SUPPLIED"
     if field.default is not None:
@@ -160,7 +160,7 @@ def default_text(field: FieldIR) -> str | None:
 
 
 def same(left: str, right: str) -> bool:
-    """Whether two annotations are the same expression, however written and quoted."""
+    """Return whether two annotations are the same expression, in spite of layout and quotes."""
     return _normal(left) == _normal(right)
 
 

@@ -1,8 +1,8 @@
 """black, in process, once for each distinct definition.
 
-black leaves exactly two blank lines around classes and functions and formats each by itself, so a
-module may be cut there: the pieces are shared out among processes, and what several revisions
-have in common is formatted once. A test compares the result with black on whole files.
+black leaves exactly two blank lines around classes and functions and formats each by itself. So a
+module may be cut there: the pieces are distributed among processes, and pieces that several
+revisions share are formatted once. A test compares the result with black on whole files.
 """
 
 import ast
@@ -21,7 +21,7 @@ _DEFINITIONS = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def pieces(source: str) -> tuple[str, ...]:
-    """`source` cut before and after classes and functions that stand apart from others."""
+    """Return `source` cut before and after classes and functions with blank lines around them."""
     lines = source.split("\n")  # as ast counts them
     cuts = [0, *_cuts(ast.parse(source).body, lines), len(lines)]
     cut = ["\n".join(lines[start:end]).strip("\n") for start, end in pairwise(cuts)]
@@ -36,20 +36,20 @@ def _cuts(body: Sequence[ast.stmt], lines: Sequence[str]) -> Iterator[int]:
             min([after.lineno, *(node.lineno for node in getattr(after, "decorator_list", ()))]) - 1
         )
         between = lines[before.end_lineno or 0 : start]
-        # A comment belongs to what follows it; without a blank line the two are one to black.
+        # A comment belongs to the code after it; without a blank line, black treats both as one.
         if between and not any(between):
             yield start
 
 
 class Formatter:
-    """Has pieces formatted by an executor, each distinct one once, as soon as they are known."""
+    """A queue of pieces for an executor; each distinct piece is formatted once."""
 
     def __init__(self, executor: Executor) -> None:
         self._executor = executor
         self._formatted: dict[str, tuple[Future[list[str]], int]] = {}
 
     def add(self, pieces: Iterable[str]) -> None:
-        """Start formatting those of `pieces` that are new."""
+        """Start to format the new ones of `pieces`."""
         batch: list[str] = []
         for piece in dict.fromkeys(pieces):
             if piece not in self._formatted:
@@ -65,7 +65,7 @@ class Formatter:
         self._formatted |= {piece: (future, index) for index, piece in enumerate(batch)}
 
     def joined(self, pieces: Iterable[str]) -> str:
-        """A module made of `pieces`, which were added before."""
+        """Return a module made of `pieces`, which must have been added before."""
         formatted = (
             future.result()[index] for future, index in map(self._formatted.__getitem__, pieces)
         )
@@ -73,7 +73,7 @@ class Formatter:
 
 
 def format_all(sources: Sequence[str]) -> list[str]:
-    """Every one of `sources` as black writes it."""
+    """Return each of `sources` as black formats it."""
     import black
     from black.mode import TargetVersion
 
@@ -83,7 +83,7 @@ def format_all(sources: Sequence[str]) -> list[str]:
 
 
 def check_syntax(source: str, path: str, origin: str) -> None:
-    """Raise `ProblemError`, with the line of the template's output, if `source` is no Python."""
+    """Raise `ProblemError`, with the line of the template's output, if `source` is not Python."""
     try:
         ast.parse(source)
     except SyntaxError as error:
@@ -91,7 +91,7 @@ def check_syntax(source: str, path: str, origin: str) -> None:
         raise ProblemError(
             Problem(
                 "template-error",
-                f"the text of {path} is no Python: {error.msg}, {line}",
+                f"the text of {path} is not valid Python: {error.msg}, {line}",
                 origin,
                 hint="look at what the template prints there",
             )

@@ -1,4 +1,4 @@
-"""IR to modules: which files a package has, and which template makes each."""
+"""From IR to modules: the files of a package, and the template of each."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -22,7 +22,7 @@ MODULES: Mapping[str, str] = {
     "methods": "methods.py.jinja",
     "server": "server.py.jinja",
 }
-# What a package offers of its runtime, by module.
+# The names of its runtime that a package exports, by module.
 RUNTIME_EXPORTS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("connect", ("connect",)),
     (
@@ -79,7 +79,7 @@ PACKAGE_TEMPLATE = "package.py.jinja"
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """A rendered and verified module that is yet to be formatted, unless it has its form."""
+    """A rendered and verified module; it is still to be formatted unless it is `formed`."""
 
     path: str
     origin: str
@@ -97,7 +97,7 @@ class ListedRevision:
 
 
 def models_module(ir: RevisionIR, models: ModelsSource, renderer: Renderer) -> Module:
-    """The models module of a revision, proven against its IR."""
+    """Return the models module of a revision, verified against its IR."""
     path = f"{ir.module}/models.py"
     source = renderer.render(MODELS_TEMPLATE, {**views.revision_context(ir), "models": models})
     module = _module(path, MODELS_TEMPLATE, source)
@@ -106,7 +106,7 @@ def models_module(ir: RevisionIR, models: ModelsSource, renderer: Renderer) -> M
 
 
 def revision_modules(ir: RevisionIR, renderer: Renderer) -> Iterator[Module]:
-    """The other modules of a revision, proven against its types and each other."""
+    """Yield the other modules of a revision, verified against its types and each other."""
     context = views.revision_context(ir)
     sources = {module: renderer.render(template, context) for module, template in MODULES.items()}
     for module, source in sources.items():
@@ -115,7 +115,7 @@ def revision_modules(ir: RevisionIR, renderer: Renderer) -> Iterator[Module]:
 
 
 def translation_modules(pairs: Iterable[PairTables], renderer: Renderer) -> Iterator[Module]:
-    """The tables between each two revisions, the package they are in, and the bridge."""
+    """Yield the tables of each pair of revisions, their package, and the bridge."""
     for path, template in (
         ("translate/__init__.py", TRANSLATIONS_TEMPLATE),
         ("bridge.py", BRIDGE_TEMPLATE),
@@ -129,7 +129,7 @@ def translation_modules(pairs: Iterable[PairTables], renderer: Renderer) -> Iter
 
 
 def package_module(revisions: tuple[ListedRevision, ...], renderer: Renderer) -> Module:
-    """The `__init__` of the package, which lists its revisions."""
+    """Return the `__init__` of the package, which lists its revisions."""
     modules = [str(revision.module) for revision in revisions]
     exports = [name for _, names in RUNTIME_EXPORTS for name in names]
     context: Mapping[str, Any] = {
@@ -142,7 +142,10 @@ def package_module(revisions: tuple[ListedRevision, ...], renderer: Renderer) ->
 
 
 def fixed_files(runtime: Path) -> Iterator[GeneratedFile]:
-    """What is the same in every package: the runtime, byte for byte, and the typing marker."""
+    """Yield the files that are the same in every package.
+
+    These are the runtime, byte for byte, and the typing marker.
+    """
     yield GeneratedFile("py.typed", b"", "mcp-gen")
     for path in sorted(runtime.rglob("*.py")):
         relative = path.relative_to(runtime).as_posix()

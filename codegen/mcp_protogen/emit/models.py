@@ -1,8 +1,8 @@
-"""Message models: datamodel-code-generator on the normalised schema, then proof that it obeyed.
+"""Message models: datamodel-code-generator on the normalised schema, and a check of its result.
 
-Which class has which members, and in which order all of it stands, comes from there, through two
-small templates of ours. What an annotation says comes from the IR: the other tool is shown only
-which types refer to which. So is the head of the module, whose imports follow from the names used.
+That tool decides which class has which members, and in which order they are, with two small
+templates of ours. Annotations come from the IR: the tool is shown only which types refer to which.
+The head of the module is ours, too; its imports follow from the names that are used.
 """
 
 import ast
@@ -24,7 +24,7 @@ from mcp_protogen.normalise.references import to
 
 Json = dict[str, Any]
 
-# Where the names that class bodies may use come from, in the order of import lines.
+# The modules of the names that class bodies may use, in the order of import lines.
 _IMPORTS: tuple[tuple[str, frozenset[str]], ...] = (
     (
         "typing",
@@ -45,14 +45,14 @@ _RUNTIME = "mcp_protogen.runtime.wire"
 
 @dataclass(frozen=True, slots=True)
 class ModelsSource:
-    """The parts of a models module: what to import, and the definitions."""
+    """The parts of a models module: the imports and the definitions."""
 
     imports: tuple[tuple[str, tuple[str, ...]], ...]
     body: str
 
 
 def emit(ir: RevisionIR, templates: Path) -> ModelsSource:
-    """Python source for every type of `ir`."""
+    """Return the Python source for every type of `ir`."""
     body = _definitions(_generate(ir, templates / "models"))
     hints = map(alias_annotation, _endless(ir).values())
     used = {name for part in (body, *hints) for name in _used(ast.parse(part))}
@@ -63,7 +63,7 @@ def emit(ir: RevisionIR, templates: Path) -> ModelsSource:
 
 
 def _used(tree: ast.AST) -> Iterator[str]:
-    """The names in a tree."""
+    """Yield the names in a tree."""
     return (node.id for node in ast.walk(tree) if isinstance(node, ast.Name))
 
 
@@ -103,11 +103,11 @@ def _generate(ir: RevisionIR, templates: Path) -> str:
 
 
 def _skeleton(ir: RevisionIR) -> Json:
-    """The types as datamodel-code-generator should read them: members, and who refers to whom.
+    """Return the types as datamodel-code-generator should read them.
 
-    In a circle, classes come before aliases, whose right-hand sides Python evaluates at once. What
-    leads to no circle is in its order already, for the other tool goes through all that is left
-    once for each step of the longest way from type to type, and one call deeper.
+    It needs only members and references. In a cycle, classes come before aliases, because Python
+    evaluates the right-hand side of an alias at once. All other types are in their final order: the
+    tool makes one pass, and one deeper call, for each step of the longest chain of unordered types.
     """
     graph = recursion.graph_of(ir.types)
     circular = recursion.circular(ir.types)
@@ -118,14 +118,15 @@ def _skeleton(ir: RevisionIR) -> Json:
         return rounds[type_.name], inside
 
     definitions = {str(type_.name): _outline(type_) for type_ in sorted(ir.types, key=rank)}
-    # The whole is no type, and has a name that none has.
+    # The schema itself is not a type; no type has this name.
     return {"title": "WireModel", "$defs": definitions}
 
 
 def _rounds(graph: Graph, circular: Container[str]) -> Mapping[str, float]:
-    """In which round each type is defined, if each takes those in order that name none to come.
+    """Return the round in which each type is defined.
 
-    Never, for what leads to a circle.
+    Each round takes, in order, the types that refer only to earlier ones. Types that lead to a
+    cycle are never taken.
     """
     places = {name: place for place, name in enumerate(graph)}
     rounds: dict[str, float] = {}
@@ -150,7 +151,7 @@ def _outline(type_: TypeIR) -> Json:
 
 
 def _references(names: Iterable[str]) -> Json:
-    # Not a choice: where one refers to what comes later, the other tool searches all that was read.
+    # Not `anyOf`: for a reference in it to a later type, the tool searches everything it has read.
     return {"type": "array", "prefixItems": [to(name) for name in dict.fromkeys(names)]}
 
 
@@ -181,24 +182,24 @@ def _template_data(ir: RevisionIR) -> defaultdict[str, Json]:
 
 
 def _endless(ir: RevisionIR) -> Mapping[str, UnionIR | AliasIR]:
-    """The aliases that contain themselves without a class in between.
+    """Return the aliases that contain themselves without a class in between.
 
-    Pydantic needs a `TypeAliasType` there, of which pyright follows only some circles.
+    Pydantic needs a `TypeAliasType` for these, and pyright understands only some of such cycles.
     """
     aliases = {str(one.name): one for one in ir.types if not isinstance(one, ObjectIR)}
     return {name: aliases[name] for name in sorted(recursion.circular(aliases.values()))}
 
 
 def _field_doc(field: FieldIR) -> str:
-    """What a member holds, and the known values of a string that may have others."""
+    """Return the text about a member, with the known values of a string that may have others."""
     known = ", ".join(f"`{value}`" for value in field.known_values)
     return f"{field.doc}\n\nKnown values: {known}." if known else field.doc
 
 
 def _definitions(source: str) -> str:
-    """The definitions of a module, as written: without imports before, and without calls after.
+    """Return the definitions of a module as they are, without its imports and final calls.
 
-    What is called there, `model_rebuild`, would build a class at import that is built on first use.
+    These calls of `model_rebuild` would build classes on import; ours are built on first use.
     """
     body = ast.parse(source).body
     first = max(
@@ -211,14 +212,14 @@ def _definitions(source: str) -> str:
 
 
 def _quoted(body: str) -> str:
-    """A body in which whatever names a type that is not defined yet is quoted, its own included."""
+    """Return a body in which annotations that name a later type, or their own, are quoted."""
     tree = ast.parse(body)
     later = {name for node in tree.body for name in _defined(node)}
     lines = body.split("\n")
     for node in tree.body:
         for hint in _hints(node):
             if later & set(_used(hint)):
-                line = lines[hint.lineno - 1].encode()  # columns are those of bytes
+                line = lines[hint.lineno - 1].encode()  # columns count bytes
                 start, end = hint.col_offset, hint.end_col_offset or 0
                 quoted = text.literal(line[start:end].decode()).encode()
                 lines[hint.lineno - 1] = (line[:start] + quoted + line[end:]).decode()
@@ -227,7 +228,7 @@ def _quoted(body: str) -> str:
 
 
 def _hints(node: ast.stmt) -> Iterator[ast.expr]:
-    """The annotations of a class, each of them in one line, or what an alias stands for."""
+    """Yield the annotations of a class, each of them on one line, or the type of an alias."""
     match node:
         case ast.Assign(value=ast.Call(args=[_, value])):
             yield value

@@ -1,4 +1,4 @@
-"""Names in generated modules that do not come from the schema as they are."""
+"""Names in generated modules that are not taken from the schema unchanged."""
 
 from mcp_protogen.ir import MethodIR
 from mcp_protogen.names import StubName, stub
@@ -8,7 +8,7 @@ METHODS_MODULE = frozenset(
     | {"parse_request", "parse_notification", "parse_answer"}
     | {f"serialise_{part}" for part in ("request", "notification", "result", "error")}
 )
-"""What the module of methods has whatever the revision."""
+"""The names that the methods module of every revision has."""
 
 
 def sender(method: MethodIR) -> StubName:
@@ -22,5 +22,5 @@ def handler(method: MethodIR) -> StubName:
 
 
 def iterator(method: MethodIR) -> str:
-    """What the stub that walks all pages of a list is called."""
+    """Return the name of the stub that walks all pages of a list."""
     return f"iter_{method.stem.removeprefix('list_')}"

@@ -17,10 +17,10 @@ _PR_SET_PDEATHSIG = 1  # prctl(2)
 
 
 class Inline(Executor):
-    """Does the work at once, in this process."""
+    """An executor that does the work at once, in this process."""
 
     def submit(self, fn: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Future[R]:
-        """A future that is already done."""
+        """Return a future that is already done."""
         future: Future[R] = Future()
         try:
             future.set_result(fn(*args, **kwargs))
@@ -30,10 +30,10 @@ class Inline(Executor):
 
 
 def executor() -> Executor:
-    """Forked processes where that is safe and cheap, on Linux with several processors.
+    """Return an executor of forked processes if that is safe and fast, else an inline one.
 
-    Elsewhere a new process would have to import everything again and would run the caller's main
-    module, so the work is done inline.
+    Forking is used on Linux with several processors. Elsewhere a new process would have to import
+    everything again and would run the caller's main module.
     """
     processors = len(os.sched_getaffinity(0)) if sys.platform == "linux" else 1
     if processors == 1:
@@ -43,6 +43,6 @@ def executor() -> Executor:
 
 
 def _prepare() -> None:
-    """Make a worker end with its parent, even a killed one, and not collect garbage meanwhile."""
+    """Make a worker end with its parent, even a killed one, and turn off garbage collection."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    gc.disable()  # a worker lives for a second and makes mostly what it keeps
+    gc.disable()  # a worker lives for a second and keeps most of its objects

@@ -1,7 +1,7 @@
-"""Templates to text. A template prints what it is given and decides nothing.
+"""Rendering of templates. A template prints its input and decides nothing.
 
 A folder of templates may be part of somebody else's project, so that templates run in a sandbox:
-they reach neither Python nor any file but those of their folder.
+they can reach neither Python nor any file outside their folder.
 """
 
 import re
@@ -16,7 +16,7 @@ _ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+")
 
 
 class Renderer:
-    """Renders package templates; those of the user's folder go before ours."""
+    """A renderer of package templates; the user's templates take precedence over ours."""
 
     def __init__(self, templates: Path, override: Path | None = None) -> None:
         # Slow to import, and no other module needs it.
@@ -33,11 +33,11 @@ class Renderer:
         }
 
     def render(self, template: str, context: Mapping[str, Any]) -> str:
-        """The text of `template`; raises `ProblemError` with its name and line."""
+        """Return the text of `template`; raise `ProblemError` with its name and line."""
         try:
             return self._environment.get_template(template).render(context)
         except Exception as error:
-            # A template computes, so it can fail in any way; none of them is a fault of this code.
+            # A template can fail in any way; none of them is a fault of this code.
             raise ProblemError(_problem(template, error)) from error
 
 
@@ -46,7 +46,7 @@ def _problem(template: str, error: Exception) -> Problem:
 
     name, line = _place(error)
     place = f"{name or template}:{line}"
-    hint = "templates may use what the built-in one of the same name uses"
+    hint = "a template may use what the built-in template of the same name uses"
     if isinstance(error, SecurityError):
         message = _ADDRESS.sub("", str(error)).rstrip(".")
         return Problem("template-forbidden", message, place, hint=hint)
@@ -54,7 +54,10 @@ def _problem(template: str, error: Exception) -> Problem:
 
 
 def _place(error: Exception) -> tuple[str, int]:
-    """Template and line: those of a syntax error, or of the innermost frame inside a template."""
+    """Return the template and line of an error.
+
+    They are those of a syntax error, or of the innermost frame inside a template.
+    """
     line: int | None = getattr(error, "lineno", None)
     place = ("", 1) if line is None else (getattr(error, "name", None) or "", line)
     trace = error.__traceback__

@@ -1,7 +1,7 @@
-"""Rows of a translation table as Python, laid out as black lays them out.
+"""Rows of a translation table as Python, in the layout of black.
 
-The tables are long and of one simple shape, and most of what writing a package would cost if black
-had to find out what this module knows: a test holds it to black's opinion.
+The tables are long and of one simple shape. With black, they would take most of the time of writing
+a package; a test compares the result with black.
 """
 
 import re
@@ -14,14 +14,14 @@ from mcp_protogen.emit.text import WIDTH, literal
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """An expression that stands for itself."""
+    """An expression that is printed as it is."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """Something in brackets: items with what stands before each, such as the key of a member."""
+    """Something in brackets: items, each with the text before it, such as the key of a member."""
 
     kind: Literal["call", "display"]
     open: str
@@ -30,13 +30,13 @@ class _Group:
 
     @property
     def one_tuple(self) -> bool:
-        """Whether it needs a comma to be what it is."""
+        """Return whether it is a tuple of one item, which needs a comma."""
         return self.kind == "display" and self.open == "(" and len(self.items) == 1
 
 
 @dataclass(frozen=True, slots=True)
 class _Text:
-    """A text, in several pieces where it does not fit into a line."""
+    """A string, which is split into several pieces if it does not fit on a line."""
 
     text: str
 
@@ -45,12 +45,12 @@ _Part: TypeAlias = str | _Text | _Group
 
 
 def row(value: Any) -> str:
-    """The expression that makes a row, or a part of one, in a single line."""
+    """Return the expression for a row, or a part of one, on a single line."""
     return _inline(_part(value))
 
 
 def laid_out(value: Any, before: str, after: str = "") -> str:
-    """The same in as many lines as it takes, between what stands before and after it."""
+    """Return the expression on as many lines as needed, with the given text around it."""
     return "\n".join(_lines(_part(value), 0, before, after))
 
 
@@ -74,7 +74,7 @@ def _arguments(value: Any) -> Iterator[tuple[str, _Part]]:
         given = getattr(value, one.name)
         if given == _usual(one):
             continue
-        # What has no usual value is told by its place.
+        # A field without a default is passed by position.
         required = one.default is MISSING and one.default_factory is MISSING
         yield "" if required and not one.kw_only else f"{one.name}=", _part(given)
 
@@ -104,7 +104,7 @@ def _lines(part: _Part, indent: int, before: str, after: str) -> Iterator[str]:
         return
     yield " " * indent + before + part.open
     body = _body(part)
-    # Black keeps the arguments of a call together if it can, but never those of a display.
+    # Black keeps the arguments of a call together if it can, but never the items of a display.
     together = part.kind == "call" and len(part.items) > 1
     if together and indent + 4 + len(body) <= WIDTH:
         yield " " * (indent + 4) + body
@@ -117,7 +117,7 @@ def _lines(part: _Part, indent: int, before: str, after: str) -> Iterator[str]:
 
 
 def _pieces(text: str, indent: int, before: str, after: str) -> Iterator[str]:
-    """A text in brackets: whole if it fits now, or else a piece in each line."""
+    """Yield a string in brackets: whole if it fits now, or else one piece on each line."""
     inner = " " * (indent + 4)
     lines = [text]
     if len(inner) + len(literal(text)) > WIDTH:
@@ -132,7 +132,7 @@ def _pieces(text: str, indent: int, before: str, after: str) -> Iterator[str]:
 
 
 def classes_in(value: Any) -> set[str]:
-    """The classes that the expression of `row` names."""
+    """Return the classes that the expression of `row` names."""
     if is_dataclass(value) and not isinstance(value, type):
         parts = (getattr(value, one.name) for one in fields(value))
         return {type(value).__name__}.union(*map(classes_in, parts))

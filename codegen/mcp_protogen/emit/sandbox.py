@@ -1,4 +1,4 @@
-"""Where templates run: what they may call, change and include."""
+"""The environment in which templates run: what they may call, change and include."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +14,7 @@ _OF_JINJA = {"jinja2.runtime", "jinja2.utils"}  # macros and loops, joiners and 
 
 
 def sandbox(built_in: Path, override: Path | None) -> Environment:
-    """An environment in which templates of `override` go before those of `built_in`."""
+    """Return an environment in which templates of `override` take precedence over `built_in`."""
     ours = FileSystemLoader(built_in)
     return _Sandbox(
         loader=ours if override is None else ChoiceLoader([_OwnFolder(override), ours]),
@@ -25,10 +25,10 @@ def sandbox(built_in: Path, override: Path | None) -> Environment:
 
 
 class _Sandbox(ImmutableSandboxedEnvironment):
-    """Templates may call macros, what Jinja brings, and methods of plain data."""
+    """An environment whose templates may call macros, functions of Jinja, and methods of data."""
 
     def is_safe_callable(self, obj: Any) -> bool:
-        """Whether a template may call something."""
+        """Return whether a template may call something."""
         obj = getattr(obj, "__wrapped__", obj)  # Jinja's own guard around str.format
         owner = getattr(obj, "__self__", None)
         of_jinja = any(type(one).__module__ in _OF_JINJA for one in (obj, owner))
@@ -38,12 +38,12 @@ class _Sandbox(ImmutableSandboxedEnvironment):
 
 
 class _OwnFolder(FileSystemLoader):
-    """A folder of templates that are read from nowhere else."""
+    """A folder of templates from which no link leads out."""
 
     def get_source(
         self, environment: Environment, template: str
     ) -> tuple[str, str, Callable[[], bool]]:
-        """The text of a template; raises `SecurityError` for one behind a link, or above."""
+        """Return the text of a template; raise `SecurityError` for one outside the folder."""
         for folder in map(Path, self.searchpath):
             if not (folder / template).resolve().is_relative_to(folder.resolve()):
                 raise SecurityError(f"{template!r} leads out of the folder of templates")

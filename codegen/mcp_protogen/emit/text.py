@@ -1,4 +1,4 @@
-"""Text that becomes Python: literals and docstrings, the only two ways schema text is printed."""
+"""Schema text as Python: literals and docstrings are the only two ways it is printed."""
 
 import re
 import textwrap
@@ -10,14 +10,14 @@ from mcp_protogen.printable import INVISIBLE
 
 WIDTH = 100
 
-# What would end a docstring early, or would join with the quotes that do end it.
+# Characters that would end a docstring early, or would join its closing quotes.
 _CLOSING = re.compile(r'\\|"""|"\Z')
 
 _INVISIBLE = re.compile(f"[{INVISIBLE}]")
 
 
 def literal(value: Any) -> str:
-    """A Python expression for a JSON-like value, in the quotes that black prefers."""
+    """Return a Python expression for a JSON-like value, in the quotes that black prefers."""
     if isinstance(value, str):
         text = repr(str(value))
         return text if '"' in text else f'"{text[1:-1]}"'
@@ -33,25 +33,25 @@ def _is_tuple(value: object) -> TypeGuard[tuple[Any, ...]]:
 
 
 def tuple_of(expressions: Iterable[str]) -> str:
-    """A tuple of Python expressions.
+    """Return a tuple of Python expressions.
 
-    Only one of a single element has a trailing comma: black reads any other as "explode this".
+    Only a tuple of one element has a trailing comma, because black splits any other that has one.
     """
     items = list(expressions)
     return f"({items[0]},)" if len(items) == 1 else f"({', '.join(items)})"
 
 
 def set_of(values: Iterable[str]) -> str:
-    """A set of strings, in the order given."""
+    """Return a set of strings, in the order given."""
     items = ", ".join(literal(value) for value in values)
     return f"{{{items}}}" if items else "()"
 
 
 def docstring(text: str, indent: int) -> str:
-    """`text` as a docstring literal whose later lines start `indent` columns in.
+    """Return `text` as a docstring literal; later lines are indented by `indent` columns.
 
-    Whatever the text holds stays inside the quotes: backslashes and triple quotes are escaped, and
-    characters that nobody sees are dropped.
+    All text stays inside the quotes: backslashes and triple quotes are escaped, and invisible
+    characters are dropped.
     """
     clean = re.sub(r"[^\S\n]+", " ", _INVISIBLE.sub("", text)).strip()
     safe = _CLOSING.sub(lambda part: "".join("\\" + char for char in part[0]), clean)

@@ -1,4 +1,4 @@
-"""Proof that generated modules say what the IR says: read with `ast`, never executed."""
+"""The check that generated modules match the IR; they are read with `ast`, never executed."""
 
 import ast
 import builtins
@@ -14,12 +14,15 @@ _REPORT = "report this with the schema that led to it"
 
 
 def module(source: str, path: str) -> tuple[Problem, ...]:
-    """What keeps `source` from being a module: syntax, names defined twice, or used and nowhere."""
+    """Return what is wrong with `source` as a module.
+
+    It may have a syntax error, or names that are defined twice or used without a definition.
+    """
     try:
         tree = ast.parse(source)
         compile(tree, path, "exec")
     except (SyntaxError, ValueError) as error:
-        return (Problem("bad-output", f"is no Python: {error}", path, hint="report this"),)
+        return (Problem("bad-output", f"is not Python: {error}", path, hint="report this"),)
     return tuple(_defects(tree, path))
 
 
@@ -31,15 +34,15 @@ def _defects(tree: ast.Module, path: str) -> Iterator[Problem]:
     for name in _listed(tree):
         if name not in bound:
             yield Problem(
-                "bad-output", f"__all__ lists {name}, which is not there", path, hint="report this"
+                "bad-output", f"__all__ lists {name}, which is missing", path, hint="report this"
             )
     used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     for name in sorted(used - _bound(tree) - _BUILT_IN):
-        yield Problem("bad-output", f"{name} is used and not defined", path, hint="report this")
+        yield Problem("bad-output", f"{name} is used but not defined", path, hint="report this")
 
 
 def _bound(tree: ast.Module) -> set[str]:
-    """The names that something in a module is called by, in whatever scope."""
+    """Return the names that are bound anywhere in a module, in any scope."""
     bound = set(_imported(tree))
     for node in ast.walk(tree):
         match node:
@@ -57,12 +60,12 @@ def _bound(tree: ast.Module) -> set[str]:
 
 
 def members(sources: Mapping[str, str], types: Collection[str], folder: str) -> tuple[Problem, ...]:
-    """What modules of a revision, by name, take from each other, or from its types, in vain."""
+    """Return each name that a module of a revision uses but another, or its types, lack."""
     trees = {name: ast.parse(source) for name, source in sources.items()}
     offered = {name: {*_defined(tree), *_imported(tree)} for name, tree in trees.items()}
     offered["models"] = set(types)
     return tuple(
-        Problem("bad-output", f"{module}.{name} is not there", f"{folder}/{user}.py", hint=_REPORT)
+        Problem("bad-output", f"{module}.{name} is missing", f"{folder}/{user}.py", hint=_REPORT)
         for user, tree in trees.items()
         for module, name in sorted(set(_taken(tree)))
         if module in offered and not {name, "__getattr__"} & offered[module]
@@ -70,7 +73,7 @@ def members(sources: Mapping[str, str], types: Collection[str], folder: str) -> 
 
 
 def _taken(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    """Each name taken from a module beside, with the module."""
+    """Yield each name that is used from a module of the same folder, with that module."""
     beside: dict[str, str] = {}
     for statement in tree.body:
         if isinstance(statement, ast.ImportFrom) and statement.level == 1:
@@ -122,7 +125,7 @@ def _listed(tree: ast.Module) -> list[str]:
 
 
 def models(source: str, ir: RevisionIR, path: str) -> tuple[Problem, ...]:
-    """What of `ir` is missing, added or different in `source`, and whatever there is no type."""
+    """Return each difference between `ir` and `source`, and each statement that is out of place."""
     tree = ast.parse(source)
     written = dict(_types(tree))
     expected = {str(type_.name): type_ for type_ in ir.types}
@@ -157,7 +160,7 @@ def _types(tree: ast.Module) -> Iterator[tuple[str, ast.ClassDef | ast.expr]]:
 
 
 def _strangers(tree: ast.Module) -> Iterator[ast.stmt]:
-    """Statements that a models module has no use for; whatever they do, importing it would do."""
+    """Yield statements that have no place in a models module, because importing runs them."""
     for node in tree.body:
         match node:
             case ast.ImportFrom() | ast.Expr(value=ast.Constant(value=str())):
@@ -176,7 +179,7 @@ def _strangers(tree: ast.Module) -> Iterator[ast.stmt]:
 
 
 def _alias(node: ast.stmt) -> tuple[str, str] | None:
-    """What an alias is called and stands for, if a statement defines one."""
+    """Return the name and the value of an alias, if a statement defines one."""
     match node:
         case ast.Assign(
             targets=[ast.Name(id=name)],
@@ -198,7 +201,7 @@ def _alias(node: ast.stmt) -> tuple[str, str] | None:
 
 
 def _is_said_twice(node: ast.If) -> bool:
-    """Whether both branches define one alias: for type checkers, and for Pydantic."""
+    """Return whether both branches define one alias: for type checkers and for Pydantic."""
     match node:
         case ast.If(body=[shown], orelse=[run]):
             return _alias(shown) is not None and _alias(shown) == _alias(run)

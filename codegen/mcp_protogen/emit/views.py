@@ -1,4 +1,4 @@
-"""What templates print: the IR, and filters for the phrases that take more than printing."""
+"""The input of templates: the IR, and filters for phrases that are more than one value."""
 
 from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import replace
@@ -14,44 +14,44 @@ from mcp_protogen.translate.tables import PairTables
 
 
 def result_types(method: MethodIR) -> tuple[str, ...]:
-    """The types of what may come back, the plain one first."""
+    """Return the types of a result, the usual one first."""
     return tuple(f"m.{name}" for name in method.results)
 
 
 def result(method: MethodIR) -> str:
-    """The annotation of what comes back."""
+    """Return the annotation of a result."""
     return " | ".join(result_types(method))
 
 
 def plain_result(method: MethodIR) -> str:
-    """The annotation of what comes back in the end, when nothing more is asked."""
+    """Return the annotation of the final result, after all questions are answered."""
     return f"m.{method.results[0]}"
 
 
 def params_argument(method: MethodIR) -> str:
-    """The annotation, and default, of what a sender passes."""
+    """Return the annotation, and the default, of the params that a sender passes."""
     return f"m.{method.params}" if method.params_given else f"m.{method.params} | None = None"
 
 
 def item(method: MethodIR) -> str:
-    """The annotation of one item of a paginated list."""
+    """Return the annotation of one item of a paginated list."""
     assert method.items is not None
     return annotation_elsewhere(method.items[1])
 
 
 def spec_class(method: MethodIR) -> str:
-    """The class of a method's entry in the table."""
+    """Return the class of a method's entry in the table."""
     return "NotificationSpec" if method.kind == "notification" else "RequestSpec"
 
 
 def spec_type(method: MethodIR) -> str:
-    """The type of a method's entry in the table."""
+    """Return the type of a method's entry in the table."""
     results = "" if method.kind == "notification" else f", {result(method)}"
     return f"{spec_class(method)}[m.{method.params}{results}]"
 
 
 def documentation(method: MethodIR) -> str:
-    """What a method does and what it needs, for tables and stubs."""
+    """Return the text about a method and its capabilities, for tables and stubs."""
     return "\n\n".join(_documentation(method))
 
 
@@ -63,7 +63,7 @@ def _documentation(method: MethodIR) -> Iterator[str]:
 
 
 def _once(requires: tuple[Requirement, ...]) -> Iterator[Requirement]:
-    """One of the requirements that differ only in who sends."""
+    """Yield one of the requirements that differ only in their sender."""
     seen: set[tuple[tuple[str, ...], tuple[Condition, ...]]] = set()
     for requirement in requires:
         key = (requirement.path, requirement.when)
@@ -89,7 +89,7 @@ def _when(condition: Condition) -> str:
 
 
 def condition(condition: Condition) -> str:
-    """The expression that constructs a condition."""
+    """Return the expression that constructs a condition."""
     arguments = [literal(condition.member)]
     if condition.one_of is not None:
         arguments.append(f"one_of={literal(condition.one_of)}")
@@ -99,7 +99,7 @@ def condition(condition: Condition) -> str:
 
 
 def revision_context(ir: RevisionIR) -> dict[str, Any]:
-    """Everything that the templates of one revision may name."""
+    """Return everything that the templates of one revision may use."""
     methods = ir.methods
     client_sends = [method for method in methods if "client" in method.senders]
     client_calls = [method for method in client_sends if method.method not in SENT_BY_RUNTIME]
@@ -142,7 +142,7 @@ def revision_context(ir: RevisionIR) -> dict[str, Any]:
 
 
 def pair_context(pair: PairTables) -> dict[str, Any]:
-    """What the template of a pair of revisions names beside the pair."""
+    """Return everything that the template of a pair of revisions uses beside the pair."""
     plans = "from .._runtime.translation.plans import "
     classes = sorted({"Plan", *rows.classes_in((pair.up, pair.down))})
     listed = rows.laid_out(tuple(map(rows.Name, classes)), plans)
@@ -153,17 +153,20 @@ def pair_context(pair: PairTables) -> dict[str, Any]:
 
 
 def _table(name: str, direction: Direction) -> dict[str, Any]:
-    """The text of one direction: its plans, and all there is to know of it."""
+    """Return the text of one direction: its plans and the rest."""
     whole = replace(direction, plans=cast(Any, rows.Name(f"_{name}")))
     return {
         "plans": rows.laid_out(direction.plans, f"_{name}: Final[Mapping[str, Plan]] = "),
         "direction": rows.laid_out(whole, f"{name}: Final = "),
-        "doc": f"From {direction.source} to {direction.target}; what is in no plan stays as it is.",
+        "doc": f"From {direction.source} to {direction.target}; what has no plan stays as it is.",
     }
 
 
 def _of_a_side(classes: Container[str]) -> Mapping[str, str]:
-    """What a side calls itself and what it declares, neither of which a schema has to say."""
+    """Return the types of the name and the capabilities of each side.
+
+    A schema need not have them.
+    """
     wanted = {
         "client_capabilities": "ClientCapabilities",
         "implementation": "Implementation",
@@ -172,7 +175,7 @@ def _of_a_side(classes: Container[str]) -> Mapping[str, str]:
     return {key: f"m.{name}" if name in classes else "WireModel" for key, name in wanted.items()}
 
 
-# What agrees on a revision is not a user's to send or to answer.
+# The runtime itself agrees on a revision; users do not send or answer these.
 SENT_BY_RUNTIME = frozenset({"initialize", "notifications/initialized"})
 ANSWERED_BY_RUNTIME = frozenset({"initialize"})
 
@@ -191,4 +194,4 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "spec_class": spec_class,
     "spec_type": spec_type,
 }
-"""What templates may ask of a method or a condition."""
+"""The filters of templates for methods and conditions."""

@@ -1,13 +1,11 @@
-"""Schema to schema: bring a patched schema into the few forms that the rest understands.
+"""Normalisation of a patched schema into the few forms that the other stages understand.
 
-Afterwards `$defs` holds, in name order, only
-- objects with `properties`, none of them anonymous (`x-any-of-required` lists members of which one
-  has to be there),
-- unions `{"anyOf": […]}` of named types, with an OpenAPI `discriminator` where every arm requires
-  the constant, and `x-open` where an unknown constant is welcome,
-- other names for a scalar, an enumeration, an array or a map,
-and inside them only references, scalars, constants, enumerations, arrays, maps and `anyOf`.
-Descriptions are not carried along: they are looked up by name.
+The result has in `$defs`, in the order of names, only these: objects with `properties`, all with a
+name (`x-any-of-required` lists members of which at least one is required); unions `{"anyOf": […]}`
+of named types, with an OpenAPI `discriminator` if every arm requires the constant, and with
+`x-open` if an unknown constant is allowed; and other names for a scalar, an enumeration, an array
+or a map. Inside these are only references, scalars, constants, enumerations, arrays, maps and
+`anyOf`. Descriptions are left out: they are looked up by name.
 """
 
 from collections.abc import Iterable, Mapping
@@ -24,10 +22,10 @@ Json = dict[str, Any]
 def normalise(
     schema: Json, facts: Facts, place: str, keep: Iterable[str] = ()
 ) -> tuple[Json, tuple[Problem, ...]]:
-    """The normal form of a patched structural snapshot, with a warning for all that is lost.
+    """Return the normal form of a patched snapshot, with a warning for everything that is lost.
 
-    `place` names its file in problems. Of definitions that are only another name, those that the
-    facts or `keep` name stay so.
+    `place` names its file in problems. A definition that is only another name stays one if the
+    facts or `keep` name it.
     """
     definitions: Json = references.checked(schema.get("$defs", {}), place)
     definitions = references.renamed(definitions, _called(definitions, place))
@@ -43,7 +41,7 @@ def normalise(
 
 
 def _called(definitions: Json, place: str) -> Mapping[str, str]:
-    """The names in Python of the definitions that have another one there."""
+    """Return the Python names of the definitions that need another name there."""
     called = {name: type_name(name) for name in definitions}
     for name in duplicates(called.values()):
         both = " and ".join(repr(one) for one in called if called[one] == name)

@@ -1,9 +1,9 @@
-"""JSON Schema to the part of it that models can say.
+"""The part of JSON Schema that models can express.
 
-Definitions come out as plain objects: no boolean schemas, no `oneOf`, nothing beside a `$ref`, and
-only keywords that the later stages read. A keyword that restricts values but has no place in a type
-is left out with a warning: the models then accept more than the schema does. What cannot be read
-as a type at all is refused. This module knows JSON Schema and nothing of MCP.
+The resulting definitions are plain objects: no boolean schemas, no `oneOf`, nothing beside a
+`$ref`, and only keywords that the later stages read. A keyword that restricts values but has no
+place in a type is left out with a warning: the models then accept more than the schema. A schema
+that cannot be a type at all is refused. This module knows JSON Schema and nothing of MCP.
 """
 
 import math
@@ -20,7 +20,7 @@ Json = dict[str, Any]
 
 _PLAIN = frozenset({"$ref", "format", "required"})
 _LISTS = frozenset({"allOf", "anyOf", "oneOf"})
-# Types → bounds that become part of the annotation of a member.
+# The bounds of each type that become part of the annotation of a member.
 _BOUNDS = {
     "integer": frozenset({"minimum", "maximum"}),
     "number": frozenset({"minimum", "maximum"}),
@@ -47,10 +47,10 @@ _OBJECT: Json = {"type": "object", "additionalProperties": {}}
 def plain(
     schema: Json, json_schemas: Container[str], place: str
 ) -> tuple[Json, tuple[Problem, ...]]:
-    """`schema` in plain definitions, with a warning for everything it says that is left out.
+    """Return `schema` with plain definitions, and a warning for everything that is left out.
 
-    Members listed in `json_schemas` (as `Type.member`) hold a JSON Schema of someone else's and are
-    not read. `place` names the schema's file. Raises `ProblemError` with all that is refused.
+    Members in `json_schemas` (as `Type.member`) hold a JSON Schema of somebody else and are not
+    read. `place` names the schema's file. Raise `ProblemError` with everything that is refused.
     """
     reading = _Reading(json_schemas, place)
     definitions = {
@@ -62,7 +62,7 @@ def plain(
 
 
 class _Reading:
-    """One pass over all definitions; `pointer` is where it is, `name` what it is called."""
+    """One pass over all definitions; `pointer` is the current place, `name` its name."""
 
     def __init__(self, json_schemas: Container[str], place: str) -> None:
         self.json_schemas = json_schemas
@@ -70,10 +70,10 @@ class _Reading:
         self.problems: list[Problem] = []
 
     def schema(self, value: Any, pointer: str, name: str, *, member: bool = False) -> Json:
-        """One schema in plain form; only that of a `member` may have bounds."""
+        """Return one schema in plain form; only that of a `member` may have bounds."""
         if not is_object(value):
             if value is not True:
-                self._refuse("nothing is valid here", pointer, "leave the definition or member out")
+                self._refuse("no value is valid here", pointer, "remove the definition or member")
             return {}
         done: Json = {key: value[key] for key in value if key in _PLAIN}
         self._report_unread(value, pointer)
@@ -90,7 +90,7 @@ class _Reading:
 
     def _report_unread(self, value: Json, pointer: str) -> None:
         for keyword in sorted(value.keys() & _REFUSED):
-            self._refuse(f"{keyword} is not supported", f"{pointer}/{keyword}", "refer by $ref")
+            self._refuse(f"{keyword} is not supported", f"{pointer}/{keyword}", "use $ref")
         self._leave_out(value, sorted(value.keys() & _UNCHECKED), pointer)
 
     def _alternatives(
@@ -104,9 +104,9 @@ class _Reading:
                 if arm is not False or keyword == "allOf"
             ]
             if not done[keyword]:
-                self._refuse("nothing is valid here", pointer, "leave it out")
+                self._refuse("no value is valid here", pointer, "remove it")
         if "oneOf" in done:
-            message = "oneOf is read as anyOf: more than one alternative may hold"
+            message = "oneOf is read as anyOf: several alternatives may match"
             self._warn(message, f"{pointer}/oneOf")
             arms = done.pop("oneOf")
             if "anyOf" in done:
@@ -139,7 +139,7 @@ class _Reading:
         return self.schema(value, pointer, owner + pascal(member), member=True)
 
     def _values(self, value: Json, done: Json, pointer: str) -> None:
-        """Types, constants and enumerations; `Literal` takes strings and whole numbers."""
+        """Read types, constants and enumerations; `Literal` takes strings and whole numbers."""
         kinds = value.get("type")
         if kinds is not None:
             done["type"] = kinds[0] if is_array(kinds) and len(kinds) == 1 else kinds
@@ -154,7 +154,7 @@ class _Reading:
         if "const" in value and "enum" in value:
             values = [one for one in values if any(same(one, other) for other in value["enum"])]
         if not values:
-            self._refuse("an enumeration of nothing", f"{pointer}/{keyword}", "list its values")
+            self._refuse("the enumeration is empty", f"{pointer}/{keyword}", "list its values")
         else:
             _allow(values, keyword, done)
 
@@ -163,7 +163,7 @@ class _Reading:
             self._warn(f"{keyword} is not checked by the models", f"{pointer}/{keyword}")
 
     def _warn(self, message: str, pointer: str) -> None:
-        hint = "they accept more than the schema does"
+        hint = "the models accept more than the schema does"
         self.problems.append(
             Problem("loosened-schema", message, self.place, pointer, hint, Level.WARNING)
         )
@@ -173,7 +173,7 @@ class _Reading:
 
 
 def _reference(schema: Json) -> Json:
-    """A `$ref` with something beside it is an intersection."""
+    """Return a schema with an `allOf` if it has something beside a `$ref`."""
     if "$ref" not in schema or len(schema) == 1:
         return schema
     rest = {key: value for key, value in schema.items() if key not in ("$ref", "allOf")}
@@ -185,7 +185,7 @@ def _is_single(schema: Json) -> bool:
 
 
 def _allow(values: list[Any], keyword: str, done: Json) -> None:
-    """Restrict a schema to `values`; null is a type of its own."""
+    """Restrict a schema to `values`; null becomes a type of its own."""
     literals = [value for value in values if value is not None]
     if not literals:
         done["type"] = "null"
@@ -207,7 +207,7 @@ def _is_literal(value: object) -> bool:
 
 
 def _distinct(values: list[Any]) -> list[Any]:
-    """`values` without repetitions; true is not 1 here."""
+    """Return `values` without repetitions; true is not 1 here."""
     plain: dict[tuple[str, Any], Any] = {}
     for value in map(_plain_number, values):
         plain[type(value).__name__, value] = value
@@ -215,5 +215,5 @@ def _distinct(values: list[Any]) -> list[Any]:
 
 
 def _plain_number(value: Any) -> Any:
-    """1 for 1.0, which JSON Schema holds to be the same."""
+    """Return 1 for 1.0, because they are the same in JSON Schema."""
     return int(value) if isinstance(value, float) else value

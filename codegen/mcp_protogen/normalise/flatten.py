@@ -19,20 +19,21 @@ from mcp_protogen.problems import Level, Problem, ProblemError
 Json = dict[str, Any]
 
 _CONTENTS = frozenset({"additionalProperties", "anyOf", "items", "properties", "required"})
-# Said of alternatives together, and of none of them.
+# These are about all alternatives together.
 _ANNOTATIONS = frozenset({"default", "deprecated"})
 _DEEPEST = 20
 _BOUNDS = frozenset({"maxItems", "maxLength", "maximum", "minItems", "minLength", "minimum"})
 
 
 def flattened(definitions: Json, place: str) -> tuple[Json, tuple[Problem, ...]]:
-    """`definitions` without `allOf`, and with `anyOf` of `required` lists as `x-any-of-required`.
+    """Return `definitions` without `allOf`, and a warning for everything that is lost.
 
-    With a warning for each thing that is lost. Raises `ProblemError` for what no value satisfies.
+    An `anyOf` of `required` lists becomes `x-any-of-required`. Raise `ProblemError` for a
+    definition that no value satisfies.
     """
     problems: dict[Problem, None] = {}
     done: Json = {}
-    # What a definition joins is joined already, however long the line of those it extends.
+    # The definitions that this one extends come first, so that they are joined already.
     joined = dict(definitions)
     for name in graph.targets_first(direct(definitions)):
         schema = definitions[name]
@@ -41,8 +42,8 @@ def flattened(definitions: Json, place: str) -> tuple[Json, tuple[Problem, ...]]
         try:
             done[name] = flattening.flat(schema)
         except RecursionError as error:
-            message = "allOf and the references in it have no end"
-            hint = "give what is joined a definition of its own"
+            message = "the allOf refers to itself without end"
+            hint = "give the joined part a definition of its own"
             problem = Problem("unsupported-schema", message, place, pointer, hint)
             raise ProblemError(problem) from error
         if done[name] == NOTHING:
@@ -53,7 +54,7 @@ def flattened(definitions: Json, place: str) -> tuple[Json, tuple[Problem, ...]]
 
 
 class _Flattening:
-    """Works on one definition, at `pointer` of the file `place`."""
+    """The work on one definition, at `pointer` of the file `place`."""
 
     def __init__(
         self, definitions: Json, place: str, pointer: str, problems: dict[Problem, None]
@@ -66,14 +67,14 @@ class _Flattening:
         self._open: set[bytes] = set()
 
     def impossible(self) -> Problem:
-        """What is wrong with a definition that nothing satisfies, where that begins."""
-        message = "no value can be all of this at once"
-        hint = "look at what the parts of the allOf say of the same thing, and say it once"
+        """Return the problem of a definition that no value satisfies, at the first such place."""
+        message = "no value can satisfy all parts of this"
+        hint = "compare the parts of the allOf: they contradict each other"
         pointer = self.pointer + next(iter(self._nowhere), "")
         return Problem("bad-intersection", message, self.place, pointer, hint)
 
     def flat(self, schema: Json, steps: str = "") -> Json:
-        """A schema and everything inside it; `steps` lead to it from the definition."""
+        """Return a schema, and everything inside it, in flat form; `steps` lead to it."""
         if "allOf" not in schema and ("anyOf" not in schema or len(schema) == 1):
             return self._flat(schema, steps)
         key = canonical(schema)
@@ -97,7 +98,7 @@ class _Flattening:
         return done
 
     def _inside(self, flat: Json, steps: str) -> Json:
-        """A schema whose inner ones are flat."""
+        """Return a schema whose inner schemas are flat."""
         if "properties" in flat:
             members = {
                 member: self.flat(value, steps + jsonpointer.join("properties", member))
@@ -109,12 +110,12 @@ class _Flattening:
             for name in sorted(members.keys() - flat.get("properties", {}).keys()):
                 if name in flat.get("required", ()):
                     return NOTHING
-                self._note(f"that {name} is never there is not checked by the models", steps)
+                self._note(f"the models do not check that {name} is always absent", steps)
         for keyword in ("items", "additionalProperties"):
             if is_object(flat.get(keyword)):
                 inner = self._inner(flat[keyword], f"{steps}/{keyword}")
                 if inner == NOTHING:
-                    self._note(f"{keyword} that nothing satisfies are not checked", steps)
+                    self._note(f"the models do not check that {keyword} have no valid value", steps)
                 flat[keyword] = {} if inner == NOTHING else inner
         if "anyOf" in flat and not only_required(flat["anyOf"]):
             arms = enumerate(flat.pop("anyOf"))
@@ -123,11 +124,11 @@ class _Flattening:
         return flat
 
     def _typed(self, schema: Json, steps: str) -> Json:
-        """A schema that says of objects or arrays what they hold, said of them alone."""
+        """Return a schema with the type that its keywords belong to."""
         if "type" in schema or "anyOf" in schema or not schema.keys() & _CONTENTS:
             return schema
         kind = "array" if "items" in schema else "object"
-        message = f"this has no type, and is read as that of an {kind}"
+        message = f"this schema has no type, and is read as that of an {kind}"
         hint = f'write "type": "{kind}" beside it'
         problem = Problem(
             "unsupported-schema", message, self.place, self.pointer + steps, hint, Level.WARNING
@@ -136,14 +137,14 @@ class _Flattening:
         return {"type": kind, **schema}
 
     def _inner(self, schema: Json, steps: str) -> Json:
-        """A schema that is not a member's own, whose bounds are in no annotation."""
+        """Return a flat schema of a place whose bounds are in no annotation."""
         flat = self.flat(schema, steps)
         for keyword in sorted(flat.keys() & _BOUNDS):
             self._note(f"{keyword} is not checked by the models", steps)
         return flat
 
     def _spread(self, schema: Json) -> Json:
-        """Alternatives that have something beside them, each with that."""
+        """Return a schema with the keywords beside its alternatives moved into each of them."""
         of_types = is_array(schema.get("type")) and schema.keys() & _CONTENTS
         alone = len(schema.keys() - _ANNOTATIONS) == 1
         if not of_types and (alone or only_required(schema.get("anyOf", ({},)))):
@@ -154,7 +155,7 @@ class _Flattening:
         return self._spread(either(map(self.intersection.joined, arms)))
 
     def _note(self, message: str, steps: str = "") -> None:
-        hint = "they accept more than the schema does"
+        hint = "the models accept more than the schema does"
         pointer = self.pointer + steps
         problem = Problem("loosened-schema", message, self.place, pointer, hint, Level.WARNING)
         self.problems[problem] = None
@@ -169,7 +170,7 @@ def _one_of_required(schema: Json) -> Json:
 
 
 def _declared(schema: Json) -> Json:
-    """Members that are required without being declared may be anything."""
+    """Return a schema in which members that are required but not declared may be anything."""
     required: list[str] = [*schema.get("required", ()), *schema.get("x-any-of-required", ())]
     members: Mapping[str, Json] = schema.get("properties", {})
     anything: Json = schema.get("additionalProperties", {})

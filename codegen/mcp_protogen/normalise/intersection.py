@@ -1,8 +1,8 @@
-"""What satisfies two schemas at once, as one schema.
+"""The intersection of two schemas, as one schema.
 
-Schemas are those of the dialect, with `allOf` inside. Alternatives are multiplied out and values
-are filtered, so that nothing is lost; what cannot be said in one schema is noted. Nothing at all is
-an enumeration without values.
+Schemas are those of the dialect, and may contain `allOf`. Alternatives are multiplied out and
+values are filtered, so that nothing is lost; what one schema cannot express is noted. An
+enumeration without values stands for a schema that no value satisfies.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,13 +16,13 @@ Json = dict[str, Any]
 
 NOTHING: Json = {"enum": []}
 
-# Bounds, with which of two holds.
+# Bounds, with the function that chooses between two.
 _BOUNDS: Mapping[str, Callable[[Any, Any], Any]] = {
     **dict.fromkeys(("minimum", "minLength", "minItems"), max),
     **dict.fromkeys(("maximum", "maxLength", "maxItems"), min),
 }
 _RANGES = (("minimum", "maximum"), ("minLength", "maxLength"), ("minItems", "maxItems"))
-# Keywords that are joined one by one; of any other, one is as good as two.
+# Keywords that are joined separately; of any other keyword, the first one is taken.
 _JOINED = frozenset({"additionalProperties", "items", "properties", "required", "type"})
 _OF_OBJECTS = frozenset({"additionalProperties", "anyOf", "properties", "required"})
 _OF_ARRAYS = frozenset({"items", "maxItems", "minItems"})
@@ -31,7 +31,7 @@ _DEEPEST = 8
 
 
 class Intersection:
-    """Joins schemas that may refer to `definitions`; `note` is told what is lost."""
+    """A join of schemas that may refer to `definitions`; `note` is told what is lost."""
 
     def __init__(self, definitions: Json, note: Callable[[str], None]) -> None:
         self._definitions = definitions
@@ -40,7 +40,7 @@ class Intersection:
         self._open: set[bytes] = set()
 
     def joined(self, schema: Json) -> Json:
-        """The one schema that an `allOf` and what stands beside it come to."""
+        """Return one schema for an `allOf` and the keywords beside it."""
         if "allOf" not in schema:
             return schema
         rest = {key: value for key, value in schema.items() if key != "allOf"}
@@ -50,7 +50,7 @@ class Intersection:
         return merged
 
     def both(self, left: Json, right: Json) -> Json:
-        """A schema of the values that both accept."""
+        """Return a schema of the values that both accept."""
         left, right = self.joined(left), self.joined(right)
         if not left or not right or same(left, right):
             return left or right
@@ -75,12 +75,12 @@ class Intersection:
         return self.both(arm, other) if is_left else self.both(other, arm)
 
     def _named(self, left: Json, right: Json) -> Json:
-        """A type by its name if the other takes nothing away from it."""
+        """Return a type by its name if the other schema does not restrict it."""
         key = canonical([left, right])
         if key in self._done:
             return self._done[key]
         if key in self._open or len(self._open) > _DEEPEST:
-            self._note("an intersection goes round in a circle")
+            self._note("an intersection refers to itself")
             return left
         self._open.add(key)
         self._done[key] = self._met(left, right)
@@ -125,12 +125,12 @@ class Intersection:
             elif name in merged.get("required", ()):
                 return NOTHING
             else:
-                self._note(f"that {name} is never there is not checked by the models")
+                self._note(f"the models do not check that {name} is always absent")
         return {**merged, "properties": members}
 
 
 def alternatives(schema: Json, *, beside: Json | None = None) -> Sequence[Json]:
-    """The arms of a schema that is a choice; those that only require members are no choice."""
+    """Return the alternatives of a schema; arms that only require members are none."""
     if is_array(schema.get("type")):
         return [about(kind, {**schema, "type": kind}) for kind in schema["type"]]
     arms: Sequence[Json] = schema.get("anyOf", ())
@@ -141,7 +141,7 @@ def alternatives(schema: Json, *, beside: Json | None = None) -> Sequence[Json]:
 
 
 def either(arms: Iterable[Json]) -> Json:
-    """The choice between schemas, each once, and without those that nothing satisfies."""
+    """Return the choice between schemas, without repeated ones and those that nothing satisfies."""
     found: list[Json] = []
     for arm in arms:
         for one in arm["anyOf"] if set(arm) == {"anyOf"} else [arm]:
@@ -153,20 +153,20 @@ def either(arms: Iterable[Json]) -> Json:
 
 
 def about(kind: str | None, schema: Json) -> Json:
-    """A schema without what it says of objects and arrays, if its type is another."""
+    """Return a schema without the keywords of objects and arrays that do not fit its type."""
     away = {"object": _OF_ARRAYS, "array": _OF_OBJECTS}.get(kind or "", _OF_OBJECTS | _OF_ARRAYS)
     return {key: value for key, value in schema.items() if kind is None or key not in away}
 
 
 def only_required(arms: Sequence[Json]) -> bool:
-    """Whether alternatives come to: one of these members has to be there."""
+    """Return whether each alternative only requires one member."""
     return bool(arms) and all(
         set(arm) == {"required"} and len(arm["required"]) == 1 for arm in arms
     )
 
 
 def of_type(value: object, kind: object) -> bool:
-    """Whether a scalar is of a type, or of one of several."""
+    """Return whether a scalar has a type, or one of several."""
     if is_array(kind):
         return any(of_type(value, one) for one in kind)
     match value:
@@ -181,7 +181,7 @@ def of_type(value: object, kind: object) -> bool:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two JSON values are the same, where true is not 1."""
+    """Return whether two JSON values are the same, where true is not 1."""
     return bool(one == other) and canonical(one) == canonical(other)
 
 
@@ -190,7 +190,7 @@ def _first(left: Any, _: Any) -> Any:
 
 
 def _kind(left: str | None, right: str | None) -> str | None:
-    """The type of both; empty if there is none."""
+    """Return the common type of both; empty if there is none."""
     if left == right or left is None or right is None:
         return left or right
     return "integer" if {left, right} == {"integer", "number"} else ""
@@ -205,7 +205,7 @@ def _member(schema: Json, name: str) -> Json:
 
 
 def _values(left: Json, right: Json) -> Json:
-    """Which of some constants the other side accepts."""
+    """Return the constants that the other side accepts."""
     one, other = (left, right) if {"const", "enum"} & left.keys() else (right, left)
     allowed: Sequence[Any] = [one["const"]] if "const" in one else one["enum"]
     found = [value for value in allowed if _accepts(other, value)]

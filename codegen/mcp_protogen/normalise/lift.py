@@ -1,4 +1,4 @@
-"""Give every inline object a name: its parent's and its property's, never `Params1`."""
+"""Names for inline objects: the parent's and the property's name, never `Params1`."""
 
 from collections.abc import Container, Iterator, Sequence
 from typing import Any
@@ -10,15 +10,15 @@ from mcp_protogen.normalise.intersection import same
 
 Json = dict[str, Any]
 
-# What an inline object is called after where the name of its place is that of another type.
+# The end of the name of an inline object, if another type has the name of its place.
 _KINDS = {"additionalProperties": "Value", "anyOf": "Object", "items": "Item"}
 
 
 def lifted(definitions: Json, json_schemas: Container[str]) -> Json:
-    """`definitions` in which objects with members stand only at the top.
+    """Return `definitions` in which objects with members are only at the top level.
 
-    Members listed in `json_schemas` (as `Type.member`) hold a JSON Schema of someone else's, which
-    is kept as an object of anything.
+    Members in `json_schemas` (as `Type.member`) hold a JSON Schema of somebody else, which is kept
+    as an object of anything.
     """
     lifting = _Lifting(definitions, json_schemas)
     for name, schema in definitions.items():
@@ -27,7 +27,7 @@ def lifted(definitions: Json, json_schemas: Container[str]) -> Json:
 
 
 def _in_reading_order(members: Json, required: Sequence[str]) -> Json:
-    """Constants first, then what is required, then the rest; `_meta` last."""
+    """Return constants first, then required members, then the rest; `_meta` last."""
 
     def rank(member: str) -> tuple[bool, bool, bool]:
         return (member == "_meta", member not in required, "const" not in members[member])
@@ -43,14 +43,14 @@ class _Lifting:
         self._contents: Json = {}
 
     def definition(self, name: str, schema: Json) -> Json:
-        """The schema of a named type, its inline objects replaced by references."""
+        """Return the schema of a named type, with references in place of its inline objects."""
         if "properties" not in schema:
             return self._inside(name, schema)
         members = {
             member: self._member(name, member, value)
             for member, value in schema["properties"].items()
         }
-        # Undeclared members are kept in every generated object, so the keyword says nothing more.
+        # Generated objects keep undeclared members anyway, so that the keyword is not needed.
         rest = {key: value for key, value in schema.items() if key != "additionalProperties"}
         return {**rest, "properties": _in_reading_order(members, rest.get("required", ()))}
 
@@ -60,7 +60,7 @@ class _Lifting:
         return self._value(owner + names.pascal(member), schema)
 
     def _value(self, name: str, schema: Json, kind: str = "Object") -> Json:
-        """A schema in a place that has no name of its own; `name` is what it would be called."""
+        """Return the schema of a place without a name; `name` is used if it needs one."""
         if schema.get("properties"):
             return references.to(self._add(name, kind, schema))
         return self._inside(
@@ -84,7 +84,7 @@ class _Lifting:
         return inner
 
     def _add(self, name: str, kind: str, schema: Json) -> str:
-        """Make a type of an inline object; what it is called is told by where it is."""
+        """Make an inline object a type, and return its name, which follows from its place."""
         wanted = names.type_name(name)
         called = wanted
         number = 1
@@ -103,7 +103,7 @@ class _Lifting:
 
 
 def _labels(arms: Sequence[Json]) -> Iterator[str]:
-    """What tells the objects of a choice apart: constants if there are such, else numbers."""
+    """Yield a label for each object of a choice: a constant if possible, else a number."""
     if len(arms) < 2:
         return iter([""] * len(arms))
     for member in arms[0]["properties"]:

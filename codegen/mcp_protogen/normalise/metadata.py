@@ -1,7 +1,7 @@
-"""One class for the `_meta` of all requests, where a schema repeats the same object in each.
+"""One class for the `_meta` of all requests, if a schema repeats the same object in each.
 
-The specification's own source inherits `_meta` from the base params; its schemas write it out at
-every place. `CallToolRequestParams` is a `RequestParams`, so its `_meta` is a `RequestParamsMeta`.
+The specification's source inherits `_meta` from the base params; its schemas repeat it at every
+place. `CallToolRequestParams` is a `RequestParams`, so that its `_meta` is a `RequestParamsMeta`.
 """
 
 from collections.abc import Container
@@ -15,7 +15,7 @@ _SUFFIX = "Meta"
 
 
 def shared(definitions: Json, named: Container[str]) -> Json:
-    """`definitions` in which a lifted `_meta` that equals that of a base type is that one.
+    """Return `definitions` with one `_meta` type for equal ones of a type and its base.
 
     Types in `named` have their names from the schema and keep them.
     """

@@ -1,4 +1,4 @@
-"""Where `$ref`s lead: nowhere, in circles, or to a definition that is only another name."""
+"""The targets of `$ref`s: missing ones, circular ones, and plain aliases."""
 
 from collections.abc import Container, Iterator, Mapping
 from copy import deepcopy
@@ -15,20 +15,20 @@ PREFIX = "#/$defs/"
 
 
 def target(ref: str) -> str:
-    """The name of the definition that `ref` points at."""
+    """Return the name of the definition that `ref` points at."""
     return ref.removeprefix(PREFIX)
 
 
 def to(name: str) -> Json:
-    """A schema that refers to the definition `name`."""
+    """Return a schema that refers to the definition `name`."""
     return {"$ref": PREFIX + name}
 
 
 def hoisted(schema: Json) -> Json:
-    """`schema` in which references lead to definitions alone.
+    """Return `schema` in which references lead only to definitions.
 
-    What one leads to inside a definition becomes a definition too, called after the way there; a
-    name may be escaped as in a URI. References that lead nowhere stay as they are.
+    A target inside a definition becomes a definition, too, named after its path; the reference may
+    be escaped as in a URI. References that lead nowhere stay as they are.
     """
     done: Json = deepcopy(schema)
     definitions: Json = done.get("$defs", {})
@@ -45,7 +45,10 @@ _KEYWORDS = frozenset({"$defs", "additionalProperties", "items", "properties"})
 
 
 def _named(ref: str, definitions: Json) -> str | None:
-    """The name of the definition that `ref` leads to, made if need be; None if there is nothing."""
+    """Return the name of the definition that `ref` leads to; make one if needed.
+
+    Return None if it leads nowhere.
+    """
     owner, *way = jsonpointer.split(unquote(ref.removeprefix("#/$defs")))
     if owner not in definitions or not way:
         return owner if owner in definitions else None
@@ -53,7 +56,7 @@ def _named(ref: str, definitions: Json) -> str | None:
     outer: Any = definitions
     last: str | int = owner
     for step in way:
-        for _ in definitions:  # as many as there can be on the way, should it be a circle
+        for _ in definitions:  # an upper limit, in case of a circle
             if not is_object(inner) or not isinstance(inner.get("$ref"), str):
                 break
             outer, last = definitions, target(inner["$ref"])
@@ -75,7 +78,7 @@ def _named(ref: str, definitions: Json) -> str | None:
 
 
 def checked(definitions: Json, place: str) -> Json:
-    """`definitions` themselves, if every reference leads somewhere and no name means itself."""
+    """Return `definitions`; raise `ProblemError` for references that lead nowhere or in circles."""
     raise_errors((*_dangling(definitions, place), *_circular(definitions, place)))
     return definitions
 
@@ -96,7 +99,7 @@ def _dangling(definitions: Json, place: str) -> Iterator[Problem]:
 
 
 def _circular(definitions: Json, place: str) -> Iterator[Problem]:
-    """Definitions that mean themselves with no array or object in between."""
+    """Yield a problem for each definition that refers to itself without an array or object."""
     for name in sorted(graph.circular(direct(definitions)), key=list(definitions).index):
         yield Problem(
             "ref-cycle",
@@ -108,7 +111,7 @@ def _circular(definitions: Json, place: str) -> Iterator[Problem]:
 
 
 def direct(definitions: Json) -> Graph:
-    """Which definitions lead to which with no array or object in between."""
+    """Return which definitions lead to which without an array or object in between."""
     return {
         name: [target(one["$ref"]) for one in _direct(schema) if isinstance(one.get("$ref"), str)]
         for name, schema in definitions.items()
@@ -116,7 +119,7 @@ def direct(definitions: Json) -> Graph:
 
 
 def _direct(schema: Json) -> Iterator[Json]:
-    """The schemas that a value of `schema` is checked against at the same place."""
+    """Yield the schemas that a value of `schema` is checked against at the same place."""
     yield schema
     for keyword in ("anyOf", "oneOf", "allOf"):
         for arm in schema.get(keyword, ()):
@@ -124,7 +127,7 @@ def _direct(schema: Json) -> Iterator[Json]:
 
 
 def renamed(definitions: Json, called: Mapping[str, str]) -> Json:
-    """`definitions` in which the types of `called` are called as it says, references included."""
+    """Return `definitions` with the new names in `called`, also in references."""
     if not called:
         return definitions
 
@@ -139,9 +142,9 @@ def renamed(definitions: Json, called: Mapping[str, str]) -> Json:
 
 
 def expanded(definitions: Json, keep: Container[str]) -> Json:
-    """Definitions that only name another object become objects of their own.
+    """Return `definitions` in which an alias of an object becomes an object itself.
 
-    An alias cannot be called, and people write `EmptyResult()`. Names in `keep` stay aliases.
+    An alias cannot be called, but people write `EmptyResult()`. Names in `keep` stay aliases.
     """
 
     meant: Json = {}
@@ -155,15 +158,16 @@ def expanded(definitions: Json, keep: Container[str]) -> Json:
 
 
 def spelled_out(definitions: Json) -> Json:
-    """Definitions that every JSON value satisfies, such as a `JSONValue`, say so themselves.
+    """Return `definitions` in which a schema that accepts every JSON value is empty.
 
-    So do their uses: anything includes null. What is such a definition is told by its structure.
+    The same is done where such a definition, for example `JSONValue`, is used, because it includes
+    null. It is recognised by its structure.
     """
     kinds = {name: _KINDS for name in definitions if "properties" not in definitions[name]}
     order = [name for name in graph.targets_first(direct(definitions)) if name in kinds]
     before: Mapping[str, frozenset[str]] = {}
     while kinds != before:
-        # The last ones may have stood on those that are gone.
+        # The last round may have used definitions that have changed since.
         before = dict(kinds)
         for name in order:
             kinds[name] = _kinds(definitions[name], kinds)
@@ -178,7 +182,7 @@ _KINDS = frozenset({"array", "boolean", "null", "number", "object", "string"})
 
 
 def _kinds(schema: Json, known: Mapping[str, frozenset[str]]) -> frozenset[str]:
-    """The types of which a schema accepts every value, by what is `known` of definitions."""
+    """Return the types whose values a schema accepts completely; `known` has definitions."""
     if not schema:
         return _KINDS
     if "$ref" in schema:

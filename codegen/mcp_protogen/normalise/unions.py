@@ -12,12 +12,12 @@ Json = dict[str, Any]
 
 
 def ordered(definitions: Json, facts: Facts, keep: Iterable[str] = ()) -> Json:
-    """Arms and enumeration members in the order of the specification's own source.
+    """Return definitions with arms and values in the order of the specification's source.
 
-    A union that the facts name and the schema wrote out at each use becomes a definition again.
-    Which arms a union of the schema has is the schema's business: one that the facts do not know
-    goes last, and one that the schema no longer has is dropped. Those that `keep` names are unions
-    though the facts do not know them.
+    A union that the facts name and the schema repeats at each use becomes a definition again. The
+    schema decides which arms a union has: an arm that the facts do not know comes last, and an arm
+    that the schema no longer has is dropped. Unions that `keep` names are unions even if no fact
+    knows them.
     """
     done = _with_arms(definitions, {**dict.fromkeys(keep, ()), **facts.unions})
     while missing := [name for name in facts.unions if _is_complete(name, done, facts)]:
@@ -40,7 +40,10 @@ def ordered(definitions: Json, facts: Facts, keep: Iterable[str] = ()) -> Json:
 
 
 def _with_arms(definitions: Json, unions: Mapping[str, Sequence[str]]) -> Json:
-    """Unions of a single arm as such: published files write the arm in place of its name."""
+    """Return definitions in which unions of a single arm are unions again.
+
+    Published files have the content of that arm in place of its name.
+    """
     done = dict(definitions)
     for name, stated in unions.items():
         content = definitions.get(name, {})
@@ -54,14 +57,14 @@ def _with_arms(definitions: Json, unions: Mapping[str, Sequence[str]]) -> Json:
 
 
 def _is_complete(name: str, definitions: Json, facts: Facts) -> bool:
-    """Whether a union that is not in the schema can be made of what is."""
+    """Return whether a union that the schema lacks can be made of existing definitions."""
     return name not in definitions and all(arm in definitions for arm in facts.unions[name])
 
 
 def _in_order(name: str, stated: Sequence[str], definitions: Json) -> Json:
-    """The union `name` with its arms in the `stated` order.
+    """Return the union `name` with its arms in the `stated` order.
 
-    Arms are told by name, else by content: the published file writes some aliases out.
+    Arms are recognised by name or else by content, because published files expand some aliases.
     """
     arms: list[Json] = definitions[name].get("anyOf", [definitions[name]])
     inline = [arm for arm in arms if "$ref" not in arm]
@@ -93,7 +96,7 @@ def _is_union(schema: Json) -> bool:
 
 
 def _leaves(name: str, definitions: Json) -> list[str]:
-    """The objects behind a union, through the unions among its arms."""
+    """Return the objects of a union, including those of unions among its arms."""
     schema = definitions.get(name, {})
     if not _is_union(schema):
         return [name]
@@ -104,7 +107,7 @@ def _leaves(name: str, definitions: Json) -> list[str]:
 
 
 class _Renaming:
-    """What to call a set of arms, and in which order an enumeration goes."""
+    """The names of sets of arms, and the order of the values of enumerations."""
 
     def __init__(self, named: dict[frozenset[str], str], facts: Facts) -> None:
         self.named = named
@@ -137,7 +140,7 @@ def _position(order: Sequence[str]) -> Callable[[str], int]:
 
 
 def _collapsed(arms: list[Json], renaming: _Renaming) -> list[Json]:
-    """Arms that together are a named union, replaced by its name."""
+    """Return arms in which those that make up a named union are replaced by its name."""
     refs = [target(arm["$ref"]) for arm in arms if "$ref" in arm]
     name = renaming.named.get(frozenset(refs))
     if name is None:
@@ -146,10 +149,10 @@ def _collapsed(arms: list[Json], renaming: _Renaming) -> list[Json]:
 
 
 def tagged(definitions: Json, content_kinds: Container[str]) -> Json:
-    """Discriminators wherever every arm requires the constant, on definitions of their own.
+    """Return definitions with a discriminator at each union whose arms all require the constant.
 
-    A union of content blocks stays open: newer revisions add kinds, and a reader keeps one it does
-    not know.
+    A union of content blocks stays open: newer revisions add kinds, and a reader keeps an unknown
+    one.
     """
     tagging = _Tagging(definitions, content_kinds)
     for name, schema in definitions.items():
@@ -164,7 +167,7 @@ class _Tagging:
         self.done: Json = {}
 
     def definition(self, name: str, schema: Json) -> Json:
-        """The definition `name`, with the tagged unions inside it given names."""
+        """Return the definition `name`, in which tagged unions are replaced by named ones."""
         if "properties" in schema:
             members = {
                 member: self._inline(name + pascal(member), value)
@@ -189,7 +192,7 @@ class _Tagging:
         )
 
     def _inline(self, name: str, schema: Json) -> Json:
-        """A tagged union inside a member becomes the definition `name`."""
+        """Return a schema in which a tagged union becomes the definition `name`."""
         inner = dict(schema)
         for keyword in ("items", "additionalProperties"):
             if is_object(inner.get(keyword)):
@@ -202,7 +205,7 @@ class _Tagging:
 
 
 def _tag(arms: list[str], definitions: Json) -> str | None:
-    """The member whose constants, required by every arm, are all different."""
+    """Return the member that every arm requires with a different constant."""
     if len(arms) < 2:
         return None
     first = definitions.get(arms[0], {}).get("properties", {})

@@ -1,8 +1,8 @@
-"""Why a generated package is not what generating it now would give.
+"""The reasons why a generated package is not up to date.
 
-Compares a lock with the inputs of today and with the files on the disk, all by digest. Generates
-nothing, so it says which cause there is and not what it would change. What a lock was edited to
-say, only the digests of what was generated anew can tell.
+A lock is compared with the inputs of today and with the files on the disk, all by digest. Nothing
+is generated, so that a cause is known but not its effect. Only the digests of newly generated files
+can show that a lock was edited.
 """
 
 from collections.abc import Container, Iterator, Mapping
@@ -41,12 +41,12 @@ class Kind(StrEnum):
 
 
 OF_FILES = frozenset({Kind.EDITED, Kind.MISSING, Kind.FOREIGN, Kind.LINE_ENDINGS})
-"""What is about files in the folder; everything else is about what they are made from."""
+"""The causes that are about files in the folder; all others are about their inputs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """One reason; `subject` is the file, revision or option, `was` and `now` shortened digests."""
+    """One reason; `subject` is a file, revision or option, `was` and `now` are short digests."""
 
     kind: Kind
     subject: str
@@ -62,10 +62,10 @@ def drift(
     own: tuple[str, ...] = (),
     made: Mapping[str, LockedFile] | None = None,
 ) -> tuple[Cause, ...]:
-    """All causes, inputs before files; empty when the package is up to date.
+    """Return all causes, inputs before files; empty if the package is up to date.
 
-    `own` are patterns of files that are the user's own by declaration, hence not foreign. `made`
-    are the files that were generated from `inputs`, to go by in place of those in the lock.
+    `own` are patterns of files that belong to the user, and so are not foreign. `made` are the
+    files that were generated from `inputs`; if given, they are used in place of those in the lock.
     """
     if lock is None:
         message = "the folder has no lock: nothing was generated here"
@@ -81,11 +81,11 @@ def drift(
 
 
 def unlisted(lock: Lock | None, only: Container[str]) -> Iterator[Cause]:
-    """The revisions of a package that are not among those that it is to have."""
+    """Yield a cause for each revision of a package that is not among the wanted ones."""
     for revision in lock.inputs.revisions if lock else ():
         if revision not in only:
-            message = "the package has this revision, and it is not asked for"
-            remedy = "name it with the others, or take it out with --prune or mcp-gen sync"
+            message = "the package has this revision, but it is not asked for"
+            remedy = "name it with the others, or remove it with --prune or mcp-gen sync"
             yield Cause(Kind.UNLISTED, revision, f"{message}: {remedy}")
 
 
@@ -93,9 +93,9 @@ def _revisions(
     before: Mapping[str, RevisionInputs], now: Mapping[str, RevisionInputs]
 ) -> Iterator[Cause]:
     for revision in sorted(now.keys() - before.keys()):
-        yield Cause(Kind.ADDED, revision, "this revision is asked for and not in the package")
+        yield Cause(Kind.ADDED, revision, "this revision is asked for, but not in the package")
     for revision in sorted(before.keys() - now.keys()):
-        yield Cause(Kind.REMOVED, revision, "this revision is in the package and not pinned")
+        yield Cause(Kind.REMOVED, revision, "this revision is in the package, but not pinned")
     for revision in sorted(before.keys() & now.keys()):
         yield from _revision(revision, before[revision], now[revision])
 
@@ -103,9 +103,9 @@ def _revisions(
 def _revision(revision: str, was: RevisionInputs, now: RevisionInputs) -> Iterator[Cause]:
     before, after = (was.source, was.published, was.schema), (now.source, now.published, now.schema)
     if before != after:
-        structure = "" if was.schema != now.schema else ", though not in structure"
+        structure = "" if was.schema != now.schema else ", but not in its structure"
         place = f" ({was.source} → {now.source})" if was.source != now.source else ""
-        message = f"its published schema is another one{structure}{place}"
+        message = f"its published schema changed{structure}{place}"
         yield _moved(Kind.SCHEMA, revision, message, was.published, now.published)
     if was.facts != now.facts:
         yield _moved(Kind.FACTS, revision, "its facts changed", was.facts, now.facts)
@@ -115,21 +115,21 @@ def _revision(revision: str, was: RevisionInputs, now: RevisionInputs) -> Iterat
         message = "its descriptions changed"
         yield _moved(Kind.DESCRIPTIONS, revision, message, was.descriptions, now.descriptions)
     if was.rules != now.rules:
-        message = "the rules of translating from the revision before it changed"
+        message = "its translation rules from the revision before changed"
         yield _moved(Kind.RULES, revision, message, was.rules, now.rules)
 
 
 def _tool(was: Inputs, now: Inputs) -> Iterator[Cause]:
     if was.generator != now.generator:
-        message = f"generated by {was.generator}, this is {now.generator}"
+        message = f"generated by {was.generator}; this is {now.generator}"
         message += ", which is older" if newer(was.generator, now.generator) else ""
         yield Cause(Kind.GENERATOR, "mcp-gen", message, was.generator, now.generator)
     elif was.generator_digest != now.generator_digest:
-        message = f"{now.generator} was generated with another state of its code"
+        message = f"generated by another build of {now.generator}"
         digests = was.generator_digest, now.generator_digest
         yield _moved(Kind.GENERATOR, "mcp-gen", message, *digests)
     if was.templates_digest != now.templates_digest:
-        message = "the templates changed, or others are given with --templates"
+        message = "the templates changed, or --templates names others"
         digests = was.templates_digest, now.templates_digest
         yield _moved(Kind.TEMPLATES, "templates", message, *digests)
     if was.runtime_digest != now.runtime_digest:
@@ -154,7 +154,7 @@ def _lock(lock: Lock, files: Mapping[str, LockedFile]) -> Iterator[Cause]:
 def _files(files: Mapping[str, LockedFile], tree: Tree) -> Iterator[Cause]:
     occupied = {folder for path in files for folder in parents(path)} & tree.files.keys()
     for path in sorted(occupied):
-        message = "a folder of generated files has to be here, and a link or a file is"
+        message = "a link or a file is in place of this folder of generated files"
         yield Cause(Kind.EDITED, path, message)
     converted: list[str] = []
     for path, entry in files.items():
@@ -163,9 +163,7 @@ def _files(files: Mapping[str, LockedFile], tree: Tree) -> Iterator[Cause]:
             if occupied.isdisjoint(parents(path)):
                 yield _absent(path, tree)
         elif found == NOT_A_FILE:
-            message = (
-                "a link, or something else that is no file, is in place of this generated file"
-            )
+            message = "a link or a special file is in place of this generated file"
             yield Cause(Kind.EDITED, path, message)
         elif not tree.is_written(path, entry.sha256):
             message = "this generated file was edited by hand"
@@ -174,7 +172,7 @@ def _files(files: Mapping[str, LockedFile], tree: Tree) -> Iterator[Cause]:
             converted.append(path)
     if converted:
         more = f"this file and {len(converted) - 1} more have" if converted[1:] else "this file has"
-        message = f"{more} CRLF at the end of lines, and LF was written; .gitattributes keeps it:"
+        message = f"{more} CRLF in place of LF at the end of lines; .gitattributes prevents it:"
         yield Cause(Kind.LINE_ENDINGS, converted[0], f"{message} {tree.attributes}")
 
 

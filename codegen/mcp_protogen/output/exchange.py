@@ -1,8 +1,8 @@
-"""Exchanging two folders in one step, where the system can do that.
+"""The exchange of two folders in one step, if the system can do that.
 
-Linux (`renameat2`) and macOS (`renamex_np`) swap two names atomically; Python offers neither, so
-they are called through the C library. Everywhere else the answer is "cannot", and it is up to the
-caller to do without.
+Linux (`renameat2`) and macOS (`renamex_np`) swap two names atomically; Python has neither function,
+so that they are called through the C library. On other systems the answer is "cannot", and the
+caller has to find another way.
 """
 
 import errno
@@ -16,10 +16,10 @@ _SWAP = 2  # RENAME_EXCHANGE of <linux/fs.h>, and RENAME_SWAP of <sys/stdio.h>
 
 
 def exchange(one: Path, other: Path) -> bool:
-    """Swap two existing folders of one file system atomically.
+    """Swap two existing folders of one file system atomically, and return whether it was done.
 
-    Returns False, with nothing done, where the system or the file system cannot. Raises `OSError`
-    when it could but did not: no permission, a mount point, no such folder.
+    Return False, with nothing done, if the system or the file system cannot do it. Raise `OSError`
+    if it can but failed: no permission, a mount point, no such folder.
     """
     if sys.platform not in {"linux", "darwin"}:
         return False

@@ -1,4 +1,4 @@
-"""Writing a file so that it is there whole, or not at all, even after a loss of power."""
+"""Files that are written completely or not at all, even after a loss of power."""
 
 import os
 from collections.abc import Generator, Mapping
@@ -9,7 +9,7 @@ from mcp_protogen.problems import Problem, ProblemError
 
 
 def write_new(path: Path, content: bytes) -> None:
-    """Create a file that must not exist yet, with its bytes on the disk when this returns."""
+    """Create a file that must not exist yet; its bytes are on the disk when this returns."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     handle = os.open(path, flags, 0o666)
     try:
@@ -22,16 +22,16 @@ def write_new(path: Path, content: bytes) -> None:
 
 
 def replace_files(contents: Mapping[Path, bytes]) -> None:
-    """Put each content at its path, creating folders, so that readers see old or new files.
+    """Write each content to its path, creating folders, so that readers see old or new files.
 
-    Everything is on the disk before the first name changes: what can fail for lack of room or
-    rights fails before that. The names then change one after another, in the order given.
+    Everything is on the disk before the first name changes, so that a lack of space or permissions
+    fails before that. The names then change one after another, in the given order.
     """
     staged = {path.with_name(f".{path.name}.{os.getpid()}"): path for path in contents}
     try:
         for temporary, path in staged.items():
             path.parent.mkdir(parents=True, exist_ok=True)
-            # In containers a run that was killed may well have had the same number as this one.
+            # In containers, a killed run may have had the same process id as this one.
             temporary.unlink(missing_ok=True)
             write_new(temporary, contents[path])
         for temporary, path in staged.items():
@@ -45,7 +45,7 @@ def replace_files(contents: Mapping[Path, bytes]) -> None:
 
 @contextmanager
 def writing(place: Path, hint: str = "") -> Generator[None, None, None]:
-    """Turn what the operating system refuses into one problem that names the file."""
+    """Turn a refusal of the operating system into one problem that names the file."""
     try:
         yield
     except OSError as error:
@@ -55,7 +55,7 @@ def writing(place: Path, hint: str = "") -> Generator[None, None, None]:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make renames and new names in `folder` durable, where the system can do that."""
+    """Make renames and new names in `folder` durable, if the system can do that."""
     if os.name != "nt":  # a folder cannot be opened there; NTFS journals its names by itself
         sync(folder)
 

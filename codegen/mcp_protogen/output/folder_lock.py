@@ -1,8 +1,8 @@
-"""One run at a time in a folder, by a lock that ends with the process that holds it.
+"""One run at a time in a folder, by a lock that ends with its process.
 
-Processes are kept apart by a record lock on a file. Unlike `flock` it is not inherited by worker
-processes, which may outlive a run that was killed. Because it means nothing inside one process,
-threads are kept apart by a lock in memory.
+A record lock on a file keeps processes apart. Unlike `flock`, it is not inherited by worker
+processes, which may outlive a killed run. It has no effect inside one process, so that a lock in
+memory keeps threads apart.
 """
 
 import os
@@ -25,10 +25,10 @@ _threads: dict[Path, threading.Lock] = {}
 
 @contextmanager
 def held(folder: Path) -> Generator[None, None, None]:
-    """Create `folder` if need be and hold it; removes it afterwards if nothing else is in it.
+    """Create `folder` if needed and hold it; remove it afterwards if nothing else is in it.
 
-    Waits for another holder. Raises `ProblemError` (`folder-busy`) after 60 seconds, `OSError`
-    when the folder or its lock file cannot be made.
+    Wait for another holder. Raise `ProblemError` (`folder-busy`) after 60 seconds, and `OSError` if
+    the folder or its lock file cannot be made.
     """
     deadline = time.monotonic() + WAIT_SECONDS
     thread = _threads.setdefault(folder, threading.Lock())
@@ -48,7 +48,7 @@ def _acquire(folder: Path, deadline: float) -> int:
     while time.monotonic() < deadline:
         with suppress(FileExistsError):
             folder.mkdir()
-        if folder.is_symlink():  # what is beyond is not for this program to clear
+        if folder.is_symlink():  # this program must not remove what a link leads to
             raise OSError(ELOOP, os.strerror(ELOOP), str(folder))
         try:
             handle = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | _NO_LINK, 0o666)
@@ -87,7 +87,10 @@ def _try_lock(handle: int) -> bool:
 
 
 def _still_there(path: Path, handle: int) -> bool:
-    """Whether the locked file is the one others find: its last holder may have removed it."""
+    """Return whether the locked file is still the one that others find.
+
+    Its last holder may have removed it.
+    """
     with suppress(FileNotFoundError):
         return os.path.samestat(path.stat(), os.fstat(handle))
     return False

@@ -1,8 +1,8 @@
-"""Imports a generated package that is on no disk yet; a program, which `trial` runs.
+"""A program that imports a generated package which is on no disk yet; `trial` runs it.
 
-What it is told is on its standard input. It runs in an interpreter that knows the standard library
-only, and finds nothing but the generated modules, the runtime as it is installed, and the folders
-of what the runtime stands on: neither the working directory nor a file that lies beside.
+Its input is on standard input. It runs in an interpreter with only the standard library, and finds
+nothing but the generated modules, the installed runtime, and the folders of the runtime's
+dependencies: neither the working directory nor a file beside it.
 """
 
 import importlib
@@ -18,7 +18,7 @@ _RUNTIME = f"{_PACKAGE}._runtime"
 
 
 class _Generated(MetaPathFinder, InspectLoader):
-    """Finds and loads modules by their paths in the package, from text."""
+    """A finder and loader of modules by their paths in the package, from text."""
 
     def __init__(self, runtime: str, files: dict[str, str]) -> None:
         self._runtime = runtime
@@ -26,24 +26,24 @@ class _Generated(MetaPathFinder, InspectLoader):
         self._files = files
 
     def find_spec(self, fullname: str, path: Any, target: Any = None) -> ModuleSpec | None:
-        """Where a module of the package comes from; those of the runtime are found through it."""
+        """Return the origin of a module of the package; the runtime is found in its own folder."""
         if fullname == _RUNTIME:
             init, places = f"{self._runtime}/__init__.py", [self._runtime]
             return spec_from_file_location(fullname, init, submodule_search_locations=places)
         return spec_from_loader(fullname, self) if fullname in self._paths else None
 
     def is_package(self, fullname: str) -> bool:
-        """Whether modules can be below it."""
+        """Return whether a module can have modules below it."""
         return self._paths[fullname].endswith("__init__.py")
 
     def get_source(self, fullname: str) -> str:
-        """The text of a module."""
+        """Return the text of a module."""
         return self._files[self._paths[fullname]]
 
     def import_all(self, kept: list[str]) -> dict[str, str]:
-        """What is wrong with each module that cannot be imported, by path.
+        """Return the error of each module that cannot be imported, by path.
 
-        The revisions that are `kept` are not among the modules, which name them.
+        Modules name the revisions that are `kept`, which are not among them.
         """
         wrong: dict[str, str] = {}
         from pydantic import TypeAdapter
@@ -51,7 +51,7 @@ class _Generated(MetaPathFinder, InspectLoader):
         for name, path in sorted(self._paths.items()):
             try:
                 module = importlib.import_module(name)
-                # What a module only gives when it is asked, and what is built on first use.
+                # Names that are loaded on first access, and models that are built on first use.
                 names = [one for one in getattr(module, "__all__", ()) if one not in kept]
                 offered = [getattr(module, one) for one in names]
                 for model in offered if path.endswith("/models.py") else ():
@@ -71,7 +71,7 @@ def _main() -> None:
     sys.path += job["path"]
     finder = _Generated(job["runtime"], job["files"])
     sys.meta_path.insert(0, finder)
-    # What modules say on being imported is not the answer.
+    # Text that modules print while they are imported is not the answer.
     out, sys.stdout = sys.stdout, sys.stderr
     json.dump(finder.import_all(job["kept"]), out)
 

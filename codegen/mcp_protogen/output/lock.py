@@ -1,8 +1,8 @@
-"""The lock of a generated package: what it was made from, and each file that belongs to it.
+"""The lock of a generated package: its inputs, and each file that belongs to it.
 
-Reads and writes `mcp-gen.lock`. Versions of the libraries that generation uses are left out on
-purpose: the files do not depend on them. Paths in a lock are checked, since files are deleted by
-them.
+This module reads and writes `mcp-gen.lock`. The versions of libraries that generation uses are left
+out on purpose: the files do not depend on them. Paths in a lock are checked, because files are
+deleted by them.
 """
 
 from collections.abc import Mapping
@@ -31,7 +31,7 @@ FORMAT = 1
 
 @dataclass(frozen=True, slots=True)
 class LockedFile:
-    """One generated file: the digest of its bytes and what made it."""
+    """One generated file: the digest of its bytes, and its origin."""
 
     sha256: str
     origin: str
@@ -46,22 +46,22 @@ class Lock:
 
 
 def lock_of(package: Package, kept: Mapping[str, LockedFile]) -> Lock:
-    """The lock of a package, with the files of revisions that are `kept` as they are."""
+    """Return the lock of a package, with the files of revisions that are `kept` as they are."""
     made = {file.path: LockedFile(sha256(file.content), file.origin) for file in package.files}
     return Lock(package.inputs, dict(sorted({**kept, **made}.items())))
 
 
 def lock_file(lock: Lock) -> GeneratedFile:
-    """The lock as a file of the package."""
+    """Return the lock as a file of the package."""
     data = {"format": FORMAT, **asdict(lock.inputs)}
     data["files"] = {path: asdict(entry) for path, entry in lock.files.items()}
     return GeneratedFile(LOCK_NAME, pretty(data), "lock")
 
 
 def read_lock(folder: Path) -> Lock | None:
-    """The lock in `folder`, or None where there is none.
+    """Return the lock in `folder`, or None if there is none.
 
-    Raises `ProblemError` when it cannot be read or trusted: `merge-conflict`, `newer-lock`, or
+    Raise `ProblemError` if it cannot be read or trusted: `merge-conflict`, `newer-lock`, or
     `bad-lock` for any other reason.
     """
     path = folder / LOCK_NAME
@@ -95,7 +95,7 @@ def _parsed(path: Path, content: bytes) -> Any:
 def _lock(path: Path, data: Any) -> Lock:
     form = data["format"]
     if form != FORMAT:
-        reason = f"its format is {form!r}, and {GENERATOR} reads {FORMAT}"
+        reason = f"its format is {form!r}, but {GENERATOR} reads {FORMAT}"
         if isinstance(form, int) and form > FORMAT:
             raise _newer(path, str(data.get("generator", "a later mcp-gen")), reason)
         raise ValueError(reason)
@@ -112,25 +112,25 @@ def _lock(path: Path, data: Any) -> Lock:
 
 
 def _named(revision: str) -> str:
-    module_name(revision)  # raises ValueError for what cannot be the name of a folder
+    module_name(revision)  # raises ValueError for an unsafe name of a folder
     return revision
 
 
 def _inside(path: str) -> str:
-    if {"", ".", ".."} & set(path.split("/")) or set(path) & {"\\", ":"}:  # also in Windows' eyes
+    if {"", ".", ".."} & set(path.split("/")) or set(path) & {"\\", ":"}:  # also on Windows
         raise ValueError(f"{path!r} is not a path inside the package")
     return path
 
 
 def _in_conflict(path: Path) -> ProblemError:
     folder = path.parent
-    message = "a merge left the marks of a conflict here"
-    hint = f"take one side, git checkout --ours -- {folder}; then generate: mcp-gen sync {folder}"
+    message = "a merge left conflict markers here"
+    hint = f"take one side: git checkout --ours -- {folder}; then generate: mcp-gen sync {folder}"
     return ProblemError(Problem("merge-conflict", message, str(path), hint=hint))
 
 
 def _strange(path: Path, data: Any, reason: str) -> ProblemError:
-    """The problem with a lock of another form, which a later version may well have written."""
+    """Return the problem of a lock of another form, which a later version may have written."""
     writer = data.get("generator") if is_object(data) else None
     if isinstance(writer, str) and newer(writer):
         return _newer(path, writer, reason)
@@ -138,10 +138,10 @@ def _strange(path: Path, data: Any, reason: str) -> ProblemError:
 
 
 def _newer(path: Path, writer: str, reason: str) -> ProblemError:
-    hint = f"use {writer}, or restore what an earlier one wrote from version control"
+    hint = f"use {writer}, or restore the package of an earlier version from version control"
     return ProblemError(Problem("newer-lock", f"{writer} wrote it: {reason}", str(path), hint=hint))
 
 
 def _bad(path: Path, reason: str) -> ProblemError:
-    hint = "restore it from version control; or move it away, and generate with --force"
+    hint = "restore it from version control, or move it away and generate with --force"
     return ProblemError(Problem("bad-lock", f"unusable lock: {reason}", str(path), hint=hint))

@@ -1,7 +1,7 @@
-"""What one generation produces, and what it was made from: plain values and nothing else.
+"""The result of one generation, and its inputs, as plain values.
 
-The generator returns a `Package`; publishing, the lock and drift consume it. This module knows
-neither how files are made nor where they go.
+The generator returns a `Package`; publishing, the lock and drift use it. This module knows neither
+how files are made nor where they go.
 """
 
 import re
@@ -32,12 +32,12 @@ class GeneratedFile:
 
 @dataclass(frozen=True, slots=True)
 class RevisionInputs:
-    """Digests of what one revision was generated from.
+    """Digests of the inputs of one revision.
 
     `source` is "pinned", or the file name or URL given in its place; `published` is the sha256 of
     the published bytes. The others are sha256 digests in hexadecimal of canonical contents, empty
-    where there is none. `era` is how its sessions open, for a package that keeps it; empty where
-    the lock is too old to say.
+    where there is none. `era` is the way its sessions open, for a package that keeps the revision;
+    it is empty if the lock is too old to have it.
     """
 
     source: str
@@ -53,9 +53,9 @@ class RevisionInputs:
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """Everything a generation depends on, for all its revisions.
+    """Everything that a generation depends on, for all its revisions.
 
-    `options` holds only those that change the output, as JSON values.
+    `options` has only those that change the output, as JSON values.
     """
 
     generator: str
@@ -76,7 +76,7 @@ class Package:
 
 
 def newer(generator: str, than: str = GENERATOR) -> bool:
-    """Whether one generator is of a later release than another, whatever comes before releases."""
+    """Return whether one generator is a later release than another; pre-releases do not count."""
     return _release(generator) > _release(than)
 
 

@@ -1,9 +1,9 @@
-"""What publishing a package into a folder would do, and what stands in its way.
+"""The effects of publishing a package into a folder, and the obstacles.
 
-Three kinds of file are told apart. Generated ones are listed in the folder's lock with the digest
-they were written with. Kept ones belong to a revision that this run does not generate. Everything
-else is the user's own and is carried along untouched. A lock is believed as far as it can be: what
-is made from the same as before has to be the same. This module decides and touches nothing.
+There are three kinds of files. Generated ones are in the folder's lock with the digest they were
+written with. Kept ones belong to a revision that this run does not generate. All others belong to
+the user and are carried along untouched. A lock is checked as far as possible: a file with the same
+inputs as before has to be the same. This module decides and touches nothing.
 """
 
 from collections.abc import Iterator, Mapping
@@ -23,9 +23,9 @@ _NAMED = 20
 class Plan:
     """The work of one publication; all paths are relative to the folder.
 
-    `written` maps each path that is new or differs to its bytes, the lock among them; `unchanged`
-    are generated files already as they should be; `removed` are those no longer generated;
-    `carried` are files of the user's own and of kept revisions.
+    `written` maps each new or different path to its bytes, including the lock; `unchanged` are
+    generated files that are already right; `removed` are those no longer generated; `carried` are
+    files of the user and of kept revisions.
     """
 
     written: Mapping[str, bytes]
@@ -36,15 +36,15 @@ class Plan:
 
     @property
     def changes(self) -> bool:
-        """Whether there is anything to do."""
+        """Return whether there is anything to do."""
         return bool(self.written or self.removed)
 
 
 def plan(package: Package, before: Lock | None, tree: Tree, *, force: bool = False) -> Plan:
-    """How to get from `tree`, whose lock is `before`, to `package`.
+    """Return the steps from `tree`, whose lock is `before`, to `package`.
 
-    With `force`, edited files and files in the way are overwritten instead of being reported, and
-    edited files of revisions that are taken out are removed.
+    With `force`, edited files and files in the way are overwritten and not reported, and edited
+    files of removed revisions are removed.
     """
     locked: Mapping[str, LockedFile] = before.files if before else {}
     kept = kept_files(package, locked)
@@ -73,7 +73,7 @@ def plan(package: Package, before: Lock | None, tree: Tree, *, force: bool = Fal
 
 
 def kept_files(package: Package, locked: Mapping[str, LockedFile]) -> dict[str, LockedFile]:
-    """The locked files of revisions that `package` lists but did not make."""
+    """Return the locked files of revisions that `package` lists but did not make."""
     made = {file.path.partition("/")[0] for file in package.files}
     there = _folders(package.inputs).keys()
     kept = there - made
@@ -85,9 +85,9 @@ def kept_files(package: Package, locked: Mapping[str, LockedFile]) -> dict[str, 
 
 
 def _believed(before: Lock, after: Lock) -> dict[str, LockedFile]:
-    """What a lock says of files, but where they are made from the same as before, by the same.
+    """Return the files of a lock, corrected where their inputs are the same as before.
 
-    There they have to be what they are made now, and no others are generated ones.
+    There, the files have to be those that are made now, and no others are generated.
     """
     was, now = _folders(before.inputs), _folders(after.inputs)
     if replace(before.inputs, revisions=after.inputs.revisions) != after.inputs:
@@ -107,7 +107,7 @@ def _folders(inputs: Inputs) -> dict[str, RevisionInputs]:
 
 
 def _belongs_to(path: str) -> set[str]:
-    """The folder of the revision a file is about; two for one that translates between them."""
+    """Return the folder of a file's revision; two for a translation between revisions."""
     folder, _, rest = path.partition("/")
     pair = rest.removesuffix(".py").split("__")
     return set(pair) if folder == "translate" and len(pair) == 2 else {folder}
@@ -115,8 +115,8 @@ def _belongs_to(path: str) -> set[str]:
 
 def _kept_missing(kept: Mapping[str, LockedFile], tree: Tree) -> Iterator[Problem]:
     for path in kept.keys() - tree.files.keys():
-        message = "this file is missing, and its revision comes from a schema that is not at hand"
-        hint = "name that schema again with --schema, and its revision with --revision"
+        message = "this file is missing, and the schema of its revision is not here"
+        hint = "name the revision with --revision and its schema with --schema"
         yield Problem("needs-schema", message, path, hint=hint)
 
 
@@ -124,12 +124,13 @@ def _blocked(
     files: Mapping[str, GeneratedFile], tree: Tree, removed: tuple[str, ...]
 ) -> Iterator[Problem]:
     needed = {folder for path in files for folder in parents(path)}
-    hint = "move it away; not even --force replaces one by the other"
+    hint = "move it away; --force does not replace a folder by a file or a file by a folder"
     for path in sorted(needed & tree.files.keys() - set(removed)):
-        message = "a folder has to be here, and a file or a link is"
+        message = "a file or a link is in place of a folder that is needed here"
         yield Problem("foreign-file", message, path, hint=hint)
     for path in sorted(files.keys() & tree.folders):
-        yield Problem("foreign-file", "a file has to be here, and a folder is", path, hint=hint)
+        message = "a folder is in place of a file that is needed here"
+        yield Problem("foreign-file", message, path, hint=hint)
 
 
 def _edited(locked: Mapping[str, LockedFile], touched: list[str], tree: Tree) -> Iterator[Problem]:
@@ -137,10 +138,8 @@ def _edited(locked: Mapping[str, LockedFile], touched: list[str], tree: Tree) ->
         if path not in locked or path not in tree.files:
             continue
         if tree.files[path] == NOT_A_FILE:
-            message = (
-                "a link, or something else that is no file, is in place of this generated file"
-            )
-            hint = "move it away, or replace it with --force, whatever it leads to"
+            message = "a link or a special file is in place of this generated file"
+            hint = "move it away, or replace it with --force; the target of a link is not touched"
             yield Problem("edited-file", message, path, hint=hint)
         elif not tree.is_written(path, locked[path].sha256):
             hint = "move the change elsewhere, or give it up with --force"
@@ -150,7 +149,7 @@ def _edited(locked: Mapping[str, LockedFile], touched: list[str], tree: Tree) ->
 def _converted(
     locked: Mapping[str, LockedFile], written: Mapping[str, bytes], tree: Tree
 ) -> Iterator[Problem]:
-    """A warning about files that are as they were written, but for the ends of their lines."""
+    """Yield a warning about files that differ from the written ones only in line endings."""
     found = [
         path
         for path in written
@@ -160,15 +159,15 @@ def _converted(
     ]
     if found:
         more = f", and in {len(found) - 1} more generated files" if found[1:] else ""
-        message = f"CRLF was at the end of lines here{more}; LF is, as it was written"
-        hint = f"put this line into .gitattributes, for the next checkout: {tree.attributes}"
+        message = f"lines ended with CRLF here{more}; now they end with LF, as generated"
+        hint = f"to prevent it, put this line into .gitattributes: {tree.attributes}"
         yield Problem("line-endings", message, found[0], hint=hint, level=Level.WARNING)
 
 
 def _foreign(
     written: Mapping[str, bytes], unchanged: set[str], tree: Tree, before: Lock | None
 ) -> Iterator[Problem]:
-    hint = "choose another folder, move them away, or overwrite what is in the way with --force"
+    hint = "choose another folder, move the files away, or overwrite them with --force"
     if before is not None:
         for path in written:
             if path in tree.files and path not in before.files and path != LOCK_NAME:

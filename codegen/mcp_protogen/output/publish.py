@@ -1,7 +1,7 @@
-"""Putting a generated package into a folder, or nothing at all.
+"""Publication of a generated package into a folder, completely or not at all.
 
-Decides with `plan`, acts through `workspace`; both the all-or-nothing replacement and its repair
-after a kill are described there. Nothing is generated or printed here.
+`plan` decides, and `workspace` acts; it describes the replacement in one step, and its repair after
+a kill. Nothing is generated or printed here.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from mcp_protogen.problems import Level, Problem, ProblemError, raise_errors
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a publication did; paths are relative, and `written` includes `created`."""
+    """The result of a publication; paths are relative, and `written` includes `created`."""
 
     written: tuple[str, ...]
     created: tuple[str, ...]
@@ -34,11 +34,11 @@ def publish(
     force: bool = False,
     require: Callable[[Package], None] | None = None,
 ) -> Outcome:
-    """Make the held folder contain `package`; files of the user's own stay as they are.
+    """Make the held folder contain `package`; the user's own files stay as they are.
 
-    With `force`, edited files and files in the way are overwritten. Raises `ProblemError` with
-    everything that stands in the way, and then nothing has changed. `require` raises it for a
-    package that is not fit to be used, and is asked when there is something to write.
+    With `force`, edited files and files in the way are overwritten. Raise `ProblemError` with all
+    obstacles; then nothing has changed. `require` raises it for an unusable package, and is called
+    if there is something to write.
     """
     tree = read_tree(space.target)
     work = _placed(plan(package, read_lock(space.target), tree, force=force), space.named)
@@ -55,26 +55,29 @@ def publish(
         space.rescue(old, {*work.written, *work.unchanged, *work.removed})
         space.recover()
     except OSError as error:
-        message = f"the package is in place, but leftovers are not gone: {error}"
+        message = f"the package is in place, but leftovers could not be removed: {error}"
         leftover = Problem("leftover-files", message, str(space.folder), level=Level.WARNING)
         return _outcome(work, tree, leftover)
     return _outcome(work, tree)
 
 
 def preview(package: Package, folder: Path, *, force: bool = False) -> tuple[Plan, Tree]:
-    """What `publish` would do to `folder`, with the tree it would do it to."""
+    """Return what `publish` would do to `folder`, with the tree that it would change."""
     tree = read_tree(folder)
     return _placed(plan(package, read_lock(folder), tree, force=force), folder), tree
 
 
 def _placed(work: Plan, folder: Path) -> Plan:
-    """The plan with the places of its problems as the user would write them."""
+    """Return the plan with the places of its problems as the user would write them."""
     problems = (replace(problem, place=str(folder / problem.place)) for problem in work.problems)
     return replace(work, problems=tuple(problems))
 
 
 def _own_folders(work: Plan, tree: Tree) -> set[str]:
-    """Folders to carry along: all but those that held nothing besides generated files now gone."""
+    """Return folders to carry along.
+
+    Folders that only had generated files which are now gone are left out.
+    """
     held = {parent for path in work.removed for parent in parents(path)}
     return set(tree.folders) - held
 
@@ -87,7 +90,10 @@ def _outcome(work: Plan, tree: Tree, *warnings: Problem) -> Outcome:
 
 
 def _refuse_inside(target: Path) -> None:
-    """A folder is replaced as a whole, which would leave a process inside it nowhere."""
+    """Raise `ProblemError` if the working directory is inside the target.
+
+    The target is replaced as a whole, so that a process inside it would be in a removed folder.
+    """
     if Path.cwd().is_relative_to(target):
         message = "the working directory is in the output folder, which is replaced as a whole"
         hint = f"change to another folder and name this one: --out {target.name}"

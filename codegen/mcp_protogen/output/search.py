@@ -1,4 +1,4 @@
-"""Finding generated packages below a folder, by their locks."""
+"""The search for generated packages below a folder, by their locks."""
 
 import os
 from collections.abc import Iterator
@@ -6,13 +6,16 @@ from pathlib import Path
 
 from mcp_protogen.output.lock import LOCK_NAME
 
-# What comes from elsewhere or is made anew. Hidden folders and virtual environments are passed by
-# as well.
+# Folders of files that are installed or built. Hidden folders and virtual environments are skipped,
+# too.
 _FOREIGN = frozenset({"__pycache__", "build", "dist", "node_modules", "site-packages"})
 
 
 def folders_with_locks(start: Path) -> Iterator[Path]:
-    """The packages that `start` is or holds, in alphabetical order; links are not followed."""
+    """Yield `start` and all folders below it that are packages, sorted.
+
+    Links are not followed.
+    """
     for where, folders, files in os.walk(start):
         folders[:] = sorted(
             name

@@ -1,7 +1,7 @@
-"""What is on the disk below a folder, without following a single link.
+"""The files below a folder; links are not followed.
 
-Bytecode folders (`__pycache__`) come and go with every import and count as nothing. This module
-reads; it knows neither locks nor packages.
+Bytecode folders (`__pycache__`) come and go with every import and are ignored. This module only
+reads, and knows neither locks nor packages.
 """
 
 import os
@@ -15,7 +15,7 @@ from mcp_protogen.problems import Problem, ProblemError
 
 _BYTECODE = "__pycache__"
 NOT_A_FILE = "not a regular file"
-"""Stands in place of a digest for links and special files: it equals no digest."""
+"""The value in place of a digest for links and special files; it equals no digest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,19 +31,19 @@ class Tree:
     folder: Path = Path()
 
     def is_written(self, path: str, digest: str) -> bool:
-        """Whether a file is the one that was written with this digest, but for ends of lines."""
+        """Return whether a file is as it was written with this digest, apart from line endings."""
         return digest in (self.files.get(path), self.unified.get(path))
 
     @property
     def attributes(self) -> str:
-        """The line for the .gitattributes of the repository that keeps ends of lines as written."""
+        """The line for .gitattributes of the repository that keeps line endings as written."""
         folder = self.folder.resolve()
         root = next((one for one in folder.parents if (one / ".git").exists()), folder.parent)
         return f"{folder.relative_to(root).as_posix()}/** text eol=lf"
 
 
 def read_tree(folder: Path) -> Tree:
-    """Like `scan`, but raises `ProblemError`: `not-a-folder`, `cannot-read` for what is refused."""
+    """Return the result of `scan`; raise `ProblemError`: `not-a-folder`, `cannot-read`."""
     try:
         return scan(folder)
     except OSError as error:
@@ -54,7 +54,10 @@ def read_tree(folder: Path) -> Tree:
 
 
 def scan(folder: Path) -> Tree:
-    """The tree below `folder`, empty if there is none; raises `OSError` for what is unreadable."""
+    """Return the tree below `folder`, empty if there is none.
+
+    Raise `OSError` if something is unreadable.
+    """
     files: dict[str, str] = {}
     unified: dict[str, str] = {}
     folders: set[str] = set()
@@ -70,7 +73,7 @@ def scan(folder: Path) -> Tree:
 
 
 def file_digest(path: Path) -> str:
-    """The digest of a regular file, `NOT_A_FILE` for anything else."""
+    """Return the digest of a regular file, `NOT_A_FILE` for anything else."""
     content = _content(path)
     return NOT_A_FILE if content is None else sha256(content)
 
@@ -80,7 +83,7 @@ def _content(path: Path) -> bytes | None:
 
 
 def parents(path: str) -> Iterator[str]:
-    """The folders a relative path lies in, outermost first."""
+    """Yield the folders that contain a relative path, outermost first."""
     parts = path.split("/")
     return ("/".join(parts[:depth]) for depth in range(1, len(parts)))
 

@@ -1,8 +1,9 @@
-"""Importing a package in an interpreter of its own before it is put into place.
+"""The import of a package in a separate interpreter before it is published.
 
-Generation has compared each module with what it means; this shows that they are modules. Those of
-a user's own templates are not imported: such a folder may be part of somebody else's project, and
-generating is no reason to run what that says. Nor are revisions that stay as they are.
+Generation has compared each module with its IR; this shows that the modules can be imported.
+Packages from a user's own templates are not imported: such a folder may be part of somebody else's
+project, and generating must not run its code. Revisions that stay as they are, are not imported
+either.
 """
 
 import json
@@ -18,13 +19,13 @@ from mcp_protogen.resources import runtime_folder
 
 _PROGRAM = Path(__file__).resolve().with_name("importing.py")
 _PATIENCE = 120.0
-# What the runtime stands on, and what that needs. All are imported from where ours are.
+# The dependencies of the runtime, with their own. All are imported from where ours are.
 _NEEDED = ("annotated_types", "pydantic", "pydantic_core", "typing_extensions", "typing_inspection")
 _HINT = "report this with the schema that led to it"
 
 
 def require_importable(package: Package) -> None:
-    """Raise `ProblemError` (`bad-output`) with each generated module that cannot be imported."""
+    """Raise `ProblemError` (`bad-output`) with each module that cannot be imported."""
     if "templates" in package.inputs.options:
         return
     found = _tried(_job(package))
@@ -50,7 +51,7 @@ def _job(package: Package) -> str:
 
 
 def _folder_of(module: str) -> str | None:
-    """The folder that a module or package is imported from here."""
+    """Return the folder that a module or package is imported from here."""
     spec = find_spec(module)
     if spec is None or spec.origin is None:
         return None
@@ -59,8 +60,8 @@ def _folder_of(module: str) -> str | None:
 
 
 def _tried(job: str) -> dict[str, str]:
-    """What the other interpreter says of each module that it cannot import."""
-    # Isolated, without site: no variables, no working directory, nothing that a .pth file starts.
+    """Return the errors that the other interpreter found, by module."""
+    # Isolated, without site: no variables, no working directory, no code from .pth files.
     command = [sys.executable, "-I", "-S", "-B", "-X", "utf8", str(_PROGRAM)]
     try:
         ran = subprocess.run(

@@ -1,4 +1,4 @@
-"""Replacing a whole folder: all of it or nothing, one process at a time, whatever happens.
+"""The replacement of a whole folder: all or nothing, one process at a time.
 
 The complete new tree is staged in a work folder beside the target (`.NAME.mcp-gen`), flushed to
 the disk, and takes the place of the old one in a single step. A process killed at any moment
@@ -51,7 +51,7 @@ class Workspace:
 
     @contextmanager
     def changing(self) -> Generator[None, None, None]:
-        """Around staging and swapping: one `ProblemError` (`cannot-write`) if that is refused."""
+        """Turn an error while staging or swapping into one `ProblemError` (`cannot-write`)."""
         with writing(self.named, _HINT):
             yield
 
@@ -73,7 +73,7 @@ class Workspace:
             sync_folder(self._new / path)
 
     def swap(self) -> Path:
-        """Put the staged tree in place; returns where the old one is now."""
+        """Put the staged tree in place, and return where the old one is now."""
         old = self._new
         if not self.target.exists():
             os.rename(self._new, self.target)
@@ -84,7 +84,7 @@ class Workspace:
         return old
 
     def rescue(self, old: Path, dropped: Collection[str]) -> None:
-        """Move across what was saved in the old tree since it was staged, but for `dropped`."""
+        """Move files that were saved in the old tree since staging, except those in `dropped`."""
         for path in scan(old).files:
             source, target = old / path, self.target / path
             if path not in dropped and not _same(source, target):
@@ -92,12 +92,12 @@ class Workspace:
                 os.replace(source, target)
 
     def recover(self) -> None:
-        """Finish or forget what an earlier run left behind, and leave nothing but the lock.
+        """Finish or drop what an earlier run left behind, and leave nothing but the lock.
 
-        Nothing is moved across here: whatever differs by now, the tree in place is the newer one.
+        Nothing is moved here: if trees differ, the one in place is newer.
         """
         for leftover in (self._new, self._old):
-            if leftover.is_symlink():  # not ours: what is beyond is not for this program to move
+            if leftover.is_symlink():  # not ours: this program must not move what it leads to
                 leftover.unlink()
         if self._old.exists() and self._new.exists() and not self.target.exists():
             os.rename(self._new, self.target)  # killed between the two renames
@@ -106,7 +106,7 @@ class Workspace:
                 shutil.rmtree(leftover)
 
     def settle(self) -> None:
-        """Like `recover`, at the end of a run; what cannot be cleared is left to the next one."""
+        """Recover at the end of a run; what cannot be removed is left to the next one."""
         with suppress(OSError):
             self.recover()
 
@@ -121,9 +121,9 @@ class Workspace:
 
 @contextmanager
 def exclusive(target: Path) -> Generator[Workspace, None, None]:
-    """Hold `target` for this process, waiting for another run to end, and repair what one left.
+    """Hold `target` for this process, after waiting for other runs, and repair what one left.
 
-    Raises `ProblemError`: `not-a-folder`, `folder-busy` after a minute, or `cannot-write`.
+    Raise `ProblemError`: `not-a-folder`, `folder-busy` after a minute, or `cannot-write`.
     """
     named, target = target, Path(os.path.realpath(target))
     if target.exists() and not target.is_dir():
@@ -139,7 +139,7 @@ def exclusive(target: Path) -> Generator[Workspace, None, None]:
 
 
 def _make_folder(folder: Path) -> list[Path]:
-    """Create `folder` with its parents; returns those that were missing, innermost first."""
+    """Create `folder` with its parents; return those that were missing, innermost first."""
     missing = [path for path in (folder, *folder.parents) if not path.exists()]
     folder.mkdir(parents=True, exist_ok=True)
     return missing

@@ -1,4 +1,4 @@
-"""What a new project can be, and what it is when nobody says otherwise."""
+"""The choices for a new project, and their defaults."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -7,7 +7,7 @@ from mcp_protogen.scaffold.project_name import ProjectName
 
 
 class Kind(StrEnum):
-    """What a project is to its peers."""
+    """The role of a project."""
 
     SERVER = "server"
     CLIENT = "client"
@@ -15,7 +15,7 @@ class Kind(StrEnum):
 
 
 class Transport(StrEnum):
-    """How a project reaches its peers, or is reached by them."""
+    """The way a project and its peers are connected."""
 
     STDIO = "stdio"
     HTTP = "http"
@@ -23,12 +23,12 @@ class Transport(StrEnum):
 
     @property
     def stdio(self) -> bool:
-        """Whether standard input and output are used."""
+        """Return whether standard input and output are used."""
         return self is not Transport.HTTP
 
     @property
     def http(self) -> bool:
-        """Whether HTTP is used."""
+        """Return whether HTTP is used."""
         return self is not Transport.STDIO
 
 
@@ -37,9 +37,9 @@ ALL = "all"
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """One project, decided on.
+    """The choices for one project.
 
-    `revision` is the one its code is written in, `revisions` are all that it speaks, sorted.
+    `revision` is the one its code is written in; `revisions` are all that it speaks, sorted.
     """
 
     name: ProjectName

@@ -1,6 +1,6 @@
-"""Starting a project: its files and its generated package, put into place in one step.
+"""Creation of a project: its files and its generated package, put into place in one step.
 
-Everything is made before anything is written, so that whatever goes wrong leaves nothing behind.
+Everything is made before anything is written, so that a failure leaves nothing behind.
 """
 
 from dataclasses import dataclass
@@ -18,14 +18,14 @@ from mcp_protogen.scaffold.files import project_files, protocol_folder
 
 @dataclass(frozen=True, slots=True)
 class Created:
-    """What a new project has beside its generated package, by path."""
+    """The files of a new project beside its generated package, by path."""
 
     files: tuple[str, ...]
     warnings: tuple[Problem, ...] = ()
 
 
 def create(choices: Choices, folder: Path) -> Created:
-    """Make the project in `folder`, which is new or empty; raises `ProblemError` otherwise."""
+    """Make the project in `folder`; raise `ProblemError` unless that is new or empty."""
     refuse_occupied(folder)
     own = project_files(choices)
     package = _generated(choices)
@@ -44,7 +44,7 @@ def create(choices: Choices, folder: Path) -> Created:
 
 
 def refuse_occupied(folder: Path) -> None:
-    """Raise `ProblemError` for a folder that a project cannot be put into."""
+    """Raise `ProblemError` for a folder that cannot hold a new project."""
     try:
         if problem := _occupied(folder):
             raise ProblemError(problem)
@@ -59,11 +59,11 @@ def _occupied(folder: Path) -> Problem | None:
         return Problem("not-a-folder", "this is not a folder", str(folder)) if there else None
     found = next(folder.iterdir(), None)
     if found is not None:
-        message = f"the folder is not empty: there is {found.name!r:.80} in it"
-        hint = "choose another folder with --out, or move away what is there"
+        message = f"the folder is not empty: {found.name!r:.80} is in it"
+        hint = "choose another folder with --out, or empty this one"
         return Problem("folder-not-empty", message, str(folder), hint=hint)
     if Path.cwd().is_relative_to(folder.resolve()):
-        message = "the working directory is the project's folder, which is put there as a whole"
+        message = "this is the working directory, and a project's folder is put in place as a whole"
         hint = f"change to the folder above, and name this one: --out {folder.resolve().name}"
         return Problem("inside-output", message, str(folder), hint=hint)
     return None

@@ -1,6 +1,6 @@
-"""What a revision has or lacks, as far as the code of a new project shows it.
+"""The features of a revision that the code of a new project shows.
 
-Read off the pinned schema, so that a further revision needs nothing here.
+They are read off the pinned schema, so that a further revision needs no change here.
 """
 
 from typing import Any
@@ -10,7 +10,7 @@ from mcp_protogen.store.pins import read_snapshot
 
 
 def features(revision: str) -> dict[str, bool]:
-    """By name, whether tools have structured results and may begin tasks, and servers can ask."""
+    """Return by name whether tools have structured results and tasks, and servers can ask."""
     schema: dict[str, Any] = parse_json(read_snapshot(revision), revision)
     types: dict[str, Any] = schema.get("$defs") or schema["definitions"]
     return {

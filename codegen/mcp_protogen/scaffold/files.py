@@ -1,4 +1,4 @@
-"""Choices to files: what a project has beside its generated package, and which template makes it.
+"""The files of a project beside its generated package, and the template of each.
 
 A pure function. Templates print what they are given; a name in them has been found safe before.
 """
@@ -14,7 +14,7 @@ from mcp_protogen.scaffold.choices import Choices, Kind, Transport
 from mcp_protogen.scaffold.features import features
 
 PROTOCOL = "src/{package}/protocol"
-"""Where the generated package is."""
+"""The folder of the generated package."""
 
 _EVERY_KIND = frozenset(Kind)
 _EVERY_TRANSPORT = frozenset(Transport)
@@ -25,7 +25,7 @@ _SERVER, _CLIENT, _GATEWAY = (frozenset({kind}) for kind in Kind)
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """A file of some projects: its path, with `{package}` in it, and the template it is made by."""
+    """A file of some projects: its path, which may contain `{package}`, and its template."""
 
     path: str
     template: str
@@ -66,12 +66,12 @@ _FILES = (
 
 
 def protocol_folder(choices: Choices) -> str:
-    """Where the generated package of a project is, relative to the project."""
+    """Return the folder of the generated package, relative to the project."""
     return PROTOCOL.format(package=choices.name.package)
 
 
 def project_files(choices: Choices) -> dict[str, bytes]:
-    """The files of a project by relative path, without those of its generated package."""
+    """Return the files of a project by relative path, without those of its generated package."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(

@@ -1,7 +1,7 @@
-"""Finding the generated package that a folder is about: by its settings, or by its lock.
+"""The search for the generated package of a folder: by its settings, or by its lock.
 
-Settings win, for they say what the user means. Without any, the one lock below the folder is taken;
-with several, the user has to say which.
+Settings come first, because they say what the user means. Without any, the one lock below the
+folder is taken; if there are several, the user has to choose.
 """
 
 import os
@@ -17,9 +17,9 @@ _NAMED = 10
 
 
 def locate(start: Path) -> Path:
-    """The folder of the generated package that `start` is, or is about.
+    """Return the folder of the generated package that `start` is or has.
 
-    Raises `ProblemError`: `no-package`, `several-packages`, or `bad-config` for unusable settings.
+    Raise `ProblemError`: `no-package`, `several-packages`, or `bad-config` for unusable settings.
     """
     if not start.is_dir():
         message = "this is not a folder" if start.exists() else "there is no such folder"
@@ -30,7 +30,7 @@ def locate(start: Path) -> Path:
     said = load_settings(start.resolve(), only=("out",)).out
     if said is not None:
         if not os.path.lexists(said / LOCK_NAME):
-            message = "nothing was generated in this folder, which [tool.mcp-gen] names"
+            message = "[tool.mcp-gen] names this folder, but there is no generated package in it"
             hint = "run mcp-gen to generate it; or, if it was moved, correct out in pyproject.toml"
             raise ProblemError(Problem("no-package", message, str(said), hint=hint))
         return said
@@ -39,12 +39,12 @@ def locate(start: Path) -> Path:
 
 def _only(start: Path, found: Sequence[Path]) -> Path:
     if not found:
-        message = f"no generated package was found: neither settings nor a {LOCK_NAME} below"
+        message = f"no generated package was found: no settings, and no {LOCK_NAME} below"
         hint = 'name its folder, or set out = "FOLDER" in [tool.mcp-gen] of pyproject.toml'
         raise ProblemError(Problem("no-package", message, str(start), hint=hint))
     if len(found) > 1:
         more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
-        message = f"there are several: {', '.join(map(str, found[:_NAMED]))}{more}"
+        message = f"there are several packages: {', '.join(map(str, found[:_NAMED]))}{more}"
         hint = "name one of them"
         raise ProblemError(Problem("several-packages", message, str(start), hint=hint))
     return found[0]

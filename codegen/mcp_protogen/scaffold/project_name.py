@@ -1,7 +1,7 @@
-"""What a project may be called, so that it can be installed and imported under its name.
+"""The names a project may have, so that it can be installed and imported under its name.
 
-A distribution is called `word-clock`, the package in it `word_clock`. Names that would hide a
-module that the project itself imports are refused here, long before Python is confused by them.
+A distribution is called `word-clock`, the package in it `word_clock`. A name that would hide a
+module that the project itself imports is refused here, long before it confuses Python.
 """
 
 import keyword
@@ -18,8 +18,8 @@ LONGEST = 40
 _SHAPE = re.compile(r"[A-Za-z0-9]+(-[A-Za-z0-9]+)*")
 _OTHERS = re.compile(r"[^A-Za-z0-9]+")
 
-# What projects are installed beside, with what that needs in its turn: by the names of imports, of
-# distributions and of programs, for a project has its name as each of the three.
+# Packages that are installed beside a project, with their own dependencies: the names of imports,
+# of distributions and of programs, because a project uses its name as each of the three.
 _DEPENDENCIES = (
     *("annotated_types", "anyio", "click", "colorama", "h11", "httpcore2", "httpx2", "idna"),
     *("pydantic", "pydantic_core", "truststore", "typing_extensions", "typing_inspection"),
@@ -44,9 +44,9 @@ _GENERATING = (
 # Package → what it is already. Projects import these, or are imported beside them.
 _TAKEN: Mapping[str, str] = {
     **dict.fromkeys(_DEPENDENCIES, "a dependency"),
-    **dict.fromkeys(_CHECKING, "what checks it"),
-    **dict.fromkeys(_GENERATING, "what its package is generated with"),
-    **dict.fromkeys(("hatchling", "pip", "setuptools"), "what builds and installs it"),
+    **dict.fromkeys(_CHECKING, "a tool that checks the project"),
+    **dict.fromkeys(_GENERATING, "a tool that generates its package"),
+    **dict.fromkeys(("hatchling", "pip", "setuptools"), "a tool that builds or installs it"),
     **dict.fromkeys(("activate", "python", "python3", "pythonw"), "a program of its environment"),
     "fastmcp": "another package of the Model Context Protocol",
     "mcp": "the official Python SDK",
@@ -74,22 +74,22 @@ class ProjectName:
 
 
 def project_name(text: str) -> ProjectName:
-    """`text` as the name of a project; raises `ProblemError` (`unusable-name`)."""
+    """Return `text` as the name of a project; raise `ProblemError` (`unusable-name`)."""
     if fault := _fault(text):
         message = f"{text!r:.80} cannot be the name of a project: {fault}"
         better = _OTHERS.sub("-", text).strip("-")
-        hint = "choose another name" if _fault(better) else f"{better!r} could"
+        hint = "choose another name" if _fault(better) else f"{better!r} is possible"
         raise ProblemError(Problem("unusable-name", message, hint=hint))
     return ProjectName(text, _package(text))
 
 
 def _fault(text: str) -> str:
-    """What is wrong with a name; empty if nothing is."""
+    """Return what is wrong with a name; empty if nothing is."""
     package = _package(text)
     if not _SHAPE.fullmatch(text):
-        return "it may have letters and digits, with single hyphens between"
+        return "it may have letters and digits, with single hyphens between them"
     if len(text) > LONGEST:
-        return f"it has {len(text)} characters, and may have {LONGEST}"
+        return f"it has {len(text)} characters, and at most {LONGEST} are allowed"
     if not package.isidentifier():
         return f"no package can be imported as {package}, which begins with a digit"
     if keyword.iskeyword(package):

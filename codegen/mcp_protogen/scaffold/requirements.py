@@ -1,6 +1,7 @@
-"""What a new project depends on, in the form of pyproject.toml.
+"""The dependencies of a new project, in the form of pyproject.toml.
 
-Ranges begin with what the runtime was tested with and end before the next major version.
+Ranges begin with the versions that the runtime was tested with, and end before the next major
+version.
 """
 
 from collections.abc import Iterator
@@ -15,15 +16,15 @@ _TZDATA = "tzdata"
 
 
 def dependencies(choices: Choices) -> tuple[str, ...]:
-    """What the project needs to run."""
+    """Return what the project needs to run."""
     return tuple(sorted(_dependencies(choices)))
 
 
 def development(choices: Choices) -> tuple[str, ...]:
-    """What it needs besides to be tested and checked.
+    """Return what it needs in addition to be tested and checked.
 
-    Not what generates its package: installers look for all that a project names, also where no
-    index has it.
+    The generator is not among these: an installer looks for everything that a project names, even
+    where no index has it.
     """
     return tuple(sorted(_development(choices)))
 
@@ -39,5 +40,5 @@ def _dependencies(choices: Choices) -> Iterator[str]:
 def _development(choices: Choices) -> Iterator[str]:
     yield from ("pyright>=1.1.400", "pytest>=8.4", "pytest-asyncio>=1.2", "ruff>=0.14")
     if choices.transport.http:
-        # Its tests talk to it over HTTP, or are talked to: the other side of what it needs itself.
+        # Its tests are the other side of its HTTP: a client for a server, a server for a client.
         yield HTTPX if choices.kind is Kind.SERVER else UVICORN

@@ -1,4 +1,4 @@
-"""Which revisions a project speaks, and in which of them its code is written."""
+"""The revisions that a project speaks, and the one its code is written in."""
 
 from collections.abc import Iterable, Iterator
 
@@ -11,16 +11,16 @@ from mcp_protogen.suggest import did_you_mean
 
 
 def usual() -> tuple[str, ...]:
-    """The revisions of a project when nobody says otherwise, first the one to write in."""
+    """Return the default revisions of a project, first the one to write in."""
     folder = schema_folder()
     newest = facts.load(folder, facts.known(folder)[-1]).document
     return tuple(newest["projects"]["revisions"])
 
 
 def spoken(asked: Iterable[str]) -> tuple[str, tuple[str, ...]]:
-    """The revision to write in, and all to speak, from names and lists of names with commas.
+    """Return the revision to write in, and all to speak, from names and lists of names.
 
-    The first name is the one to write in; "all" stands for the usual one and all others. Raises
+    The first name is the one to write in; "all" stands for the usual one and all others. Raise
     `ProblemError` (`no-revision`, `unknown-revision`).
     """
     names = [name for text in asked for name in _names(text)]

@@ -1,8 +1,8 @@
-"""Bringing a generated package in step with the installed mcp-gen, from its own lock.
+"""Regeneration of a package with the installed mcp-gen, as its own lock says.
 
-The same work as `mcp-gen --out`, with nothing to be said: which revisions, from which schemas and
-with which templates is in the lock and in the settings of the project. Where nothing has moved,
-what is there is compared with what is generated, not with the lock alone. Prints nothing.
+It does the same work as `mcp-gen --out` without arguments: the lock and the settings of the project
+say which revisions, from which schemas and with which templates. Where nothing has changed, the
+files are compared with newly generated ones, not with the lock alone. Nothing is printed here.
 """
 
 import os
@@ -23,7 +23,10 @@ from mcp_protogen.store.pins import load_pins
 
 
 def check(out: Path, flags: Settings) -> Report:
-    """Whether `sync` would change anything, and why; the user's own files do not matter."""
+    """Return a report of whether `sync` would change anything, and why.
+
+    The user's own files do not matter.
+    """
     settings = _settings(out, flags)
     lock, found = _standing(settings, _with_draft(out, settings))
     if not found.causes:
@@ -36,7 +39,7 @@ def check(out: Path, flags: Settings) -> Report:
 
 
 def sync(out: Path, flags: Settings, *, force: bool = False) -> Report:
-    """Generate the package in `out` anew, and say what that changed and why."""
+    """Generate the package in `out` anew, and report what changed and why."""
     settings = _settings(out, flags)
     remaking = _with_draft(out, settings)
     lock, before = _standing(settings, remaking)
@@ -53,7 +56,7 @@ def sync(out: Path, flags: Settings, *, force: bool = False) -> Report:
 
 
 def _settings(out: Path, flags: Settings) -> Settings:
-    """What is set for the package in `out`: flags, and settings of its project."""
+    """Return the settings of the package in `out`: flags over settings of its project."""
     project = load_settings(out.resolve(), flags, only=("format", "out"))
     if project.out is not None and project.out.resolve() == out.resolve():
         project = load_settings(out.resolve(), flags)
@@ -61,7 +64,7 @@ def _settings(out: Path, flags: Settings) -> Settings:
 
 
 def _with_draft(out: Path, settings: Settings) -> Settings:
-    """The same, and the schema of the one revision that is from a file, if it is at hand."""
+    """Return the settings with the schema of the one revision from a file, if it is there."""
     lock = pruned(read_lock(out), settings.only, load_pins())
     drafts = [*_drafts(lock, settings)] if lock and settings.schema is None else []
     # Options name one schema; a package of several is not made anew without being told how.
@@ -69,7 +72,7 @@ def _with_draft(out: Path, settings: Settings) -> Settings:
 
 
 def _drafts(lock: Lock, settings: Settings) -> Iterator[Settings]:
-    """Settings that name the schema of a revision that is not pinned, if it is still the same."""
+    """Yield settings for each revision from a file whose schema is there and unchanged."""
     pins = load_pins()
     for revision, inputs in lock.inputs.revisions.items():
         if (
@@ -85,10 +88,11 @@ def _drafts(lock: Lock, settings: Settings) -> Iterator[Settings]:
 
 
 def _standing(settings: Settings, remaking: Settings) -> tuple[Lock, Standing]:
-    """How the package stands, by what is made of it with `remaking` and proven with `settings`.
+    """Return the lock and the state of the package.
 
-    A draft that was added to others, or to which others were added, need not be translated to them,
-    so that it is not made anew just to compare it.
+    `remaking` are the settings to make it with, `settings` those to verify it with. A draft that
+    was added to others, or to which others were added, may lack translations to them. So it is not
+    generated anew for the comparison.
     """
     found = standing(remaking, regenerate=remaking == settings)
     lock = found.task.lock
@@ -106,11 +110,11 @@ def _own_causes(found: Standing) -> tuple[Cause, ...]:
 
 
 def _refuse_other_templates(out: Path, lock: Lock, standing: Standing) -> None:
-    """The package was made with a folder of templates that nobody names now."""
+    """Raise `ProblemError` if the package had templates that nobody names now."""
     was, now = lock.inputs.options, standing.inputs.options
     if "templates" in was and "templates" not in now:
-        message = "the package was generated with templates of your own, and none are given now"
-        hint = 'name their folder with --templates, or set templates = "FOLDER"; or --force'
+        message = "the package was generated with your own templates, and none are named now"
+        hint = 'name their folder with --templates, or set templates = "FOLDER"; or use --force'
         raise ProblemError(Problem("other-templates", message, str(out), hint=hint))
 
 
@@ -127,7 +131,7 @@ def _versions(lock: Lock, standing: Standing) -> str:
 
 
 def _changes(before: Standing, lock: Lock, out: Path) -> Iterator[FileChange]:
-    """What became of each generated file, but for the lock, which changes with any of them."""
+    """Yield the change of each generated file except the lock, which changes with any of them."""
     after = read_lock(out)
     files: Mapping[str, LockedFile] = after.files if after else {}
     found = before.tree.files

@@ -1,1 +1,1 @@
-"""What the generator works from: pinned schemas, and what we know and say about them."""
+"""The inputs of the generator: pinned schemas, with our facts and texts about them."""

@@ -1,7 +1,7 @@
-"""Pinning a published schema, and proving afterwards that a snapshot still stands for it.
+"""Pinning of a published schema, and verification that a snapshot still stands for it.
 
-Takes bytes somebody else has read. Adding updates the schema folder through `pins`; verifying
-changes nothing.
+The caller reads the bytes. Adding updates the schema folder through `pins`; verifying changes
+nothing.
 """
 
 import re
@@ -34,9 +34,10 @@ _COMMIT = re.compile(r"[0-9a-f]{7,40}")
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where published bytes come from, as far as it is known; `date` is written YYYY-MM-DD.
+    """The origin of published bytes, as far as it is known; `date` is written YYYY-MM-DD.
 
-    `repository` is for a revision that is pinned for the first time; ours is the official one.
+    `repository` is for a revision that is pinned for the first time; the default is the official
+    one.
     """
 
     spec_path: str | None = None
@@ -48,7 +49,7 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a verification of one revision found; `problems` is empty when all is well."""
+    """The result of verifying one revision; without `problems`, all is well."""
 
     revision: str
     message: str
@@ -58,10 +59,10 @@ class Verdict:
 def add(
     revision: str, content: bytes, origin: Origin, place: str, folder: Path | None = None
 ) -> Pin:
-    """Pin `revision` to published bytes and store their snapshot; returns the new pin.
+    """Pin `revision` to published bytes, store their snapshot, and return the new pin.
 
-    The publication pinned so far, if it is another one, becomes history. Raises `ProblemError`
-    when the bytes are no schema or the name cannot be that of a revision.
+    Another publication that was pinned so far becomes history. Raise `ProblemError` if the bytes
+    are not a schema or the name cannot be that of a revision.
     """
     raise_errors((*unsafe(revision), *_unreadable_origin(origin)))
     published = parse_json(content, place)
@@ -96,14 +97,16 @@ def _first_pin(revision: str, published: Any, digest: str, origin: Origin) -> Pi
 def verification(
     revision: str | None, against: tuple[str, bytes] | None, folder: Path | None = None
 ) -> Report:
-    """A report on the snapshot of one revision, or of all of them.
+    """Return a report on the snapshot of one revision, or of all of them.
 
-    With `against`, the name and the bytes of a published file, that one revision is proven to be
-    it. Raises `ProblemError` for wrong use, an unknown revision, or bytes that are no schema.
+    `against` has the name and the bytes of a published file, and the one revision is verified
+    against it. Raise `ProblemError` for wrong use, an unknown revision, or bytes that are not a
+    schema.
     """
     if against and revision is None:
         message = "a published schema stands for exactly one revision"
-        raise ProblemError(Problem("ambiguous-schema", message, against[0], hint="name it"))
+        hint = "name that revision"
+        raise ProblemError(Problem("ambiguous-schema", message, against[0], hint=hint))
     names = load_pins(folder) if revision is None else (revision,)
     verdicts = [verify(name, against, folder) for name in names]
     problems = tuple(problem for verdict in verdicts for problem in verdict.problems)
@@ -117,9 +120,9 @@ def verification(
 
 
 def verify(revision: str, against: tuple[str, bytes] | None, folder: Path | None = None) -> Verdict:
-    """Prove the snapshot of `revision`: by its pin alone, or against a published file as well.
+    """Verify the snapshot of `revision`: with its pin alone, or with a published file as well.
 
-    Raises `ProblemError` for a revision that is not pinned and for bytes that are no schema.
+    Raise `ProblemError` for a revision that is not pinned and for bytes that are not a schema.
     """
     pins = load_pins(folder)
     pin = pin_of(revision, pins)
@@ -147,7 +150,7 @@ def _mismatch(
 ) -> Problem:
     where = _listing(pointers) if pointers else "only in prose"
     if publication is pin.published:
-        message = f"this is the pinned file, yet its snapshot differs from it: {where}"
+        message = f"this is the pinned file, but its snapshot differs from it: {where}"
         return Problem("snapshot-differs", message, place)
     if publication is not None:
         note = f" ({publication.note})" if publication.note else ""
@@ -161,7 +164,7 @@ def _mismatch(
 
 
 def _next(before: Pin, digest: str, origin: Origin, changed: tuple[str, ...]) -> Publication:
-    """The publication to pin: a new one, or a known one with what is now known about it."""
+    """Return the publication to pin: a new one, or a known one with more that is known of it."""
     known = before.known(digest)
     if known is None:
         return Publication(digest, origin.spec_commit, origin.date, changed, origin.note)
@@ -184,7 +187,7 @@ def _listing(pointers: Sequence[str]) -> str:
 
 
 def unsafe(revision: str) -> Iterator[Problem]:
-    """What keeps a text from being the name of a revision."""
+    """Yield a problem if a text cannot be the name of a revision."""
     try:
         module_name(revision)
     except UnsafeName:

@@ -1,10 +1,9 @@
-"""Which known revision a schema without facts of its own takes after.
+"""The choice of the known revision whose facts a schema without its own facts takes.
 
-A schema says by its methods how sessions open; facts of a revision that opens them otherwise would
-be about another protocol. Among those that open alike, the best basis is the one whose facts and
-patches are about the same things: the fewest types and methods that only one of both has. The
-name of a revision, since a draft may be called anything, decides only between equals, and for a
-schema that does not say how sessions open.
+The methods of a schema show how its sessions open; facts of a revision that opens them in another
+way would not fit. Among the revisions that open sessions in the same way, the best basis is the one
+that differs in the fewest types and methods. The name of the revision decides only between equals,
+because a draft may have any name, and for a schema that does not show how sessions open.
 """
 
 from collections.abc import Iterator, Mapping
@@ -16,12 +15,12 @@ from mcp_protogen.ir import Era
 from mcp_protogen.jsonvalue import is_object
 from mcp_protogen.store.pins import Pins, nearest_revision, read_snapshot
 
-# basic/versioning: what a client of each era sends first.
+# basic/versioning: the first request of a client of each era.
 _OPENING: Mapping[str, Era] = {"initialize": "handshake", "server/discover": "stateless"}
 
 
 def era_of(schema: Mapping[str, Any]) -> Era | None:
-    """How sessions open by the methods of a snapshot; None if it has neither way, or both."""
+    """Return the era of a snapshot by its methods; None if they do not show it."""
     eras: set[Era] = {_OPENING[method] for method in _OPENING.keys() & set(_methods(schema))}
     return eras.pop() if len(eras) == 1 else None
 
@@ -29,9 +28,9 @@ def era_of(schema: Mapping[str, Any]) -> Era | None:
 def best_basis(
     revision: str, schema: Mapping[str, Any], eras: Mapping[str, Era], folder: Path, pins: Pins
 ) -> str | None:
-    """The pinned revision that a schema called `revision` takes after, of those in `eras`.
+    """Return the pinned revision in `eras` whose facts a schema called `revision` takes.
 
-    `eras` has the era of each candidate. None if there are no candidates.
+    `eras` has the era of each candidate. Return None if there are no candidates.
     """
     era = era_of(schema)
     alike = [name for name, other in eras.items() if other == era]
@@ -49,7 +48,7 @@ def _snapshot(revision: str, folder: Path) -> Mapping[str, Any]:
 
 
 def _names(schema: Mapping[str, Any]) -> Iterator[str]:
-    """The types and methods of a snapshot; no type is called as a method is."""
+    """Yield the types and methods of a snapshot; no type has the name of a method."""
     yield from _definitions(schema)
     yield from _methods(schema)
 
@@ -67,5 +66,5 @@ def _definitions(schema: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _inside(value: Any, member: str) -> Any:
-    """A member of what need not be an object: nothing has been checked yet."""
+    """Return a member of a value that may not be an object, because nothing was checked yet."""
     return value.get(member) if is_object(value) else None

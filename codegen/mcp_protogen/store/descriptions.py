@@ -27,24 +27,24 @@ class Descriptions:
     own: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def type(self, name: str) -> str:
-        """What a type is."""
+        """Return the text about a type."""
         return self.own.get(name) or self._text("types", name)
 
     def member(self, owner: str, name: str) -> str:
-        """What a member holds; `*.name` serves every type without an entry of its own."""
+        """Return the text about a member; `*.name` is for every type without its own entry."""
         key = f"{owner}.{name}"
         return self.own.get(key) or self._text("fields", key) or self._text("fields", f"*.{name}")
 
     def method(self, name: str) -> str:
-        """What a method asks for or tells."""
+        """Return the text about a method."""
         return self._text("methods", name)
 
     def capability(self, role: str, path: tuple[str, ...]) -> str:
-        """What a capability promises."""
+        """Return the text about a capability."""
         return self._text("capabilities", ".".join((role, *path)))
 
     def error(self, name: str) -> str:
-        """When an error code is sent."""
+        """Return the text about an error code."""
         return self._text("errors", name)
 
     def _text(self, kind: str, key: str) -> str:
@@ -53,7 +53,7 @@ class Descriptions:
 
 
 def load(path: Path, revision: str, own: Mapping[str, str] | None = None) -> Descriptions:
-    """The texts for one revision: those of every revision with its overrides on top."""
+    """Return the texts for one revision: the common ones, with its overrides."""
     document: Json = parse_json(path.read_bytes(), str(path))
     overrides: Json = document.pop("overrides", {}).get(revision, {})
     texts = {kind: {**entries, **overrides.get(kind, {})} for kind, entries in document.items()}
@@ -61,9 +61,9 @@ def load(path: Path, revision: str, own: Mapping[str, str] | None = None) -> Des
 
 
 def extract(schema: Json) -> dict[str, str]:
-    """The descriptions that a published schema carries, by `Type` and `Type.member`.
+    """Return the descriptions of a published schema, by `Type` and `Type.member`.
 
-    Inline objects are called as in the generated code: parent and property.
+    Inline objects have the names of generated code: parent and property.
     """
     definitions: Json = schema.get("$defs") or schema.get("definitions") or {}
     found: dict[str, str] = {}
@@ -89,7 +89,10 @@ def _extract(name: str, schema: Json) -> Iterator[tuple[str, str]]:
 
 
 def _plain(text: str, definitions: Json) -> str:
-    """Without `{@link …}` marks; a label glued to its target is cut at the longest type name."""
+    """Return a text without `{@link …}` marks.
+
+    A label that is joined to its target is cut off after the longest type name.
+    """
 
     def shown(link: re.Match[str]) -> str:
         target, bar, label = link[1].partition("|")

@@ -1,7 +1,7 @@
-"""What no schema says: direction, gates, codes, traits, order. Each fact names its source page.
+"""The facts that no schema has: direction, gates, codes, traits, order.
 
-A revision's `facts.json` is a JSON Merge Patch (RFC 7396) over that of the revision it inherits,
-so that what holds in several revisions is written once.
+Each fact names its source page. The `facts.json` of a revision is a JSON Merge Patch (RFC 7396)
+over that of the revision it inherits, so that a fact of several revisions is written once.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -30,62 +30,62 @@ class Facts:
     revision: str
     document: Json
     basis: str
-    """The revision whose facts these are: itself, or another one for lack of its own."""
+    """The revision that these facts belong to: itself, or another one if it has none."""
 
     @property
     def inherited(self) -> bool:
-        """Whether the revision has no facts of its own."""
+        """Return whether the revision has no facts of its own."""
         return self.basis != self.revision
 
     @property
     def era(self) -> Era:
-        """How sessions open."""
+        """The way sessions open."""
         stated: Era = self.document.get("lifecycle", {}).get("era", "handshake")
         return stated
 
     @cached_property
     def methods(self) -> Mapping[str, Json]:
-        """Facts by method."""
+        """The facts of methods, by method."""
         methods: Mapping[str, Json] = self.document.get("methods", {})
         return methods
 
     @cached_property
     def unions(self) -> Mapping[str, tuple[str, ...]]:
-        """Arms of named unions, in source order."""
+        """The arms of named unions, in source order."""
         unions = self.document.get("unions", {})
         return {name: tuple(union["arms"]) for name, union in unions.items()}
 
     @cached_property
     def enums(self) -> Mapping[str, tuple[str, ...]]:
-        """Members of enumerations in source order, by `Type` or `Type.member`."""
+        """The members of enumerations in source order, by `Type` or `Type.member`."""
         return {
             path: tuple(enum["values"]) for path, enum in self.document.get("enums", {}).items()
         }
 
     @cached_property
     def open_strings(self) -> Mapping[str, tuple[str, ...]]:
-        """Known values of strings that may have others, by `Type.member`."""
+        """The known values of strings that may have others, by `Type.member`."""
         strings = self.document.get("open_strings", {})
         return {path: tuple(string["values"]) for path, string in strings.items()}
 
     @cached_property
     def content_kinds(self) -> frozenset[str]:
-        """Types that are content blocks: a union of them welcomes kinds it does not know."""
+        """The types that are content blocks; a union of them accepts unknown kinds."""
         return frozenset(self.document.get("content_blocks", {}).get("types", ()))
 
     @cached_property
     def open_types(self) -> frozenset[str]:
-        """Types that may carry undeclared members by intent."""
+        """The types that may carry undeclared members by intent."""
         return frozenset(self._types("open"))
 
     @cached_property
     def json_schemas(self) -> frozenset[str]:
-        """Members (`Type.member`) that hold a JSON Schema of someone else's."""
+        """The members (`Type.member`) that hold a JSON Schema of somebody else."""
         return frozenset(self._types("json_schemas"))
 
     @cached_property
     def deprecated(self) -> frozenset[str]:
-        """Deprecated types and members (`Type`, `Type.member`)."""
+        """The deprecated types and members (`Type`, `Type.member`)."""
         return frozenset(self._types("deprecated"))
 
     def _types(self, kind: str) -> Json:
@@ -94,7 +94,7 @@ class Facts:
 
 
 def merge_patch(target: Any, patch: Any) -> Any:
-    """`target` after the JSON Merge Patch `patch` (RFC 7396, section 2)."""
+    """Return `target` after the JSON Merge Patch `patch` (RFC 7396, section 2)."""
     if not is_object(patch):
         return patch
     merged = dict(target) if is_object(target) else {}
@@ -107,17 +107,20 @@ def merge_patch(target: Any, patch: Any) -> Any:
 
 
 def chain(folder: Path, revision: str) -> list[Path]:
-    """The facts files behind `revision`, oldest first; raises `ProblemError` on a broken chain."""
+    """Return the facts files behind `revision`, oldest first.
+
+    Raise `ProblemError` if the chain is broken.
+    """
     paths: list[Path] = []
     following: str | None = revision
     while following is not None:
         path = _file(folder, following)
         if path in paths:
-            message = "these facts inherit from themselves, if through others"
+            message = "these facts inherit from themselves, directly or through others"
             raise ProblemError(Problem("missing-facts", message, str(path), "/inherits"))
         if not path.is_file():
-            why = f", and {paths[-1]} inherits from it" if paths else ""
-            message = f"there is no such file{why}"
+            why = f", but {paths[-1]} inherits from it" if paths else ""
+            message = f"this file does not exist{why}"
             raise ProblemError(Problem("missing-facts", message, str(path)))
         paths.append(path)
         following = _read(path).get("inherits")
@@ -125,7 +128,7 @@ def chain(folder: Path, revision: str) -> list[Path]:
 
 
 def load(folder: Path, revision: str) -> Facts:
-    """The facts of a known revision from the `schema` folder."""
+    """Return the facts of a known revision from the `schema` folder."""
     document: Json = {}
     for path in chain(folder, revision):
         document = merge_patch(document, _read(path))
@@ -133,9 +136,10 @@ def load(folder: Path, revision: str) -> Facts:
 
 
 def basis_of(folder: Path, revision: str, schema: Mapping[str, Any]) -> str | None:
-    """The revision whose facts hold for this one, whose snapshot is `schema`: itself, or another.
+    """Return the revision whose facts apply to this one: itself, or another one.
 
-    A revision that has just been pinned has none yet, and so is a basis for nobody.
+    `schema` is its snapshot. A revision that has just been pinned has no facts yet, and so cannot
+    be a basis.
     """
     if _file(folder, revision).is_file():
         return revision
@@ -145,10 +149,13 @@ def basis_of(folder: Path, revision: str, schema: Mapping[str, Any]) -> str | No
 
 
 def holding(folder: Path, revision: str, schema: Mapping[str, Any]) -> Facts:
-    """The facts that hold for a revision, its own or others; raises `ProblemError` if none do."""
+    """Return the facts that apply to a revision, its own or others.
+
+    Raise `ProblemError` if there are none.
+    """
     basis = basis_of(folder, revision, schema)
     if basis is None:
-        message = f"no revision is known that {revision} could follow"
+        message = f"there are no facts that {revision} could use: no revision has any"
         raise ProblemError(Problem("missing-facts", message, str(folder)))
     document = load(folder, basis).document
     if basis != revision:
@@ -157,10 +164,10 @@ def holding(folder: Path, revision: str, schema: Mapping[str, Any]) -> Facts:
 
 
 def as_shown(folder: Path, document: Json, schema: Mapping[str, Any]) -> Json:
-    """Facts of another schema, without a say in what this one shows of itself.
+    """Return facts of another schema, with what this one shows itself in their place.
 
-    That results name their type makes each message one that has to: whatever else the basis says,
-    it cannot be silent on that. Nor can it be on members that senders of other revisions fill in.
+    If results name their type, every message has to, so that the basis has to have a rule for it.
+    The same is true for members that senders of other revisions fill in.
     """
     others = [load(folder, name).document for name in known(folder)]
     shown: Json = {"producer": dict(_filled_in_elsewhere(others, document, schema))}
@@ -179,7 +186,10 @@ def as_shown(folder: Path, document: Json, schema: Mapping[str, Any]) -> Json:
 def _filled_in_elsewhere(
     others: Iterable[Json], document: Json, schema: Mapping[str, Any]
 ) -> Iterator[tuple[str, Json]]:
-    """What other revisions fill in, of which these facts say nothing and the schema has it."""
+    """Yield members that other revisions fill in, and that these facts lack.
+
+    Only members of the schema count.
+    """
     said = {fact["where"] for fact in document.get("producer", {}).values()}
     for other in others:
         for key, fact in other.get("producer", {}).items():
@@ -191,7 +201,7 @@ def _filled_in_elsewhere(
 
 
 def known(folder: Path) -> list[str]:
-    """The pinned revisions that have facts, oldest first."""
+    """Return the pinned revisions that have facts, oldest first."""
     return [name for name in load_pins(folder) if _file(folder, name).is_file()]
 
 

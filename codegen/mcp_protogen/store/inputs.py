@@ -1,7 +1,7 @@
-"""What a generation would be made from, as digests, without generating anything.
+"""The inputs of a generation, as digests, without generating anything.
 
-Hashing only: nothing heavy is imported, so that checking a package that is up to date costs
-little more than reading it. Nothing is judged here except that pinned snapshots are genuine.
+This module only hashes, and has no slow imports, so that checking an up-to-date package costs
+little more than reading it. Nothing is judged here except that pinned snapshots match their pins.
 """
 
 from collections.abc import Iterable, Mapping
@@ -16,15 +16,15 @@ from mcp_protogen.store.facts import basis_of, holding, merge_patch
 from mcp_protogen.store.pins import load_pins, pin_of, read_snapshot
 
 _CODE = Path(__file__).resolve().parents[1]
-# The parts whose code decides on the output; the command line and publishing only carry it.
+# The parts whose code shapes the output; the command line and publishing only pass it on.
 _GENERATING = ("*.py", "derive/*.py", "emit/*.py", "normalise/*.py", "store/*.py", "translate/*.py")
 _TEMPLATES = ("models", "package")
 
 
 def read_inputs(options: Options, folder: Path | None = None) -> Inputs:
-    """The digests of everything that `options` would be generated from.
+    """Return the digests of everything that `options` would be generated from.
 
-    `folder` is another schema folder than the installed one. Raises `ProblemError` for an unknown
+    `folder` is a schema folder in place of the installed one. Raise `ProblemError` for an unknown
     revision, a snapshot that does not match its pin, or a file that is not JSON.
     """
     reader = _SchemaFolder(folder or schema_folder())
@@ -40,7 +40,7 @@ def read_inputs(options: Options, folder: Path | None = None) -> Inputs:
 
 
 class _SchemaFolder:
-    """Reads each file of a schema folder once, however many revisions rest on it."""
+    """A schema folder of which each file is read once, even if several revisions use it."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -49,7 +49,7 @@ class _SchemaFolder:
         self._descriptions: dict[str, Any] = self._json("descriptions.json") or {}
 
     def inputs(self, revision: str, options: Options) -> RevisionInputs:
-        """The digests of one revision that is generated."""
+        """Return the digests of one revision that is generated."""
         given = options.schemas.get(revision)
         source, published, commit, snapshot = _given(given) if given else self._pinned(revision)
         facts, patches = self._judgements(revision, snapshot)
@@ -66,7 +66,7 @@ class _SchemaFolder:
         )
 
     def _judgements(self, revision: str, snapshot: bytes) -> tuple[Any, Any]:
-        """The facts and patches that hold for a revision, its own or those of its basis."""
+        """Return the facts and patches that apply to a revision: its own, or its basis's."""
         own = self._json(revision, "patches.json")
         if (self._folder / revision / "facts.json").is_file():
             return self._merged_facts(revision), own
@@ -92,7 +92,7 @@ class _SchemaFolder:
         if revision is None:
             return None
         if revision not in self._facts:
-            self._facts[revision] = None  # ends a chain that bites its own tail
+            self._facts[revision] = None  # ends a circular chain
             own = self._json(revision, "facts.json")
             if own is not None:
                 self._facts[revision] = merge_patch(self._merged_facts(own.get("inherits")), own)
@@ -129,7 +129,7 @@ def _templates_digest(override: Path | None) -> str:
     files = (file for part in _TEMPLATES for file in _below(built_in / part, "*"))
     digests = [digest_files(built_in, files)]
     if override is not None:
-        # A link that leads elsewhere is no template either.
+        # A link to another place is not a template.
         inside = (
             p for p in _below(override, "*") if p.resolve().is_relative_to(override.resolve())
         )

@@ -1,6 +1,6 @@
-"""Which patches of ours fit a schema that they were not written for, and which are done there.
+"""The fit of our patches to a schema that they were not written for.
 
-A schema that has moved since, or that has no patches of its own and takes those of its basis.
+Such a schema has changed since, or has no patches of its own and takes those of its basis.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,19 +18,19 @@ Json = dict[str, Any]
 
 
 class Fit(StrEnum):
-    """How an entry of the ledger stands to a schema."""
+    """The state of an entry of the ledger for a schema."""
 
     FITS = "fits"
-    """The mistake is still there, and the entry mends it."""
+    """The mistake is still there, and the entry corrects it."""
     DONE = "done"
-    """The schema says by now what the entry would make it say: drop the entry."""
+    """The schema already has what the entry would write: drop the entry."""
     STALE = "stale"
-    """Something else is there: write the entry anew, or drop it."""
+    """Something else is there: write the entry again, or drop it."""
 
 
 @dataclass(frozen=True, slots=True)
 class PatchFit:
-    """One entry: its place in the ledger's file, what it is about, and how it fits."""
+    """One entry: its place in the ledger's file, its subject, and its state."""
 
     place: str
     pointer: str
@@ -40,9 +40,9 @@ class PatchFit:
 
 @dataclass(frozen=True, slots=True)
 class Mended:
-    """A schema with every entry applied that fits, and how each of them does.
+    """A schema with all entries applied that fit, and the state of each entry.
 
-    `notes` are warnings that say what is there instead, for those that do not.
+    `notes` are warnings about the others; they say what is there instead.
     """
 
     schema: Json
@@ -52,7 +52,7 @@ class Mended:
 
 
 def mended(schema: Json, ledger: Sequence[Json], place: str) -> Mended:
-    """Try the entries in order, each on what the ones before it made."""
+    """Try the entries in order, each on the result of those before it."""
     applied: list[Json] = []
     fits: list[PatchFit] = []
     notes: list[Problem] = []
@@ -72,7 +72,7 @@ def mended(schema: Json, ledger: Sequence[Json], place: str) -> Mended:
 
 
 def _dangling(entry: Json, patched: Json, place: str) -> Iterator[Problem]:
-    """What keeps an entry from fitting that puts in place what refers to nothing there."""
+    """Yield a problem for each reference of an entry that leads nowhere in the patched schema."""
     for _, value in jsonpointer.walk(entry.get("now"), ""):
         ref = value.get("$ref") if is_object(value) else None
         try:
@@ -82,10 +82,10 @@ def _dangling(entry: Json, patched: Json, place: str) -> Iterator[Problem]:
 
 
 def inherited(schema: Json, folder: Path, revision: str, basis: str) -> Mended:
-    """`schema`, called `revision`, with the patches of its basis that fit it.
+    """Return `schema`, called `revision`, with the patches of its basis that fit it.
 
-    `notes` warn of each that is applied, and of each that no longer fits, in the place where the
-    revision's own patches would be. One that is done upstream is not worth a word.
+    `notes` warn of each patch that is applied, and of each that no longer fits, at the place where
+    the revision's own patches would be. A patch that the schema already has needs no note.
     """
     tried = mended(schema, patches.ledger_of(folder, basis), f"schema/{basis}/patches.json")
     place = f"schema/{revision}/patches.json"
@@ -95,11 +95,11 @@ def inherited(schema: Json, folder: Path, revision: str, basis: str) -> Mended:
 
 def _inherited(one: PatchFit, place: str, basis: str) -> Problem:
     if one.fit is Fit.FITS:
-        message = f"{one.pointer} is mended as in {basis}"
+        message = f"{one.pointer} is corrected as in {basis}"
         hint = f"copy the entry from schema/{basis}/patches.json if it is right here too"
         return Problem("inherited-patch", message, place, hint=hint, level=Level.WARNING)
     message = f"{one.pointer} is left as it is: the patch of {basis} does not fit"
-    hint = "look whether the schema is still wrong there, and write the entry anew if so"
+    hint = "if the schema is still wrong there, write an entry for it"
     return Problem("stale-patch", message, place, hint=hint, level=Level.WARNING)
 
 

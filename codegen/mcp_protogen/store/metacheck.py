@@ -1,4 +1,4 @@
-"""Is the input a JSON Schema at all? Its own metaschema answers."""
+"""The check that the input is a valid JSON Schema, against its metaschema."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -7,12 +7,12 @@ from mcp_protogen import jsonpointer
 from mcp_protogen.jsonvalue import is_array, is_object
 from mcp_protogen.problems import Problem, raise_errors
 
-# A broken file breaks in many places at once; more than this helps nobody.
+# A broken file is often wrong in many places; more than this does not help.
 _SHOWN = 10
 
 
-# Arrays and objects inside each other. Published schemas reach 12; validators and Python's parser
-# give up somewhere beyond 100.
+# The deepest nesting of arrays and objects. Published schemas reach 12; validators and Python's
+# parser fail somewhere beyond 100.
 _DEPTH = 60
 
 
@@ -40,7 +40,7 @@ def check(schema: dict[str, Any], place: str) -> None:
 def _unreadable(schema: dict[str, Any], place: str) -> Iterator[Problem]:
     if not isinstance(schema.get("$schema", ""), str):
         hint = "the member $schema is the URI of a JSON Schema draft"
-        yield Problem("not-a-schema", "its dialect is no text", place, "/$schema", hint)
+        yield Problem("not-a-schema", "its dialect is not a string", place, "/$schema", hint)
     level: list[Any] = [schema]
     for _ in range(_DEPTH):
         level = [inner for value in level for inner in _inside(value)]

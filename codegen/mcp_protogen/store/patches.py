@@ -1,7 +1,7 @@
-"""Mend a schema before anything reads it: a ledger of replacements that assert what they replace.
+"""Corrections of a schema: a ledger of replacements, each with the value that it replaces.
 
-A patch whose old value no longer holds stops the run: the schema has moved on, and the entry is
-either done upstream (drop it) or wrong now (write it anew).
+A patch whose old value is no longer there stops the run: the schema has changed, and either has the
+correction itself (drop the patch) or needs another one (write it again).
 """
 
 import copy
@@ -19,7 +19,7 @@ _ABSENT = object()
 
 
 def ledger_of(folder: Path, revision: str) -> tuple[Json, ...]:
-    """The ledger of a revision in a schema folder, empty if it has none."""
+    """Return the ledger of a revision in a schema folder; empty if it has none."""
     file = folder / revision / "patches.json"
     if not file.is_file():
         return ()
@@ -28,9 +28,9 @@ def ledger_of(folder: Path, revision: str) -> tuple[Json, ...]:
 
 
 def apply(schema: Json, ledger: Sequence[Mapping[str, Any]], place: str) -> Json:
-    """`schema` with every entry of `ledger` applied, in order; `place` names the ledger's file.
+    """Return `schema` with every entry of `ledger` applied, in order.
 
-    Raises `ProblemError` with all entries that do not fit.
+    `place` names the ledger's file. Raise `ProblemError` with all entries that do not fit.
     """
     patched = copy.deepcopy(schema)
     raise_errors(tuple(_apply(patched, ledger, place)))
@@ -38,7 +38,7 @@ def apply(schema: Json, ledger: Sequence[Mapping[str, Any]], place: str) -> Json
 
 
 def is_done(schema: Json, entry: Mapping[str, Any]) -> bool:
-    """Whether the schema says already what an entry would make it say."""
+    """Return whether the schema already has what an entry would write."""
     return _same(_found(schema, entry["pointer"]), entry.get("now", _ABSENT))
 
 
@@ -64,7 +64,7 @@ def _apply(schema: Json, ledger: Sequence[Mapping[str, Any]], place: str) -> Ite
 
 
 def _write(schema: Json, pointer: str, entry: Mapping[str, Any]) -> None:
-    """Put there what the entry says; raises `Absent` where nothing can be."""
+    """Write the value of the entry at its place; raise `Absent` if there is no such place."""
     *parents, last = jsonpointer.split(pointer)
     holder = jsonpointer.get(schema, jsonpointer.join(*parents))
     try:
@@ -78,7 +78,7 @@ def _write(schema: Json, pointer: str, entry: Mapping[str, Any]) -> None:
 
 
 def _same(left: object, right: object) -> bool:
-    """Equal as JSON, where true is not 1."""
+    """Return whether two values are equal as JSON, where true is not 1."""
     if left is _ABSENT or right is _ABSENT:
         return left is right
     return canonical(left) == canonical(right)
@@ -88,7 +88,7 @@ def _stale(place: str, pointer: str, found: object, entry: Mapping[str, Any]) ->
     if _same(found, entry.get("now", _ABSENT)):
         hint = "the schema already says so: drop this entry"
     else:
-        hint = "look at the schema and write the entry anew, or drop it"
+        hint = "compare it with the schema, and write the entry again or drop it"
     seen = "nothing is there" if found is _ABSENT else f"found {found!r:.120}"
     return Problem(
         "stale-patch", f"{pointer} is not what the patch replaces; {seen}", place, hint=hint

@@ -1,8 +1,8 @@
-"""Which published schema each revision stands for, and the committed snapshot of it.
+"""The published schema of each revision, and the committed snapshot of it.
 
-A pin ties a revision to the bytes of one published file through digests and remembers earlier
-publications of the same revision, because released files do get corrected. This module reads
-and updates the schema folder; it does not fetch anything and does not know what a schema says.
+A pin ties a revision to the bytes of one published file by digests, and remembers earlier
+publications of the same revision, because released files do get corrected. This module reads and
+updates the schema folder; it fetches nothing and does not interpret schemas.
 """
 
 import os
@@ -20,15 +20,15 @@ from mcp_protogen.suggest import did_you_mean
 
 FORMAT = 1
 _INCOMING = "schema.json.new"
-"""A snapshot on its way, beside the one whose place it takes once the pins name it."""
+"""A new snapshot, beside the one that it replaces once the pins name it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Publication:
     """One version of a revision's published file.
 
-    `changed` lists the pointers into the snapshot at which it differed from the publication
-    before it; `note` says the same in words. `date` is ISO 8601, or null when nobody recorded it.
+    `changed` lists the pointers into the snapshot where it differed from the publication before it;
+    `note` says the same in words. `date` is ISO 8601, or null if nobody recorded it.
     """
 
     sha256: str
@@ -40,9 +40,9 @@ class Publication:
 
 @dataclass(frozen=True, slots=True)
 class Pin:
-    """What one revision is pinned to.
+    """The published file of one revision.
 
-    `published` is the version in use and `history` holds the earlier ones, oldest first;
+    `published` is the version in use and `history` has the earlier ones, oldest first;
     `snapshot_sha256` is the digest of the committed snapshot file.
     """
 
@@ -54,11 +54,11 @@ class Pin:
     history: tuple[Publication, ...] = ()
 
     def known(self, digest: str) -> Publication | None:
-        """The publication with this digest, the one in use or an earlier one."""
+        """Return the publication with this digest, the one in use or an earlier one."""
         return next((p for p in (*self.history, self.published) if p.sha256 == digest), None)
 
     def superseded_by(self, published: Publication, snapshot: str, dialect: str) -> "Pin":
-        """This pin moved to another publication; the one in use so far joins the history."""
+        """Return this pin with another publication; the one in use so far joins the history."""
         history = tuple(p for p in (*self.history, self.published) if p.sha256 != published.sha256)
         return replace(
             self, published=published, history=history, snapshot_sha256=snapshot, dialect=dialect
@@ -69,9 +69,9 @@ Pins = Mapping[str, Pin]
 
 
 def load_pins(folder: Path | None = None) -> Pins:
-    """The pins of every revision in the schema folder, sorted by revision.
+    """Return the pins of every revision in the schema folder, sorted by revision.
 
-    Raises `ProblemError` (`bad-pins`) when the file is absent or not of a known format.
+    Raise `ProblemError` (`bad-pins`) if the file is missing or not of a known format.
     """
     path = pins_file(folder)
     try:
@@ -85,17 +85,17 @@ def load_pins(folder: Path | None = None) -> Pins:
 
 
 def pins_file(folder: Path | None = None) -> Path:
-    """Where the pins are kept."""
+    """Return the file of the pins."""
     return (folder or schema_folder()) / "pins.json"
 
 
 def snapshot_file(revision: str, folder: Path | None = None) -> Path:
-    """Where the snapshot of `revision` is kept."""
+    """Return the file of the snapshot of `revision`."""
     return (folder or schema_folder()) / revision / "schema.json"
 
 
 def pin_of(revision: str, pins: Pins) -> Pin:
-    """The pin of `revision`; raises `ProblemError` (`unknown-revision`) with a suggestion."""
+    """Return the pin of `revision`; raise `ProblemError` (`unknown-revision`) with a suggestion."""
     if revision in pins:
         return pins[revision]
     hint = did_you_mean(revision, pins)
@@ -105,21 +105,22 @@ def pin_of(revision: str, pins: Pins) -> Pin:
 
 
 def nearest_revision(revision: str, pins: Pins) -> str | None:
-    """The pinned revision an unpinned one takes after: the newest that is not later than it.
+    """Return the newest pinned revision that is not later than an unpinned one.
 
-    A name that is no date, such as "draft", sorts after every date and so takes after the newest.
+    A name that is not a date, such as "draft", sorts after every date, so that the newest is
+    returned.
     """
     return max((known for known in pins if known <= revision), default=min(pins, default=None))
 
 
 def read_snapshot(revision: str, folder: Path | None = None) -> bytes:
-    """The committed snapshot of a pinned revision, proven against its pin.
+    """Return the committed snapshot of a pinned revision, verified against its pin.
 
-    Raises `ProblemError`: `unknown-revision`, `missing-snapshot` or `digest-mismatch`.
+    Raise `ProblemError`: `unknown-revision`, `missing-snapshot` or `digest-mismatch`.
     """
     path = snapshot_file(revision, folder)
     content = _genuine_snapshot(revision, folder)
-    if content is None:  # or the pin has moved in between: see it as it is now
+    if content is None:  # the pin may have changed in between: read it again
         content = _genuine_snapshot(revision, folder)
     if content is not None:
         return content
@@ -135,7 +136,7 @@ def read_snapshot(revision: str, folder: Path | None = None) -> bytes:
 
 
 def _genuine_snapshot(revision: str, folder: Path | None) -> bytes | None:
-    """The snapshot that the pin names, where it is or still on its way there."""
+    """Return the snapshot that the pin names, from its place or from the incoming one."""
     pin = pin_of(revision, load_pins(folder))
     path = snapshot_file(revision, folder)
     for file in (path, path.with_name(_INCOMING)):
@@ -150,10 +151,10 @@ def _genuine_snapshot(revision: str, folder: Path | None) -> bytes | None:
 def changing(folder: Path | None = None) -> Generator[None, None, None]:
     """Keep other runs from changing the pins between reading and saving them.
 
-    Settles first what a run that was killed has left behind. Raises `ProblemError`: `folder-busy`,
-    or `cannot-write` where nothing can be changed anyway.
+    First, finish what a killed run has left. Raise `ProblemError`: `folder-busy`, or `cannot-write`
+    if nothing can be changed.
     """
-    # Imported here, since reading pins is all that most runs do.
+    # Imported here, because most runs only read pins.
     from mcp_protogen.output.folder_lock import held
 
     target = folder or schema_folder()
@@ -168,9 +169,9 @@ def changing(folder: Path | None = None) -> Generator[None, None, None]:
 def save(revision: str, pin: Pin, snapshot: bytes, folder: Path | None = None) -> None:
     """Store a snapshot and its pin, both or neither, even if the process is killed.
 
-    The snapshot is put beside the one in place. Then the pins are replaced, in a single step, and
-    whoever reads finds it by its digest from then on. At last it takes its place; should that not
-    come to pass, it does the next time that pins are changed.
+    The new snapshot is written beside the old one. Then the pins are replaced in a single step;
+    from then on, readers find the new snapshot by its digest. At last it takes its place; if that
+    fails, the next run that changes the pins does it.
     """
     target = folder or schema_folder()
     pins: dict[str, Pin] = dict(load_pins(target)) if pins_file(target).exists() else {}
@@ -186,7 +187,7 @@ def save(revision: str, pin: Pin, snapshot: bytes, folder: Path | None = None) -
 
 
 def _settle(folder: Path) -> None:
-    """Put snapshots on their way where they belong, if the pins name them, and drop the rest."""
+    """Move incoming snapshots to their places if the pins name them, and remove the others."""
     for unfinished in (*folder.glob(".pins.json.*"), *folder.glob(f"*/.{_INCOMING}.*")):
         unfinished.unlink()
     pins: Pins = load_pins(folder) if pins_file(folder).exists() else {}

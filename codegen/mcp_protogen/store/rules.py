@@ -1,7 +1,8 @@
-"""What takes judgement in a translation: rules between adjacent revisions, each with its reason.
+"""The rules of translation between adjacent revisions, each with its reason.
 
-The `translation.json` of a revision is about the step from the one before it. A rule stands at a
-type, a member (`Type.member`) or an arm of a union (`Type[tag]`), by its name in the newer one.
+The `translation.json` of a revision has the rules of the step from the one before it. A rule is
+about a type, a member (`Type.member`) or an arm of a union (`Type[tag]`), by its name in the newer
+one.
 """
 
 from collections.abc import Iterator, Mapping
@@ -27,12 +28,12 @@ _VERBS: tuple[Verb, ...] = get_args(Verb)
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What to do at one place in one direction.
+    """The action at one place in one direction.
 
-    `do` is the verb: `keep` (whatever differs), `drop` ("lossy" or "harmless"), `move` (the path to
-    go to), `add` (the value), or `apply` and `finish` (a function of the runtime, before or after
-    everything else). `settles` are members whose differences the function takes care of; with
-    `whole`, it does for all.
+    `do` is the verb: `keep` (in spite of differences), `drop` ("lossy" or "harmless"), `move` (the
+    target path), `add` (the value), or `apply` and `finish` (a function of the runtime, before or
+    after everything else). `settles` are members whose differences the function handles; with
+    `whole`, it handles all.
     """
 
     at: str
@@ -43,12 +44,12 @@ class Rule:
     whole: bool
     reason: str
     place: str
-    """Where the rule stands: file and JSON pointer."""
+    """The place of the rule: file and JSON pointer."""
 
 
 @dataclass(frozen=True, slots=True)
 class CodeRule:
-    """An error code of a method, or of all if it is empty, that becomes another one."""
+    """An error code of a method that becomes another one; for all methods if it is empty."""
 
     method: str
     way: Way
@@ -59,17 +60,17 @@ class CodeRule:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A place where somebody has yet to choose what to do in one direction."""
+    """A place where the action in one direction is still to be chosen."""
 
     at: str
     way: Way
     place: str
-    """Where the choices stand: file and JSON pointer."""
+    """The place of the choices: file and JSON pointer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Translation:
-    """The rules of one step, from `older` to `newer`; `became` are types with another name now."""
+    """The rules of one step, from `older` to `newer`; `became` are the renamed types."""
 
     older: str
     newer: str
@@ -80,12 +81,12 @@ class Translation:
 
 
 def place_of(revision: str) -> str:
-    """The rules file of a revision, as problems name it."""
+    """Return the rules file of a revision, as problems name it."""
     return f"schema/{revision}/translation.json"
 
 
 def load(folder: Path, revision: str) -> Translation | None:
-    """The rules of the step to `revision`; None if it has none of its own."""
+    """Return the rules of the step to `revision`; None if it has none of its own."""
     file = folder / revision / "translation.json"
     if not file.is_file():
         return None
@@ -94,7 +95,7 @@ def load(folder: Path, revision: str) -> Translation | None:
 
 
 def translation_of(document: Json, revision: str, place: str) -> Translation:
-    """The rules that a document holds, which is of the form of a rules file."""
+    """Return the rules of a document that has the form of a rules file."""
     rules = tuple(
         rule
         for number, entry in enumerate(document["rules"])
@@ -129,9 +130,9 @@ def _rules(entry: Json, place: str) -> Iterator[Rule]:
 
 
 def between(folder: Path, older: str, newer: str, options: Options) -> tuple[Translation, ...]:
-    """The rules of all steps from `older` to `newer`, oldest first.
+    """Return the rules of all steps from `older` to `newer`, oldest first.
 
-    Raises `ProblemError` for rules of the user's that are not of the form of a rules file.
+    Raise `ProblemError` for a user's rules that do not have the form of a rules file.
     """
     found: list[Translation] = []
     known, at = sorted(load_pins(folder)), newer
@@ -139,7 +140,7 @@ def between(folder: Path, older: str, newer: str, options: Options) -> tuple[Tra
         given = options.rules.get(at)
         step = load(folder, at) if given is None else _given(given, at, folder)
         found += [] if step is None else [step]
-        # Without rules of its own a revision is taken to follow the one before it.
+        # A revision without rules of its own follows the one before it.
         before = max((one for one in known if one < at), default="")
         at = step.older if step is not None and step.older < at else before
     return tuple(reversed(found))

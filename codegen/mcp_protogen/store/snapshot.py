@@ -1,12 +1,12 @@
-"""The structural snapshot of a published schema: what it says, without the prose around it.
+"""The structural snapshot of a published schema: its content without its prose.
 
-The same JSON Schema with `definitions` called `$defs` and without descriptions, titles, comments
-and examples. It knows which members of a schema hold schemas, so a property that happens to be
-named `title` stays. It knows no revision and no file.
+It is the same JSON Schema with `definitions` called `$defs` and without descriptions, titles,
+comments and examples. This module knows which members of a schema hold schemas, so that a property
+called `title` stays. It knows no revision and no file.
 
-A draft-07 schema is labelled 2020-12 in its snapshot, because `$defs` is a keyword only there.
-That is done only where both drafts read the schema alike; a schema using one of the few keywords
-that changed keeps the dialect it was published in.
+A draft-07 schema is labelled 2020-12 in its snapshot, because `$defs` is a keyword only there. That
+is done only if both drafts read the schema in the same way; a schema with one of the few keywords
+that changed keeps its dialect.
 """
 
 import json
@@ -36,7 +36,10 @@ _ABSENT = object()
 
 
 def snapshot_of(published: Any, place: str = "") -> dict[str, Any]:
-    """The snapshot of a published schema; raises `ProblemError` (`not-a-schema`) if it is none."""
+    """Return the snapshot of a published schema.
+
+    Raise `ProblemError` (`not-a-schema`) if it is not one.
+    """
     schema: dict[str, Any] = published if is_object(published) else {}
     if not {"$defs", "definitions"} & schema.keys():
         message = "this is not a schema with definitions: it has neither $defs nor definitions"
@@ -47,10 +50,10 @@ def snapshot_of(published: Any, place: str = "") -> dict[str, Any]:
     except _Misshapen as error:
         raise ProblemError(Problem("not-a-schema", error.message, place, error.pointer)) from None
     except RecursionError:
-        message = "schemas stand inside each other too deeply to be read"
+        message = "its schemas are nested too deeply to be read"
         raise ProblemError(Problem("not-a-schema", message, place)) from None
     except TypeError as error:
-        message = f"a keyword holds something that is no schema: {error}"
+        message = f"a keyword holds something that is not a schema: {error}"
         raise ProblemError(Problem("not-a-schema", message, place)) from error
     if dialect.startswith(_DRAFT_07) and not _uses_changed_keywords(snapshot):
         snapshot["$schema"] = DIALECT
@@ -58,15 +61,18 @@ def snapshot_of(published: Any, place: str = "") -> dict[str, Any]:
 
 
 def dialect_of(published: Mapping[str, Any]) -> str:
-    """The dialect a schema names, 2020-12 when it names none; raises `TypeError` for no text."""
+    """Return the dialect that a schema names, or 2020-12 if it names none.
+
+    Raise `TypeError` if it is not a string.
+    """
     dialect = published.get("$schema", DIALECT)
     if not isinstance(dialect, str):
-        raise TypeError("$schema is not a text")
+        raise TypeError("$schema is not a string")
     return dialect
 
 
 def differences(before: Any, after: Any, pointer: str = "") -> Iterator[str]:
-    """JSON Pointers to the smallest values that differ between two JSON values, in order."""
+    """Yield JSON Pointers to the smallest values that differ, in order."""
     if is_object(before) and is_object(after):
         for name in sorted(before.keys() | after.keys()):
             yield from differences(
@@ -77,12 +83,12 @@ def differences(before: Any, after: Any, pointer: str = "") -> Iterator[str]:
 
 
 class _Misshapen(Exception):
-    """A keyword does not hold what its meaning needs; other faults are the metaschema's to find."""
+    """Raised for a keyword of the wrong form; the metaschema finds all other faults."""
 
     def __init__(self, pointer: str, wanted: str, found: Any) -> None:
         super().__init__(pointer)
         self.pointer = pointer
-        self.message = f"here has to be {wanted}, and there is {json.dumps(found):.80}"
+        self.message = f"expected {wanted}, found {json.dumps(found):.80}"
 
 
 def _structure(schema: Any, pointer: str) -> Any:
@@ -93,7 +99,7 @@ def _members(schema: Any, pointer: str) -> dict[str, Any]:
     if not is_object(schema):
         raise _Misshapen(pointer, "a schema", schema)
     if {"$defs", "definitions"} <= schema.keys():
-        raise _Misshapen(pointer, "one of $defs and definitions", ["$defs", "definitions"])
+        raise _Misshapen(pointer, "either $defs or definitions", ["$defs", "definitions"])
     structure: dict[str, Any] = {}
     for keyword, value in schema.items():
         if keyword not in _PROSE:
@@ -115,7 +121,7 @@ def _value(keyword: str, value: Any, pointer: str) -> Any:
         return _structure(value, pointer)
     if keyword == "$ref":
         if not isinstance(value, str):
-            raise _Misshapen(pointer, "a text", value)
+            raise _Misshapen(pointer, "a string", value)
         if value.startswith(_OLD_REFERENCE):
             return "#/$defs/" + value.removeprefix(_OLD_REFERENCE)
     return value

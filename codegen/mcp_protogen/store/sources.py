@@ -1,4 +1,4 @@
-"""What one revision is generated from, read and checked: pinned, or handed over by the user."""
+"""The inputs of one revision, read and checked: pinned ones, or a user's file."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -20,19 +20,17 @@ Json = dict[str, Any]
 
 
 def load(revision: str, options: Options) -> Source:
-    """The inputs of `revision`; raises `ProblemError` for what cannot be one."""
+    """Return the inputs of `revision`; raise `ProblemError` for unusable ones."""
     given = options.schemas.get(revision)
     if given is None:
         return pinned(revision, schema_folder())
     place, schema, own = _given(given)
-    hint = (
-        f"for facts of its own, pin it: mcp-gen schema add {revision} --from FILE, draft-facts next"
-    )
+    hint = f"to give it facts, pin it: mcp-gen schema add {revision} --from FILE, then draft-facts"
     return replace(_source(revision, schema_folder(), schema, place, own), facts_hint=hint)
 
 
 def pinned(revision: str, folder: Path) -> Source:
-    """The inputs of a revision that is pinned in a schema folder."""
+    """Return the inputs of a revision that is pinned in a schema folder."""
     place = f"schema/{revision}/schema.json"
     schema: Json = parse_json(read_snapshot(revision, folder), place)
     source = _source(revision, folder, schema, place, {})
@@ -42,7 +40,7 @@ def pinned(revision: str, folder: Path) -> Source:
 
 
 def _undecided(revision: str, folder: Path) -> Iterator[Problem]:
-    """A warning for each file of a revision in which somebody still has to decide something."""
+    """Yield a warning for each file of a revision that still needs decisions."""
     for name in ("facts", "patches", "translation"):
         file = folder / revision / f"{name}.json"
         content = file.read_bytes() if file.is_file() else b""
@@ -75,7 +73,7 @@ def _source(revision: str, folder: Path, schema: Json, place: str, own: dict[str
 def _ledger(
     folder: Path, schema: Json, merged: Facts
 ) -> tuple[tuple[Json, ...], tuple[Problem, ...]]:
-    """The patches that hold, with what there is to say of inherited ones."""
+    """Return the patches that apply, with notes about inherited ones."""
     own = patches.ledger_of(folder, merged.revision)
     if own or not merged.inherited:
         return own, ()
@@ -84,7 +82,7 @@ def _ledger(
 
 
 def check(source: Source) -> None:
-    """Raise `ProblemError` unless the schema of `source` is one."""
+    """Raise `ProblemError` unless the schema of `source` is valid."""
     metacheck.check(source.schema, source.place)
 
 
@@ -95,7 +93,7 @@ def _given(given: GivenFile) -> tuple[str, Json, dict[str, str]]:
 
 
 def inherited_notice(source: Source) -> Problem | None:
-    """A warning for a revision that has no facts of its own."""
+    """Return a warning for a revision that has no facts of its own."""
     if not source.facts.inherited:
         return None
     return Problem(

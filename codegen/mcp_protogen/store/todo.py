@@ -1,4 +1,4 @@
-"""What somebody still has to decide in the files of a revision: every value that says TODO."""
+"""The open decisions in the files of a revision: every value that is TODO."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -8,11 +8,11 @@ from mcp_protogen.jsonvalue import is_array, is_object
 
 TODO = "TODO"
 CHOICES = "choices"
-"""In a rule of translation, in place of a verb, while nobody has chosen one."""
+"""The member of a translation rule that takes the place of a verb until one is chosen."""
 
 
 def todos(document: Any) -> Iterator[str]:
-    """JSON Pointers to what is not decided yet."""
+    """Yield JSON Pointers to the values that are not decided yet."""
     for pointer, value in jsonpointer.walk(document):
         if value == TODO or (is_object(value) and is_array(value.get(CHOICES))):
             yield pointer

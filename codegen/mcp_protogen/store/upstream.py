@@ -1,9 +1,9 @@
-"""Fetching a published schema from a file or a URL: the only module that opens a connection.
+"""Reading of a published schema from a file or a URL; no other module opens a connection.
 
-It returns bytes and judges none of them. Only plain files and http(s) are read; a URL may
-redirect, but neither to another kind of place nor from https to http. Proxies are those of the
-usual environment variables (`https_proxy`, `no_proxy` and so on). A user with a password, or a
-query, may be in a URL; no problem shows either of them.
+The bytes are returned as they are. Only plain files and http(s) are read; a URL may redirect, but
+not to another kind of place, and not from https to http. Proxies are those of the usual environment
+variables (`https_proxy`, `no_proxy` and so on). A URL may contain a user with a password, or a
+query; no problem shows these.
 """
 
 import re
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from urllib.request import OpenerDirector, Request
 
 MAX_BYTES = 16 * 1024 * 1024
-"""The published files are below 200 kB; anything near this bound is not one of them."""
+"""The largest size that is read; published files are below 200 kB."""
 SILENCE_SECONDS = 20.0
 TOTAL_SECONDS = 60.0
 _CHUNK = 64 * 1024
@@ -34,10 +34,10 @@ _URL = re.compile(r"\w+://[^\s'\"]+")
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked of a web server.
+    """A request to a web server.
 
-    With an `etag`, the content is wanted only if it is another one than that stands for. A `token`
-    goes to the host of the URL and to nobody it redirects to, and so does a user in the URL.
+    With an `etag`, the content is wanted only if it has changed. A `token`, or a user in the URL,
+    is sent only to the host of the URL and not to redirects.
     """
 
     url: str
@@ -48,21 +48,21 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a web server holds: `content` is None if it is still what the ETag asked with is of."""
+    """The answer of a web server; `content` is None if it still has the ETag of the question."""
 
     content: bytes | None
     etag: str = ""
 
 
 class NotThere(ProblemError):
-    """A web server answered, and has nothing under that URL."""
+    """Raised if a web server has nothing at a URL."""
 
 
 def read_source(source: str) -> bytes:
-    """The bytes of a file path or an http, https or file URL.
+    """Return the bytes of a file path or an http, https or file URL.
 
-    Raises `ProblemError` (`unreadable-source`) when there is nothing to read, when a server is
-    silent for 20 seconds or slow for 60, and beyond 16 MiB.
+    Raise `ProblemError` (`unreadable-source`) if there is nothing to read, if a server is silent
+    for 20 seconds or slow for 60, and beyond 16 MiB.
     """
     parts = _parts_of(source)
     if parts.scheme in {"http", "https"}:
@@ -70,12 +70,12 @@ def read_source(source: str) -> bytes:
     if parts.scheme == "file":
         return _read(_file_of(parts, source), source)
     if "://" in source:
-        raise _unreadable(source, f"{parts.scheme} is not a scheme that is read from")
+        raise _unreadable(source, f"the scheme {parts.scheme} is not supported")
     return _read(Path(source), source)
 
 
 def source_name(source: str) -> str:
-    """How a source is called in a lock: a file by its name, a URL without user or query."""
+    """Return the name of a source in a lock: a file name, or a URL without user and query."""
     parts = _parts_of(source)
     if parts.scheme in {"http", "https"}:
         return without_secrets(source)
@@ -83,13 +83,15 @@ def source_name(source: str) -> str:
 
 
 def without_secrets(source: str) -> str:
-    """A source as it may be shown: a path as it is, and a URL, even a wrong one, without user,
-    query and fragment."""
+    """Return a source in a form that may be shown.
+
+    A path is returned as it is, and a URL, even a wrong one, without user, query and fragment.
+    """
     return _SECRETS.sub("", source) if "://" in source else source
 
 
 def is_as_safe(scheme: str, url: str) -> bool:
-    """Whether a redirect from a place with `scheme` to `url` loses no protection."""
+    """Return whether a redirect from a place with `scheme` to `url` loses no protection."""
     return scheme != "https" or urlsplit(url).scheme == "https"
 
 
@@ -97,7 +99,7 @@ def _parts_of(source: str) -> SplitResult:
     try:
         return urlsplit(source)
     except ValueError:
-        raise _unreadable(source, "it is no valid URL") from None
+        raise _unreadable(source, "it is not a valid URL") from None
 
 
 def _file_of(parts: SplitResult, source: str) -> Path:
@@ -116,9 +118,9 @@ def _read(path: Path, source: str) -> bytes:
 
 
 def ask(question: Question) -> Answer:
-    """What a web server answers, within the same bounds as `read_source`.
+    """Return the answer of a web server, within the same limits as `read_source`.
 
-    Raises `ProblemError` (`unreadable-source`), and of these `NotThere` where it has no such file.
+    Raise `ProblemError` (`unreadable-source`), or `NotThere` if there is no such file.
     """
     from http.client import HTTPException, InvalidURL
     from urllib.error import HTTPError, URLError
@@ -140,17 +142,18 @@ def ask(question: Question) -> Answer:
         raise (NotThere(*problem.problems) if error.code in _GONE else problem) from error
     except URLError as error:
         raise _unreadable(url, str(error.reason)) from error
-    except (InvalidURL, ValueError) as error:  # whose texts quote what may be secret
-        raise _unreadable(url, "it is no valid URL, or what goes with it cannot be sent") from error
+    except (InvalidURL, ValueError) as error:  # their texts may quote secrets
+        message = "it is not a valid URL, or its headers cannot be sent"
+        raise _unreadable(url, message) from error
     except (OSError, HTTPException) as error:
         raise _unreadable(url, str(error)) from error
 
 
 def _in_time(exchange: Callable[[], Answer]) -> Answer:
-    """What an exchange gives, or a `TimeoutError` once it takes too long on the whole.
+    """Return the result of an exchange; raise `TimeoutError` if it takes too long in total.
 
-    A thread, because the time of a socket starts anew with every byte and redirect, and because
-    nothing else bounds how long a name is looked up.
+    It runs in a thread, because the timeout of a socket starts again with every byte and redirect,
+    and because nothing else limits the time of a name lookup.
     """
     from concurrent.futures import Future
 
@@ -186,13 +189,13 @@ def _drain(response: Any) -> bytes:
     content = bytearray()
     while len(content) <= MAX_BYTES and (chunk := response.read1(_CHUNK)):
         content += chunk
-    if response.length and len(content) <= MAX_BYTES:  # what is still to come
+    if response.length and len(content) <= MAX_BYTES:  # the length that is still missing
         raise ConnectionError("the connection ended too early")
     return bytes(content)
 
 
 def _opener() -> "OpenerDirector":
-    """An opener for http and https alone; the usual one also reads local files and ftp."""
+    """Return an opener for http and https only; the default one also reads local files and ftp."""
     from urllib import request as urllib
     from urllib.error import URLError
 
@@ -200,9 +203,9 @@ def _opener() -> "OpenerDirector":
         def redirect_request(
             self, req: "Request", fp: Any, code: int, msg: str, headers: "HTTPMessage", newurl: str
         ) -> "Request | None":
-            """What to ask for next; the parameters are those of the standard library."""
+            """Return the next request; the parameters are those of the standard library."""
             if not is_as_safe(req.type, newurl):
-                raise URLError("it redirects from https to a place that is less safe")
+                raise URLError("it redirects from https to a less safe place")
             return super().redirect_request(req, fp, code, msg, headers, newurl)
 
     opener = urllib.OpenerDirector()
@@ -228,7 +231,7 @@ def _bounded(content: bytes, source: str) -> bytes:
 
 def _unreadable(source: str, reason: str) -> ProblemError:
     shown = _URL.sub(lambda found: without_secrets(found[0]), reason)
-    # A server words what it answers with, and must not steer a terminal by it.
+    # The text comes from a server, which must not control a terminal with it.
     harmless = "".join(character if character.isprintable() else " " for character in shown)
     message = f"nothing could be read: {harmless}"
     return ProblemError(Problem("unreadable-source", message, without_secrets(source)))

@@ -1,1 +1,1 @@
-"""From two revisions to the tables that translate between them."""
+"""Translation tables between two revisions, made from their IR."""

@@ -1,4 +1,4 @@
-"""Type expressions looked at from outside: what they stand for, hold and accept."""
+"""Questions about type expressions: what they stand for, contain and accept."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -25,7 +25,7 @@ from mcp_protogen.names import ClassName
 
 @dataclass
 class ByKind:
-    """Alternatives by the kind of JSON value they are."""
+    """Alternatives by their kind of JSON value."""
 
     objects: list[TypeExpr] = field(default_factory=list[TypeExpr])
     arrays: list[TypeExpr] = field(default_factory=list[TypeExpr])
@@ -33,7 +33,7 @@ class ByKind:
 
 
 def by_kind(arms: Iterable[TypeExpr], types: Mapping[str, TypeIR]) -> ByKind:
-    """Sort alternatives, nested ones too."""
+    """Return alternatives by kind, including nested ones."""
     found = ByKind()
     for arm in flat(arms, types):
         match arm:
@@ -47,7 +47,7 @@ def by_kind(arms: Iterable[TypeExpr], types: Mapping[str, TypeIR]) -> ByKind:
 
 
 def constants(type_: TypeIR | None) -> dict[str, Any]:
-    """The members that are required and have one value only."""
+    """Return the required members that have only one possible value, with that value."""
     if not isinstance(type_, ObjectIR):
         return {}
     return {
@@ -58,7 +58,7 @@ def constants(type_: TypeIR | None) -> dict[str, Any]:
 
 
 def plain(expression: TypeExpr, types: Mapping[str, TypeIR]) -> TypeExpr:
-    """What an alias stands for."""
+    """Return the type that an alias stands for."""
     while isinstance(expression, Ref):
         named = types.get(str(expression.name))
         if not isinstance(named, AliasIR):
@@ -68,14 +68,14 @@ def plain(expression: TypeExpr, types: Mapping[str, TypeIR]) -> TypeExpr:
 
 
 def meant(expression: TypeExpr, types: Mapping[str, TypeIR]) -> TypeExpr:
-    """What an alias stands for, unless it holds itself: that would have no end."""
+    """Return the type that an alias stands for, or the alias itself if it is recursive."""
     if isinstance(expression, Ref) and str(expression.name) in _aliases_below(expression, types):
         return expression
     return plain(expression, types)
 
 
 def _aliases_below(expression: TypeExpr, types: Mapping[str, TypeIR]) -> set[str]:
-    """The names that an alias comes to without going into an object."""
+    """Return the names that an alias leads to without entering an object."""
     found: set[str] = set()
     waiting = list(names_in(expression))
     while waiting:
@@ -88,7 +88,10 @@ def _aliases_below(expression: TypeExpr, types: Mapping[str, TypeIR]) -> set[str
 
 
 def flat(arms: Iterable[TypeExpr], types: Mapping[str, TypeIR]) -> Iterator[TypeExpr]:
-    """Alternatives without names and unions around them, except unions that a tag tells apart."""
+    """Yield alternatives without the names and unions around them.
+
+    Unions with a tag are kept.
+    """
     for arm in arms:
         taken = plain(arm, types)
         if isinstance(taken, OneOf):
@@ -102,17 +105,17 @@ def flat(arms: Iterable[TypeExpr], types: Mapping[str, TypeIR]) -> Iterator[Type
 
 
 def alternatives(type_: TypeIR) -> tuple[TypeExpr, ...]:
-    """The arms of a union, or the type itself."""
+    """Return the arms of a union, or the type itself."""
     return type_.arms if isinstance(type_, UnionIR) else (Ref(ClassName(type_.name)),)
 
 
 def arms_of(expression: TypeExpr) -> tuple[TypeExpr, ...]:
-    """The arms of a union without a name, or the expression itself."""
+    """Return the arms of a union without a name, or the expression itself."""
     return expression.arms if isinstance(expression, OneOf) else (expression,)
 
 
 def accepts(target: TypeExpr, source: TypeExpr) -> bool:
-    """Whether every value of a source that is no object and no array is one of the target."""
+    """Return whether the target accepts every value of a scalar source."""
     match source, target:
         case LiteralOf(ours), LiteralOf(theirs):
             return set(ours) <= set(theirs)
@@ -125,7 +128,7 @@ def accepts(target: TypeExpr, source: TypeExpr) -> bool:
 
 
 def said(expression: TypeExpr) -> str:
-    """An expression in words, for a problem."""
+    """Return an expression in words, for a problem."""
     match expression:
         case Ref(name):
             return str(name)
@@ -144,18 +147,18 @@ def said(expression: TypeExpr) -> str:
 
 
 def by_name(fields: Iterable[FieldIR]) -> dict[str, FieldIR]:
-    """Members by their names on the wire."""
+    """Return members by their names on the wire."""
     return {one.wire: one for one in fields}
 
 
 def declared(expression: TypeExpr, types: Mapping[str, TypeIR]) -> tuple[FieldIR, ...]:
-    """The members of an object; none of one with free keys."""
+    """Return the members of an object; an object with free keys has none."""
     found = types[str(expression.name)] if isinstance(expression, Ref) else None
     return found.fields if isinstance(found, ObjectIR) else ()
 
 
 def usual(member: FieldIR, types: Mapping[str, TypeIR]) -> Any:
-    """What a required member is filled with, objects included."""
+    """Return the value that a required member is filled with, also if it is an object."""
     if not isinstance(member.default, Filled):
         return member.default
     members = declared(member.type, types)
@@ -163,6 +166,6 @@ def usual(member: FieldIR, types: Mapping[str, TypeIR]) -> Any:
 
 
 def goes_when_empty(ours: FieldIR, theirs: FieldIR | None) -> bool:
-    """Whether a member may be there for members alone that go, and need not be there any more."""
+    """Return whether a member may be dropped once all members inside it are dropped."""
     beside = ours.wire == "_meta" or isinstance(ours.default, Filled)
     return beside and theirs is not None and not theirs.required

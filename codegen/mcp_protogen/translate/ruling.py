@@ -1,7 +1,7 @@
-"""The rules that count between two revisions, however many steps lie between them.
+"""The rules between two revisions, with any number of steps between them.
 
-A rule is written for one step, in the names of its newer end. Further on a type may be called
-something else, so its name is carried forward to the newest.
+A rule is written for one step, in the names of its newer end. A later revision may have another
+name for a type, so that each name is translated to the newest one.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,12 +18,12 @@ class Ruling:
     steps: Sequence[Translation]
     way: Way
     asked: set[str] = field(default_factory=set[str])
-    """The places that were asked about."""
+    """The places that were looked up."""
 
     @cached_property
     def _by_place(self) -> Mapping[str, tuple[Rule, ...]]:
         found: dict[str, list[Rule]] = {}
-        # A value meets the steps in the order in which it takes them.
+        # Rules apply in the order of the steps that a value takes.
         numbered = list(enumerate(self.steps))
         for number, step in numbered if self.way == "up" else reversed(numbered):
             for rule in step.rules:
@@ -32,7 +32,7 @@ class Ruling:
         return {place: tuple(rules) for place, rules in found.items()}
 
     def _carried(self, at: str, number: int) -> str:
-        """A place of one step in the names of the last."""
+        """Return a place of one step in the names of the last one."""
         end = next((i for i, char in enumerate(at) if char in ".["), len(at))
         name, rest = at[:end], at[end:]
         for later in self.steps[number + 1 :]:
@@ -41,7 +41,7 @@ class Ruling:
 
     @cached_property
     def settled(self) -> frozenset[str]:
-        """The members whose differences a rule takes care of."""
+        """The members whose differences are settled by a rule."""
         return frozenset(
             self._carried(member if member[:1].isupper() else f"{rule.at}.{member}", number)
             for number, step in enumerate(self.steps)
@@ -51,25 +51,25 @@ class Ruling:
         )
 
     def at(self, place: str, *inside: str) -> tuple[Rule, ...]:
-        """The rules at a place, in the order in which they are to be followed.
+        """Return the rules at a place, in the order in which they are applied.
 
-        Whoever asks looks at the members or arms `inside`, too.
+        The caller also looks at the members or arms `inside`.
         """
         self.asked.update((place, *inside))
         return self._by_place.get(place, ())
 
     def of(self, place: str, verb: str) -> Rule | None:
-        """The rule at a member with this verb: the first that a value meets."""
+        """Return the first rule with this verb at a member."""
         return next((rule for rule in self.at(place) if rule.do == verb), None)
 
     def idle(self) -> Iterator[Rule]:
-        """Rules at places that nobody has asked about, once all types have been walked."""
+        """Yield the rules at places that nobody looked up, after all types have been walked."""
         for place, rules in self._by_place.items():
             if place not in self.asked:
                 yield from rules
 
     def other_names(self, name: str, way: Way) -> Iterator[str]:
-        """What a type may be called at the other end."""
+        """Yield the names that a type may have at the other end."""
         if way == "up":
             for step in self.steps:
                 name = step.became.get(name, name)
@@ -82,5 +82,5 @@ class Ruling:
 
     @property
     def codes(self) -> tuple[CodeRule, ...]:
-        """The error codes that change on the way."""
+        """The error codes that change between the two revisions."""
         return tuple(code for step in self.steps for code in step.errors if code.way == self.way)

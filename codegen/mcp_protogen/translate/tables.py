@@ -1,4 +1,4 @@
-"""The tables of a pair of revisions: both directions, cut down to what changes."""
+"""The tables of a pair of revisions, in both directions, with only what changes."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -29,7 +29,7 @@ from mcp_protogen.translate.ruling import Ruling
 from mcp_protogen.translate.walk import Walk
 from mcp_protogen.translate.work import Pair, key_of, works
 
-# What is exchanged outside the methods that both have, in any era.
+# Types that are exchanged in any era, also outside the methods that both revisions have.
 _BESIDE = ("ClientCapabilities", "Implementation", "ServerCapabilities")
 
 _AROUND = re.compile(r"(\[\]|\{\})+$")
@@ -37,7 +37,7 @@ _AROUND = re.compile(r"(\[\]|\{\})+$")
 
 @dataclass(frozen=True, slots=True)
 class PairTables:
-    """How values get from an older revision to a newer one, and back."""
+    """The tables that translate values from an older revision to a newer one, and back."""
 
     older: RevisionIR
     newer: RevisionIR
@@ -46,10 +46,10 @@ class PairTables:
 
 
 def all_tables(revisions: Mapping[str, RevisionIR], options: Options) -> tuple[PairTables, ...]:
-    """The tables of each pair of revisions, adjacent or not.
+    """Return the tables of each pair of revisions, adjacent or not.
 
-    Raises `ProblemError` (`undecided-difference`) with every difference that the types do not
-    decide and no rule does.
+    Raise `ProblemError` (`undecided-difference`) with every difference that neither the types nor a
+    rule decide.
     """
     made: list[PairTables] = []
     problems: list[Problem] = []
@@ -64,7 +64,7 @@ def all_tables(revisions: Mapping[str, RevisionIR], options: Options) -> tuple[P
 
 
 def pair_tables(older: RevisionIR, newer: RevisionIR, steps: tuple[Translation, ...]) -> PairTables:
-    """The tables of one pair; see `all_tables`."""
+    """Return the tables of one pair; raise `ProblemError` as `all_tables` does."""
     up, found = _direction(older, newer, "up", steps)
     down, more = _direction(newer, older, "down", steps)
     problems = [*found, *more]
@@ -76,21 +76,21 @@ def pair_tables(older: RevisionIR, newer: RevisionIR, steps: tuple[Translation, 
 def unsettled(
     older: RevisionIR, newer: RevisionIR, steps: tuple[Translation, ...]
 ) -> Mapping[tuple[Way, str], str]:
-    """What no rule decides, or a rule decides in vain: each place, by direction, with the reason.
+    """Return the places that no rule decides, or that a rule decides without effect.
 
-    A place is one that a rule can stand at.
+    The keys are the direction and a place that a rule can name; the values are reasons.
     """
     found: dict[tuple[Way, str], str] = {}
     for walk, _ in (_walked(older, newer, "up", steps), _walked(newer, older, "down", steps)):
         for one in walk.undecided:
             found.setdefault((walk.way, place_in(one.at)), one.what)
         for rule in walk.ruling.idle():
-            found.setdefault((walk.way, rule.at), "nothing is there")
+            found.setdefault((walk.way, rule.at), "there is nothing at this place")
     return found
 
 
 def place_in(at: str) -> str:
-    """The member in which a difference is, without the list or map around it."""
+    """Return the member that has a difference, without the list or map around it."""
     return _AROUND.sub("", at)
 
 
@@ -121,7 +121,7 @@ def _direction(
     newer = target.id if way == "up" else source.id
     problems = [_problem(one.at, one.what, walk, newer) for one in walk.undecided]
     if [step.newer for step in steps] == [newer]:
-        # Between revisions further apart, what a rule is about may have come and gone.
+        # Between more distant revisions, the place of a rule may exist only in between.
         problems += [_idle(rule) for rule in walk.ruling.idle()]
     return direction, problems
 
@@ -137,22 +137,21 @@ def _problem(at: str, what: str, walk: Walk, newer: str) -> Problem:
         for choice in step.choices
     }
     place, _, pointer = choices.get((walk.way, place_in(at)), "").partition("#")
-    hint = "a rule has to say what becomes of it: here, or in a file given with --rules"
+    hint = "write a rule that decides it: here, or in a file given with --rules"
     return Problem(
         "undecided-difference",
         f"from {walk.source.id} to {walk.target.id}, {at}: {what}",
         place or place_of(newer),
         pointer or "/rules",
-        "put one of the choices in their place, with a reason" if place else hint,
+        "replace the choices by one of them, and write a reason" if place else hint,
     )
 
 
 def _idle(rule: Rule) -> Problem:
     place, _, pointer = rule.place.partition("#")
     hint = "name a type, a member (Type.member) or an arm (Type[tag]) of the newer revision"
-    return Problem(
-        "bad-rule", f"on the way {rule.way}, nothing is at {rule.at}", place, pointer, hint
-    )
+    message = f"this rule has no effect: in direction {rule.way}, there is nothing at {rule.at}"
+    return Problem("bad-rule", message, place, pointer, hint)
 
 
 def _methods(walk: Walk) -> Iterator[tuple[str, Method]]:
@@ -180,11 +179,11 @@ def _errors(ruling: Ruling) -> Mapping[tuple[str, int], tuple[int, str]]:
     return {(one.method, one.was): (one.becomes, one.reason) for one in ruling.codes}
 
 
-# Cutting down: a plan without anything to do goes, and what refers to it with it.
+# Cutting: a plan that does nothing is dropped, with all references to it.
 
 
 def _cut(walked: Mapping[Pair, Plan]) -> tuple[dict[str, Plan], Mapping[str, str]]:
-    """The plans that do something, by their final names, and these names by the walk's keys."""
+    """Return the plans that do something, by their final names, and the final name of each key."""
     every = {key_of(pair) for pair in walked}
     idle = {key for key in every if not works(To(key), walked)}
     working = {pair: plan for pair, plan in walked.items() if key_of(pair) not in idle}
@@ -194,7 +193,10 @@ def _cut(walked: Mapping[Pair, Plan]) -> tuple[dict[str, Plan], Mapping[str, str
 
 
 def _names(working: Mapping[Pair, Plan]) -> Iterator[tuple[str, str]]:
-    """A plan is called after its source, if all plans of that source do the same."""
+    """Yield the final name of each plan.
+
+    It is the name of the source, if all plans of that source do the same.
+    """
     for pair, plan in working.items():
         others = [other for one, other in working.items() if one.source == pair.source]
         alike = all(replace(other, becomes=plan.becomes) == plan for other in others)
@@ -210,7 +212,7 @@ def _same(
 
 
 def _rewritten(part: Any, named: Mapping[str, str]) -> Any:
-    """`part` with the final names of plans, and without steps that lead to nothing."""
+    """Return `part` with the final names of plans, and without steps that do nothing."""
     match part:
         case To(key):
             return To(named[key]) if key in named else None

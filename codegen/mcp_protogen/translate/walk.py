@@ -1,8 +1,8 @@
-"""Two revisions side by side: for each type of one, the plan that makes it one of the other.
+"""A walk through two revisions: for each type of one, a plan to make it a type of the other.
 
-Values run one way, from a source to a target; both ways are walked apart. Most of a plan follows
-from the two types: a member that the target does not have goes, one that it requires is added with
-its usual value. Where that does not tell what to do, a rule has to; where there is none, the
+Values go one way, from a source to a target; each direction has a walk of its own. Most of a plan
+follows from the two types: a member that the target lacks is dropped, a member that it requires is
+added with its usual value. Where the types do not decide, a rule has to. Without one, the
 difference is undecided, and is reported.
 """
 
@@ -68,7 +68,7 @@ class Undecided:
 
 @dataclass
 class Walk:
-    """One way through two revisions; `plans` and `undecided` fill while it goes."""
+    """One direction through two revisions; the walk fills `plans` and `undecided`."""
 
     source: RevisionIR
     target: RevisionIR
@@ -82,7 +82,7 @@ class Walk:
         self._targets = {str(one.name): one for one in self.target.types}
 
     def between(self, source: TypeExpr, target: TypeExpr, at: str) -> Step | None:
-        """What makes a value of `source` one of `target`; None if it is one already."""
+        """Return the step that makes a value of `source` one of `target`; None if there is none."""
         source, target = meant(source, self._sources), meant(target, self._targets)
         match source, target:
             case _, Anything():
@@ -99,7 +99,7 @@ class Walk:
                 return self._free(source, target)
             case _:
                 if not accepts(target, source):
-                    self._undecide(at, f"{said(source)} would have to be {said(target)}")
+                    self._undecide(at, f"{said(source)} has to become {said(target)}")
                 return None
 
     def _undecide(self, at: str, what: str) -> None:
@@ -108,7 +108,7 @@ class Walk:
     def _named(self, source: str, target: str) -> Step:
         pair = Pair(source, target)
         if pair not in self.plans:
-            # Ends the walk of a type that holds itself; until it is done, it counts as work.
+            # This ends the walk of a recursive type; until it is done, it counts as work.
             self.plans[pair] = Whole(target, apply=(Apply("", ""),))
             self.plans[pair] = self._plan(self._sources[source], self._targets[target])
         return To(key_of(pair))
@@ -121,7 +121,7 @@ class Walk:
         match source, target:
             case ObjectIR(), ObjectIR():
                 if target.any_of_required and target.any_of_required != source.any_of_required:
-                    self._undecide(newer, f"needs one of {', '.join(target.any_of_required)}")
+                    self._undecide(newer, f"requires one of {', '.join(target.any_of_required)}")
                 return self._members(source.fields, target.fields, newer, str(target.name))
             case UnionIR(), UnionIR():
                 return self._union(source, target, newer)
@@ -132,7 +132,7 @@ class Walk:
     # Objects.
 
     def _free(self, source: TypeExpr, target: TypeExpr) -> Step | None:
-        """An object with free keys on one side is one without declared members."""
+        """Return the step between an object with free keys and one with declared members."""
         name = next(str(one.name) for one in (source, target) if isinstance(one, Ref))
         pair = Pair(name if isinstance(source, Ref) else f"an object as {name}", "")
         if pair not in self.plans:
@@ -151,7 +151,7 @@ class Walk:
             step = self._member(ours[name], theirs[name], f"{at}.{name}", f"{at}.{name}" in settled)
             if step is not None:
                 inside[name] = step
-        ids = (self.source.id, self.target.id)  # said by members that name a value's revision
+        ids = (self.source.id, self.target.id)  # the values of members that name the revision
         named = [n for n in ours if n in theirs and (ours[n].default, theirs[n].default) == ids]
         going = [name for name in ours if name not in theirs and f"{at}.{name}" not in settled]
         moved = {name: move for name in going if (move := self._moved(at, name, becomes))}
@@ -159,7 +159,7 @@ class Walk:
             becomes,
             apply=_functions(rules, "apply"),
             drop={name: self._drop(at, ours[name]) for name in going if name not in moved}
-            | {name: Drop(f"{ids[1]} is named there.", harmless=True) for name in named},
+            | {name: Drop(f"There, it names {ids[1]}.", harmless=True) for name in named},
             move=moved,
             unmeant=tuple(name for name in theirs if name not in ours),
             inside={name: inside[name] for name in ours if name in inside},
@@ -171,12 +171,12 @@ class Walk:
     def _member(self, ours: FieldIR, theirs: FieldIR, at: str, settled: bool) -> Step | None:
         seen = len(self.undecided)
         if ours.nullable and not theirs.nullable and not isinstance(theirs.type, Anything):
-            self._undecide(at, "may be null")
+            self._undecide(at, f"may be null, which {self.target.id} does not allow")
         if not set(theirs.constraints) <= set(ours.constraints):
-            self._undecide(at, f"has to satisfy {dict(theirs.constraints)}")
+            self._undecide(at, f"has to satisfy {dict(theirs.constraints)} in {self.target.id}")
         step = self.between(ours.type, theirs.type, at)
         if settled:
-            # What differs inside a type of its own is decided there.
+            # Differences inside another type are decided there.
             inside = [one for one in self.undecided[seen:] if one.at.rstrip("[]{}") != at]
             self.undecided[seen:] = inside
         return step
@@ -194,7 +194,7 @@ class Walk:
         if rule is None:
             return None
         to = tuple(str(rule.value).split("."))
-        # Further back the place it moves to may not be there either.
+        # In an older revision, the place it moves to may not exist.
         return Move(to, rule.reason) if self._has(becomes, to) else None
 
     def _has(self, name: str, path: tuple[str, ...]) -> bool:
@@ -246,7 +246,9 @@ class Walk:
 
     @staticmethod
     def _tagged(union: UnionIR, types: Mapping[str, TypeIR]) -> dict[str, str] | None:
-        """The arms of a union by the constant in its tag; None if it has none that tells."""
+        """Return the arms of a union by the constant in its tag; None if it does not tell them
+        apart.
+        """
         found: dict[str, str] = {}
         for arm in union.arms:
             named = types.get(str(arm.name)) if isinstance(arm, Ref) else None
@@ -259,11 +261,11 @@ class Walk:
     def _choice(
         self, source: Sequence[TypeExpr], target: Sequence[TypeExpr], at: str
     ) -> Step | None:
-        """Any of some alternatives, which JSON itself tells apart, or a member of the object."""
+        """Return the step between alternatives, which JSON itself or a member tells apart."""
         ours, theirs = by_kind(source, self._sources), by_kind(target, self._targets)
         for scalar in ours.scalars:
             if not any(accepts(one, scalar) for one in theirs.scalars):
-                self._undecide(at, f"{self.target.id} does not accept {said(scalar)} here")
+                self._undecide(at, f"{said(scalar)} is not allowed here in {self.target.id}")
         of_array = self._arrays(ours.arrays, theirs, at) if ours.arrays else None
         of_object = self._objects(ours.objects, theirs.objects, at) if ours.objects else None
         if of_array is None:
@@ -273,11 +275,11 @@ class Walk:
 
     def _arrays(self, ours: Sequence[TypeExpr], theirs: ByKind, at: str) -> Step | None:
         if len(ours) > 1 and not all(array in theirs.arrays for array in ours):
-            self._undecide(at, "nothing tells the arrays apart")
+            self._undecide(at, "the arrays cannot be told apart")
         if theirs.arrays:
             return self.between(ours[0], theirs.arrays[0], at)
-        self._undecide(at, f"{self.target.id} does not accept an array here")
-        # If a rule sees to that, what is in the array may still be a choice.
+        self._undecide(at, f"an array is not allowed here in {self.target.id}")
+        # If a rule settles that, the items of the array may still be allowed.
         array = ours[0]
         inner = flat([array.item], self._sources) if isinstance(array, ListOf) else ()
         objects = by_kind(tuple(inner), self._sources).objects
@@ -293,9 +295,9 @@ class Walk:
         for arm in ours:
             match_ = self._counterpart(arm, theirs)
             if match_ is None:
-                # A rule at the union itself has to keep such values out.
+                # Without one, a rule at the union itself has to exclude such values.
                 if not self.ruling.at(at):
-                    self._undecide(at, f"{self.target.id} does not accept {said(arm)} here")
+                    self._undecide(at, f"{said(arm)} is not allowed here in {self.target.id}")
                 continue
             step = self.between(arm, match_, at)
             mark = self._mark(arm, ours)
@@ -304,7 +306,7 @@ class Walk:
             else:
                 cases.append((*mark, step))
         if len(otherwise) > 1 and any(works(step, self.plans) for step in otherwise):
-            self._undecide(at, "nothing tells the choices apart")
+            self._undecide(at, "the alternatives cannot be told apart")
         last = otherwise[0] if len(otherwise) == 1 else None
         return When(tuple(cases), last) if cases else last
 
@@ -316,7 +318,7 @@ class Walk:
         )
 
     def _mark(self, arm: TypeExpr, arms: Sequence[TypeExpr]) -> tuple[str, Any] | None:
-        """A member that only this arm requires, with its constant if it has one."""
+        """Return a member that only this arm requires, with its constant if it has one."""
         types = [self._object(one) for one in arms]
         mine = self._object(arm)
         others = [one for one in types if one is not mine]

@@ -1,4 +1,4 @@
-"""Which plans do anything: those that act themselves, and those that lead to one that does."""
+"""The plans that do something: by themselves, or by leading to one that does."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
@@ -16,12 +16,12 @@ class Pair:
 
 
 def key_of(pair: Pair) -> str:
-    """What the plan for a pair is called while it is not known whether the source is enough."""
+    """Return the key of the plan for a pair, which is unique even if several share a source."""
     return f"{pair.source} as {pair.target or 'an object'}"
 
 
 def works(step: Step | None, plans: Mapping[Pair, Plan]) -> bool:
-    """Whether a step does anything, by the plans it leads to."""
+    """Return whether a step does anything, by the plans it leads to."""
     by_key = {key_of(pair): plan for pair, plan in plans.items()}
     waiting, seen = list(plans_in(step)), set[str]()
     while waiting:
@@ -35,10 +35,10 @@ def works(step: Step | None, plans: Mapping[Pair, Plan]) -> bool:
 
 
 def acts(plan: Plan) -> bool:
-    """Whether a plan does anything by itself."""
+    """Return whether a plan does anything by itself."""
     match plan:
         case Members():
-            # What is emptied was there to hold members that go.
+            # `emptied` has an effect only where other members are dropped.
             parts = (plan.apply, plan.drop, plan.move, plan.unmeant, plan.add, plan.finish)
             return any(parts)
         case Arms() | Whole():
@@ -46,7 +46,7 @@ def acts(plan: Plan) -> bool:
 
 
 def plans_in(part: Any) -> Iterator[str]:
-    """The plans that a plan, or a step, or anything made of them, leads to."""
+    """Yield the plans that a plan, a step or any part of them leads to."""
     if isinstance(part, To):
         yield part.plan
     elif isinstance(part, Mapping):

@@ -1,1 +1,1 @@
-"""Staying in step with the specification: what has moved at its source, and what that means."""
+"""Updates from the specification: what has moved at its source, and what that means."""

@@ -1,4 +1,4 @@
-"""Moving a pin to what was found, by the digest that the user has seen."""
+"""Acceptance of a found file: a pin is moved to it, by the digest that the user has seen."""
 
 import re
 from collections.abc import Sequence
@@ -15,26 +15,26 @@ _DIGEST = re.compile(rf"[0-9a-f]{{{SHORTEST},64}}")
 
 
 def chosen(candidates: Sequence[Candidate], accepted: str) -> Candidate:
-    """The one candidate whose digest begins with `accepted`; one that is pinned to it already only
-    if there is no other.
+    """Return the one candidate whose digest begins with `accepted`.
 
-    Raises `ProblemError`: `bad-digest`, or `unknown-candidate` with those that there are. What the
-    source holds may have moved on since it was shown; then nothing matches.
+    A candidate that is already pinned is returned only if there is no other. Raise `ProblemError`:
+    `bad-digest`, or `unknown-candidate` with the existing ones. If the source has changed since the
+    digest was shown, nothing matches.
     """
     wanted = accepted.lower()
     if not _DIGEST.fullmatch(wanted):
         hint = f"pass the sha256 that was shown, or at least its first {SHORTEST} digits"
-        message = f"{accepted!r:.80} is no beginning of a sha256"
+        message = f"{accepted!r:.80} is not a sha256 or the beginning of one"
         raise ProblemError(Problem("bad-digest", message, "--accept", hint=hint))
     having = [one for one in candidates if one.sha256.startswith(wanted)]
-    # To accept again what is pinned does no harm, and finishes what a run that was killed began.
+    # Accepting a pinned file again does no harm, and finishes the work of a killed run.
     matching = [one for one in having if one.standing is not Standing.SAME] or having
     if len(matching) == 1:
         return matching[0]
     if matching:
         names = ", ".join(one.revision for one in matching)
-        message = f"{wanted} is what is published for {names}"
-        hint = "name the revision that is meant"
+        message = f"{wanted} is published for several revisions: {names}"
+        hint = "name the revision that you mean"
     else:
         message = f"no file at the source has a sha256 that begins with {wanted}"
         hint = _offered(candidates)
@@ -42,7 +42,7 @@ def chosen(candidates: Sequence[Candidate], accepted: str) -> Candidate:
 
 
 def accept(candidate: Candidate, note: str, folder: Path | None) -> Pin:
-    """Pin the revision to the bytes of a candidate; returns the new pin."""
+    """Pin the revision to the bytes of a candidate, and return the new pin."""
     origin = Origin(
         spec_path=candidate.path,
         spec_commit=candidate.published.commit,
@@ -60,4 +60,4 @@ def _offered(candidates: Sequence[Candidate]) -> str:
         for one in candidates
         if one.standing is not Standing.SAME
     ]
-    return f"there are: {', '.join(offered)}" if offered else "nothing has moved there"
+    return f"possible: {', '.join(offered)}" if offered else "nothing has moved there"

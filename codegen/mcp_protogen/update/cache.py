@@ -1,7 +1,7 @@
-"""What web servers have answered, kept with its ETags in a folder that the user names.
+"""The answers of web servers, kept with their ETags in a folder that the user names.
 
-Nothing here is trusted: an entry that is not whole is asked for anew. Entries are found by a digest
-of the URL, which may hold a token that is nobody's business. Without a folder nothing is kept.
+The cache is not trusted: an incomplete entry is asked for again. Entries are found by a digest of
+the URL, because the URL may contain a secret token. Without a folder, nothing is kept.
 """
 
 import json
@@ -14,9 +14,10 @@ from mcp_protogen.store.upstream import Answer, NotThere, Question, ask, without
 
 
 def read(url: str, cache: Path | None = None, token: str = "") -> bytes | None:
-    """The content of a URL, or None if there is none; asks for what is not in `cache` as it is now.
+    """Return the content of a URL, or None if there is none.
 
-    Raises `ProblemError`: `unreadable-source`, or `cannot-write` for the cache.
+    The server is asked whether an entry of `cache` is still current. Raise `ProblemError`:
+    `unreadable-source`, or `cannot-write` for the cache.
     """
     entry = None if cache is None else cache / sha256(url.encode())
     kept = None if entry is None else _kept(entry, url)
@@ -32,7 +33,7 @@ def read(url: str, cache: Path | None = None, token: str = "") -> bytes | None:
 
 
 def _kept(entry: Path, url: str) -> Answer | None:
-    """What is kept of a URL, if the entry is whole."""
+    """Return the cached answer for a URL, if the entry is complete."""
     try:
         head, _, content = entry.read_bytes().partition(b"\n")
         said = json.loads(head)
@@ -42,7 +43,7 @@ def _kept(entry: Path, url: str) -> Answer | None:
     if not is_object(said) or (said.get("url"), said.get("sha256")) != expected:
         return None
     etag = said.get("etag")
-    # A header holds printable characters of Latin-1 and nothing else.
+    # A header may only contain printable characters of Latin-1.
     return Answer(content, etag) if isinstance(etag, str) and _is_sendable(etag) else None
 
 
@@ -50,7 +51,7 @@ def _keep(entry: Path, url: str, etag: str, content: bytes) -> None:
     if not _is_sendable(etag):
         return
     said = {"etag": etag, "sha256": sha256(content), "url": without_secrets(url)}
-    with writing(entry.parent, "name another folder with --cache, or leave it out"):
+    with writing(entry.parent, "name another folder with --cache, or leave the option out"):
         replace_files({entry: json.dumps(said).encode() + b"\n" + content})
 
 

@@ -1,4 +1,4 @@
-"""What a source holds of each revision, beside what the pins say."""
+"""The files of each revision at a source, compared with the pins."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,36 +13,36 @@ from mcp_protogen.suggest import did_you_mean
 from mcp_protogen.update.source import Listing, Published, SchemaSource, path_of
 
 DRAFT = "draft"
-"""What the specification calls the revision that is being written."""
+"""The specification's name for the revision that is being written."""
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
 class Standing(StrEnum):
-    """How what was found stands to the pins."""
+    """The state of a found file, compared with the pins."""
 
     SAME = "same"
     """The bytes are those of the pin."""
     MOVED = "moved"
     """The pinned file has other bytes now, which were never pinned."""
     BEHIND = "behind"
-    """The bytes are those of an earlier publication, which the pin has left behind."""
+    """The bytes are those of an earlier publication, which was pinned before."""
     NEW = "new"
     """No pin has this revision."""
     COPY = "copy"
-    """A draft that nobody has pinned, with the bytes of a revision that is: nothing is drafted."""
+    """A draft that is not pinned has the bytes of a pinned revision: there is no draft now."""
 
     @property
     def is_news(self) -> bool:
-        """Whether something has moved."""
+        """Return whether something has moved."""
         return self in (Standing.MOVED, Standing.BEHIND, Standing.NEW)
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A published file that was found, and how it stands.
+    """A published file that was found, and its state.
 
-    `known` is the publication whose bytes these are, if they are known, and `twin` another revision
-    that is pinned to them, if any. `pin` is that of the revision, None for a new one.
+    `known` is the publication with these bytes, if it is known, and `twin` another revision that is
+    pinned to them, if any. `pin` is that of the revision; None for a new one.
     """
 
     revision: str
@@ -58,7 +58,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Everything a look at a source gave: candidates by revision, and warnings."""
+    """The result of looking at a source: candidates by revision, and warnings."""
 
     candidates: tuple[Candidate, ...]
     notices: tuple[Problem, ...] = ()
@@ -66,26 +66,26 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What to look at: these revisions, or all if none is named; never the `ignored` ones."""
+    """The revisions to look at, or all if none is named; never the `ignored` ones."""
 
     revisions: tuple[str, ...] = ()
     ignored: tuple[str, ...] = ()
 
     def has(self, revision: str) -> bool:
-        """Whether this revision is to be looked at."""
+        """Return whether this revision is to be looked at."""
         return revision not in self.ignored and (not self.revisions or revision in self.revisions)
 
 
 def look(source: SchemaSource, pins: Pins, wanted: Wanted) -> Found:
-    """What `source` has of the revisions that are wanted.
+    """Return the wanted revisions that `source` has.
 
-    Raises `ProblemError`: `unreadable-source`, `unsafe-name`, `unknown-revision`, `not-published`
-    for a named revision that is pinned and not there, `not-a-source` where there is nothing at all.
+    Raise `ProblemError`: `unreadable-source`, `unsafe-name`, `unknown-revision`, `not-published`
+    for a named revision that is pinned but missing, `not-a-source` if there is nothing at all.
     """
     raise_errors(problem for revision in wanted.revisions for problem in unsafe(revision))
     listing = source.listing()
     paths = _paths(pins, listing, wanted)
-    # The first that cannot be read ends it: behind a server that is down are no other files.
+    # The first unreadable file ends the search, because the server is probably down.
     reading = ((revision, source.read(path)) for revision, path in paths.items())
     read = {revision: published for revision, published in reading if published is not None}
     absent = [revision for revision in paths if revision not in read]
@@ -98,15 +98,15 @@ def look(source: SchemaSource, pins: Pins, wanted: Wanted) -> Found:
 
 
 def is_draft(revision: str) -> bool:
-    """Whether a revision is none that was released: those are named by their day."""
+    """Return whether a revision is a draft; released ones are named by their day."""
     return not _DAY.fullmatch(revision)
 
 
 def _paths(pins: Pins, listing: Listing, wanted: Wanted) -> Mapping[str, str]:
-    """Where to look for what, sorted by revision; pins know their own paths."""
+    """Return the path of each wanted revision, sorted by revision; pins have their own paths."""
     pinned = {revision: pin.spec_path for revision, pin in pins.items()}
     others = {*listing.revisions, *wanted.revisions, *([DRAFT] if listing.incomplete else ())}
-    # A pinned file may have another name here than there: it is not new under that name.
+    # A pinned file may have another name at the source; it is not new under that name.
     new = {name: path for name in others if (path := path_of(name)) not in pinned.values()}
     every = {**new, **pinned}
     return {revision: every[revision] for revision in sorted(every) if wanted.has(revision)}
@@ -132,14 +132,14 @@ def _candidate(
 def _unknown(
     source: SchemaSource, pins: Pins, listing: Listing, wanted: Wanted, absent: Sequence[str]
 ) -> Iterator[Problem]:
-    """The revisions that were named and are not there."""
+    """Yield a problem for each named revision that does not exist."""
     for revision in wanted.revisions:
         owner = _owner(revision, pins)
         if owner is not None and owner != revision:
-            message = f"{path_of(revision)} is what {owner} is pinned to"
+            message = f"{path_of(revision)} is the file that {owner} is pinned to"
             yield Problem("unknown-revision", message, source.name, hint=f"name {owner}")
         elif revision in absent and revision in pins:
-            message = f"{revision} is pinned, and there is no {pins[revision].spec_path}"
+            message = f"{revision} is pinned, but {pins[revision].spec_path} is missing here"
             yield Problem("not-published", message, source.name)
         elif revision in absent:
             hint = did_you_mean(revision, sorted({*pins, *listing.revisions}))
@@ -148,7 +148,7 @@ def _unknown(
 
 
 def _owner(revision: str, pins: Pins) -> str | None:
-    """The pinned revision that has the file of this name."""
+    """Return the pinned revision whose file has this name."""
     if revision in pins:
         return revision
     return next((name for name in pins if pins[name].spec_path == path_of(revision)), None)
@@ -156,21 +156,21 @@ def _owner(revision: str, pins: Pins) -> str | None:
 
 def _nothing(source: SchemaSource, paths: Mapping[str, str]) -> ProblemError:
     looked = ", ".join([*paths.values()][:3]) or path_of("<revision>")
-    message = "no published schema is there"
-    hint = f"looked for {looked}: name what is above the folder schema"
+    message = "there is no published schema here"
+    hint = f"it should have {looked}; name the place above the folder schema"
     return ProblemError(Problem("not-a-source", message, source.name, hint=hint))
 
 
 def _missing(source: SchemaSource, pins: Pins, absent: Sequence[str]) -> Iterator[Problem]:
     for revision in absent:
         if revision in pins:
-            message = f"{revision} is pinned, and there is no {pins[revision].spec_path}"
+            message = f"{revision} is pinned, but {pins[revision].spec_path} is missing here"
             yield Problem("not-published", message, source.name, level=Level.WARNING)
 
 
 def _unseen(source: SchemaSource, listing: Listing, wanted: Wanted) -> Iterator[Problem]:
-    """What could not be looked for, said plainly."""
+    """Yield a warning if new revisions could not be looked for."""
     if listing.incomplete and not wanted.revisions:
         message = f"new revisions could not be looked for: {listing.incomplete}"
-        hint = "name one to look for it, or name a clone of the specification with --source"
+        hint = "name a revision to look for it, or a clone of the specification with --source"
         yield Problem("not-looked-for", message, source.name, hint=hint, level=Level.WARNING)

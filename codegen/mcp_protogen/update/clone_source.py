@@ -1,8 +1,8 @@
 """Published schemas in a local clone of the specification's repository, read through `git`.
 
-What is committed counts, not what lies in the working tree. Nothing is fetched: bringing the clone
-up to date is for its owner. Only commands that read objects are run, none of which starts another
-program that the clone's settings name.
+Only committed files count, not the working tree. Nothing is fetched: the owner has to update the
+clone. Only commands that read objects are run; none of them starts a program that the settings of
+the clone name.
 """
 
 import os
@@ -16,7 +16,7 @@ from mcp_protogen.update.source import Listing, Published, listing_of, revision_
 
 _SECONDS = 60.0
 _FILE_MODES = frozenset({"100644", "100755"})
-# What a hook of another repository hands down; it would send git there.
+# Variables that a hook of another repository sets; they would make git use that one.
 _OF_ANOTHER_REPOSITORY = (
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
     "GIT_COMMON_DIR",
@@ -35,7 +35,7 @@ _OF_ANOTHER_REPOSITORY = (
 
 @dataclass(frozen=True, slots=True)
 class CloneSource:
-    """One commit of a clone; `folder` is as the user named it, `git_dir` what git works on."""
+    """One commit of a clone; `folder` is the name from the user, `git_dir` is what git uses."""
 
     folder: Path
     git_dir: Path
@@ -49,35 +49,35 @@ class CloneSource:
         return str(self.folder)
 
     def listing(self) -> Listing:
-        """All revisions with a schema in the commit."""
+        """Return all revisions with a schema in the commit."""
         listed = self._git("ls-tree", "-r", "-z", "--name-only", self.commit, "--", "schema/")
         paths = listed.decode("utf-8", "replace").split("\0")
         return listing_of([name for path in paths if (name := revision_at(path))], self.name)
 
     def read(self, path: str) -> Published | None:
-        """The committed bytes of a file, with the commit that brought them and its day."""
+        """Return the committed bytes of a file, with its last commit and the day of that."""
         entry = self._git("ls-tree", "-z", self.commit, "--", path).decode("utf-8", "replace")
         if not entry:
             return None
         mode, _, blob = entry.partition("\t")[0].split(" ")
         place = f"{self.name}/{path}"
         if mode not in _FILE_MODES:
-            raise _unreadable(place, "it is no file")
+            raise _unreadable(place, "it is not a file")
         if int(self._git("cat-file", "-s", blob)) > upstream.MAX_BYTES:
             raise _unreadable(place, f"it is larger than {upstream.MAX_BYTES // 1024 // 1024} MiB")
         commit, date = self._brought_by(path)
         return Published(self._git("cat-file", "blob", blob), commit, date)
 
     def _brought_by(self, path: str) -> tuple[str, str | None]:
-        """The commit in which the file became what it is, and its day."""
+        """Return the commit that last changed the file, and its day."""
         form = "--format=%H %cI %P"
         try:
             said = self._git("rev-list", "-1", form, self.commit, "--", path).decode()
             shallow = self._git("rev-parse", "--is-shallow-repository").strip() == b"true"
-        except _Refused:  # a clone without the older trees; the commit looked at is true as well
+        except _Refused:  # a clone without older trees; the current commit is right, too
             return self.commit, None
         commit, moment, *parents = said.splitlines()[-1].split(" ")
-        # Where a shallow clone ends, git takes every file for new.
+        # At the end of a shallow clone, git reports every file as new.
         return (self.commit, None) if shallow and not any(parents) else (commit, moment[:10])
 
     def _git(self, *arguments: str) -> bytes:
@@ -85,9 +85,9 @@ class CloneSource:
 
 
 def git_dir_of(folder: Path) -> Path | None:
-    """What `git --git-dir` takes for this folder, with a working tree or bare; None if neither.
+    """Return the git folder of a clone, with a working tree or bare; None if it is none.
 
-    The folders above are not searched: a plain folder in a checkout is no clone.
+    The folders above are not searched: a plain folder in a checkout is not a clone.
     """
     if (folder / ".git").exists():
         return folder / ".git"
@@ -97,13 +97,13 @@ def git_dir_of(folder: Path) -> Path | None:
 
 
 def open_clone(folder: Path, git_dir: Path, ref: str) -> CloneSource:
-    """A clone at the commit that `ref` names; raises `ProblemError` (`unknown-ref`)."""
+    """Return a clone at the commit that `ref` names; raise `ProblemError` (`unknown-ref`)."""
     place = str(folder)
     wanted = f"{ref}^{{commit}}"
     try:
         found = git(git_dir, place, "rev-parse", "--verify", "--end-of-options", wanted)
     except _Refused:
-        git(git_dir, place, "rev-parse", "--git-dir")  # says so if there is no clone at all
+        git(git_dir, place, "rev-parse", "--git-dir")  # raises if there is no clone at all
         hint = "name a branch, a tag or a commit that has been fetched"
         message = f"the clone has no commit {ref!r}"
         raise ProblemError(Problem("unknown-ref", message, place, hint=hint)) from None
@@ -111,12 +111,12 @@ def open_clone(folder: Path, git_dir: Path, ref: str) -> CloneSource:
 
 
 def git(git_dir: Path, place: str, *arguments: str) -> bytes:
-    """What a command of git prints; raises `ProblemError` (`no-git`, `unreadable-source`)."""
+    """Return the output of a git command; raise `ProblemError` (`no-git`, `unreadable-source`)."""
     handed_down = {
         name: value for name, value in os.environ.items() if name not in _OF_ANOTHER_REPOSITORY
     }
     environment = {**handed_down, "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0"}
-    # A partial clone fetches what it lacks on first use, which is not for a reader to cause.
+    # A partial clone fetches missing objects on first use, which a reader must not cause.
     command = ["git", "-c", "protocol.allow=never", f"--git-dir={git_dir}", *arguments]
     try:
         done = subprocess.run(
@@ -140,7 +140,7 @@ def git(git_dir: Path, place: str, *arguments: str) -> bytes:
 
 
 class _Refused(ProblemError):
-    """Git ended with an error."""
+    """Raised if git ended with an error."""
 
 
 def _unreadable(place: str, reason: str) -> ProblemError:

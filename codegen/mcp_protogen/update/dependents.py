@@ -1,4 +1,4 @@
-"""Which generated packages rest on a pin, by their locks."""
+"""The generated packages that depend on a pin, by their locks."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,23 +16,23 @@ _PINNED = "pinned"
 
 
 class Basis(StrEnum):
-    """What a revision of a package was made from."""
+    """The input of a revision of a package."""
 
     PIN = "pin"
     """The publication that is pinned now."""
     EARLIER = "earlier"
     """A publication that was pinned before."""
     FOUND = "found"
-    """The very bytes that were found."""
+    """The same bytes that were found."""
     OWN_FILE = "own-file"
-    """A file that was handed over with --schema."""
+    """A file that was passed with --schema."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dependent:
     """A revision of a package that a finding is about.
 
-    `source` is the name of the file that was handed over, "pinned" where none was.
+    `source` is the name of the passed file, or "pinned".
     """
 
     folder: str
@@ -42,7 +42,7 @@ class Dependent:
 
     @property
     def would_change(self) -> bool:
-        """Whether accepting makes the package out of date."""
+        """Return whether accepting makes the package out of date."""
         return self.source == _PINNED and self.basis is not Basis.FOUND
 
 
@@ -55,7 +55,7 @@ class Packages:
 
 
 def packages_in(folders: Sequence[Path]) -> Packages:
-    """The packages in these folders; raises `ProblemError` where one of them holds none."""
+    """Return the packages in these folders; raise `ProblemError` if one of them has none."""
     locks: list[tuple[str, Lock]] = []
     problems: list[Problem] = []
     for folder in folders:
@@ -67,7 +67,7 @@ def packages_in(folders: Sequence[Path]) -> Packages:
         if lock is None:
             hint = f"name the folder that has {LOCK_NAME} in it"
             problems.append(
-                Problem("no-lock", "no generated package is here", str(folder), hint=hint)
+                Problem("no-lock", "there is no generated package here", str(folder), hint=hint)
             )
         else:
             locks.append((str(folder), lock))
@@ -77,7 +77,7 @@ def packages_in(folders: Sequence[Path]) -> Packages:
 
 
 def packages_below(folder: Path) -> Packages:
-    """All packages in or below a folder, as far as their locks can be read."""
+    """Return all packages in or below a folder whose locks can be read."""
     locks: list[tuple[str, Lock]] = []
     notices: list[Problem] = []
     for found in folders_with_locks(folder):
@@ -92,7 +92,7 @@ def packages_below(folder: Path) -> Packages:
 
 
 def dependents(finding: Finding, packages: Packages, pins: Pins) -> tuple[Dependent, ...]:
-    """The packages that have the revision of a finding, and what they have it from."""
+    """Return the packages that have the revision of a finding, with their inputs."""
     revision = finding.candidate.revision
     return tuple(
         Dependent(folder, revision, _basis(finding, inputs, pins), inputs.source)

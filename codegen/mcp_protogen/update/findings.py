@@ -1,4 +1,4 @@
-"""What it means that a published file has moved, or that there is a new one."""
+"""The consequences of a published file that has moved, or of a new one."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -19,13 +19,13 @@ _SHORT = 12
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A candidate and what is to be known before it is accepted.
+    """A candidate, and what the user should know before accepting it.
 
     `basis` is the pinned revision it is compared with: itself, or the nearest one for a new
-    revision. `pointers` are the places in the snapshot that differ from that of the basis, none
-    where only prose does. `comparison` is None where no meaning could be read off the file;
-    `undecided.wrong` then says why. `patches` are those of the basis: a new revision may well
-    repeat a mistake that has been mended there.
+    revision. `pointers` are the places in the snapshot that differ from the basis; there are none
+    if only prose differs. `comparison` is None if the file could not be understood;
+    `undecided.wrong` then has the reason. `patches` are those of the basis: a new revision may
+    repeat a mistake that was corrected there.
     """
 
     candidate: Candidate
@@ -37,12 +37,12 @@ class Finding:
 
     @property
     def only_prose(self) -> bool:
-        """Whether nothing but descriptions and the like differs."""
+        """Return whether nothing but descriptions and the like differs."""
         return not self.pointers
 
 
 def examine(candidate: Candidate, known: Judgements) -> Finding:
-    """Everything about one candidate; raises `ProblemError` when its bytes are no schema."""
+    """Return everything about one candidate; raise `ProblemError` if its bytes are no schema."""
     place = place_of(candidate)
     structure = snapshot_of(parse_json(candidate.published.content, place), place)
     metacheck.check(structure, place)
@@ -63,7 +63,7 @@ def examine(candidate: Candidate, known: Judgements) -> Finding:
 
 
 def place_of(candidate: Candidate) -> str:
-    """What problems call the file of a candidate."""
+    """Return the name of a candidate's file in problems."""
     return f"{candidate.source.name.rstrip('/')}/{candidate.path}"
 
 
@@ -72,7 +72,7 @@ def _basis(candidate: Candidate, known: Judgements) -> str:
         return candidate.revision
     nearest = nearest_revision(candidate.revision, known.pins)
     if nearest is None:
-        message = "there is no pinned revision that it could be compared with"
+        message = "there is no pinned revision to compare it with"
         raise ProblemError(Problem("bad-pins", message, str(known.folder)))
     return nearest
 
@@ -80,9 +80,9 @@ def _basis(candidate: Candidate, known: Judgements) -> str:
 def _compared(
     candidate: Candidate, basis: str, snapshot: bytes
 ) -> tuple[Comparison | None, tuple[Problem, ...]]:
-    """Both as published: what patches of ours mend is a difference of theirs all the same.
+    """Return the comparison of both schemas as published, without our patches.
 
-    Without a snapshot nothing but prose differs, and there is nothing to compare.
+    If `snapshot` is empty, only prose differs, and there is nothing to compare.
     """
     before = f"{basis} as pinned"
     after = f"{candidate.revision} as found, {candidate.sha256[:_SHORT]}"
@@ -100,12 +100,12 @@ def _compared(
         )
     except ProblemError as error:
         return None, error.problems
-    # What both sides would note is in `undecided` and `patches` as well.
+    # The notes of both sides are also in `undecided` and `patches`.
     return replace(comparison, notes=()), ()
 
 
 def _once(*groups: tuple[Problem, ...]) -> tuple[Problem, ...]:
-    """Each problem once, whatever file it was found in: both tries meet the same ones."""
+    """Return each problem once, because both attempts report the same ones."""
     seen: Mapping[tuple[str, str, str], Problem] = {
         (problem.code, problem.message, problem.pointer): problem
         for group in reversed(groups)

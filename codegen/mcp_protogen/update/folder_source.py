@@ -1,4 +1,4 @@
-"""Published schemas in a plain folder that is laid out as the specification's repository."""
+"""Published schemas in a plain folder with the layout of the specification's repository."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +24,7 @@ class FolderSource:
         return str(self.folder)
 
     def listing(self) -> Listing:
-        """All folders below `schema` that hold a schema."""
+        """Return all folders below `schema` that hold a schema."""
         try:
             names = [entry.name for entry in (self.folder / "schema").iterdir()]
             found = [name for name in names if (self.folder / path_of(name)).is_file()]
@@ -34,7 +34,7 @@ class FolderSource:
         return listing_of(found, self.name)
 
     def read(self, path: str) -> Published | None:
-        """The bytes of a file; its day is not known, as that of the file means nothing."""
+        """Return the bytes of a file, without a day, because file times do not mean that."""
         file = self.folder / path
         try:
             mode = file.stat().st_mode
@@ -43,7 +43,7 @@ class FolderSource:
         except OSError as error:
             raise _unreadable(error.strerror or str(error), str(file)) from error
         if not S_ISREG(mode):  # reading from a pipe would wait for somebody to write
-            raise _unreadable("it is no file", str(file))
+            raise _unreadable("it is not a file", str(file))
         return Published(read_source(str(file)))
 
 

@@ -34,7 +34,7 @@ class GitHubSource:
 
     @property
     def name(self) -> str:
-        """The URL of the repository's page, or of that for a ref."""
+        """The URL of the repository's page, or of its page for a ref."""
         return self.repository if self.ref == "HEAD" else f"{self.repository}/tree/{self.ref}"
 
     @property
@@ -43,10 +43,10 @@ class GitHubSource:
         return f"{PAGES}/{self.owner}/{self.repo}"
 
     def listing(self) -> Listing:
-        """The folders below `schema`; incomplete where the API does not answer.
+        """Return the folders below `schema`; the listing is incomplete if the API does not answer.
 
-        The API answers only so many questions of one address in an hour. The files are served
-        elsewhere, so the pinned revisions can be looked at all the same.
+        The API limits the number of requests from one address in an hour. The files are served
+        elsewhere, so that the pinned revisions can still be read.
         """
         ref = "" if self.ref == "HEAD" else f"?ref={quote(self.ref, safe='')}"
         url = f"{API}/repos/{self.owner}/{self.repo}/contents/schema{ref}"
@@ -60,14 +60,14 @@ class GitHubSource:
             return Listing((), f"{url} did not answer with a list of folders: {reason}")
 
     def read(self, path: str) -> Published | None:
-        """The raw bytes of a file."""
+        """Return the raw bytes of a file."""
         url = f"{RAW}/{self.owner}/{self.repo}/{quote(self.ref)}/{quote(path)}"
         content = cached.read(url, self.cache)
         return None if content is None else Published(content)
 
 
 def github_source(url: str, ref: str | None, cache: Path | None) -> GitHubSource | None:
-    """The repository that a URL of GitHub's is of, or None for any other URL."""
+    """Return the repository that a GitHub URL is about, or None for any other URL."""
     parts = urlsplit(url)
     base = f"{parts.scheme}://{parts.hostname}"
     path = [part for part in parts.path.split("/") if part]
@@ -87,12 +87,15 @@ def github_source(url: str, ref: str | None, cache: Path | None) -> GitHubSource
 def _folders(content: bytes, place: str) -> list[str]:
     entries = parse_json(content, place)
     if not is_array(entries):
-        raise ProblemError(Problem("bad-index", "this is no list of a folder's entries", place))
+        raise ProblemError(Problem("bad-index", "this is not a list of entries of a folder", place))
     folders = [entry for entry in entries if is_object(entry) and entry.get("type") == "dir"]
     return [str(folder.get("name")) for folder in folders]
 
 
 def _token() -> str:
-    """What raises the limit of the API; workflows of GitHub Actions can hand one over."""
+    """Return the token that raises the limit of the API, if there is one.
+
+    Workflows of GitHub Actions can set it.
+    """
     token = os.environ.get("GITHUB_TOKEN") or os.environ.get("GH_TOKEN") or ""
-    return token.strip()  # one that was read from a file ends with a line
+    return token.strip()  # a token from a file ends with a newline

@@ -1,4 +1,4 @@
-"""Which kind of source is meant by what the user wrote after --source."""
+"""The kind of source that the user has named with --source."""
 
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -15,16 +15,16 @@ _LAYOUT = "schema/<revision>/schema.json"
 
 
 def open_source(text: str, ref: str | None, cache: Path | None) -> SchemaSource:
-    """The source called `text`: a URL, a clone or a folder; nothing is read from it yet.
+    """Return the source called `text`: a URL, a clone or a folder; nothing is read yet.
 
-    `ref` is for what has commits. Raises `ProblemError`: `not-a-source`, `unknown-ref`, `no-git`,
-    `conflicting-options`.
+    `ref` is for sources with commits. Raise `ProblemError`: `not-a-source`, `unknown-ref`,
+    `no-git`, `conflicting-options`.
     """
     place = without_secrets(text)
     try:
         parts = urlsplit(text if "://" in text else "")
     except ValueError:
-        raise ProblemError(Problem("not-a-source", "this is no valid URL", place)) from None
+        raise ProblemError(Problem("not-a-source", "this is not a valid URL", place)) from None
     scheme = parts.scheme
     if scheme in {"http", "https"}:
         github = github_source(text, ref, cache)
@@ -34,7 +34,7 @@ def open_source(text: str, ref: str | None, cache: Path | None) -> SchemaSource:
         return SiteSource(text, cache)
     if scheme not in {"", "file"}:
         hint = "clone it, and name the clone" if scheme in {"git", "ssh"} else "use http or https"
-        message = f"{scheme} is not a scheme that is read from"
+        message = f"the scheme {scheme} is not supported"
         raise ProblemError(Problem("not-a-source", message, place, hint=hint))
     if parts.netloc not in {"", "localhost"}:
         message = "a file URL cannot name a host"
@@ -44,7 +44,7 @@ def open_source(text: str, ref: str | None, cache: Path | None) -> SchemaSource:
 
 def _local(folder: Path, ref: str | None) -> SchemaSource:
     if not folder.is_dir():
-        there = "this is a file" if folder.exists() else "there is no such folder"
+        there = "this is a file" if folder.exists() else "this folder does not exist"
         hint = f"name a folder or a clone that has {_LAYOUT}, or a URL above such files"
         raise ProblemError(Problem("not-a-source", there, str(folder), hint=hint))
     git_dir = git_dir_of(folder)

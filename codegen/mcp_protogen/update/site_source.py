@@ -1,4 +1,4 @@
-"""Published schemas under a URL: any web server that is laid out as the specification."""
+"""Published schemas under a URL: any web server with the layout of the specification."""
 
 from dataclasses import dataclass
 from html.parser import HTMLParser
@@ -13,13 +13,13 @@ from mcp_protogen.update import cache as cached
 from mcp_protogen.update.source import Listing, Published, listing_of
 
 INDEX = "schema/index.json"
-"""Where a server may list its revisions; `schema/formats/index.schema.json` describes the file."""
+"""The file in which a server may list its revisions, as `schema/formats/index.schema.json` says."""
 _FORMAT = 1
 
 
 @dataclass(frozen=True, slots=True)
 class SiteSource:
-    """The files under a URL; a query, such as a token, goes along with each of them."""
+    """The files under a URL; a query, such as a token, is sent with each of them."""
 
     base: str
     cache: Path | None = None
@@ -33,7 +33,7 @@ class SiteSource:
         return without_secrets(self.base)
 
     def listing(self) -> Listing:
-        """What the server's index says, or its page of the folder `schema`."""
+        """Return the revisions of the server's index, or of its page of the folder `schema`."""
         index = cached.read(self._url(INDEX), self.cache)
         if index is not None:
             place = without_secrets(self._url(INDEX))
@@ -46,14 +46,14 @@ class SiteSource:
         return Listing((), f"{self.name} offers neither {INDEX} nor a page that lists schema/")
 
     def read(self, path: str) -> Published | None:
-        """The bytes under a path; neither commit nor day are known."""
+        """Return the bytes under a path; neither commit nor day are known."""
         content = cached.read(self._url(path), self.cache)
         return None if content is None else Published(content)
 
     def _page(self) -> bytes | None:
         try:
             return cached.read(self._url("schema/"), self.cache)
-        except ProblemError:  # many servers refuse to list, each in its own way; none has to
+        except ProblemError:  # many servers do not list folders, and answer in many ways
             return None
 
     def _url(self, path: str) -> str:
@@ -66,14 +66,14 @@ def _indexed(content: bytes, place: str) -> list[str]:
     index = parse_json(content, place)
     revisions = index.get("revisions") if is_object(index) else None
     if not is_object(index) or index.get("format") != _FORMAT or not is_array(revisions):
-        message = f"this is no index of revisions of format {_FORMAT}"
+        message = f"this is not an index of revisions of format {_FORMAT}"
         hint = "schema/formats/index.schema.json in the project describes the form"
         raise ProblemError(Problem("bad-index", message, place, hint=hint))
     return [name if isinstance(name, str) else str(name) for name in revisions]
 
 
 def _linked(page: bytes, base: str) -> list[str]:
-    """The folders right below `base` that a page links to."""
+    """Return the folders directly below `base` that a page links to."""
     links = _Links()
     links.feed(page.decode("utf-8", "replace"))
     folder = urlsplit(base)
@@ -93,6 +93,6 @@ class _Links(HTMLParser):
         self.found: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Remember where a link leads."""
+        """Remember the target of a link."""
         if tag == "a":
             self.found += [value for name, value in attrs if name == "href" and value]

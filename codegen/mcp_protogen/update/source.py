@@ -1,6 +1,6 @@
-"""What every source of published schemas can do, wherever its files are.
+"""The interface of every source of published schemas.
 
-A source is laid out as the specification's repository: `schema/<revision>/schema.json`.
+A source has the layout of the specification's repository: `schema/<revision>/schema.json`.
 """
 
 import re
@@ -11,13 +11,13 @@ from mcp_protogen.names import UnsafeName, module_name
 from mcp_protogen.problems import Level, Problem
 
 MOST_REVISIONS = 200
-"""More folders than this beside each other are not the revisions of a protocol."""
+"""The largest number of folders that are taken for revisions of a protocol."""
 _PATH = re.compile(r"schema/([^/]+)/schema\.json")
 
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """A published file; commit and day (YYYY-MM-DD) are those that brought it, where known."""
+    """A published file, with the commit and day (YYYY-MM-DD) of its last change, if known."""
 
     content: bytes
     commit: str | None = None
@@ -28,7 +28,7 @@ class Published:
 class Listing:
     """The names of the revisions that a source has.
 
-    `incomplete` says why there may be more of them; it is empty when these are all.
+    `incomplete` says why there may be more of them; it is empty if these are all.
     """
 
     revisions: tuple[str, ...]
@@ -41,49 +41,49 @@ class SchemaSource(Protocol):
 
     @property
     def name(self) -> str:
-        """What --source has to be to come here again, without passwords."""
+        """The value of --source for this place, without passwords."""
         ...
 
     @property
     def kind(self) -> str:
-        """What it is, in a word."""
+        """The kind of source, in a word."""
         ...
 
     @property
     def commit(self) -> str | None:
-        """The commit that is looked at, where it is known."""
+        """The commit that is read, if it is known."""
         ...
 
     @property
     def repository(self) -> str | None:
-        """The repository on the web that it is, if it is one."""
+        """The repository on the web that this is, if it is one."""
         ...
 
     def listing(self) -> Listing:
-        """The revisions there are."""
+        """Return the revisions of the source."""
         ...
 
     def read(self, path: str) -> Published | None:
-        """The file at a path such as `schema/2025-11-25/schema.json`, or None if there is none.
+        """Return a file such as `schema/2025-11-25/schema.json`, or None if there is none.
 
-        Raises `ProblemError` where it cannot be told or read.
+        Raise `ProblemError` if it cannot be read.
         """
         ...
 
 
 def path_of(revision: str) -> str:
-    """Where the specification's repository has the schema of a revision."""
+    """Return the path of the schema of a revision in the specification's repository."""
     return f"schema/{revision}/schema.json"
 
 
 def revision_at(path: str) -> str | None:
-    """The revision whose schema is at a path, if it is the path of one."""
+    """Return the revision whose schema is at a path; None for any other path."""
     found = _PATH.fullmatch(path)
     return found[1] if found else None
 
 
 def listing_of(names: list[str], place: str, incomplete: str = "") -> Listing:
-    """A listing of the names that can be those of revisions, with a warning about the others."""
+    """Return a listing of usable names of revisions, with a warning about the others."""
     usable = sorted({name for name in names if _usable(name)})[:MOST_REVISIONS]
     unusable = sorted({name for name in names if not _usable(name)})
     notices = tuple(

@@ -1,7 +1,7 @@
-"""What nobody has decided yet about a schema that was found: facts, and rules of translation.
+"""The open decisions about a schema that was found: facts, and rules of translation.
 
-Tries what generation would do, up to the point where it would write: the schema is derived with
-the patches that fit, and translated from and to its neighbours among the pinned revisions.
+This does what generation would do, except writing: the schema is derived with the patches that fit,
+and translated from and to its neighbours among the pinned revisions.
 """
 
 from collections.abc import Iterator
@@ -34,21 +34,21 @@ class Judgements:
 
     @property
     def meaning(self) -> Path:
-        """Where facts are: a folder that holds pins and snapshots only has those of ours."""
+        """The folder of the facts: ours, if this folder has only pins and snapshots."""
         has_facts = (self.folder / "descriptions.json").is_file()
         return self.folder if has_facts else schema_folder()
 
 
 @dataclass(frozen=True, slots=True)
 class Undecided:
-    """`open` is what somebody has to decide, `wrong` what stops generation altogether."""
+    """The decisions to make (`open`), and the errors that prevent generation (`wrong`)."""
 
     open: tuple[Problem, ...] = ()
     wrong: tuple[Problem, ...] = ()
 
 
 def undecided(revision: str, structure: Json, known: Judgements) -> Undecided:
-    """What is open about a published file of a revision, whose snapshot is `structure`."""
+    """Return what is open about a published file of a revision, whose snapshot is `structure`."""
     try:
         source = _source(revision, structure, known)
         derived = derive_revision(source)
@@ -77,12 +77,12 @@ def _source(revision: str, structure: Json, known: Judgements) -> Source:
         place=f"schema/{revision}/schema.json",
         ledger_place=place,
         facts_place=f"schema/{revision}/facts.json",
-        facts_hint=f"once it is pinned, mcp-gen schema draft-facts {revision} writes what follows",
+        facts_hint=f"pin it; mcp-gen schema draft-facts {revision} then writes what follows",
     )
 
 
 def _rules(found: RevisionIR, known: Judgements) -> tuple[Problem, ...]:
-    """The differences from the revision before it, and to the one after it, that have no rule."""
+    """Return the differences from its neighbours that have no rule."""
     problems: list[Problem] = []
     for neighbour in _neighbours(found.id, known.pins):
         try:

@@ -1,4 +1,4 @@
-"""One look at a source from beginning to end: what moved, what it means, and what to accept."""
+"""One look at a source: what has moved, what it means, and what to accept."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -24,7 +24,7 @@ from mcp_protogen.update.undecided import Judgements
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What the user asked for; None and empty where nothing was said."""
+    """The arguments of the user; None or empty where nothing was said."""
 
     wanted: Wanted = field(default_factory=Wanted)
     source: str | None = None
@@ -46,7 +46,7 @@ class News:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a look has found; `accepted` is the pin as it is now, if one was moved."""
+    """The result of a look; `accepted` is the pin as it is now, if one was moved."""
 
     asked: Asked
     source: SchemaSource
@@ -57,10 +57,10 @@ class Outcome:
 
 
 def update(asked: Asked) -> Outcome:
-    """Look, and accept what is to be accepted; nothing else is written.
+    """Look at a source, and accept a file if that was asked for; write nothing else.
 
-    With something to accept only that is news: it is about what is left to do. Raises
-    `ProblemError` with everything that stood in the way, and then has changed nothing.
+    If a file is accepted, only that is news, with the work that is left. Raise `ProblemError` with
+    all obstacles; then nothing has changed.
     """
     if asked.cache is not None and asked.cache.exists() and not asked.cache.is_dir():
         message = "the cache has to be a folder"
@@ -74,7 +74,7 @@ def update(asked: Asked) -> Outcome:
         concerned = [one for one in found.candidates if one.standing.is_news]
     else:
         concerned = [chosen(found.candidates, asked.accept)]
-    # A large tree takes long to search, and whatever is in it, nothing follows from no news.
+    # A large tree takes long to search, and without news its packages do not matter.
     packages = named if asked.packages or not concerned else packages_below(Path())
     news = _news(concerned, Judgements(pins, folder), packages)
     pin = None if asked.accept is None else accept(concerned[0], asked.note, folder)
@@ -88,14 +88,14 @@ def _look(source: SchemaSource, pins: Pins, asked: Asked) -> Found:
     except ProblemError as error:
         if asked.source is not None or error.problems[0].hint:
             raise
-        hint = "without a way there, name a clone of the specification with --source"
+        hint = "if it cannot be reached, name a clone of the specification with --source"
         raise ProblemError(*(replace(one, hint=hint) for one in error.problems)) from error
 
 
 def _news(
     candidates: Sequence[Candidate], known: Judgements, packages: Packages
 ) -> tuple[News, ...]:
-    """What is to be known of each, or all that is wrong with any of them."""
+    """Return the news about each candidate; raise `ProblemError` with all their problems."""
     news: list[News] = []
     problems: list[Problem] = []
     for candidate in candidates:
@@ -111,7 +111,7 @@ def _news(
 
 
 def _wherever(asked: Asked, pins: Pins, folder: Path) -> str:
-    """The source that was named, or the repository that all pins come from."""
+    """Return the source that was named, or the repository that all pins come from."""
     if asked.source == "":
         raise ProblemError(Problem("not-a-source", "--source is empty", "--source"))
     if asked.source is not None:

@@ -1,1 +1,1 @@
-"""Test vectors: right and wrong messages, each for one reason, and what others do with them."""
+"""Test vectors: valid and invalid messages, each for one reason, to test implementations with."""

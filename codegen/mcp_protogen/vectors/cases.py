@@ -1,4 +1,4 @@
-"""What a vector shows, before it is known whether it holds."""
+"""The subject of a vector, before the schema has confirmed it."""
 
 import json
 from dataclasses import dataclass
@@ -9,9 +9,9 @@ from typing import Any
 class Case:
     """One variation of a place.
 
-    `label` tells it from the other cases of the place, `value` is what is at the place. `within`
-    leads from there to what is varied, if that is a member of it. `open_kind` says that the only
-    fault is a kind of content that the revision does not have.
+    `label` tells it from the other cases of the place, `value` is the value at the place. `within`
+    leads from there to the varied member, if it is one. `open_kind` says that the only fault is a
+    kind of content that the revision does not have.
     """
 
     label: str
@@ -26,7 +26,7 @@ class Case:
 A = {
     "object": "an object",
     "array": "an array",
-    "string": "a text",
+    "string": "a string",
     "integer": "a whole number",
     "number": "a number",
     "boolean": "true or false",
@@ -36,5 +36,5 @@ A = {
 
 
 def spelled(value: Any) -> str:
-    """A value in a sentence, as JSON: vectors are read in all languages."""
+    """Return a value as JSON, because vectors are read in all languages."""
     return json.dumps(value, ensure_ascii=False)

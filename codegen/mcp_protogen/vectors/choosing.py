@@ -1,4 +1,4 @@
-"""Some of the vectors: those of a type, of a method, or only the right or the wrong ones."""
+"""A selection of vectors: those of a type, of a method, or only valid or invalid ones."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -10,7 +10,7 @@ from mcp_protogen.vectors.vector import Vector, VectorSet
 
 
 class Only(StrEnum):
-    """Which verdict the schema gives."""
+    """The verdict of the schema."""
 
     VALID = "valid"
     INVALID = "invalid"
@@ -18,14 +18,14 @@ class Only(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What is wanted; what is empty or None leaves everything in."""
+    """The wanted vectors; an empty field or None excludes nothing."""
 
     types: tuple[str, ...] = ()
     methods: tuple[str, ...] = ()
     only: Only | None = None
 
     def of(self, vectors: VectorSet) -> VectorSet:
-        """The vectors that are wanted; raises `ProblemError` (`unknown-subject`)."""
+        """Return the wanted vectors; raise `ProblemError` (`unknown-subject`)."""
         subjects = {vector.subject for vector in vectors.vectors}
         _require(self.types, {subject.type for subject in subjects}, vectors.revision)
         _require(self.methods, {subject.method for subject in subjects}, vectors.revision)
@@ -42,6 +42,6 @@ def _require(names: Iterable[str], known: set[str], revision: str) -> None:
     known.discard("")
     for name in names:
         if name not in known:
-            message = f"{revision} has no {name!r:.200} that there are vectors of"
+            message = f"there are no vectors of {name!r:.200} in {revision}"
             hint = did_you_mean(name, known)
             raise ProblemError(Problem("unknown-subject", message, hint=hint))

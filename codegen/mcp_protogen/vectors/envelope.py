@@ -1,7 +1,7 @@
-"""The envelope of a message: all of it but what its method or its answer is about.
+"""The envelope of a message: everything except its params, result or error.
 
-An implementation may have a part of its own for that. Where a responder says so, what becomes of
-the envelope is nothing that the tried part does.
+An implementation may have a separate part for it. If a responder says so, faults with envelopes are
+not faults of the tried part.
 """
 
 from mcp_protogen.jsonpointer import split
@@ -9,14 +9,14 @@ from mcp_protogen.jsonvalue import is_object
 from mcp_protogen.vectors.vector import Vector
 
 ENVELOPE_PREFIX = "JSONRPC"
-"""The types of JSON-RPC itself, which either side sends, and which hold anything at first."""
+"""The start of the names of JSON-RPC's own types, which both sides send."""
 KEPT_APART = "another part of the implementation reads the envelope of messages"
 _INSIDE = frozenset({"params", "result", "error"})
 _OF_MESSAGES = frozenset({"jsonrpc", "method"})
 
 
 def is_envelope(vector: Vector, pointer: str) -> bool:
-    """Whether a place in the value of a vector is in the envelope of a message."""
+    """Return whether a place in the value of a vector is in the envelope of a message."""
     subject, value = vector.subject, vector.value
     if not pointer:
         return bool(subject.method) and not is_object(value)

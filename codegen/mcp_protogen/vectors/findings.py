@@ -1,10 +1,10 @@
-"""What an implementation does wrong with vectors, as changes that the pages of a comparison show.
+"""The faults of an implementation with vectors, as changes for the pages of a comparison.
 
-Many vectors fail for one reason. Unless they are wanted one by one, they become one finding that
-counts them, names the first and has all places: by keyword of the schema where it is about one, by
-member for what round trips do and for envelopes, which are the same in all messages, by what the
-implementation says where it says why, as one altogether where a whole reader is lenient or drops
-what it does not know.
+Many vectors fail for one reason. Unless they are wanted separately, they become one finding that
+counts them, names the first and has all places. They are grouped by the keyword of the schema, if
+there is one; by member, for round trips and for envelopes, which are the same in all messages; by
+the message of the implementation, if it gives one; and as one finding if a whole reader is lenient
+or drops unknown members.
 """
 
 import json
@@ -25,19 +25,19 @@ _SHOWN = 3
 _LONGEST = 60
 _NUMBERS = re.compile(r"0x[0-9a-fA-F]+|\d+")
 _WHOLESALE = frozenset({"null", "type"})
-"""What a lenient reader accepts everywhere: these are grouped by the mistake, not by the place."""
+"""The mistakes that a lenient reader makes everywhere; they are not grouped by place."""
 _OPENNESS = frozenset({"additional", "undeclared"})
-"""What is about the keyword `additionalProperties` itself, and not about what it rules."""
+"""The codes about `additionalProperties` itself, and not about its schema."""
 _OTHER = {"client": "server", "server": "client"}
 
 
 def comparison(outcome: Outcome) -> Comparison:
-    """The findings as a comparison of the revision with the implementation.
+    """Return the findings as a comparison of the revision with the implementation.
 
-    Raises `ProblemError` (`nothing-known`) where the implementation knew nothing it was asked.
+    Raise `ProblemError` (`nothing-known`) if the implementation knew none of the subjects.
     """
     if all(result.verdict is Verdict.UNKNOWN for result in outcome.results):
-        message = f"it knows no type and no method of {outcome.revision}"
+        message = f"it knows no types and no methods of {outcome.revision}"
         hint = "is this the revision that it speaks?"
         raise ProblemError(Problem("nothing-known", message, outcome.target, hint=hint))
     notes = tuple(_unknown(outcome))
@@ -45,7 +45,7 @@ def comparison(outcome: Outcome) -> Comparison:
 
 
 def findings(outcome: Outcome, *, grouped: bool = True) -> tuple[Change, ...]:
-    """Everything the implementation did wrong, in the order of the vectors."""
+    """Return all faults of the implementation, in the order of the vectors."""
     groups: dict[Hashable, list[_Fault]] = {}
     for fault in _faults(outcome.results):
         groups.setdefault(fault.group if grouped else fault, []).append(fault)
@@ -53,7 +53,7 @@ def findings(outcome: Outcome, *, grouped: bool = True) -> tuple[Change, ...]:
 
 
 def item_of(vector: Vector) -> str:
-    """What a vector is about, in short: `Tool.name`, or a message with the path inside it."""
+    """Return the subject of a vector in short: `Tool.name`, or a message with a path in it."""
     if not vector.rule:
         return _path(str(vector.subject), vector.pointer)
     _, path, *keywords = jsonpointer.split(vector.rule)
@@ -72,7 +72,7 @@ def item_of(vector: Vector) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Fault:
-    """One thing that went wrong with one vector."""
+    """One fault with one vector."""
 
     code: str
     result: Result
@@ -104,9 +104,9 @@ def _failed(result: Result) -> _Fault:
     vector, item = result.vector, item_of(result.vector)
     crashed = result.verdict is Verdict.CRASHED
     code = "crashes" if crashed else "hangs"
-    message = "the program ends over this value" if crashed else "no answer to this value in time"
+    message = "the program ends at this value" if crashed else "no answer to this value in time"
     before = "accepted" if vector.valid else "refused"
-    # The same last words have one cause, whatever the value; without any they tell nothing.
+    # The same last output has one cause, whatever the value; without any, the cause is unknown.
     words = _words(result)
     group = (code, words if ": " in words else item)
     return _Fault(code, result, item, message, before, result.error, group)
@@ -118,26 +118,26 @@ def _words(result: Result) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Refusals:
-    """Finds what refusals have in common.
+    """The common causes of refusals.
 
-    `mute` are the subjects of which even the smallest value is refused, with the words for that.
+    `mute` are the subjects whose smallest value is refused, too, with the reason that was given.
     """
 
     mute: Mapping[Subject, str]
     _causes: dict[Hashable, Hashable] = field(default_factory=dict[Hashable, Hashable])
 
     def fault(self, result: Result) -> _Fault:
-        """What is wrong with refusing a valid value."""
+        """Return the fault of refusing a valid value."""
         vector, words = result.vector, _words(result)
         after = f"refused{f': {result.error}' if result.error else ''}"
         if vector.subject in self.mute:
             item = str(vector.subject)
-            message = "refused even where nothing is given but what is required"
+            message = "refused even if only required members are given"
             cause: Hashable = self.mute[vector.subject] or vector.subject
         else:
-            item, message = item_of(vector), f"refused, though {vector.reason}"
-            # The same words about one subject have one cause, wherever in the value it shows; so
-            # have those about one member of any subject, for the same reason.
+            item, message = item_of(vector), f"refused, although {vector.reason}"
+            # The same message about one subject has one cause, at any place in the value; so does
+            # the same message about one member of any subject with the same code.
             shared = (vector.code, _member(vector.pointer), words)
             cause = self._causes.setdefault((vector.subject, words), shared)
             cause = cause if words else (vector.code, item)
@@ -150,7 +150,7 @@ def _accepted(result: Result) -> _Fault:
     code, item = "accepts-invalid", item_of(vector)
     place = _member(vector.pointer) if is_envelope(vector, vector.pointer) else item
     group = (code, vector.reason) if vector.code in _WHOLESALE else (code, vector.code, place)
-    message = f"accepted, though it is wrong: {vector.reason}"
+    message = f"accepted, although it is wrong: {vector.reason}"
     return _Fault(code, result, item, message, "refused", "accepted", group)
 
 
@@ -165,26 +165,26 @@ def _lost(result: Result, loss: Loss) -> _Fault:
 
 
 def _member(pointer: str) -> str:
-    """The member that a place is, or is an item of."""
+    """Return the member at a place, or the one whose item is there."""
     return next((t for t in reversed(jsonpointer.split(pointer)) if not t.isdigit()), "")
 
 
 def _harm(vector: Vector, loss: Loss) -> tuple[str, str]:
     match loss.harm:
         case Harm.ADDED:
-            return "adds-member", "written, though it was not there"
+            return "adds-member", "written, although it was absent"
         case Harm.CHANGED:
             return "changes-member", "written differently from what was read"
         case Harm.LOST if loss.before is None and not _shows(vector, "type", loss):
-            return "loses-null", "left out, though it was there and null"
+            return "loses-null", "left out, although it was present and null"
         case Harm.LOST if _shows(vector, "undeclared", loss):
-            return "loses-undeclared", "left out, a member that the schema does not declare"
+            return "loses-undeclared", "left out; the schema does not declare this member"
         case _:
-            return "loses-member", "left out, though it was there"
+            return "loses-member", "left out, although it was present"
 
 
 def _shows(vector: Vector, code: str, loss: Loss) -> bool:
-    """Whether what is lost is what the vector is there to show."""
+    """Return whether the loss is at the place, and of the kind, that the vector tests."""
     return vector.code == code and vector.pointer == loss.pointer
 
 
@@ -218,7 +218,7 @@ def _listing(number: int, places: Sequence[str]) -> str:
 
 
 def _unknown(outcome: Outcome) -> Iterator[Problem]:
-    """One warning about everything the implementation does not know."""
+    """Yield one warning about all subjects that the implementation does not know."""
     subjects = dict.fromkeys(
         str(result.vector.subject)
         for result in outcome.results

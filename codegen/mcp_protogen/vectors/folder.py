@@ -1,6 +1,6 @@
-"""A folder of vectors: writing it, all or nothing, and saying whether it is what it would be.
+"""A folder of vectors: writing it completely or not at all, and checking it.
 
-Vectors of other revisions and everything else in the folder stay as they are.
+Vectors of other revisions and all other files in the folder stay as they are.
 """
 
 from collections.abc import Iterator, Mapping
@@ -18,7 +18,7 @@ from mcp_protogen.vectors.writing import SCHEMA_NAME
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """Names of files, sorted: those that are or would be new, those that change, all others."""
+    """Names of files, sorted: new ones, changed ones, and all others."""
 
     created: tuple[str, ...]
     changed: tuple[str, ...]
@@ -30,17 +30,17 @@ class Changes:
 
 
 def compare(folder: Path, files: Mapping[str, bytes]) -> Changes:
-    """What writing `files` would change in a folder."""
+    """Return what writing `files` would change in a folder."""
     if folder.exists() and not folder.is_dir():
         raise ProblemError(Problem("not-a-folder", "this is not a folder", str(folder)))
     return _changes(read_tree(folder), files)
 
 
 def write(folder: Path, files: Mapping[str, bytes], *, force: bool = False) -> Changes:
-    """Put `files` into a folder, or nothing at all.
+    """Write `files` into a folder, completely or not at all.
 
-    With `force`, files that are no vectors are overwritten where they have such a name. Raises
-    `ProblemError` with everything that stands in the way.
+    With `force`, other files with these names are overwritten. Raise `ProblemError` with all
+    obstacles.
     """
     with exclusive(folder) as space:
         tree = read_tree(space.target)
@@ -63,14 +63,14 @@ def _in_the_way(
 ) -> Iterator[Problem]:
     if LOCK_NAME in tree.files:
         hint = "choose another folder, such as one beside it"
-        message = "this folder holds a generated package, which vectors are no part of"
+        message = "this folder holds a generated package, which cannot contain vectors"
         yield Problem("foreign-file", message, str(space.named), hint=hint)
     for name in sorted({*changes.created, *changes.changed} & tree.folders):
-        message = "a file has to be here, and a folder is"
+        message = "a folder is in place of a file that is needed here"
         yield Problem("foreign-file", message, str(space.named / name))
     for name in changes.changed:
         if not force and not _is_ours(space.target / name):
-            message = "a file that mcp-gen did not write has the name of one with vectors"
+            message = "a file that mcp-gen did not write has the name of a file of vectors"
             hint = "choose another folder, move it away, or overwrite it with --force"
             yield Problem("foreign-file", message, str(space.named / name), hint=hint)
     if changes and Path.cwd().is_relative_to(space.target):
@@ -80,7 +80,7 @@ def _in_the_way(
 
 
 def _is_ours(path: Path) -> bool:
-    """Whether a file has the form of vectors, or of their schema; its state does not matter."""
+    """Return whether a file has the form of vectors or of their schema, whatever its state."""
     try:
         value = parse_json(path.read_bytes(), str(path))
     except (OSError, ProblemError):
@@ -102,7 +102,7 @@ def _replace(space: Workspace, tree: Tree, changes: Changes, files: Mapping[str,
         space.rescue(old, {*written, *changes.unchanged})
         space.recover()
     except OSError as error:
-        message = f"the vectors are in place, but leftovers are not gone: {error}"
+        message = f"the vectors are in place, but leftovers could not be removed: {error}"
         problem = Problem("leftover-files", message, str(space.folder), level=Level.WARNING)
         leftover.append(problem)
     return Changes(changes.created, changes.changed, changes.unchanged, tuple(leftover))

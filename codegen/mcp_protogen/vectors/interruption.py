@@ -1,8 +1,7 @@
-"""Cleaning up before a signal ends the process.
+"""Cleanup before a signal ends the process.
 
-Ctrl-C raises an exception, so that `finally` is carried out. SIGTERM, with which supervisors and
-CI end a process, and SIGHUP, that of a closed terminal, do not: what was started in a session of
-its own would stay.
+Ctrl-C raises an exception, so that `finally` blocks run. SIGTERM, with which supervisors and CI end
+a process, and SIGHUP, that of a closed terminal, do not: processes in their own session would stay.
 """
 
 import asyncio
@@ -16,7 +15,7 @@ _Value = TypeVar("_Value")
 
 
 def run(main: Coroutine[Any, Any, _Value]) -> _Value:
-    """`asyncio.run`, but these signals cancel `main` first and end the process then."""
+    """Run `main` as `asyncio.run` does; on these signals, cancel it and then end the process."""
     received: list[signal.Signals] = []
     try:
         return asyncio.run(_cancelled_by(received, main))
@@ -38,7 +37,7 @@ async def _cancelled_by(
     # Handlers live in the main thread, and Windows has none of these signals.
     if sys.platform != "win32" and threading.current_thread() is threading.main_thread():
         for number in (signal.SIGTERM, signal.SIGHUP):
-            # Whoever ignores or handles a signal, such as nohup, has a reason to.
+            # A program that ignores or handles a signal, such as nohup, has a reason.
             if signal.getsignal(number) is signal.SIG_DFL:
                 asyncio.get_running_loop().add_signal_handler(number, end, number)
     return await main

@@ -1,4 +1,4 @@
-"""What the schema accepts, decided by `jsonschema`, which knows nothing of how values were made."""
+"""The verdict of the schema, by `jsonschema`, which does not know how values were made."""
 
 from collections.abc import Callable
 from typing import Any
@@ -11,14 +11,14 @@ Json = dict[str, Any]
 
 
 class Judge:
-    """Says whether values are right; formats are annotations, as the schemas mean them."""
+    """A judge of values; formats are annotations, as the schemas intend."""
 
     def __init__(self, document: Json) -> None:
         self._document = document
         self._dialect: Any = validator_for(document)
 
     def of(self, topic: Topic) -> Callable[[Any], bool]:
-        """Whether a value is one of this topic; to be asked for once and used for all values."""
+        """Return a function that says whether a value is valid for this topic."""
         validator = self._dialect({**self._document, **topic.schema})
         is_valid: Callable[[Any], bool] = validator.is_valid
         return is_valid

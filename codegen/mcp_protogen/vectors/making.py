@@ -1,9 +1,9 @@
-"""The vectors of a revision: a pure function from the revision's schema and facts.
+"""The vectors of a revision: a pure function of its schema and facts.
 
-Every vector is held against `jsonschema` before it is let out. A right one that the schema refuses
-is a fault of this package and stops the run, unless the schema is a user's own, which may say what
-values cannot be found for here. A wrong one that the schema accepts is none: where alternatives
-overlap, what is wrong for one may be right for another.
+Every vector is checked with `jsonschema`. A valid one that the schema refuses is a fault of this
+package and stops the run, unless it is a user's schema, for which values may not be found here. An
+invalid one that the schema accepts is dropped: if alternatives overlap, a value that is wrong for
+one may be right for another.
 """
 
 from collections.abc import Callable, Iterator
@@ -31,13 +31,13 @@ _IN_SCHEMA = "/$defs/"
 
 
 class VectorFault(Exception):
-    """A vector is not what it says; a fault of the code that makes them."""
+    """Raised if a vector is wrong; a fault of the code that makes it."""
 
 
 def make(revision: str, options: Options | None = None) -> VectorSet:
-    """The vectors of a revision.
+    """Return the vectors of a revision.
 
-    Raises `ProblemError` for a schema that is none, or whose demands no value is known to meet.
+    Raise `ProblemError` for an invalid schema, and for one for which no valid value is known.
     """
     options = options or Options((revision,))
     source = sources.load(revision, options)
@@ -82,7 +82,7 @@ class _Making:
     tolerance: Tolerance
 
     def of(self, topic: Topic) -> Iterator[Vector]:
-        """The vectors of one subject: right ones first, none twice."""
+        """Yield the vectors of one subject, valid ones first and each value once."""
         accepts = self.judge.of(topic)
         places = tuple(self.walk.places(topic.node))
         seen: set[bytes] = set()
@@ -126,7 +126,7 @@ def _refused(vector: Vector, place: Place) -> NoSampleError:
 
 
 def _is_new(value: Any, seen: set[bytes]) -> bool:
-    """Whether a value was not seen before; remembers it."""
+    """Return whether a value is new, and remember it."""
     text = canonical(value)
     if text in seen:
         return False

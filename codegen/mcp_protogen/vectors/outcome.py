@@ -1,4 +1,4 @@
-"""What an implementation did with vectors. Values only."""
+"""The answers of an implementation to vectors, as values."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -8,25 +8,25 @@ from mcp_protogen.vectors.vector import Vector
 
 
 class Verdict(StrEnum):
-    """What an implementation says of a value."""
+    """The verdict of an implementation on a value."""
 
     ACCEPTED = "accepted"
     REFUSED = "refused"
     UNKNOWN = "unknown"
     """It has no such type or method."""
     CRASHED = "crashed"
-    """It says nothing, because it ended over the value."""
+    """It gave no answer, because it ended at this value."""
     HUNG = "hung"
-    """It says nothing in the time that it has."""
+    """It gave no answer in time."""
 
     @property
     def is_failure(self) -> bool:
-        """Whether there was no answer at all."""
+        """Return whether there was no answer at all."""
         return self in (Verdict.CRASHED, Verdict.HUNG)
 
 
 class Harm(StrEnum):
-    """What became of a part of a value that was read and written again."""
+    """The change of a part of a value that was read and written again."""
 
     LOST = "lost"
     ADDED = "added"
@@ -35,9 +35,9 @@ class Harm(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """One difference between what was read and what was written.
+    """One difference between the value that was read and the written one.
 
-    `pointer` is a JSON Pointer into the value; `before` or `after` is None where there is nothing.
+    `pointer` is a JSON Pointer into the value; `before` or `after` is None if there is nothing.
     """
 
     harm: Harm
@@ -48,7 +48,7 @@ class Loss:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What an implementation answered; `written` is a value in brackets, or empty without one."""
+    """The answer of an implementation; `written` has its value, or is empty."""
 
     verdict: Verdict
     error: str = ""
@@ -57,9 +57,9 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One vector and the answer to it; `losses` are what a round trip did to a valid value.
+    """One vector and the answer to it; `losses` are the changes of a valid value by a round trip.
 
-    `error` is why it was refused, or how the program failed over it.
+    `error` is the reason of a refusal, or how the program failed.
     """
 
     vector: Vector
@@ -69,7 +69,7 @@ class Result:
 
     @property
     def verdict_is_wrong(self) -> bool:
-        """Whether what is valid was refused, or what is invalid and not tolerated accepted."""
+        """Return whether a valid value was refused, or an invalid one wrongly accepted."""
         match self.verdict:
             case Verdict.ACCEPTED:
                 return not self.vector.valid and not self.vector.tolerated
@@ -81,7 +81,7 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What `target`, as it calls itself, did with the vectors of a revision, in their order."""
+    """The answers of `target`, by its own name, to the vectors of a revision, in their order."""
 
     revision: str
     target: str

@@ -1,9 +1,9 @@
-"""Every place of a value: the members, items and arms that a schema gives it.
+"""All places of a value: the members, items and arms that a schema gives it.
 
-A place knows how to put a value into an otherwise right whole. What refers to another definition
-with members is not walked into: that definition has vectors of its own. Definitions that have
-none to show for themselves, such as enumerations and unions, are walked into wherever they are
-used, because few implementations have a type for them.
+A place can put a value into an otherwise valid whole. References to other definitions with members
+are not followed, because those definitions have their own vectors. Definitions without members,
+such as enumerations and unions, are followed at each use, because few implementations have a type
+for them.
 """
 
 from collections.abc import Callable, Iterator
@@ -23,11 +23,10 @@ ANY_KEY = "key"
 class Place:
     """One place of a value.
 
-    `whole` makes a complete value of one for this place. `path` leads there, `label` does so too
-    and names arms on the way. `member` is the name of the member that holds the place, and
-    `optional` whether that member may be absent. A `closed` place is not walked into. `inside` are
-    the definitions that the way here has led into, and `foreign` is whether that went through a
-    member that holds a JSON Schema of someone else's.
+    `whole` makes a complete value from one for this place. `path` leads there; `label` does too,
+    and names arms on the way. `member` is the member that holds the place, and `optional` says
+    whether it may be absent. A `closed` place is not followed. `inside` are the definitions on the
+    way here, and `foreign` says whether one of its members holds a JSON Schema of somebody else.
     """
 
     node: Node
@@ -49,13 +48,13 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """Finds the places of values; `json_schemas` are members (`Type.member`) of that content."""
+    """A walk through the places of values; `json_schemas` are members (`Type.member`)."""
 
     samples: Samples
     json_schemas: frozenset[str] = frozenset()
 
     def places(self, node: Node) -> Iterator[Place]:
-        """The place of the whole value, then every place inside it."""
+        """Yield the place of the whole value, then every place inside it."""
         shape = self.samples.shapes.of(node)
         yield from self._from(Place(node, shape, _itself, inside=shape.names))
 
@@ -104,7 +103,7 @@ class Walk:
         yield from self._from(inner)
 
     def _at(self, place: Place, node: Node) -> Place:
-        """A place for `node`, with what `place` hands down."""
+        """Return a place for `node` that inherits from `place`."""
         shape = self.samples.shapes.of(node)
         closed = bool(shape.names & place.inside) or (
             node.reference is not None and shape.kinds == ("object",) and not shape.arms
@@ -124,14 +123,14 @@ def _free_key(shape: Shape) -> str:
 
 
 def named_arms(shape: Shape, shapes: Shapes) -> Iterator[tuple[str, Node]]:
-    """The arms of a union with a name for each, numbered where several would have the same."""
+    """Yield the arms of a union with a name each; equal names are numbered."""
     names = [_arm_name(shapes.of(arm), arm) for arm in shape.arms]
     for number, (name, arm) in enumerate(zip(names, shape.arms, strict=True)):
         yield (f"{name}-{number}" if names.count(name) > 1 else name), arm
 
 
 def _arm_name(shape: Shape, node: Node) -> str:
-    """What an arm is called: a definition, what it requires, or a kind."""
+    """Return the name of an arm: a definition, its required members, or a kind."""
     last = node.parts[-1].schema
     if "$ref" in last:
         return str(last["$ref"]).rpartition("/")[2]

@@ -1,8 +1,8 @@
 """A program that reads lines and answers them: starting it, waiting for it, and ending it.
 
-What it writes to standard error is kept from the end. However it is left, it is gone afterwards,
-together with what it started and did not put into a session of its own; what it did put there may
-keep the pipes open, and is not waited for.
+The end of its standard error is kept. However its use ends, it is stopped afterwards with
+everything that it started in its session. A process in another session may keep the pipes open, and
+is not waited for.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from typing import cast
 from mcp_protogen.printable import one_line
 from mcp_protogen.problems import Problem, ProblemError
 
-_GRACE = 2.0  # seconds to leave in once there are no more questions, and for last words
+_GRACE = 2.0  # seconds to end after the last question, and to print the last output
 _KEPT = 8192  # bytes of standard error, from the end
 _SHOWN = 300
 _LONGEST = 200  # characters of a command line
@@ -26,7 +26,7 @@ _LONGEST = 200  # characters of a command line
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """How to start a program; `limit` is the longest line it may write, in bytes."""
+    """The start of a program; `limit` is the longest line it may write, in bytes."""
 
     command: tuple[str, ...]
     cwd: Path | None
@@ -35,7 +35,7 @@ class Start:
 
     @property
     def place(self) -> str:
-        """What the program is called in problems, which a long command line must not bury."""
+        """The name of the program in problems, shortened if the command line is long."""
         line = shlex.join(self.command)
         return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
 
@@ -51,16 +51,16 @@ class Program(asyncio.SubprocessProtocol):
         self._transport: asyncio.SubprocessTransport | None = None
 
     async def answer(self, line: bytes) -> bytes:
-        """The line that comes after `line` was written.
+        """Write `line`, and return the next line of the program.
 
-        Raises `asyncio.IncompleteReadError` where none comes any more, and
+        Raise `asyncio.IncompleteReadError` if there are no more lines, and
         `asyncio.LimitOverrunError` for one that is too long.
         """
-        self._input.write(line)  # nothing that fails here is lost: no answer comes, either
+        self._input.write(line)  # a failure here also shows as a missing answer
         return await self._lines.readuntil(b"\n")
 
     async def ending(self) -> str:
-        """How it ended, in words, after it has closed its output."""
+        """Return how it ended, in words, after it has closed its output."""
         for event in (self._said_all, self._exited):
             await _within_grace(event)
         code = self._running.get_returncode()
@@ -71,18 +71,18 @@ class Program(asyncio.SubprocessProtocol):
         return f"ended with exit code {code}"
 
     def last_words(self) -> str:
-        """The last line it wrote to standard error; empty without one."""
+        """Return the last line it wrote to standard error; empty without one."""
         lines = self._noise.decode(errors="replace").split("\n")
         said = [line.strip() for line in lines if line.strip()]
         return one_line(said[-1])[:_SHOWN] if said else ""
 
     async def leave(self) -> None:
-        """Close its input, and give it a moment to end by itself."""
+        """Close its input, and wait a moment for it to end by itself."""
         self._input.close()
         await _within_grace(self._exited)
 
     async def kill(self) -> None:
-        """End the program with all that it started, as far as that is still there."""
+        """End the program with everything that it started and that is still running."""
         with suppress(ProcessLookupError, PermissionError):
             if hasattr(os, "killpg"):
                 os.killpg(self._running.get_pid(), signal.SIGKILL)
@@ -101,15 +101,15 @@ class Program(asyncio.SubprocessProtocol):
         return cast(asyncio.WriteTransport, self._running.get_pipe_transport(0))
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """See `asyncio.SubprocessProtocol`."""
+        """Keep the transport, which is passed when the program runs."""
         self._transport = cast(asyncio.SubprocessTransport, transport)
-        # With its transport the reader stops a program that writes more than is read.
+        # With its transport, the reader can pause a program that writes too fast.
         self._lines.set_transport(
             cast(asyncio.ReadTransport, self._transport.get_pipe_transport(1))
         )
 
     def pipe_data_received(self, fd: int, data: bytes | str) -> None:
-        """See `asyncio.SubprocessProtocol`."""
+        """Keep output and the end of standard error."""
         chunk = cast(bytes, data)
         if fd == 1:
             self._lines.feed_data(chunk)
@@ -118,27 +118,27 @@ class Program(asyncio.SubprocessProtocol):
             del self._noise[:-_KEPT]
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
-        """See `asyncio.SubprocessProtocol`."""
+        """Note the end of output or of standard error."""
         if fd == 1:
             self._lines.feed_eof()
         elif fd == 2:
             self._said_all.set()
 
     def process_exited(self) -> None:
-        """See `asyncio.SubprocessProtocol`."""
+        """Note the end of the process."""
         self._exited.set()
 
 
 @asynccontextmanager
 async def started(start: Start) -> AsyncGenerator[Program, None]:
-    """The program, which ends with the block; raises `ProblemError` (`responder-not-started`)."""
+    """Start a program for the time of the block; raise `ProblemError` (`responder-not-started`)."""
     try:
         _, program = await asyncio.get_running_loop().subprocess_exec(
             lambda: Program(start.limit),
             *start.command,
             cwd=start.cwd,
             env=start.env,
-            start_new_session=True,  # a group of its own, to end it as a whole
+            start_new_session=True,  # its own process group, to end it as a whole
         )
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error

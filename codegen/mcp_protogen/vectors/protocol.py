@@ -1,7 +1,7 @@
 """The responder protocol: how an implementation in any language is asked about vectors.
 
-JSON lines, one answer to each line, in order; docs/vectors.md describes it. This module knows the
-lines and no processes.
+It has JSON lines, one answer to each line, in order; docs/vectors.md describes it. This module
+knows lines and no processes.
 """
 
 import json
@@ -17,43 +17,43 @@ from mcp_protogen.vectors.vector import Subject, Vector
 
 FORMAT = 1
 ANSWERS = (Verdict.ACCEPTED, Verdict.REFUSED, Verdict.UNKNOWN)
-"""What can be said of a value; the other verdicts are for those who say nothing."""
+"""The possible verdicts of an answer; the other verdicts are for missing answers."""
 LONGEST_LINE = 16 * 2**20
 APART = "apart"
-"""What is said of the envelope of messages where the program does not keep it."""
+"""The value for the envelope of messages of a program that does not keep it."""
 _SHOWN = 200
 _PRINTS = "only answers go to standard output; print everything else to standard error"
 
 
 @dataclass(frozen=True, slots=True)
 class Introduction:
-    """What a responder calls itself, and whether it is without the envelopes of messages."""
+    """The name of a responder, and whether it works without the envelopes of messages."""
 
     name: str
     envelope_apart: bool
 
 
 def hello(revision: str) -> bytes:
-    """The first line: which protocol, and vectors of which revision follow."""
+    """Return the first line: the protocol, and the revision of the vectors."""
     return _line({"responder": FORMAT, "revision": revision})
 
 
 def question(vector: Vector) -> bytes:
-    """What the implementation is told of a vector: all but whether it is valid."""
+    """Return the line about a vector: everything except whether it is valid."""
     return _line({"id": vector.id, **subject_members(vector.subject), "value": vector.value})
 
 
 def subject_members(subject: Subject) -> dict[str, str]:
-    """A subject as members of a JSON object."""
+    """Return a subject as members of a JSON object."""
     if subject.type:
         return {"type": subject.type}
     return {"method": subject.method, "kind": subject.kind, "sender": subject.sender}
 
 
 def read_hello(line: bytes, place: str) -> Introduction:
-    """What the responder says of itself.
+    """Return what the responder says about itself.
 
-    Raises `ProblemError`: `bad-answer`, or `responder-refuses` where it gives a reason.
+    Raise `ProblemError`: `bad-answer`, or `responder-refuses` if it gives a reason.
     """
     answer = _object(line, place, "the hello")
     if answer.get("responder") != FORMAT:
@@ -65,7 +65,7 @@ def read_hello(line: bytes, place: str) -> Introduction:
         message = f"it cannot be asked: {one_line(str(answer['error'])):.500}"
         raise ProblemError(Problem("responder-refuses", message, place))
     if answer.get("envelope", APART) != APART:
-        hint = f'it is "{APART}" where the program is without it, and else left out'
+        hint = f'it is "{APART}" if the program does not keep the envelope, or else left out'
         message = f"the hello is answered with the envelope {answer['envelope']!r:.200}"
         raise ProblemError(Problem("bad-answer", message, place, hint=hint))
     name = answer.get("name")
@@ -74,10 +74,10 @@ def read_hello(line: bytes, place: str) -> Introduction:
 
 
 def read_answer(line: bytes, vector: Vector, place: str) -> Answer:
-    """The answer to a vector; raises `ProblemError` (`bad-answer`)."""
+    """Return the answer to a vector; raise `ProblemError` (`bad-answer`)."""
     answer = _object(line, place, vector.id)
     if answer.get("id") != vector.id:
-        hint = "every line gets one answer with the same id, and the next comes after it"
+        hint = "answer each line with the same id before you read the next one"
         message = f"the answer to {vector.id} has the id {answer.get('id')!r:.200}"
         raise ProblemError(Problem("bad-answer", message, place, hint=hint))
     verdict = next((one for one in ANSWERS if one == answer.get("verdict")), None)
@@ -99,7 +99,7 @@ def _object(line: bytes, place: str, about: str) -> dict[str, Any]:
 
 
 def _refuse(line: bytes, place: str, about: str) -> Never:
-    message = f"{about} is answered by {_short(line)}, which is no JSON object"
+    message = f"{about} is answered by {_short(line)}, which is not a JSON object"
     raise ProblemError(Problem("bad-answer", message, place, hint=_PRINTS)) from None
 
 

@@ -1,4 +1,4 @@
-"""The right variations of a place: present, every arm, every constant, every bound reached."""
+"""The valid variations of a place: present, every arm, every constant, every bound reached."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -18,20 +18,18 @@ from mcp_protogen.vectors.samples import (
 from mcp_protogen.vectors.shapes import Shape
 
 _AWKWARD = ("awkward-text", 'déjà \U0001f600 "quoted" \\ line\nline\t\u2028')
-"""Characters that encoders and decoders have fallen over."""
+"""Characters that often cause faults in encoders and decoders."""
 _FREE_TEXT = frozenset({"description", "text"})
 
 
 def right(place: Place, samples: Samples) -> Iterator[Case]:
-    """Cases that the schema accepts."""
+    """Yield cases that the schema accepts."""
     shape = place.shape
     least = samples.minimal(place.node, place.member)
     if not place.path and not place.label:
-        yield Case(
-            "minimal", least, "minimal", "nothing is given but what is required", _here(place)
-        )
+        yield Case("minimal", least, "minimal", "only required members are given", _here(place))
     elif place.optional:
-        yield Case("present", least, "present", "the member is optional, and given", _here(place))
+        yield Case("present", least, "present", "the optional member is given", _here(place))
     most = samples.full(place.node, place.member)
     if (not place.path or place.closed) and most != least:
         yield Case("full", most, "full", "every declared member is given", _here(place))
@@ -41,7 +39,7 @@ def right(place: Place, samples: Samples) -> Iterator[Case]:
         yield from _arms(place, samples)
     elif shape.anything:
         for label, value in ANYTHING:
-            yield Case(f"any-{label}", value, "any", "any JSON value may stand here")
+            yield Case(f"any-{label}", value, "any", "any JSON value is allowed here")
     elif not shape.rule("const"):
         yield from _plain(place, samples)
 
@@ -66,17 +64,17 @@ def _plain(place: Place, samples: Samples) -> Iterator[Case]:
     shape = place.shape
     if listed := shape.rule("enum"):
         for index, value in enumerate(listed.value):
-            # 1 and "1" may be listed both.
+            # Both 1 and "1" may be listed.
             same = [other for other in listed.value if f"{other}" == f"{value}"]
             label = f"enum-{value}" if len(same) == 1 else f"enum-{value}-{index}"
-            reason = f"{spelled(value)} is one of the values that are listed"
+            reason = f"{spelled(value)} is one of the listed values"
             yield Case(label, value, "enum", reason, f"{listed.pointer}/{index}")
         return
     yield from _bounds(shape)
     rule = shape.rule("type")
     for kind in shape.kinds:
         for label, value in _of_kind(kind, place, samples):
-            reason = f"{A[kind]} may stand here"
+            reason = f"{A[kind]} is allowed here"
             yield Case(label, value, "type", reason, rule.pointer if rule else "")
     if "array" in shape.kinds:
         yield from _lengths(place, samples)
@@ -85,7 +83,7 @@ def _plain(place: Place, samples: Samples) -> Iterator[Case]:
 
 
 def _of_kind(kind: str, place: Place, samples: Samples) -> list[tuple[str, Any]]:
-    """Values of one kind that may stand at a place, each with a label."""
+    """Return values of one kind that a place may have, each with a label."""
     shape = place.shape
     several_kinds = len(shape.kinds) > 1
     match kind:
@@ -155,6 +153,6 @@ def _undeclared(place: Place, samples: Samples) -> Iterator[Case]:
     rule = stated.pointer if stated else ""
     value: Any = {**base, UNDECLARED: {"a": [1, "text"]}}
     yield Case("undeclared", value, "undeclared", reason, rule, (UNDECLARED,))
-    if stated:  # a map by intent, such as arguments: null is a value like any other
+    if stated:  # an intended map, such as arguments: null is a value like any other
         value = {**base, UNDECLARED: None}
         yield Case("undeclared-null", value, "undeclared", reason, rule, (UNDECLARED,))

@@ -1,7 +1,7 @@
-"""What a value lost, gained or changed on its way through an implementation.
+"""The losses, additions and changes of a value on its way through an implementation.
 
 Values are compared as JSON: the order of members does not matter, 1 and 1.0 are the same number,
-and true is none.
+and true is not a number.
 """
 
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from mcp_protogen.vectors.outcome import Harm, Loss
 
 
 def losses(before: Any, after: Any, pointer: str = "") -> Iterator[Loss]:
-    """Every difference, outermost first."""
+    """Yield every difference, outermost first."""
     if is_object(before) and is_object(after):
         for name in before.keys() - after.keys():
             yield Loss(Harm.LOST, f"{pointer}/{escape(name)}", before=before[name])

@@ -1,8 +1,9 @@
-"""Asking an implementation, which is a program of its own, about vectors.
+"""Questions about vectors to an implementation, which is a separate program.
 
-One line out, one line in: the program never has more than one question, so that neither side can
-fill a pipe that nobody reads. It has a time for each answer. Where it ends or is silent over a
-value, that is what is found out about the value: it is started again for the next one.
+Each line gets one line as its answer: the program never has more than one question, so that neither
+side can fill a pipe that nobody reads. Each answer has a time limit. If the program ends or is
+silent at a value, that is the finding about this value, and the program is started again for the
+next one.
 """
 
 import asyncio
@@ -19,7 +20,7 @@ from mcp_protogen.vectors.round_trip import losses
 from mcp_protogen.vectors.vector import Vector, VectorSet
 
 _PATIENCE = 10
-"""How many values in a row a program may fail over before it is given up."""
+"""The number of failures in a row after which a program is not asked again."""
 
 
 def run_vectors(
@@ -32,7 +33,7 @@ def run_vectors(
 ) -> Outcome:
     """Ask the program that `command` starts about each vector.
 
-    `timeout` is in seconds, for each answer. Raises `ProblemError`: `responder-not-started`,
+    `timeout` is in seconds, for each answer. Raise `ProblemError`: `responder-not-started`,
     `responder-silent`, `responder-ended`, `responder-refuses` or `bad-answer`.
     """
     start = Start(tuple(command), cwd, env, protocol.LONGEST_LINE)
@@ -58,7 +59,7 @@ async def _run(start: Start, vectors: VectorSet, timeout: float) -> Outcome:
 
 
 def _without_envelope(result: Result) -> Result:
-    """What the program is to blame for where it does not keep the envelope of messages."""
+    """Return a result without the faults of a part that reads envelopes."""
     vector = result.vector
     if not vector.valid and is_envelope(vector, vector.pointer):
         vector = replace(vector, tolerated=KEPT_APART)
@@ -67,7 +68,7 @@ def _without_envelope(result: Result) -> Result:
 
 
 def _is_hopeless(results: Sequence[Result]) -> bool:
-    """Whether to go on would be in vain: it fails over everything, or keeps its answers back."""
+    """Return whether it is useless to continue, after too many failures or a silent start."""
     if len(results) == 1 and results[0].verdict is Verdict.HUNG:
         return True
     last = results[-_PATIENCE:]
@@ -75,7 +76,7 @@ def _is_hopeless(results: Sequence[Result]) -> bool:
 
 
 class _NoAnswerError(Exception):
-    """A program that ended, or was silent, when an answer was due."""
+    """Raised if a program ended or was silent when an answer was due."""
 
     def __init__(self, verdict: Verdict, how: str, problem: Problem) -> None:
         super().__init__(how)
@@ -93,7 +94,7 @@ class _Responder:
     timeout: float
 
     async def greet(self, revision: str) -> protocol.Introduction:
-        """What it says of itself; raises `ProblemError` where it does not say."""
+        """Return what the program says about itself; raise `ProblemError` if it does not answer."""
         try:
             line = await self._ask(protocol.hello(revision), "the hello")
         except _NoAnswerError as error:
@@ -101,7 +102,7 @@ class _Responder:
         return protocol.read_hello(line, self.place)
 
     async def result(self, vector: Vector) -> Result:
-        """What it does with a vector; raises `_NoAnswerError`."""
+        """Return the answer to a vector; raise `_NoAnswerError`."""
         line = await self._ask(protocol.question(vector), vector.id)
         answer = protocol.read_answer(line, vector, self.place)
         harm = [
@@ -136,11 +137,11 @@ class _Responder:
     async def _ended(self, about: str) -> _NoAnswerError:
         how = await self.program.ending()
         message = f"it {how} before it answered {about}"
-        hint = self._last_words() or "one answer is due for each line until standard input ends"
+        hint = self._last_words() or "it has to answer each line until standard input ends"
         problem = Problem("responder-ended", message, self.place, hint=hint)
         words = self.program.last_words()
         return _NoAnswerError(Verdict.CRASHED, f"{how}: {words}" if words else how, problem)
 
     def _last_words(self) -> str:
         words = self.program.last_words()
-        return f"it last wrote to standard error: {words}" if words else ""
+        return f"its last line on standard error: {words}" if words else ""

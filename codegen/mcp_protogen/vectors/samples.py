@@ -1,7 +1,7 @@
-"""Right values: the smallest and the fullest one for a place in the schema.
+"""Valid values: the smallest and the fullest one for a place in the schema.
 
-Values are such that nobody can object to them: what has a format obeys it, a time is a time, base64
-is base64. Formats are annotations to the schemas of the protocol, but a reader may check them.
+No reader should refuse these values: a value obeys its format, a time is a time, base64 is base64.
+In the schemas of the protocol, formats are annotations, but a reader may check them.
 """
 
 import re
@@ -22,7 +22,7 @@ _BY_FORMAT: Mapping[str, str] = {
     "uri": "https://example.com/a",
     "uri-template": "https://example.com/{path}",
 }
-"""By `format`. Icons and pages have to be on the web."""
+"""The values by `format`. Icons and pages must be on the web."""
 
 _BY_MEMBER: Mapping[str, str] = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -45,8 +45,10 @@ _BY_MEMBER: Mapping[str, str] = {
     "uri": "file:///example.txt",
     "version": "1.0.0",
 }
-"""By the name of the member, where pages say more about the text than the schema does: a root is a
-file (client/roots), and any other resource may be one."""
+"""The values by member name, if pages of the specification say more than the schema.
+
+A root is a file (client/roots), and any other resource may be one.
+"""
 
 _REVISION_MEMBERS = frozenset({"protocolVersion", "io.modelcontextprotocol/protocolVersion"})
 _REVISION_LISTS = frozenset({"supported", "supportedVersions"})
@@ -65,16 +67,16 @@ ANYTHING: tuple[tuple[str, Any], ...] = (
     ("empty-object", {}),
     ("nested", {"a": [{"b": None}, 1, "text", True]}),
 )
-"""What may stand where any JSON value may, with a name for each."""
+"""Values for a place where any JSON value is allowed, with a name for each."""
 
 LONGEST = 10_000
-"""How many characters or items a vector has at most: one with more would help nobody."""
+"""The most characters or items that a vector has; more would not be useful."""
 _DEEPEST = 3  # references that a full value follows below its own type
 _TRIED = ("text", "a", "A", "1", "0", "aa", "a1", "A1", "a-b", "a/b", "1.0", "2025-11-25", "")
 
 
 class NoSampleError(Exception):
-    """No right value is known for a place; `pointer` leads to what demands it."""
+    """Raised if no valid value is known for a place; `pointer` leads to the cause."""
 
     def __init__(self, message: str, pointer: str) -> None:
         super().__init__(message)
@@ -83,33 +85,33 @@ class NoSampleError(Exception):
 
 
 class _Endless(Exception):
-    """A value of this place would have to hold one of its own kind, and so on."""
+    """Raised if a value of this place would contain one of its own kind without end."""
 
 
 @dataclass(frozen=True)
 class Samples:
-    """Right values for the places of one document."""
+    """Valid values for the places of one document."""
 
     shapes: Shapes
     revision: str
 
     def minimal(self, node: Node, member: str = "") -> Any:
-        """The smallest value: required members only, the first arm that comes to an end.
+        """Return the smallest value: only required members, and the first arm that is finite.
 
-        Raises `NoSampleError`, as all that makes values does.
+        Raise `NoSampleError`, like everything that makes values.
         """
         try:
             return self.made(node, member, None, frozenset())
         except _Endless:
-            message = "no value is finite: it has to hold one of its own kind, and so on"
+            message = "no value is finite: each would contain another of its own kind"
             raise NoSampleError(message, self.shapes.of(node).parts[-1].pointer) from None
 
     def full(self, node: Node, member: str = "") -> Any:
-        """A value with every declared member, and one item in each list and each map."""
+        """Return a value with every declared member, and one item in each list and each map."""
         return self.made(node, member, _DEEPEST, frozenset())
 
     def made(self, node: Node, member: str, deep: int | None, above: frozenset[str]) -> Any:
-        """A value below the definitions `above`; `deep` as in `_Making`."""
+        """Return a value below the definitions `above`; `deep` is explained in `_Making`."""
         shape = self.shapes.of(node)
         if shape.names & above:
             if deep is None:
@@ -124,7 +126,7 @@ class Samples:
 
 @dataclass(frozen=True, slots=True)
 class _Making:
-    """One value on its way; `deep` is how many references more are filled, None for none."""
+    """One value that is being made; `deep` is how many more references are filled, or None."""
 
     samples: Samples
     member: str
@@ -132,6 +134,7 @@ class _Making:
     above: frozenset[str]
 
     def union(self, shape: Shape) -> Any:
+        """Return a value of the first arm that is finite."""
         for arm in shape.arms:
             try:
                 return self._inner(arm, self.member)
@@ -140,6 +143,7 @@ class _Making:
         raise _Endless
 
     def plain(self, shape: Shape) -> Any:
+        """Return a value of a shape without arms."""
         if fixed := shape.rule("const"):
             return fixed.value
         if listed := shape.rule("enum"):
@@ -190,7 +194,7 @@ class _Making:
         return several(shape, item, count)
 
     def _optional(self, node: Node, member: str = "") -> tuple[Any] | None:
-        """A value in brackets, or none where it would have no end."""
+        """Return a value in a tuple, or None if it would have no end."""
         try:
             return (self._inner(node, member or self.member),)
         except _Endless:
@@ -201,7 +205,7 @@ class _Making:
 
 
 def text(shape: Shape, member: str = "", revision: str = "") -> str:
-    """A text that fits the place, by its format or the name of the member that holds it."""
+    """Return a string that fits the place, by its format or the name of its member."""
     if member in _REVISION_MEMBERS or member in _REVISION_LISTS:
         chosen = revision
     else:
@@ -217,7 +221,7 @@ def text(shape: Shape, member: str = "", revision: str = "") -> str:
 
 
 def number(shape: Shape, wanted: float) -> float:
-    """A number as near to the wanted one as the bounds of the place allow."""
+    """Return the number nearest to the wanted one that the bounds of the place allow."""
     if (least := shape.rule("minimum")) and wanted < least.value:
         wanted = least.value
     if (most := shape.rule("maximum")) and wanted > most.value:
@@ -238,12 +242,12 @@ def _matching(pattern: str, wanted: str, pointer: str) -> str:
     for tried in (wanted, *_BY_FORMAT.values(), *_BY_MEMBER.values(), *_TRIED):
         if expression.search(tried):
             return tried
-    message = f"no text is known here that matches the pattern {pattern!r:.80}"
+    message = f"no known string matches the pattern {pattern!r:.80}"
     raise NoSampleError(message, pointer)
 
 
 def least_items(shape: Shape) -> int:
-    """How many items an array has at least."""
+    """Return the smallest number of items of an array."""
     least = shape.rule("minItems")
     if least is None:
         return 0
@@ -252,14 +256,14 @@ def least_items(shape: Shape) -> int:
 
 
 def _require_short(least: Rule, of_what: str) -> None:
-    """Refuse what would fill the memory; no revision comes near it."""
+    """Raise `NoSampleError` if a value would fill the memory; no revision comes near it."""
     if least.value > LONGEST:
-        message = f"at least {least.value} {of_what} are more than a vector has room for"
+        message = f"a vector cannot hold {least.value} {of_what} or more"
         raise NoSampleError(message, least.pointer)
 
 
 def several(shape: Shape, item: Any, count: int) -> list[Any]:
-    """As many items, each different from the others where they have to be."""
+    """Return that many items, which are all different if they have to be."""
     unique = shape.rule("uniqueItems")
     if unique is None or not unique.value:
         return [item] * count

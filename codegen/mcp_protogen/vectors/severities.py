@@ -1,4 +1,4 @@
-"""How much it matters to whom what an implementation does with a vector."""
+"""The severities of what an implementation does with a vector, for each reader."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,8 +8,11 @@ from mcp_protogen.compare.change import Reader, Severity
 
 @dataclass(frozen=True, slots=True)
 class Weight:
-    """The severities of a kind of finding: for who builds on the implementation, who maintains it
-    and who passes on what it wrote, with the reason in a sentence."""
+    """The severities of a kind of finding, with the reason in a sentence.
+
+    They are for users of the implementation, for its maintainers, and for those who pass on its
+    output.
+    """
 
     builds: Severity
     maintains: Severity
@@ -21,10 +24,10 @@ _BREAKING, _WARNING, _INFO = Severity.BREAKING, Severity.WARNING, Severity.INFO
 
 WEIGHTS: Mapping[str, Weight] = {
     "refuses-valid": Weight(
-        _BREAKING, _BREAKING, _BREAKING, "A peer that keeps to the schema cannot be talked to."
+        _BREAKING, _BREAKING, _BREAKING, "It cannot talk to a peer that follows the schema."
     ),
     "accepts-invalid": Weight(
-        _INFO, _WARNING, _WARNING, "A peer's mistake goes unnoticed, and further on."
+        _INFO, _WARNING, _WARNING, "A peer's mistake is not noticed, and may be passed on."
     ),
     "crashes": Weight(
         _BREAKING, _BREAKING, _BREAKING, "A peer can end the program with a single message."
@@ -33,31 +36,31 @@ WEIGHTS: Mapping[str, Weight] = {
         _BREAKING, _BREAKING, _BREAKING, "A peer can stop the program with a single message."
     ),
     "loses-member": Weight(
-        _WARNING, _BREAKING, _BREAKING, "What a peer said is gone once it was read."
+        _WARNING, _BREAKING, _BREAKING, "A part of the peer's message is lost when it is read."
     ),
     "loses-null": Weight(
-        _INFO, _WARNING, _WARNING, "A member that is null was said, one that is absent was not."
+        _INFO, _WARNING, _WARNING, "A member that is null is not the same as an absent one."
     ),
     "loses-undeclared": Weight(
         _INFO,
         _INFO,
         _WARNING,
-        "Extensions and later revisions add members; who passes messages on has to keep them.",
+        "Extensions and later revisions add members, which must be kept in passed messages.",
     ),
     "adds-member": Weight(
-        _INFO, _WARNING, _WARNING, "A peer is told what nobody said, null members above all."
+        _INFO, _WARNING, _WARNING, "A peer gets members that nobody wrote, mostly null ones."
     ),
     "changes-member": Weight(
-        _WARNING, _BREAKING, _BREAKING, "What is written is not what was read."
+        _WARNING, _BREAKING, _BREAKING, "The written value is not the one that was read."
     ),
 }
-"""By code of finding."""
+"""The weights by code of finding."""
 
 
 def severities(code: str, receiver: str = "") -> Mapping[Reader, Severity]:
-    """The severities of a finding; with a `receiver`, the only side that reads such messages.
+    """Return the severities of a finding; `receiver` is the only side that reads it, if any.
 
-    The other side meets a fault in reading only as a peer that misbehaves.
+    The other side only sees a reading fault as a peer that misbehaves.
     """
     weight = WEIGHTS[code]
     found = {
@@ -73,5 +76,5 @@ def severities(code: str, receiver: str = "") -> Mapping[Reader, Severity]:
 
 
 def why(code: str) -> str:
-    """The reason for the severities."""
+    """Return the reason for the severities."""
     return WEIGHTS[code].why

@@ -1,8 +1,7 @@
-"""A schema read as shapes: which kinds of value, which members, which arms, which bounds.
+"""A schema read as shapes: kinds of values, members, arms, bounds.
 
-A place in a schema may be ruled by several schemas at once (`allOf`, what stands beside a `$ref`),
-so a node is a list of them, each with the pointer to where it is written. This module knows JSON
-Schema and nothing of MCP.
+Several schemas may apply to one place (`allOf`, keywords beside a `$ref`). So a node is a list of
+them, each with its pointer. This module knows JSON Schema and nothing of MCP.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -28,7 +27,7 @@ class Part:
     schema: Any
 
     def at(self, *tokens: str | int) -> "Part":
-        """The schema below this one."""
+        """Return the schema below this one."""
         inner = self.schema
         for token in tokens:
             inner = inner[token]
@@ -37,13 +36,13 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A place in the schema: all of its parts hold."""
+    """A place in the schema: all of its parts apply."""
 
     parts: tuple[Part, ...]
 
     @property
     def reference(self) -> str | None:
-        """The definition this place refers to, where it says no more than that."""
+        """The definition that this place refers to, if there is nothing else in it."""
         if len(self.parts) == 1 and is_object(schema := self.parts[0].schema):
             target = schema.get("$ref")
             if isinstance(target, str) and len(schema) == 1:
@@ -53,7 +52,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A keyword: what it says, and the pointer to it."""
+    """A keyword: its value, and the pointer to it."""
 
     value: Any
     pointer: str
@@ -61,9 +60,9 @@ class Rule:
 
 @dataclass(frozen=True)
 class Shape:
-    """What a node says, references followed and all parts taken together.
+    """The content of a node, with references followed and all parts combined.
 
-    `names` are the definitions passed on the way. `parts` are plain: without `$ref` and `allOf`.
+    `names` are the definitions on the way. `parts` are plain: without `$ref` and `allOf`.
     """
 
     parts: tuple[Part, ...]
@@ -71,7 +70,7 @@ class Shape:
 
     @cached_property
     def arms(self) -> tuple[Node, ...]:
-        """The alternatives, each together with what holds for all of them; empty without any."""
+        """The alternatives, each with what applies to all of them; empty if there are none."""
         if self._united is None:
             return ()
         part, keyword = self._united
@@ -80,7 +79,7 @@ class Shape:
 
     @cached_property
     def common(self) -> Node:
-        """What holds for all of the alternatives; without parts where that is nothing."""
+        """The parts that apply to all alternatives; there may be none."""
         if self._united is None:
             return Node(self.parts)
         united, keyword = self._united
@@ -104,7 +103,7 @@ class Shape:
 
     @cached_property
     def kinds(self) -> tuple[str, ...]:
-        """The kinds of JSON value that may stand here, as far as the schema says."""
+        """The kinds of JSON values that the schema allows here."""
         kinds: tuple[str, ...] = KINDS
         for part in self.parts:
             stated: Any = part.schema.get("type", list(KINDS))
@@ -116,7 +115,7 @@ class Shape:
 
     @cached_property
     def anything(self) -> bool:
-        """Whether nothing is said that could refuse a value."""
+        """Return whether no keyword could refuse a value."""
         return not any(part.schema.keys() - _SAYS_NOTHING for part in self.parts)
 
     @cached_property
@@ -129,7 +128,7 @@ class Shape:
 
     @cached_property
     def required(self) -> Mapping[str, str]:
-        """The members an object must have, with the pointer that says so."""
+        """The required members of an object, each with the pointer to the rule."""
         return {
             name: f"{part.pointer}/required"
             for part in self.parts
@@ -138,17 +137,17 @@ class Shape:
 
     @cached_property
     def others(self) -> Node | None:
-        """What undeclared members must be; None where none is allowed."""
+        """The schema of undeclared members; None if they are not allowed."""
         parts = [part.at("additionalProperties") for part in self.parts if _limits(part)]
         return None if any(part.schema is False for part in parts) else Node(tuple(parts))
 
     @cached_property
     def items(self) -> Node:
-        """What the items of an array must be."""
+        """The schema of the items of an array."""
         return Node(tuple(part.at("items") for part in self.parts if "items" in part.schema))
 
     def rule(self, *keywords: str) -> Rule | None:
-        """The first of some keywords that is given."""
+        """Return the first of some keywords that is present."""
         for keyword in keywords:
             for part in self.parts:
                 if keyword in part.schema:
@@ -174,18 +173,18 @@ def _limits(part: Part) -> bool:
 
 @dataclass(frozen=True)
 class Shapes:
-    """Shapes of the nodes of one document, each worked out once."""
+    """The shapes of the nodes of one document."""
 
     document: Json
     _known: dict[tuple[str, ...], Shape] = field(default_factory=dict[tuple[str, ...], Shape])
 
     def of(self, node: Node) -> Shape:
-        """The shape of a node."""
+        """Return the shape of a node."""
         names: dict[str, None] = {}
         return Shape(tuple(self._plain(node.parts, names)), frozenset(names))
 
     def definition(self, name: str) -> Node:
-        """The node that refers to a definition."""
+        """Return the node that refers to a definition."""
         return Node((Part("", {"$ref": _DEFINITION + name}),))
 
     def _plain(self, parts: Iterable[Part], names: dict[str, None]) -> Iterator[Part]:

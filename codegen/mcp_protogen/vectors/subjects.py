@@ -1,8 +1,8 @@
-"""What there are vectors of: each definition of the schema, and each message that travels.
+"""The subjects of vectors: each definition of the schema, and each message that travels.
 
-A message is the envelope of JSON-RPC together with what the method's own definition says. Requests
-that only travel inside a result (embedded ones) are no messages; their definitions are covered like
-all others.
+A message is the envelope of JSON-RPC together with the method's own definition. Requests that only
+travel inside a result (embedded ones) are not messages; their definitions have vectors like all
+others.
 """
 
 from collections.abc import Iterator, Mapping
@@ -22,13 +22,15 @@ _ENVELOPES: Mapping[str, tuple[str, ...]] = {
     "notification": ("JSONRPCNotification",),
     "result": ("JSONRPCResultResponse", "JSONRPCResponse"),
 }
-"""The definition of each kind of message; the first that a revision has. A response had no other
-name while its definition had no room for errors."""
+"""The definitions of each kind of message, of which the first that a revision has is used.
+
+A response had the shorter name while its definition had no errors.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """A subject, and the schema that says which values are right."""
+    """A subject, and the schema that says which values are valid."""
 
     subject: Subject
     schema: Json
@@ -40,7 +42,7 @@ class Topic:
 
 
 def topics(document: Json, ir: RevisionIR) -> Iterator[Topic]:
-    """Everything there are vectors of: definitions by name, then messages by method."""
+    """Yield all subjects: definitions by name, then messages by method."""
     definitions: Json = document["$defs"]
     for name in sorted(definitions):
         yield Topic(Subject(type=name), _ref(name))

@@ -1,7 +1,7 @@
-"""Where a reader may accept what the schema refuses, and why.
+"""The invalid values that a reader may accept, and why.
 
-Two of these are good manners that the schemas cannot express, the others are said by pages and
-stand in the facts of the revision.
+Two of these are usual, but the schemas cannot express them. The others are in the specification and
+in the facts of the revision.
 """
 
 from dataclasses import dataclass
@@ -16,20 +16,20 @@ from mcp_protogen.vectors.shapes import Shapes
 _LATER_CONTENT = (
     "later revisions add kinds of content, and a reader may keep those it does not know"
 )
-_FOREIGN_SCHEMA = "one tool with a broken schema need not make a whole list of tools unreadable"
+_FOREIGN_SCHEMA = "one tool with a broken schema should not make a whole list of tools unreadable"
 _KIND_OF_FAULT = {"absent": "required", "negative": "minimum"}
 
 
 @dataclass(frozen=True, slots=True)
 class Tolerance:
-    """What may be accepted in one revision."""
+    """The values that readers of one revision may accept."""
 
     facts: Facts
     ir: RevisionIR
     shapes: Shapes
 
     def of(self, place: Place, case: Case) -> str:
-        """Why the fault of a case may be passed over, in a sentence; empty where it may not."""
+        """Return why the fault of a case may be accepted, in a sentence; empty if it may not."""
         if case.open_kind and self._is_content(place):
             return _LATER_CONTENT
         if self._in_foreign_schema(place, case):
@@ -41,7 +41,7 @@ class Tolerance:
         return len(names & self.facts.content_kinds) > 1
 
     def _in_foreign_schema(self, place: Place, case: Case) -> bool:
-        """Whether the fault is inside somebody's JSON Schema, which is an object all the same."""
+        """Return whether the fault is inside somebody's JSON Schema, which is any object."""
         if not place.foreign:
             return False
         owner = place.member in _schema_members(self.facts)
@@ -51,7 +51,7 @@ class Tolerance:
         member = case.within[-1] if case.within else place.member
         for rule in self.ir.rules.leniency:
             if rule.member == member and _KIND_OF_FAULT[rule.rule] == case.code:
-                return f"whoever receives a result reads this as {rule.value!r}"
+                return f"a receiver of a result reads this as {rule.value!r}"
         return ""
 
 
@@ -60,5 +60,5 @@ def _schema_members(facts: Facts) -> frozenset[str]:
 
 
 def whereabouts(place: Place, case: Case) -> str:
-    """The JSON Pointer to what a case varies."""
+    """Return the JSON Pointer to the part that a case varies."""
     return place.pointer + jsonpointer.join(*case.within)

@@ -1,4 +1,4 @@
-"""What a test vector is, and the vectors of one revision. Values only.
+"""A test vector, and the vectors of one revision, as values.
 
 `schema/formats/vectors.schema.json` describes them as JSON.
 """
@@ -11,10 +11,10 @@ FORMAT = 1
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What a vector is a value of: a definition of the schema, or a whole message of a method.
+    """The subject of a vector: a definition of the schema, or a whole message of a method.
 
-    For a message, `kind` is request, notification or result, and `sender` is who sends it, which
-    for a result is the side that was asked.
+    For a message, `kind` is request, notification or result. `sender` is the side that sends it;
+    for a result, that is the side that was asked.
     """
 
     type: str = ""
@@ -30,10 +30,10 @@ class Subject:
 class Vector:
     """One value, whether the schema accepts it, and why it is here.
 
-    `code` is what is wrong with it, or what it shows, as a word; `reason` says the same in a
-    sentence. `pointer` leads to the place in `value` that is at fault or varied, `rule` to the
-    keyword in the patched schema that says so. Both are RFC 6901 JSON Pointers. `tolerated` says
-    why a reader may accept an invalid value all the same, and is empty where it may not.
+    `code` names the fault or what the value shows, in a word; `reason` does so in a sentence.
+    `pointer` leads to the place in `value` that is wrong or varied, `rule` to the keyword in the
+    patched schema that decides it. Both are RFC 6901 JSON Pointers. `tolerated` says why a reader
+    may accept the invalid value, and is empty if it may not.
     """
 
     id: str
@@ -49,7 +49,7 @@ class Vector:
 
 @dataclass(frozen=True, slots=True)
 class VectorSet:
-    """All vectors of a revision, types before methods; `schema` is the digest of what they obey."""
+    """All vectors of a revision, types before methods; `schema` is the digest of their schema."""
 
     revision: str
     schema: str

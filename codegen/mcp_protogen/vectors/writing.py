@@ -1,6 +1,6 @@
 """Vectors as bytes: a document per revision, or lines. The same vectors give the same bytes.
 
-One vector per line also in the document, so that a difference between two of them can be read.
+The document, too, has one vector per line, so that a difference between two documents is readable.
 """
 
 import json
@@ -18,7 +18,7 @@ SCHEMA_NAME = "vectors.schema.json"
 
 
 def document(vectors: VectorSet) -> bytes:
-    """The vectors of a revision as one JSON document."""
+    """Return the vectors of a revision as one JSON document."""
     head = {"format": FORMAT, "revision": vectors.revision, "schema": vectors.schema}
     start = json.dumps(head, indent=2)[:-2]
     rows = ",\n".join(f"    {_text(vector_members(vector))}" for vector in vectors.vectors)
@@ -26,14 +26,14 @@ def document(vectors: VectorSet) -> bytes:
 
 
 def lines(vectors: VectorSet) -> Iterator[bytes]:
-    """The vectors of a revision as JSON lines; each names the revision."""
+    """Yield the vectors of a revision as JSON lines; each names the revision."""
     for vector in vectors.vectors:
         row = {"revision": vectors.revision, **vector_members(vector)}
         yield f"{_text(row)}\n".encode()
 
 
 def vector_members(vector: Vector) -> dict[str, Any]:
-    """A vector as a JSON object; what it does not have is absent."""
+    """Return a vector as a JSON object, without empty members."""
     members: dict[str, Any] = {
         "id": vector.id,
         **subject_members(vector.subject),
@@ -50,7 +50,7 @@ def vector_members(vector: Vector) -> dict[str, Any]:
 
 
 def folder_files(options: Options) -> dict[str, bytes]:
-    """The files of a folder of vectors, by name: one for each revision, and their schema."""
+    """Return the files of a folder of vectors, by name: revisions and their schema."""
     with executor() as pool:
         made = {name: pool.submit(_document, name, options) for name in options.revisions}
         files = {f"{name}.json": future.result() for name, future in made.items()}

@@ -1,7 +1,7 @@
-"""The wrong variations of a place, each with one fault: near misses rather than nonsense.
+"""The invalid variations of a place, each with one fault: near misses, not nonsense.
 
-Whether the schema refuses a case is not known here. Where alternatives overlap, what is wrong for
-one may be right for another; such cases are dropped by whoever asks the schema.
+This module does not know whether the schema refuses a case. If alternatives overlap, a value that
+is wrong for one may be right for another; the caller asks the schema and drops such cases.
 """
 
 from collections.abc import Iterator, Mapping
@@ -24,19 +24,19 @@ _NEAR: Mapping[str, tuple[Any, ...]] = {
     "boolean": ("true", 1),
     "null": ("", {}),
 }
-"""For each kind, values that are not of it and that careless readers take for it."""
+"""Values of other kinds for each kind, which careless readers accept."""
 
 _CALLED: Mapping[str, str] = {**A, "boolean": "true", "number": "a fraction"}
-"""What these values are called: of two kinds only one value is tried."""
+"""The names of these values; for some kinds, only one value is tried."""
 
 _STRAYS: Mapping[str, Any] = {"null": None, "text": "text", "integer": 1, "object": {}}
-"""Values that most unions have no arm for."""
+"""Values for which most unions have no arm."""
 
 _UNKNOWN = "x-unknown"
 
 
 def wrong(place: Place, samples: Samples) -> Iterator[Case]:
-    """Cases that the schema refuses, unless another alternative has room for them."""
+    """Yield cases that the schema refuses, unless another alternative accepts them."""
     shape = place.shape
     if shape.anything and not shape.arms:
         return
@@ -56,7 +56,7 @@ def wrong(place: Place, samples: Samples) -> Iterator[Case]:
 
 
 def _kinds(place: Place, samples: Samples) -> Iterator[Case]:
-    """Values of a kind that is not allowed; null always among them."""
+    """Yield values of kinds that are not allowed; null is always tried."""
     shape = place.shape
     rule = shape.rule("type")
     allowed = _kinds_of(place, samples)
@@ -74,7 +74,7 @@ def _kinds(place: Place, samples: Samples) -> Iterator[Case]:
 
 
 def _kinds_of(place: Place, samples: Samples) -> tuple[str, ...]:
-    """The kinds that are allowed, those of a closed union taken together."""
+    """Return the allowed kinds; those of all arms for a closed union."""
     if not place.shape.arms:
         return place.shape.kinds
     kinds = [kind for arm in place.shape.arms for kind in samples.shapes.of(arm).kinds]
@@ -82,7 +82,7 @@ def _kinds_of(place: Place, samples: Samples) -> tuple[str, ...]:
 
 
 def kind_of(value: Any) -> str:
-    """The kind of a JSON value in the words of JSON Schema."""
+    """Return the kind of a JSON value, by its name in JSON Schema."""
     for kind, types in _TYPES:
         if isinstance(value, types):
             return kind
@@ -104,11 +104,11 @@ def _values(shape: Shape) -> Iterator[Case]:
         reason = f"the value must be {spelled(fixed.value)}"
         yield Case("const", _other_than(fixed.value), "const", reason, fixed.pointer)
     if listed := shape.rule("enum"):
-        reason = "the value is none of those that are listed"
+        reason = "the value is not one of the listed values"
         yield Case("enum", _UNKNOWN, "enum", reason, listed.pointer)
         first = listed.value[0]
         if isinstance(first, str) and first.upper() not in listed.value:
-            reason = "the values that are listed are case-sensitive"
+            reason = "the listed values are case-sensitive"
             yield Case("enum-case", first.upper(), "enum", reason, listed.pointer)
 
 
@@ -140,7 +140,7 @@ def _bounds(shape: Shape) -> Iterator[Case]:
         yield Case("maxLength", value, "maxLength", reason, bound.pointer)
     if bound := shape.rule("pattern"):
         for index, value in enumerate(("", "\n", "é !", "x" * 300)):
-            reason = "not of the pattern that the text must have"
+            reason = "the string does not match the pattern"
             yield Case(f"pattern-{index}", value, "pattern", reason, bound.pointer)
 
 
@@ -170,7 +170,7 @@ def _members(place: Place, samples: Samples) -> Iterator[Case]:
         closed = shape.rule("additionalProperties")
         rule = closed.pointer if closed else ""
         value = {**base, UNDECLARED: "text"}
-        reason = "the object is closed: a member that is not declared is refused"
+        reason = "the object is closed: an undeclared member is refused"
         yield Case("additional", value, "additional", reason, rule, (UNDECLARED,))
 
 
@@ -181,7 +181,7 @@ def _missing(base: Mapping[str, Any], name: str, rule: str) -> Case:
 
 
 def _nested(place: Place, samples: Samples) -> Iterator[Case]:
-    """One fault inside a value of another definition: is it read at all?"""
+    """Yield one fault inside a value of another definition, to test whether it is read."""
     base = samples.minimal(place.node, place.member)
     if is_object(base) and place.shape.required:
         name, rule = next(iter(place.shape.required.items()))
@@ -189,10 +189,10 @@ def _nested(place: Place, samples: Samples) -> Iterator[Case]:
 
 
 def _no_arm(place: Place, samples: Samples) -> Iterator[Case]:
-    union, reason = place.shape.union, "the value is none of the alternatives"
+    union, reason = place.shape.union, "the value matches none of the alternatives"
     rule = union.pointer if union else ""
     common = place.shape.common
-    if common.parts:  # what holds for all alternatives is violated by other values than they are
+    if common.parts:  # the common part of all alternatives is tested with its own values
         kinds = replace(place, node=common, shape=samples.shapes.of(common))
         yield from _kinds(kinds, samples)
         strays: Mapping[str, Any] = {"common": samples.minimal(common, place.member)}
@@ -204,14 +204,14 @@ def _no_arm(place: Place, samples: Samples) -> Iterator[Case]:
 
 
 def _unknown_tags(place: Place, samples: Samples, rule: str) -> Iterator[Case]:
-    """An arm whose distinguishing constant is that of no arm."""
+    """Yield an arm with a constant that no arm has."""
     tags = {name for arm in place.shape.arms for name in _constants(arm, samples)}
     tags -= set(_constants(place.shape.common, samples))
     base = samples.minimal(place.shape.arms[0], place.member)
     for name in sorted(tags):
         if is_object(base) and isinstance(base.get(name), str):
             value = {**base, name: _UNKNOWN}
-            reason = f"{name} is that of none of the alternatives"
+            reason = f"no alternative has this {name}"
             open_kind = name == "type"
             yield Case(f"{escape(name)}/unknown", value, "union", reason, rule, (name,), open_kind)
 

@@ -1,6 +1,6 @@
-"""What runs in the target's own interpreter: looks at its types, and tries messages on them.
+"""The part that runs in the target's own interpreter: it reads types and tries messages.
 
-Started by file path (`run.py`), without `mcp_protogen` being installed there: nothing but the
-standard library of Python 3.10 and the target itself may be imported. Types that Pydantic made are
-asked through the Pydantic that the target has.
+It is started by file path (`run.py`), without `mcp_protogen` being installed there: only the
+standard library of Python 3.10 and the target itself may be imported. Types made with Pydantic are
+used through the target's Pydantic.
 """

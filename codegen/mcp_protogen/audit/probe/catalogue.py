@@ -1,4 +1,4 @@
-"""Every type of a target: those that its modules hold, and those that they refer to."""
+"""All types of a target: those that its modules hold, and those that these refer to."""
 
 import enum
 import inspect
@@ -24,11 +24,11 @@ class Catalogue:
         for module in modules:
             for name, value in sorted(vars(module).items()):
                 if not name.startswith("__"):
-                    with suppress(Exception):  # proxies may fail over anything, and are no types
+                    with suppress(Exception):  # proxies may raise anything, and are no types
                         self._see(module.__name__, name, value)
 
     def _see(self, module: str, name: str, value: Any) -> None:
-        """Take in what a module holds under a name, if it is a type."""
+        """Enter the value of a module's name, if it is a type."""
         key = self._refer(value)
         if key is not None:
             entry = self.types[key]
@@ -42,10 +42,10 @@ class Catalogue:
             self.types[key]["type"] = self._express(value)
 
     def _is_known(self, module: str, name: str, value: Any) -> bool:
-        """Whether a package holds an alias that a module of its own has, or the other way round.
+        """Return whether a package or a module inside it has this alias already.
 
-        Aliases that say the same are often one object, `str` above all: they are told apart by
-        their names, and by the modules that define them.
+        Equal aliases are often one object, above all `str`. They are told apart by their names, and
+        by the modules that define them.
         """
         known = self._aliases.setdefault((name, id(value)), [])
         for other in known:
@@ -58,7 +58,7 @@ class Catalogue:
         return expression(annotation, self._refer)
 
     def _refer(self, value: Any) -> str | None:
-        """The key of a class, an enumeration or a named alias; None for everything else."""
+        """Return the key of a class, an enumeration or a named alias; None for anything else."""
         if id(value) in self._keys:
             return self._keys[id(value)]
         if typing.get_args(value) or _is_library(value):
@@ -115,13 +115,13 @@ def _key(value: Any) -> str:
 
 
 def _is_library(value: Any) -> bool:
-    """Whether it belongs to Python or to Pydantic, and hence to no protocol."""
+    """Return whether it belongs to Python or Pydantic, and so to no protocol."""
     module = str(getattr(value, "__module__", "") or "").split(".")[0]
     return module in ("builtins", "typing", "typing_extensions", "pydantic", "enum", "dataclasses")
 
 
 def _is_alias(name: str, value: Any) -> bool:
-    """Whether a variable is a type alias: `Role = Literal[...]`, `Cursor = str`."""
+    """Return whether a variable is a type alias: `Role = Literal[...]`, `Cursor = str`."""
     if is_union(value) or hasattr(value, "__metadata__"):
         return True
     if name_of(typing.get_origin(value)) == "Literal":

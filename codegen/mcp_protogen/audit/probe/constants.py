@@ -1,4 +1,4 @@
-"""The constants of a target's modules: numbers, texts, and words that it knows."""
+"""The constants of a target's modules: numbers, strings, and words that it knows."""
 
 import enum
 from collections.abc import Iterator, Mapping
@@ -10,13 +10,13 @@ _DEPTH = 3
 
 
 def constants(modules: list[ModuleType]) -> list[dict[str, Any]]:
-    """Numbers and texts under names in capitals, and what has a `code` of its own there."""
+    """Return numbers and strings with names in capitals, and values that have a `code`."""
     found: list[dict[str, Any]] = []
     for module in modules:
         for name, value in sorted(vars(module).items()):
             if name.startswith("__") or name != name.upper():
                 continue
-            with suppress(Exception):  # proxies may fail over anything, and are no constants
+            with suppress(Exception):  # proxies may raise anything, and are no constants
                 code = _plain(getattr(value, "code", value))
                 if code is not None:
                     found.append({"name": name, "value": code, "module": module.__name__})
@@ -24,7 +24,7 @@ def constants(modules: list[ModuleType]) -> list[dict[str, Any]]:
 
 
 def words(modules: list[ModuleType], wanted: list[str]) -> list[str]:
-    """Which of the wanted words occur among the modules' constants, tables and enumerations."""
+    """Return the wanted words that occur in constants, tables and enumerations of the modules."""
     found: set[str] = set()
     for module in modules:
         for name, value in vars(module).items():
@@ -35,9 +35,10 @@ def words(modules: list[ModuleType], wanted: list[str]) -> list[str]:
 
 
 def tables(modules: list[ModuleType], methods: list[str]) -> list[dict[str, Any]]:
-    """The mappings whose keys are all methods, perhaps with a revision, and lead to no plain data.
+    """Return the mappings by method whose values are not plain data.
 
-    A table that leads to plain data says something of some methods, and not which there are.
+    Their keys are all methods, perhaps with a revision. A table with plain data is about some
+    methods, and is not a list of them.
     """
     found: dict[int, dict[str, Any]] = {}
     for module in modules:
@@ -90,7 +91,7 @@ def _texts(value: Any, depth: int) -> Iterator[str]:
 
 
 def _items(value: Any) -> list[Any]:
-    """What a container holds, the keys of a mapping included."""
+    """Return the items of a container, including the keys of a mapping."""
     if isinstance(value, Mapping):
         return [*value.keys(), *value.values()]
     if isinstance(value, (list, tuple, set, frozenset)):

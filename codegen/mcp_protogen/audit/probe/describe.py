@@ -1,7 +1,7 @@
-"""Says in one JSON document which types and constants a target has.
+"""A description of the types and constants of a target, as one JSON document.
 
 The job: `path` (folders to import from), `modules`, `methods` (to look for among its constants),
-`messages` (what classes of messages are called).
+`messages` (the names of message classes).
 """
 
 import importlib.metadata
@@ -44,7 +44,7 @@ def main(job: dict[str, Any], channel: int) -> None:
 
 
 def _name(module: str) -> str:
-    """The distribution that a module came in, with its version, or what the module is called."""
+    """Return the distribution of a module with its version, or else the module's name."""
     top = module.split(".")[0]
     holders = importlib.metadata.packages_distributions().get(top) or [top]
     try:

@@ -1,4 +1,4 @@
-"""What an annotation says, as a small JSON value.
+"""Annotations as small JSON values.
 
     {"scalar": "string"}   {"literal": [...]}   {"list": ...}   {"map": ...}   {"union": [...]}
     {"ref": KEY}           another type of the target
@@ -38,13 +38,13 @@ _LISTS = (
     *(collections.abc.MutableSequence, collections.abc.Set),
 )
 _MAPS = (dict, collections.abc.Mapping, collections.abc.MutableMapping, collections.OrderedDict)
-# These say something of a member, or of a variable, and nothing of its type.
+# These are about a member or a variable, and not about its type.
 _WRAPPERS = frozenset({"Annotated", "Required", "NotRequired", "ReadOnly", "Final", "ClassVar"})
 _ANYTHING: frozenset[Any] = frozenset({Any, object})
 
 
 def expression(annotation: Any, refer: Refer) -> dict[str, Any]:
-    """The JSON value for an annotation; `refer` gives the key of a type that has one."""
+    """Return the JSON value for an annotation; `refer` returns the key of a named type."""
     if _is_hashable(annotation):
         if annotation in _ANYTHING:
             return _anything(annotation)
@@ -61,18 +61,18 @@ def expression(annotation: Any, refer: Refer) -> dict[str, Any]:
 
 
 def name_of(form: Any) -> str:
-    """What a class, an alias or a special form of `typing` is called."""
+    """Return the name of a class, an alias or a special form of `typing`."""
     name = getattr(form, "__name__", None) or getattr(form, "_name", None) or repr(form)
     return str(name).rsplit(".", 1)[-1]
 
 
 def is_union(annotation: Any) -> bool:
-    """Whether it is `X | Y`, `Union` or `Optional`."""
+    """Return whether it is `X | Y`, `Union` or `Optional`."""
     return typing.get_origin(annotation) in (typing.Union, types.UnionType)
 
 
 def _is_hashable(annotation: Any) -> bool:
-    # What Annotated holds need not be.
+    # The metadata of Annotated may not be.
     try:
         hash(annotation)
     except TypeError:
@@ -120,7 +120,7 @@ def _other(annotation: Any, refer: Refer) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    """A constant as JSON carries it; members of enumerations may have values that are none."""
+    """Return a constant as JSON has it; another value of an enumeration becomes its `repr`."""
     held = value.value if isinstance(value, enum.Enum) else value
     return held if held is None or isinstance(held, (str, int, float)) else repr(held)
 

@@ -1,8 +1,8 @@
-"""Imports a target: the modules that were asked for, all below them, and those it speaks through.
+"""Imports of a target: the named modules, all below them, and those its messages come from.
 
-What travels are messages. A target that has none of its own, such as a framework or an adapter, has
-them from another package: then the types of that package are the ones that travel, whatever the
-target's own classes of the same names are for.
+Only messages travel. A target without its own messages, such as a framework or an adapter, has them
+from another package. Then the types of that package travel, and not the target's own classes of the
+same names.
 """
 
 import importlib
@@ -13,14 +13,14 @@ from collections.abc import Iterable
 from types import ModuleType
 from typing import Any, NamedTuple
 
-# Importing these does things instead of defining them.
+# Importing these runs something.
 _NOT_IMPORTED = frozenset({"__main__", "conftest", "setup", "tests", "test", "testing"})
 # One or two messages may be somebody's example; a protocol has more.
 _PROTOCOL = 3
 
 
 class Imported(NamedTuple):
-    """The modules of a target, and what kept others from being imported."""
+    """The modules of a target, and the errors of those that could not be imported."""
 
     modules: list[ModuleType]
     skipped: list[dict[str, str]]
@@ -29,7 +29,8 @@ class Imported(NamedTuple):
 def import_target(job: dict[str, Any]) -> Imported:
     """Import the modules that `job` names, from its folders first.
 
-    Modules below them that fail are left out and reported; of several asked for, one has to work.
+    Modules below them that fail are left out and reported; at least one of the named ones has to
+    work.
     """
     sys.path[:0] = job["path"]
     found = Imported([], [])
@@ -48,11 +49,11 @@ def take(names: Iterable[str], found: Imported) -> None:
 def spoken_through(
     types: dict[str, dict[str, Any]], found: Imported, job: dict[str, Any]
 ) -> list[str]:
-    """The modules of others whose messages a target exchanges; empty where it has its own.
+    """Return the modules of other packages whose messages a target exchanges.
 
-    Those are modules with messages that define types that the target refers to, unless it has more
-    messages itself than it refers to there. `types` are those of a catalogue. A private module
-    stands for the package that it is a part of.
+    The list is empty if the target has its own messages. The modules define types that the target
+    refers to, and have messages; a target with more messages of its own than it refers to there
+    does not count. `types` are those of a catalogue. A private module stands for its package.
     """
     own = {module.__name__ for module in found.modules}
     held: dict[str, int] = {}
@@ -76,7 +77,7 @@ def _is_message(entry: dict[str, Any], job: dict[str, Any]) -> bool:
 
 
 def _messages_in(module: str, job: dict[str, Any]) -> int:
-    """How many classes a module defines that are called as messages are."""
+    """Return how many classes with names of messages a module defines."""
     held = getattr(sys.modules.get(module), "__dict__", {})
     named = [held[name] for name in job["messages"] if isinstance(held.get(name), type)]
     return sum(cls.__module__ == module for cls in named)
@@ -113,7 +114,7 @@ def _imported(name: str, skipped: list[dict[str, str]]) -> ModuleType | None:
         return importlib.import_module(name)
     except KeyboardInterrupt:
         raise
-    except BaseException as error:  # sys.exit at import is one of the things modules do
+    except BaseException as error:  # a module may call sys.exit when it is imported
         skipped.append({"module": name, "kind": _kind(error, name), "error": last_line(error)})
         return None
 
@@ -128,7 +129,7 @@ def _kind(error: BaseException, name: str) -> str:
 
 
 def last_line(error: BaseException) -> str:
-    """The last line of the traceback, and where it happened."""
+    """Return the last line of the traceback, and the place of the error."""
     text = traceback.format_exception_only(type(error), error)[-1].strip()
     frames = [
         frame

@@ -1,7 +1,7 @@
-"""The members of a class: their wire names, types, defaults, and which have to be there.
+"""The members of a class: their wire names, types, defaults, and which ones are required.
 
-One function for each way of writing a class down: Pydantic (2, and 1 in outline), dataclasses,
-typed dictionaries.
+There is one function for each kind of class: Pydantic (2, and the basics of 1), dataclasses, typed
+dictionaries.
 """
 
 import dataclasses
@@ -17,12 +17,12 @@ _ALIAS_KEYS = ("alias", "wire", "name", "json")
 
 
 def pydantic() -> Any:
-    """The target's Pydantic, if it uses one."""
+    """Return the target's Pydantic, if it uses one."""
     return sys.modules.get("pydantic")
 
 
 def flavour(cls: Any) -> str | None:
-    """How a class was written: None if it holds no members that can be told."""
+    """Return the kind of a class; None if it has no members that can be read."""
     if not isinstance(cls, type):
         return None
     library = pydantic()
@@ -42,12 +42,12 @@ def _has(cls: Any, name: str) -> bool:
 
 
 def members(cls: Any, kind: str, express: Express) -> list[dict[str, Any]]:
-    """The members of a class of that flavour, in its order."""
+    """Return the members of a class of this kind, in its order."""
     return _READERS[kind](cls, express)
 
 
 def extra(cls: Any, kind: str) -> str:
-    """What becomes of members that the class does not declare."""
+    """Return how the class treats undeclared members."""
     if kind == "pydantic":
         return str(cls.model_config.get("extra") or "ignore")
     if kind == "pydantic1":
@@ -56,12 +56,12 @@ def extra(cls: Any, kind: str) -> str:
 
 
 def root_type(cls: Any) -> Any:
-    """What a Pydantic root model stands for."""
+    """Return the type of a Pydantic root model."""
     return cls.model_fields["root"].annotation
 
 
 def _of_pydantic(cls: Any, express: Express) -> list[dict[str, Any]]:
-    # Fields that refer to what is defined further down are only complete after a rebuild.
+    # Fields that refer to later definitions are only complete after a rebuild.
     cls.model_rebuild(raise_errors=False)
     required = _required(cls)
     found: list[dict[str, Any]] = []
@@ -80,18 +80,16 @@ def _wire_name(name: str, field: Any) -> str:
 
 
 def _required(cls: Any) -> set[str] | None:
-    """What has to be there, by the schema that validation follows; None if there is no telling.
+    """Return the required members by the validation schema; None if there is no such schema.
 
-    A class may change its schema after the fields were collected, so that these alone may not say.
+    A class may change its schema after its fields were collected, so that these may not show it.
     """
     library = pydantic()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             schema = library.TypeAdapter(cls).json_schema(mode="validation")
-    except (
-        Exception
-    ):  # a type without a JSON Schema, such as a callable; the fields will have to do
+    except Exception:  # a type without a JSON Schema, such as a callable: use the fields
         return None
     if "$ref" in schema:
         schema = schema["$defs"][schema["$ref"].rsplit("/", 1)[-1]]

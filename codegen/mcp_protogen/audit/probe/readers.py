@@ -1,7 +1,7 @@
-"""Reads a JSON value with a type of the target, and writes it back as the target would.
+"""Readers of JSON values as types of the target, which also write them as the target does.
 
-What the target writes with is a choice (`written`): Pydantic leaves nothing out by itself, SDKs
-mostly leave out what is None. A class that brings its own `model_dump`, or `to_dict`, is asked.
+The user chooses what is left out (`written`): Pydantic itself leaves out nothing; most SDKs leave
+out members that are None. A class with its own `model_dump`, or `to_dict`, is asked.
 """
 
 import json
@@ -22,14 +22,14 @@ _LEFT_OUT: dict[str, dict[str, bool]] = {
 
 
 class Read(NamedTuple):
-    """What came of reading: `error` is empty if it was accepted, `value` what it writes."""
+    """The result of reading: `error` is empty if it was accepted, `value` is what is written."""
 
     error: str
     value: Any = NOTHING
 
 
 class Readers:
-    """A reader for each of a target's types, or for a choice between several, made on first use."""
+    """Readers of a target's types, or of a choice between several; each is made on first use."""
 
     def __init__(self, catalogue: Catalogue, written: str) -> None:
         self._catalogue = catalogue
@@ -60,25 +60,25 @@ class Readers:
         library = members.pydantic()
         flavours = {self._catalogue.types[key].get("flavour", "") for key in keys}
         if library is None or not hasattr(library, "TypeAdapter") or "dataclass" in flavours:
-            return None  # a plain dataclass may have other names than the wire
+            return None  # a plain dataclass may not have the wire names
         try:
             return library.TypeAdapter(typing.Union[tuple(objects)])  # noqa: UP007
-        except Exception:  # no schema can be made of it, so that structure has to do
+        except Exception:  # no schema can be made of it: compare its structure
             return None
 
     def _by_pydantic(self, adapter: Any, value: Any, objects: list[Any]) -> Read:
         model: Any
         try:
             model = adapter.validate_python(value)
-        except Exception as error:  # validators of the target may raise what they like
+        except Exception as error:  # validators of the target may raise anything
             model = _from_json(adapter, value, objects)
             if model is NOTHING:
                 return Read(_words(error))
         if isinstance(model, dict):
-            return Read("")  # of a typed dictionary: it may be any part of what was given
+            return Read("")  # a typed dictionary may be any part of the given value
         try:
             return Read("", self._written(adapter, model))
-        except Exception as error:  # serializers of the target may raise what they like, too
+        except Exception as error:  # serializers of the target may raise anything, too
             return Read(f"read, but cannot be written: {_words(error)}")
 
     def _written(self, adapter: Any, model: Any) -> Any:
@@ -92,18 +92,18 @@ class Readers:
 
 
 def _writes_itself(model: Any) -> bool:
-    """Whether its class brings its own way to be written."""
+    """Return whether its class has its own way to be written."""
     own = getattr(model.__class__, "model_dump", None)
     return own is not None and not own.__module__.startswith("pydantic")
 
 
 def _from_json(adapter: Any, value: Any, objects: list[Any]) -> Any:
-    """The value read as JSON text, which strict types with dates or enumerations insist on."""
+    """Return the value read from JSON text, which some strict types require."""
     if not any(getattr(item, "model_config", {}).get("strict") for item in objects):
         return NOTHING
     try:
         return adapter.validate_json(json.dumps(value))
-    except Exception:  # it was refused before, and stays so
+    except Exception:  # it was refused before, and still is
         return NOTHING
 
 
@@ -113,13 +113,13 @@ def _by_own_means(objects: list[Any], value: Any) -> Read:
         try:
             made = item.from_dict(value)
             return Read("", made.to_dict()) if hasattr(made, "to_dict") else Read("")
-        except Exception as raised:  # how a class refuses is its own affair
+        except Exception as raised:  # a class may refuse with any exception
             error = error or _words(raised)
     return Read(error)
 
 
 def _words(error: Exception) -> str:
-    """The target's own words, in one line."""
+    """Return the target's own message, on one line."""
     errors = getattr(error, "errors", None)
     if callable(errors):
         lines: list[str] = []
@@ -130,7 +130,7 @@ def _words(error: Exception) -> str:
 
 
 def _message_of(line: dict[str, Any]) -> str:
-    """The message, without the words that Pydantic puts before what a validator says."""
+    """Return the message without the words that Pydantic puts before that of a validator."""
     if line.get("type") in ("value_error", "assertion_error"):
         return str(line.get("ctx", {}).get("error", "")) or "not valid"
     return str(line["msg"])

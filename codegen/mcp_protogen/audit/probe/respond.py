@@ -1,4 +1,4 @@
-"""Answers test vectors with what the target's types do: the responder protocol, format 1.
+"""Answers of the target's types to test vectors: the responder protocol, format 1.
 
 The job: `path` and `modules` as for describing; `name` for the hello; `written`, what is left out
 of what is written; `types`, the keys for each definition of the schema; `messages`, the keys for
@@ -25,7 +25,7 @@ def main(job: dict[str, Any], channel: int) -> None:
     """Answer line by line until standard input ends."""
     found = import_target(job)
     readers = Readers(Catalogue(found.modules), job["written"])
-    # What could be imported when it was described has to be there.
+    # Modules that could be imported for the description have to be there.
     wrong = [entry["error"] for entry in found.skipped if entry["module"] in job["modules"]]
     with os.fdopen(channel, "w", encoding="utf-8") as out:
         for line in sys.stdin.buffer:
@@ -57,7 +57,7 @@ def _answer(asked: dict[str, Any], job: dict[str, Any], readers: Readers) -> dic
 
 
 def _inside(message: Any) -> dict[str, Any]:
-    """A message without its envelope."""
+    """Return a message without its envelope."""
     return {k: v for k, v in cast("dict[str, Any]", message).items() if k not in _ENVELOPE}
 
 
@@ -69,7 +69,7 @@ def _read(entry: dict[str, Any], value: Any, readers: Readers) -> Read | None:
     if around is None or around.error:
         return around
     if not isinstance(value, dict):
-        return Read("no object")
+        return Read("not an object")
     given = cast("dict[str, Any]", value)
     if entry["inside"]:
         inside = readers.read(keys, given.get(entry["inside"]))

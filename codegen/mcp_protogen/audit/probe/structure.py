@@ -1,7 +1,7 @@
-"""Whether a JSON value fits an expression, for types that nothing in the target can check.
+"""The check whether a JSON value fits an expression, for types that the target cannot check.
 
-Dataclasses and typed dictionaries without Pydantic say what they hold and do not look. Members of a
-dataclass may be written in snake case for a wire name in camel case.
+Dataclasses and typed dictionaries without Pydantic declare their members and check nothing. Members
+of a dataclass may be in snake case for a wire name in camel case.
 """
 
 import re
@@ -22,12 +22,12 @@ _BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 def snake(wire: str) -> str:
-    """`mimeType` → `mime_type`, `_meta` → `meta`."""
+    """Return a name in snake case: `mimeType` → `mime_type`, `_meta` → `meta`."""
     return _BOUNDARY.sub("_", wire.lstrip("_$")).lower()
 
 
 def fault(value: Any, expression: dict[str, Any], types: dict[str, Any]) -> str:
-    """What is wrong with a value, in a few words; empty if nothing is."""
+    """Return what is wrong with a value, in a few words; empty if nothing is."""
     (form, inside), *_ = expression.items()
     if form == "ref":
         return _named(value, types[inside], types)
@@ -35,10 +35,10 @@ def fault(value: Any, expression: dict[str, Any], types: dict[str, Any]) -> str:
         faults = [fault(value, arm, types) for arm in inside]
         return "" if "" in faults else faults[0]
     if form == "scalar":
-        return "" if _CHECKS[inside](value) else f"{value!r:.40} is no {inside}"
+        return "" if _CHECKS[inside](value) else f"{value!r:.40} is not of type {inside}"
     if form == "literal":
         fits = any(value == item and type(value) is type(item) for item in inside)
-        return "" if fits else f"{value!r:.40} is none of {inside}"
+        return "" if fits else f"{value!r:.40} is not one of {inside}"
     return _container(value, form, inside, types)
 
 
@@ -46,7 +46,7 @@ def _container(value: Any, form: str, inside: Any, types: dict[str, Any]) -> str
     if form not in _CONTAINERS:
         return ""
     if not isinstance(value, _CONTAINERS[form]):
-        return f"{value!r:.40} is no {form}"
+        return f"{value!r:.40} is not of type {form}"
     items = cast("dict[str, Any]", value).values() if form == "map" else cast("list[Any]", value)
     return next((found for item in items if (found := fault(item, inside, types))), "")
 
@@ -55,9 +55,9 @@ def _named(value: Any, entry: dict[str, Any], types: dict[str, Any]) -> str:
     if entry["kind"] == "alias":
         return fault(value, entry["type"], types)
     if entry["kind"] == "enum":
-        return "" if value in entry["values"] else f"{value!r:.40} is no {entry['names'][0]}"
+        return "" if value in entry["values"] else f"{value!r:.40} is not a {entry['names'][0]}"
     if not _is_object(value):
-        return f"{value!r:.40} is no object"
+        return f"{value!r:.40} is not an object"
     given = {**{snake(key): item for key, item in value.items()}, **value}
     for member in entry["members"]:
         if member["wire"] in given:

@@ -1,7 +1,7 @@
-"""How a comparison looks: as text, as JSON, as Markdown, as annotations, as a page.
+"""The forms of a comparison: text, JSON, Markdown, annotations, an HTML page.
 
-A renderer is a function from values to a string. Nothing is left out here for being harmless:
-narrowing a comparison is for `compare.select`, and whether there is a terminal for the caller.
+A renderer is a function from values to a string. It leaves nothing out: `compare.select` narrows a
+comparison, and the caller knows whether there is a terminal.
 """
 
 from enum import StrEnum
@@ -14,18 +14,18 @@ if TYPE_CHECKING:
 
 
 class PageFormat(StrEnum):
-    """What a comparison can be written as."""
+    """The forms of a comparison."""
 
     TEXT = "text"
     """Grouped and aligned, for a terminal."""
     JSON = "json"
-    """All there is, for programs; `schema/formats/comparison.schema.json` describes it."""
+    """Everything, for programs; `schema/formats/comparison.schema.json` describes it."""
     MARKDOWN = "markdown"
     """A changelog to paste."""
     GITHUB = "github"
     """Annotations of GitHub Actions."""
     HTML = "html"
-    """One page to look through, which needs nothing else."""
+    """One page for a browser, which needs no other file."""
 
 
 def render(
@@ -37,10 +37,10 @@ def render(
     colour: bool = False,
     width: int = 100,
 ) -> str:
-    """The comparison in one form, with a newline at the end.
+    """Return the comparison in one form, with a newline at the end.
 
-    Severities are those for `reader`, or the worst for anybody. `matrix` is for the page, `colour`
-    and `width`, in columns, are for text.
+    Severities are those for `reader`, or the worst for anybody. `matrix` is for the HTML page;
+    `colour` and `width`, in columns, are for text.
     """
     # Only the form that is asked for is imported: text must not wait for a template engine.
     match form:

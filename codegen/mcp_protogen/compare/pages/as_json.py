@@ -1,7 +1,7 @@
 """A comparison as JSON, for programs.
 
-The form is public: `schema/formats/comparison.schema.json` describes it. Texts are as they are,
-and everything is in it, whoever the reader is.
+The form is public: `schema/formats/comparison.schema.json` describes it. Texts are not escaped for
+a terminal, and all changes are in it, whoever the reader is.
 """
 
 import json
@@ -17,12 +17,15 @@ FORMAT = 1
 
 
 def render(comparison: Comparison, *, reader: Reader | None) -> str:
-    """The document, in the order of the other pages: worst for `reader`, or for anybody, first."""
+    """Return the document, in the order of the other pages.
+
+    The worst change for `reader`, or for anybody, comes first.
+    """
     return json.dumps(as_json(comparison, reader), indent=2) + "\n"
 
 
 def as_json(comparison: Comparison, reader: Reader | None) -> dict[str, Any]:
-    """The comparison as the JSON value that is published."""
+    """Return the comparison as the JSON value that is published."""
     return {
         "format": FORMAT,
         "before": comparison.before,

@@ -17,12 +17,15 @@ _LEVELS: Mapping[Severity, str] = {
 
 
 def render(comparison: Comparison, *, reader: Reader | None) -> str:
-    """A line for each change that concerns `reader`, or anybody, and for each note."""
+    """Return a line for each change that concerns `reader` (or anybody), and for each note."""
     return "".join(f"{line}\n" for line in written(parts(comparison, reader)))
 
 
 def parts(comparison: Comparison, reader: Reader | None) -> Iterator[Annotation | str]:
-    """The annotations, the sum of them and then the worst first, and the line with the counts."""
+    """Yield the annotations, then a line with counts.
+
+    A headline comes first, then the changes from the worst on.
+    """
     safe = made_safe(comparison)
     title = f"{safe.before} -> {safe.after}"
     if told := headline(safe, reader):

@@ -1,4 +1,4 @@
-"""Comparisons whose texts, which come from schemas and packages of others, are safe to show."""
+"""Comparisons with texts that are safe to show; they come from schemas and packages of others."""
 
 from dataclasses import replace
 
@@ -8,7 +8,7 @@ from mcp_protogen.problems import Problem
 
 
 def made_safe(comparison: Comparison) -> Comparison:
-    """The comparison with every text of it on one line and printable."""
+    """Return the comparison with every text on one line and printable."""
     return replace(
         comparison,
         before=one_line(comparison.before),

@@ -1,4 +1,4 @@
-"""What a comparison comes to in one sentence: how much breaks for whom, and in which features."""
+"""A comparison in one sentence: how much breaks for whom, and in which features."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from mcp_protogen.compare.change import Category, Comparison, Reader, Severity
 from mcp_protogen.compare.pages.ranking import Ranked, concerning, noun, severity_for
 
-# Of a longer list the rest is counted.
+# The rest of a longer list is counted.
 _FEATURES = 8
 _NAMES = 3
 _READERS: Mapping[Reader, str] = {
@@ -19,7 +19,7 @@ _READERS: Mapping[Reader, str] = {
 
 
 def headline(comparison: Comparison, reader: Reader | None) -> str:
-    """The sentence, about the worst that there is; empty where nothing is known of features."""
+    """Return the sentence, which is about the worst changes; empty if no feature is known."""
     entries = [entry for entry in concerning(comparison, reader) if entry.change.feature]
     if not entries or entries[0].severity is Severity.NONE:
         return ""
@@ -34,7 +34,10 @@ def headline(comparison: Comparison, reader: Reader | None) -> str:
 
 
 def _counts(entries: Sequence[Ranked], severity: Severity, reader: Reader | None) -> Iterator[str]:
-    """How much is that severe, for the reader, or for both sides, or else for whom it is."""
+    """Yield the number of changes that are so severe.
+
+    It is for the reader, or for clients and servers, or else for all that are affected.
+    """
     found = Counter(
         one for entry in entries for one in Reader if severity_for(entry.change, one) is severity
     )
@@ -47,7 +50,7 @@ def _counts(entries: Sequence[Ranked], severity: Severity, reader: Reader | None
 
 @dataclass(frozen=True, slots=True, order=True)
 class _Told:
-    """What is said of a feature; what is gone comes first, then what is known by name."""
+    """The text about a feature; removed ones come first, then changes that have a name."""
 
     rank: int
     number: int
@@ -79,7 +82,7 @@ def _changed(name: str, entries: Sequence[Ranked]) -> _Told:
 
 
 def _listed(names: Sequence[str], most: int) -> str:
-    # One that is left out takes no less room than its name.
+    # The count of one omitted name would be as long as the name.
     shown = names if len(names) <= most + 1 else names[:most]
     more = [f"{len(names) - len(shown)} more"] if len(shown) < len(names) else []
     *others, last = [*shown, *more] or [""]

@@ -1,8 +1,8 @@
-"""A comparison as one page to look through in a browser, which asks nobody for anything.
+"""A comparison as one page for a browser, which loads nothing from elsewhere.
 
-Style and script stand in the page. Everything is in the markup, so that the page reads without its
-script, which only filters. Names and defaults come from schemas of others: they are escaped, and a
-content security policy lets nothing run but the one script that is known by its digest.
+Style and script are in the page. All content is in the markup, so that the page can be read without
+its script, which only filters. Names and defaults come from schemas of others: they are escaped,
+and a content security policy allows only the one script, known by its digest.
 """
 
 import base64
@@ -25,7 +25,7 @@ _FOLDER = "compare"
 
 
 def render(comparison: Comparison, matrix: Matrix | None, *, reader: Reader | None) -> str:
-    """The page; without a matrix it has only the changes."""
+    """Return the page; without a matrix, it only has the changes."""
     safe = made_safe(comparison)
     style, script = _file("page.css"), _file("page.js")
     template = _environment().get_template("page.html.jinja")
@@ -48,7 +48,7 @@ def render(comparison: Comparison, matrix: Matrix | None, *, reader: Reader | No
 
 
 def _tally(comparison: Comparison) -> dict[Reader, dict[Severity, int]]:
-    """How many changes there are of each severity, for each reader."""
+    """Return the number of changes of each severity, for each reader."""
     return {
         reader: dict(counts(severity_for(change, reader) for change in comparison.changes))
         for reader in Reader
@@ -76,7 +76,7 @@ def _file(name: str) -> str:
 
 
 def _policy(style: str, script: str) -> str:
-    """What the page may load and run: its own style and script, and nothing else."""
+    """Return the content security policy: the page's own style and script, and nothing else."""
     return (
         f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}';"
         " img-src data:; base-uri 'none'; form-action 'none'"

@@ -1,4 +1,4 @@
-"""What the page shows, as values for its template, which only prints."""
+"""The content of the page, as values for its template, which only prints."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,16 +13,16 @@ from mcp_protogen.printable import one_line
 
 _MEANINGS: Mapping[Severity, str] = {
     Severity.BREAKING: "What worked before fails, or is refused.",
-    Severity.WARNING: "What worked before goes on, but means something else or misses something.",
-    Severity.INFO: "Something to know of, or to make use of.",
-    Severity.NONE: "Not the business of this reader.",
+    Severity.WARNING: "What worked before still works, but has another meaning or lacks something.",
+    Severity.INFO: "Something to know, or to use.",
+    Severity.NONE: "Of no interest to this reader.",
 }
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 _POSITION = {category: position for position, category in enumerate(Category)}
 
 
 class Mark(StrEnum):
-    """What happened in a revision to what a row is about."""
+    """The change of a row in a revision."""
 
     NEW = "new"
     CHANGED = "changed"
@@ -63,7 +63,7 @@ class ColumnView:
 
 @dataclass(frozen=True, slots=True)
 class CellView:
-    """What a revision has of a row, beside the revision before it."""
+    """A cell of the matrix, compared with the revision before it."""
 
     mark: Mark
     detail: str
@@ -71,7 +71,7 @@ class CellView:
 
 @dataclass(frozen=True, slots=True)
 class RowView:
-    """A row of the matrix; `moves` if it is not the same all the way."""
+    """A row of the matrix; `moves` if it differs between revisions."""
 
     name: str
     moves: bool
@@ -97,14 +97,14 @@ class FilterView:
 
 @dataclass(frozen=True, slots=True)
 class FiltersView:
-    """What there is to choose from."""
+    """The filters that can be chosen."""
 
     severities: tuple[FilterView, ...]
     categories: tuple[FilterView, ...]
 
 
 def sections_of(comparison: Comparison, reader: Reader | None) -> tuple[SectionView, ...]:
-    """A section for each severity, the empty ones included: another reader may fill them."""
+    """Return a section for each severity, also empty ones, which another reader may fill."""
     views = _change_views(comparison, reader)
     return tuple(
         SectionView(
@@ -138,7 +138,10 @@ def _by_item(change: Change) -> tuple[int, str, str, str]:
 
 
 def _anchors(changes: Sequence[Change]) -> Iterator[str]:
-    """A name for each to link to, of what it is about: it stays when other changes come and go."""
+    """Yield a link name for each change, after its item.
+
+    The name stays the same when other changes are added or removed.
+    """
     taken: set[str] = set()
     for change in changes:
         name = f"change-{_UNSAFE.sub('-', f'{change.code}-{change.item}')}"
@@ -150,14 +153,14 @@ def _anchors(changes: Sequence[Change]) -> Iterator[str]:
 
 
 def columns_of(comparison: Comparison, matrix: Matrix | None) -> tuple[ColumnView, ...]:
-    """The revisions of the matrix."""
+    """Return the revisions of the matrix."""
     sides = (comparison.before, comparison.after)
     titles = map(one_line, matrix.revisions if matrix else ())
     return tuple(ColumnView(title, title in sides) for title in titles)
 
 
 def groups_of(matrix: Matrix | None) -> tuple[GroupView, ...]:
-    """The rows of the matrix by category, each with what happened to it over time."""
+    """Return the rows of the matrix by category, each with its changes over time."""
     rows = sorted(matrix.rows if matrix else (), key=lambda row: _POSITION[row.category])
     return tuple(
         GroupView(category, CATEGORIES[category], tuple(map(_row_view, group)))
@@ -190,7 +193,7 @@ def _mark(before: Cell, now: Cell) -> Mark:
 
 
 def filters_of(comparison: Comparison, matrix: Matrix | None) -> FiltersView:
-    """All severities, and those categories that something is in."""
+    """Return all severities, and the categories that occur."""
     found = {change.category for change in comparison.changes}
     found |= {row.category for row in (matrix.rows if matrix else ())}
     return FiltersView(

@@ -1,7 +1,7 @@
 """A comparison as a changelog in Markdown, to paste into a release note.
 
-What stands in the source of it looks the same on the page: text from elsewhere is escaped, so that
-a name holding `*`, a backtick or a tag stays a name.
+Text from elsewhere is escaped, so that a name with `*`, a backtick or a tag in it looks the same on
+the page as in the source.
 """
 
 import re
@@ -21,13 +21,13 @@ from mcp_protogen.compare.pages.ranking import (
 from mcp_protogen.problems import Problem
 
 _MEANINGFUL = re.compile(r"[\\`*_{}\[\]<>|~&$]")
-# Two that GitHub turns into links to people and to issues, after all escaping is done.
+# GitHub makes links to people and issues of these two, even if they are escaped.
 _REFERRING = re.compile(r"(?<![\w`])[@#](?=\w)")
 _TICKS = re.compile(r"`+")
 
 
 def render(comparison: Comparison, *, reader: Reader | None) -> str:
-    """The changelog, with a heading for each severity and a bullet for each change."""
+    """Return the changelog, with a heading for each severity and a bullet for each change."""
     return "".join(f"{line}\n" for line in _lines(made_safe(comparison), reader))
 
 
@@ -83,13 +83,13 @@ def _heading(severity: Severity) -> str:
 
 
 def prose(text: str) -> str:
-    """Text that is read as text, whatever is in it."""
+    """Return text with all Markdown characters escaped."""
     escaped = _MEANINGFUL.sub(r"\\\g<0>", text)
     return _REFERRING.sub(r"`\g<0>`", escaped)
 
 
 def code(text: str) -> str:
-    """A code span: its fence is longer than any run of backticks inside."""
+    """Return a code span; its fence is longer than any run of backticks inside."""
     longest = max(map(len, _TICKS.findall(text)), default=0)
     fence = "`" * (longest + 1)
     # One space on either side is taken off again; without it a backtick would join the fence.

@@ -1,6 +1,6 @@
-"""The changes of a comparison in the order they are shown, and how many there are of each kind.
+"""The order of changes on every page, and the number of changes of each kind.
 
-What every page has in common: whose severity counts, worst first, and the same words for it.
+All pages share these: which severity counts, the worst first, and the words for it.
 """
 
 from collections import Counter
@@ -41,19 +41,19 @@ class Ranked:
 
     @property
     def concerns(self) -> str:
-        """For whom it is that severe, in words."""
+        """The readers for whom it is that severe, in words."""
         everybody = len(self.readers) == len(Reader)
         return "everybody" if everybody else ", ".join(self.readers)
 
 
 def ranked(comparison: Comparison, reader: Reader | None) -> tuple[Ranked, ...]:
-    """All changes, the worst first; then by category, item and code."""
+    """Return all changes, the worst first; then by category, item and code."""
     found = [_ranked(change, reader) for change in comparison.changes]
     return tuple(sorted(found, key=_order))
 
 
 def concerning(comparison: Comparison, reader: Reader | None) -> tuple[Ranked, ...]:
-    """The same without what is not this reader's business; for no reader, all of it."""
+    """Return the changes that concern this reader; without a reader, all of them."""
     entries = ranked(comparison, reader)
     if reader is None:
         return entries
@@ -61,13 +61,13 @@ def concerning(comparison: Comparison, reader: Reader | None) -> tuple[Ranked, .
 
 
 def counts(severities: Iterable[Severity]) -> Mapping[Severity, int]:
-    """How many there are of each severity, the worst first, zeros included."""
+    """Return the number of changes of each severity, the worst first, with zeros."""
     found = Counter(severities)
     return {severity: found[severity] for severity in Severity}
 
 
 def counted(found: Mapping[Severity, int]) -> str:
-    """Counts in words, such as `3 breaking, 1 warning, 40 info`, without what is no concern."""
+    """Return counts in words, such as `3 breaking, 1 warning, 40 info`; `none` is left out."""
     parts = [
         f"{number} {noun(severity, number)}"
         for severity, number in found.items()
@@ -77,7 +77,7 @@ def counted(found: Mapping[Severity, int]) -> str:
 
 
 def summary(comparison: Comparison, reader: Reader | None) -> str:
-    """One line: how many changes there are, for whom, and how many are told of no further."""
+    """Return one line: the number of changes, for whom, and how many were left out."""
     found = counts(entry.severity for entry in ranked(comparison, reader))
     line = counted(found)
     if reader is not None and comparison.changes:
@@ -90,7 +90,7 @@ def summary(comparison: Comparison, reader: Reader | None) -> str:
 
 
 def severity_for(change: Change, reader: Reader) -> Severity:
-    """How much a change matters to a reader; one that is not judged for is not concerned."""
+    """Return the severity of a change for a reader; none if it is not judged for them."""
     return change.severity.get(reader, Severity.NONE)
 
 
@@ -108,5 +108,5 @@ def _order(entry: Ranked) -> tuple[int, int, str, str, str]:
 
 
 def noun(severity: Severity, number: int) -> str:
-    """A severity in words, after a number."""
+    """Return a severity in words, after a number."""
     return "warnings" if severity is Severity.WARNING and number != 1 else severity

@@ -1,9 +1,8 @@
 """A comparison as text for a terminal.
 
-Worst first. What breaks nothing and differs in name alone, such as forty new types, is listed in a
-paragraph, so that it does not bury the rest; the reason for a severity is given once for each kind
-of change.
-Notes are left out: they are problems and belong on the other stream.
+The worst changes come first. Changes that break nothing and differ only in name, such as forty new
+types, are listed in one paragraph, so that they do not hide the others. The reason for a severity
+is given once for each kind of change. Notes are left out: they are problems, which go to stderr.
 """
 
 import re
@@ -44,7 +43,7 @@ _COLOURS: Mapping[Severity, str] = {
 def render(
     comparison: Comparison, *, reader: Reader | None, colour: bool, width: int = WIDTH
 ) -> str:
-    """The comparison as lines of at most `width` columns, with the counts at the end."""
+    """Return the comparison as lines of at most `width` columns, with the counts at the end."""
     safe = made_safe(comparison)
     page = _Page(_Paint(colour), reader, max(width, _NARROWEST))
     lines = [page.paint(_BOLD, f"{safe.before} -> {safe.after}"), ""]
@@ -62,7 +61,7 @@ def render(
 
 @dataclass(frozen=True, slots=True)
 class _Paint:
-    """Colours text, or leaves it as it is."""
+    """A painter of text, which adds colours if they are on."""
 
     on: bool
 
@@ -72,14 +71,14 @@ class _Paint:
 
 @dataclass(frozen=True, slots=True)
 class _Page:
-    """Writes the sections; for whom a change is bad is said where no reader was chosen."""
+    """The sections of the page; they say whom a change concerns if no reader was chosen."""
 
     paint: _Paint
     reader: Reader | None
     width: int
 
     def section(self, severity: Severity, entries: Sequence[Ranked]) -> Iterator[str]:
-        """All changes of one severity."""
+        """Yield all changes of one severity."""
         yield self.paint(_COLOURS[severity], f"{HEADINGS[severity]} ({len(entries)})")
         yield ""
         for category, group in groupby(entries, key=lambda entry: entry.change.category):
@@ -88,7 +87,10 @@ class _Page:
         yield ""
 
     def reasons(self, severity: Severity, shown: Sequence[Ranked]) -> Iterator[str]:
-        """Why, below the changes of one severity, unless it stands below those of a worse one."""
+        """Yield the reasons of the changes of one severity.
+
+        A reason that is already given for a worse severity is left out.
+        """
         told = {entry.change.why for entry in shown if entry.severity.rank < severity.rank}
         codes: dict[str, dict[str, None]] = {}
         for entry in shown:
@@ -130,7 +132,10 @@ class _Page:
         yield from lines
 
     def _compact(self, margin: str, entry: Ranked) -> list[str]:
-        """Message and values in one line, the label behind or below; nothing if they do not fit."""
+        """Return message and values on one line, with the label after or below it.
+
+        Return an empty list if they do not fit.
+        """
         change = entry.change
         values = _joined(change.before, change.after)
         plain = f"{change.message}: {values}"
@@ -144,12 +149,12 @@ class _Page:
         return [margin + text, margin + dim]
 
     def _label(self, entry: Ranked) -> str:
-        """The code and, where no reader was chosen, for whom it is this severe."""
+        """Return the code, and the readers that it concerns if no reader was chosen."""
         code = entry.change.code
         return f"[{code}]" if self.reader else f"[{code}: {entry.concerns}]"
 
     def _labelled(self, margin: str, message: str, entry: Ranked) -> list[str]:
-        """The message in lines, and after it or below it the label."""
+        """Return the message as lines, with the label after or below it."""
         room = self.width - len(margin)
         label = self._label(entry)
         lines = _filled(message, room)
@@ -159,7 +164,7 @@ class _Page:
         return [margin + line for line in lines]
 
     def _values(self, change: Change, margin: str) -> Iterator[str]:
-        """Before and after, side by side where there is room."""
+        """Yield the values before and after, side by side if there is room."""
         room = self.width - len(margin)
         if change.before and change.after and len(_joined(change.before, change.after)) <= room:
             before, after = self.paint(_RED, change.before), self.paint(_GREEN, change.after)
@@ -173,7 +178,7 @@ class _Page:
 
 @dataclass(frozen=True, slots=True, order=True)
 class _Kind:
-    """What changes have in common that differ in name alone."""
+    """The common part of changes that differ only in name."""
 
     text: str
     code: str
@@ -181,9 +186,9 @@ class _Kind:
 
 
 def _kind(entry: Ranked) -> _Kind | None:
-    """The kind of a change that may be listed by name; none for what breaks something.
+    """Return the kind of a change that may be listed by name; None for a breaking change.
 
-    Of a type that comes or goes its name is enough: what it looked like matters where it is used.
+    For a type that was added or removed, its name is enough: its content matters where it is used.
     """
     change = entry.change
     if entry.severity is Severity.BREAKING:
@@ -200,7 +205,7 @@ def _joined(before: str, after: str) -> str:
 
 
 def _tally(comparison: Comparison) -> Iterator[str]:
-    """How many changes there are of each severity, a line for each reader."""
+    """Yield how many changes there are of each severity, a line for each reader."""
     columns = [severity for severity in Severity if severity is not Severity.NONE]
     yield "for      " + "".join(f"{severity:>10}" for severity in columns)
     for reader in Reader:
@@ -209,9 +214,9 @@ def _tally(comparison: Comparison) -> Iterator[str]:
 
 
 def _filled(text: str, width: int) -> list[str]:
-    """The text in lines, broken after spaces and after what separates the parts of a type.
+    """Return the text as lines, broken after spaces and between the parts of a type.
 
-    A part that is longer than a line stays whole: it could not be searched for or copied.
+    A part that is longer than a line is not broken, so that it can be searched for and copied.
     """
     lines: list[str] = []
     line = ""

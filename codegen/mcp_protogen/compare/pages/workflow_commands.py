@@ -1,9 +1,9 @@
 """Workflow commands of GitHub Actions: lines of a log that become annotations.
 
-What they hold is escaped, so that text from elsewhere stays inside its annotation:
-https://docs.github.com/actions/reference/workflows-and-actions/workflow-commands
-GitHub makes annotations of some of them, drops the others without a word and cuts long ones, so
-that whatever is too much is written into the log instead, and said to be there.
+Their content is escaped, so that text from elsewhere stays inside its annotation:
+https://docs.github.com/actions/reference/workflows-and-actions/workflow-commands GitHub shows some
+annotations, drops the others silently and cuts long ones. What does not fit is written into the
+log, and an annotation says so.
 """
 
 from collections import Counter
@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from mcp_protogen.printable import no_command, one_line
 from mcp_protogen.problems import Problem
 
-# https://github.com/actions/toolkit/blob/main/docs/problem-matchers.md: of each level and step.
+# https://github.com/actions/toolkit/blob/main/docs/problem-matchers.md: for each level and step.
 SHOWN = 10
-# https://github.com/actions/runner, ExecutionContext.cs: what a message is cut to.
+# https://github.com/actions/runner, ExecutionContext.cs: the longest message.
 LONGEST = 4096
-# https://docs.github.com/rest/checks/runs: of the title of an annotation.
+# https://docs.github.com/rest/checks/runs: the longest title of an annotation.
 _LONGEST_TITLE = 255
 
 
@@ -39,20 +39,20 @@ class Annotation:
 
     @property
     def fits(self) -> bool:
-        """Whether nothing of it is cut."""
+        """Return whether nothing of it is cut."""
         return len(self.title) <= _LONGEST_TITLE and len(self.message) <= LONGEST
 
     @property
     def line(self) -> str:
-        """The whole of it as a line that is no command."""
+        """The whole annotation as a line that is not a command."""
         place = f"{self.file}: " if self.file else ""
         return log_line(f"{self.level}: {place}{self.title}: {self.message}")
 
 
 def written(parts: Iterable[Annotation | str]) -> Iterator[str]:
-    """The lines of a page: annotations as far as GitHub shows them, all else as lines of the log.
+    """Yield the lines of a page: annotations as far as GitHub shows them, the rest for the log.
 
-    Where there are more of a level than are shown, the last that is shown says so.
+    If there are more of a level than GitHub shows, the last one that is shown says so.
     """
     found = list(parts)
     left = Counter(one.level for one in found if isinstance(one, Annotation))
@@ -72,17 +72,17 @@ def written(parts: Iterable[Annotation | str]) -> Iterator[str]:
 
 
 def _more(level: str, number: int) -> Annotation:
-    message = f"{number} more of this level are in the log of this step: GitHub shows {SHOWN}."
+    message = f"{number} more of this level are in the log of this step; GitHub shows only {SHOWN}."
     return Annotation(level, f"{number} more", message)
 
 
 def log_line(text: str) -> str:
-    """A line beside the annotations, which is none, whatever it begins with."""
+    """Return a line of the log that is never a command, whatever it begins with."""
     return no_command(one_line(text))
 
 
 def problem_annotation(problem: Problem) -> Annotation:
-    """The annotation of a problem, at its place."""
+    """Return the annotation of a problem, at its place."""
     where = f" at {problem.pointer}" if problem.pointer else ""
     hint = f" ({problem.hint})" if problem.hint else ""
     message = f"{problem.message}{where}{hint}"

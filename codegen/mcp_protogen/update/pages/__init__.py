@@ -1,4 +1,4 @@
-"""How the outcome of `mcp-gen update` looks: as text, JSON, Markdown or annotations."""
+"""The forms of an outcome of `mcp-gen update`: text, JSON, Markdown or annotations."""
 
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -8,12 +8,12 @@ if TYPE_CHECKING:
 
 
 class UpdateFormat(StrEnum):
-    """What an outcome can be written as."""
+    """The forms of an outcome."""
 
     TEXT = "text"
     """For a terminal."""
     JSON = "json"
-    """All there is, for programs; `schema/formats/update.schema.json` describes it."""
+    """Everything, for programs; `schema/formats/update.schema.json` describes it."""
     MARKDOWN = "markdown"
     """The text of an issue or a pull request."""
     GITHUB = "github"
@@ -21,7 +21,7 @@ class UpdateFormat(StrEnum):
 
 
 def render(form: UpdateFormat, outcome: "Outcome", *, colour: bool = False) -> str:
-    """The outcome in one form, with a newline at the end; `colour` is for text."""
+    """Return the outcome in one form, with a newline at the end; `colour` is for text."""
     # Only the form that is asked for is imported.
     match form:
         case UpdateFormat.TEXT:

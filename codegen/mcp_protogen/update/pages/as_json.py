@@ -1,7 +1,7 @@
 """An outcome as JSON, for programs.
 
-The form is public: `schema/formats/update.schema.json` describes it. Texts are as they are, and
-nothing is cut.
+The form is public: `schema/formats/update.schema.json` describes it. Texts are not escaped for a
+terminal, and nothing is cut.
 """
 
 import json
@@ -20,7 +20,7 @@ FORMAT = 1
 
 
 def render(outcome: Outcome) -> str:
-    """The document of a look that succeeded."""
+    """Return the document of a look that succeeded."""
     news = {one.finding.candidate.revision: one for one in outcome.news}
     differs = outcome.news and outcome.accepted is None
     source = outcome.source
@@ -35,7 +35,7 @@ def render(outcome: Outcome) -> str:
 
 
 def render_failure(problems: Iterable[Problem]) -> str:
-    """The document of a look that was stopped by its input."""
+    """Return the document of a look that was stopped by its input."""
     return _document(
         status=Status.FAILED,
         source=None,

@@ -16,12 +16,12 @@ _TITLES = {
 
 
 def render(outcome: Outcome) -> str:
-    """An annotation for each finding, what it asks for, and each change."""
+    """Return annotations for each finding, its open decisions, and each change."""
     return "".join(f"{line}\n" for line in written(_parts(outcome)))
 
 
 def _parts(outcome: Outcome) -> Iterator[Annotation | str]:
-    # Few annotations are shown of each level, so that what matters most goes first.
+    # GitHub shows few annotations of each level, so that the most important ones come first.
     if outcome.accepted is None:
         yield from (_headline(outcome, news) for news in outcome.news)
     yield from map(problem_annotation, outcome.notices)

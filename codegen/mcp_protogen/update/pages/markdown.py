@@ -13,7 +13,7 @@ from mcp_protogen.update.updating import News, Outcome
 
 
 def render(outcome: Outcome) -> str:
-    """The summary, and a section for each finding."""
+    """Return the summary, and a section for each finding."""
     return "".join(f"{line}\n" for line in _lines(outcome))
 
 
@@ -57,7 +57,7 @@ def _settling(finding: Finding) -> Iterator[str]:
         yield from _list(f"Patches: {words.patches(finding)}", advice)
     if finding.undecided.wrong:
         wrong = [_prose(words.problem(one)) for one in finding.undecided.wrong]
-        yield from _list("It cannot be generated from as it is", wrong)
+        yield from _list("Nothing can be generated from it as it is", wrong)
     if finding.undecided.open:
         yield from _list("To decide", ())
         for _, (first, *more) in summed_up(finding.undecided.open, {*Level}):

@@ -1,4 +1,4 @@
-"""An outcome as text for a terminal: each finding with its changes, and then what it asks for."""
+"""An outcome as text for a terminal: each finding with its changes and open decisions."""
 
 from collections.abc import Iterator, Sequence
 
@@ -14,7 +14,7 @@ _BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
 
 
 def render(outcome: Outcome, *, colour: bool) -> str:
-    """The outcome as lines, with the summary at the end, or before what is left to do."""
+    """Return the outcome as lines; the summary is at the end, or before the work that is left."""
     return "".join(f"{line}\n" for line in _lines(outcome, colour))
 
 
@@ -48,7 +48,7 @@ def _shown(outcome: Outcome, news: News, colour: bool) -> Iterator[str]:
 
 
 def _left(news: News) -> Iterator[str]:
-    """What there is to do after a pin has moved."""
+    """Yield the work that is left after a pin has moved."""
     yield from _settling(news.finding)
     yield from _packages(news)
 
@@ -59,7 +59,7 @@ def _settling(finding: Finding) -> Iterator[str]:
         advice = words.advice(finding)
         yield from _list([f"{one.place}, {one.pointer}: {text}" for one, text in advice])
     if finding.undecided.wrong:
-        yield "  it cannot be generated from as it is:"
+        yield "  nothing can be generated from it as it is:"
         yield from _list([words.problem(one) for one in finding.undecided.wrong])
     if finding.undecided.open:
         number = words.counted(len(finding.undecided.open), "thing")

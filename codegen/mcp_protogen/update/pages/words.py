@@ -1,4 +1,4 @@
-"""What all pages say in the same words. Nothing is escaped here: each page does that itself."""
+"""The texts that all pages share. Nothing is escaped here: each page does that itself."""
 
 from collections.abc import Sequence
 from shlex import quote
@@ -14,20 +14,20 @@ from mcp_protogen.update.updating import Outcome
 
 SHORT = 12
 MOST_SHOWN = 20
-"""A long list is cut here in pages that people read; the JSON has all of it."""
+"""The length at which a list is cut in pages for people; the JSON has all of it."""
 
 _OWN = {
     Fit.DONE: "upstream fixed this: drop the entry",
-    Fit.STALE: "something else is there now: write the entry anew, or drop it",
+    Fit.STALE: "something else is there now: write the entry again, or drop it",
 }
 _OF_ANOTHER = {
     Fit.FITS: "the same mistake is there: copy the entry",
-    Fit.STALE: "something else is there: see whether it needs an entry",
+    Fit.STALE: "something else is there: check whether it needs an entry",
 }
 
 
 def summary(outcome: Outcome) -> str:
-    """The whole outcome in a line."""
+    """Return the whole outcome on one line."""
     if outcome.accepted is not None:
         candidate = outcome.news[0].finding.candidate
         return f"{candidate.revision} is pinned to {candidate.sha256[:SHORT]}"
@@ -39,13 +39,13 @@ def summary(outcome: Outcome) -> str:
 
 
 def where(outcome: Outcome) -> str:
-    """The source, and its commit where it is known."""
+    """Return the source, with its commit if that is known."""
     commit = outcome.source.commit
     return f"{outcome.source.name} at {commit[:SHORT]}" if commit else outcome.source.name
 
 
 def headline(finding: Finding) -> str:
-    """What has happened to a revision, in a few words."""
+    """Return what has happened to a revision, in a few words."""
     candidate = finding.candidate
     if candidate.standing is Standing.NEW or candidate.standing is Standing.COPY:
         text = f"{candidate.revision} is {'not pinned' if is_draft(candidate.revision) else 'new'}"
@@ -58,7 +58,7 @@ def headline(finding: Finding) -> str:
 
 
 def pinned(finding: Finding) -> str:
-    """What the pin stands for."""
+    """Return the publication that is pinned."""
     pin = finding.candidate.pin
     if pin is None:
         return f"nothing yet; it is compared with {finding.basis}"
@@ -66,7 +66,7 @@ def pinned(finding: Finding) -> str:
 
 
 def found(candidate: Candidate) -> str:
-    """What was found instead."""
+    """Return the publication that was found."""
     if candidate.known is not None:
         note = f" ({candidate.known.note})" if candidate.known.note else ""
         date = candidate.known.date or "an unknown date"
@@ -76,37 +76,37 @@ def found(candidate: Candidate) -> str:
 
 
 def changes(finding: Finding) -> str:
-    """How much differs from the revision that it is compared with."""
+    """Return how much differs from the basis."""
     if finding.only_prose:
         return "only in prose, such as descriptions; the structure is the same"
     places = f"the structure differs in {counted(len(finding.pointers), 'place')}"
     if finding.comparison is None:
-        return f"{places}; what that means could not be worked out"
+        return f"{places}; what that means could not be found out"
     if not finding.comparison.changes:
         return f"{places}, none of which changes what may be sent: {listed(finding.pointers)}"
     return f"{change_summary(finding.comparison, None)}; {places}"
 
 
 def patches(finding: Finding) -> str:
-    """How the ledger stands, in a line."""
+    """Return the state of the ledger, on one line."""
     words = _FITS_OF_ANOTHER if finding.candidate.pin is None else _FITS
     numbers = [(sum(one.fit is fit for one in finding.patches), word) for fit, word in words]
     return ", ".join(f"{number} {word}" for number, word in numbers if number)
 
 
 def advice(finding: Finding) -> tuple[tuple[PatchFit, str], ...]:
-    """The entries of the ledger that ask for something, and what."""
+    """Return the entries of the ledger that need work, with what to do."""
     texts = _OF_ANOTHER if finding.candidate.pin is None else _OWN
     return tuple((one, texts[one.fit]) for one in finding.patches if one.fit in texts)
 
 
 def effect(dependent: Dependent, finding: Finding) -> str:
-    """What becomes of a package when this is accepted."""
+    """Return what happens to a package when the finding is accepted."""
     if dependent.basis is Basis.FOUND:
-        return "made from the very file that was found; it stays as it is"
+        return "made from the same file that was found; it stays as it is"
     if dependent.basis is Basis.OWN_FILE:
-        return f"made from a file of its own, {dependent.source}; it stays as it is"
-    made = "made from what is pinned"
+        return f"made from its own file, {dependent.source}; it stays as it is"
+    made = "made from the pinned file"
     if dependent.basis is Basis.EARLIER:
         made = "made from an earlier publication, and out of date already"
     change = "its lock changes" if finding.only_prose else "its code may change"
@@ -114,7 +114,7 @@ def effect(dependent: Dependent, finding: Finding) -> str:
 
 
 def command(outcome: Outcome, finding: Finding) -> str:
-    """What to type, after the same look, to accept a finding."""
+    """Return the command that accepts a finding, after the same look."""
     asked = outcome.asked
     said = {
         "--source": asked.source and outcome.source.name,  # without a password in a URL
@@ -128,32 +128,32 @@ def command(outcome: Outcome, finding: Finding) -> str:
 
 
 def problem(one: Problem) -> str:
-    """A problem in one line."""
+    """Return a problem in one line."""
     where = f"{one.where}: " if one.where else ""
     hint = f" ({one.hint})" if one.hint else ""
     return f"{where}{one.message}{hint}"
 
 
 def listed(texts: Sequence[str]) -> str:
-    """Texts in a line, cut where there are many."""
+    """Return texts on one line, cut if there are many."""
     more = f" and {len(texts) - MOST_SHOWN} more" if len(texts) > MOST_SHOWN else ""
     return ", ".join(texts[:MOST_SHOWN]) + more
 
 
 def counted(number: int, noun: str) -> str:
-    """A number and what it counts."""
+    """Return a number with its noun."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 _FITS = (
     (Fit.FITS, "still needed"),
     (Fit.DONE, "fixed upstream"),
-    (Fit.STALE, "to write anew"),
+    (Fit.STALE, "to write again"),
 )
 _FITS_OF_ANOTHER = (
     (Fit.FITS, "needed here as well"),
     (Fit.DONE, "not needed here"),
-    (Fit.STALE, "to look at"),
+    (Fit.STALE, "to check"),
 )
 
 
