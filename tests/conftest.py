@@ -1,9 +1,11 @@
 """What several test folders need: the published schemas, and a command line run in process."""
 
+import os
 import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import pytest
@@ -25,6 +27,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     tables.configure(config)
+    if not hasattr(config, "workerinput"):
+        # Workers inherit the name.
+        folder = TemporaryDirectory(prefix="made-once-")
+        config.add_cleanup(folder.cleanup)
+        os.environ["MADE_ONCE"] = folder.name
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -35,7 +42,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     left_out = tables.left_out(items)
     if left_out:
         config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if item not in set(left_out)]
+        away = {item.nodeid for item in left_out}
+        items[:] = [item for item in items if item.nodeid not in away]
 
 
 @pytest.fixture(scope="session")
