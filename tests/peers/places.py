@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
+import venv
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -37,10 +38,15 @@ def python_with(name: str) -> Path:
     pins = HERE / f"requirements-{name}.txt"
 
     def make(folder: Path) -> None:
-        run_command([sys.executable, "-m", "venv", "--clear", folder])
-        run_command([folder / "bin" / "python", "-m", "pip", "install", "--quiet", "-r", pins])
+        install(folder, "-r", pins)
 
     return made(name, f"{sys.version}{pins.read_text()}", make) / "bin" / "python"
+
+
+def install(folder: Path, *requirements: str | Path) -> None:
+    """Make an environment anew, and install into it; it has no pip of its own."""
+    venv.create(folder, clear=True, symlinks=True, with_pip=False)
+    run_command([sys.executable, "-m", "pip", "--python", folder, "install", "-q", *requirements])
 
 
 @cache
