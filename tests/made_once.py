@@ -7,12 +7,14 @@ import os
 import pickle
 from collections.abc import Callable
 from fcntl import LOCK_EX, flock
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from mcp_protogen.config import Options
+from mcp_protogen.compare.sides import Side, given_side
+from mcp_protogen.config import GivenFile, Options
 from mcp_protogen.generate import generate
 from mcp_protogen.output.package import Package
 from mcp_protogen.output.trial import require_importable
@@ -48,6 +50,12 @@ def vectors_once(revision: str, options: Options | None = None) -> VectorSet:
     return vectors
 
 
+@cache
+def side_once(revision: str, given: GivenFile | None, *, title: str, as_published: bool) -> Side:
+    """A side of a comparison, which nobody changes."""
+    return given_side(revision, given, title=title, as_published=as_published)
+
+
 def _told(options: Options) -> str:
     return f"{options} {read_inputs(options)}"
 
@@ -67,5 +75,6 @@ def put_in_place(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have the command line use these."""
     monkeypatch.setattr("mcp_protogen.generate.generate", generated_once)
     monkeypatch.setattr("mcp_protogen.output.trial.require_importable", required_once)
+    monkeypatch.setattr("mcp_protogen.compare.naming.given_side", side_once)
     for user in ("vectors.making", "vectors.writing", "audit.behaviour"):
         monkeypatch.setattr(f"mcp_protogen.{user}.make", vectors_once)
