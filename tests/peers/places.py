@@ -18,7 +18,7 @@ from pathlib import Path
 from time import time
 from typing import Final
 
-import pytest
+from missing import untested
 
 HERE: Final = Path(__file__).resolve().parent
 ROOT: Final = HERE.parents[1]
@@ -53,7 +53,7 @@ def install(folder: Path, *requirements: str | Path) -> None:
 def node_modules() -> Path:
     """The folder of Node packages that `package.json` names; skips where there is no Node."""
     if shutil.which("node") is None or shutil.which("npm") is None:
-        pytest.skip("NOT TESTED: the TypeScript SDK, because node and npm are not installed")
+        untested("node and npm", "the TypeScript SDK")
     wanted = HERE / "package.json"
 
     def make(folder: Path) -> None:
@@ -80,7 +80,7 @@ def made(name: str, state: str, make: Callable[[Path], None]) -> Path:
                 failed.write_text(str(error))
     if not ready.exists():
         reason = failed.read_text().strip().splitlines()[-1]
-        pytest.skip(f"NOT TESTED: {name} could not be installed: {reason}")
+        untested("what could not be installed", f"{name} ({reason})")
     return folder
 
 
