@@ -1,20 +1,20 @@
 """What several test folders need: the published schemas, and a command line run in process."""
 
+import os
 import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+import missing
 import pytest
 import tables
 from running import Ran
 
 if TYPE_CHECKING:
     from specifications import Spec
-
-ROOT = Path(__file__).resolve().parents[1]
-SHARED = ROOT.parent / "shared"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -25,9 +25,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     tables.configure(config)
+    if not hasattr(config, "workerinput"):
+        # Workers inherit the name.
+        folder = TemporaryDirectory(prefix="made-once-")
+        config.add_cleanup(folder.cleanup)
+        os.environ["MADE_ONCE"] = folder.name
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    skipped = terminalreporter.getreports("skipped")
+    for line in missing.lines(report.longrepr[2] for report in skipped):
+        terminalreporter.write_line(line, yellow=True)
     terminalreporter.write_line(tables.described())
 
 
@@ -35,21 +43,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     left_out = tables.left_out(items)
     if left_out:
         config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if item not in set(left_out)]
+        away = {item.nodeid for item in left_out}
+        items[:] = [item for item in items if item.nodeid not in away]
 
 
 @pytest.fixture(scope="session")
-def shared() -> Path:
-    """Reference material that is kept beside the checkout and is no part of it."""
-    if not SHARED.is_dir():
-        pytest.skip("NOT TESTED: the reference folder ../shared is not beside this checkout")
-    return SHARED
-
-
-@pytest.fixture(scope="session")
-def published(shared: Path) -> Callable[[str], bytes]:
+def published() -> Callable[[str], bytes]:
     """The published bytes of a revision."""
-    return lambda revision: (shared / "published" / f"{revision}.schema.json").read_bytes()
+    folder = missing.reference("published", "what becomes of published files")
+    return lambda revision: (folder / f"{revision}.schema.json").read_bytes()
 
 
 @pytest.fixture

@@ -1,9 +1,20 @@
-"""What takes long to make, for tests of what is done with it: made once in a process."""
+"""What takes long to make, for tests of what is done with it: made once in a run.
 
-from typing import Final
+The processes of a run share what they make in a folder, which `conftest` names in `MADE_ONCE`.
+"""
+
+import os
+import pickle
+from collections.abc import Callable
+from fcntl import LOCK_EX, flock
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Final
 
 import pytest
-from mcp_protogen.config import Options
+from mcp_protogen.compare.sides import Side, given_side
+from mcp_protogen.config import GivenFile, Options
 from mcp_protogen.generate import generate
 from mcp_protogen.output.package import Package
 from mcp_protogen.output.trial import require_importable
@@ -11,42 +22,59 @@ from mcp_protogen.store.inputs import read_inputs
 from mcp_protogen.vectors.making import make
 from mcp_protogen.vectors.vector import VectorSet
 
-_packages: Final[dict[str, Package]] = {}
-_importable: Final[set[int]] = set()
-_vectors: Final[dict[str, VectorSet]] = {}
+_made: Final[dict[str, Any]] = {}
+_names: Final[dict[int, str]] = {}
+"""What the packages here were made from, by identity."""
 
 
 def generated_once(options: Options) -> Package:
     """The package for options, and for what the files they name hold now."""
-    key = _told(options)
-    if key not in _packages:
-        _packages[key] = generate(options)
-    return _packages[key]
+    told = _told(options)
+    package: Package = _once(f"package {told}", lambda: generate(options))
+    _names[id(package)] = told
+    return package
 
 
 def required_once(package: Package) -> None:
     """Whether a package can be imported, asked once of each that was generated once."""
-    if id(package) not in _importable:
+    if id(package) in _names:
+        _once(f"import {_names[id(package)]}", lambda: require_importable(package))
+    else:
         require_importable(package)
-    if any(package is one for one in _packages.values()):
-        _importable.add(id(package))
 
 
 def vectors_once(revision: str, options: Options | None = None) -> VectorSet:
     """The vectors of a revision, likewise."""
-    key = f"{revision} {_told(options or Options((revision,)))}"
-    if key not in _vectors:
-        _vectors[key] = make(revision, options)
-    return _vectors[key]
+    told = _told(options or Options((revision,)))
+    vectors: VectorSet = _once(f"vectors {revision} {told}", lambda: make(revision, options))
+    return vectors
+
+
+@cache
+def side_once(revision: str, given: GivenFile | None, *, title: str, as_published: bool) -> Side:
+    """A side of a comparison, which nobody changes."""
+    return given_side(revision, given, title=title, as_published=as_published)
 
 
 def _told(options: Options) -> str:
     return f"{options} {read_inputs(options)}"
 
 
+def _once(name: str, make: Callable[[], Any]) -> Any:
+    if name not in _made:
+        file = Path(os.environ["MADE_ONCE"]) / sha256(name.encode()).hexdigest()
+        with file.with_suffix(".lock").open("w") as lock:
+            flock(lock, LOCK_EX)
+            if not file.exists():
+                file.write_bytes(pickle.dumps(make()))
+            _made[name] = pickle.loads(file.read_bytes())
+    return _made[name]
+
+
 def put_in_place(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have the command line use these."""
     monkeypatch.setattr("mcp_protogen.generate.generate", generated_once)
     monkeypatch.setattr("mcp_protogen.output.trial.require_importable", required_once)
+    monkeypatch.setattr("mcp_protogen.compare.naming.given_side", side_once)
     for user in ("vectors.making", "vectors.writing", "audit.behaviour"):
         monkeypatch.setattr(f"mcp_protogen.{user}.make", vectors_once)

@@ -1,7 +1,6 @@
 """Small targets made of a few lines, and what an audit says of them."""
 
 import sys
-from functools import cache
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
@@ -10,11 +9,10 @@ from mcp_protogen.audit.engine import Audit, Options, audit
 from mcp_protogen.audit.target import Target, find
 from mcp_protogen.compare.change import Change
 
-HERE = Path(__file__).resolve().parent
-# Environments are made here in the same way as for foreign peers.
-sys.path.append(str(HERE.parent / "peers"))
+# The environments of foreign peers are audited.
+sys.path.append(str(Path(__file__).resolve().parents[1] / "peers"))
 
-from places import made, run_command  # noqa: E402
+from places import python_with as python_with
 
 REVISION = "2025-11-25"
 
@@ -51,15 +49,3 @@ def codes_about(found: Audit, item: str) -> set[str]:
         for change in changes
         if change.item == item or change.item.startswith((f"{item}.", f"{item} "))
     }
-
-
-@cache
-def python_with(name: str) -> Path:
-    """The interpreter of an environment with what `requirements-<name>.txt` beside this lists."""
-    pins = HERE / f"requirements-{name}.txt"
-
-    def make(folder: Path) -> None:
-        run_command([sys.executable, "-m", "venv", "--clear", folder])
-        run_command([folder / "bin" / "python", "-m", "pip", "install", "--quiet", "-r", pins])
-
-    return made(f"audit-{name}", f"{sys.version}{pins.read_text()}", make) / "bin" / "python"

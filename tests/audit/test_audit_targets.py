@@ -125,7 +125,7 @@ def test_a_process_that_a_target_leaves_running_is_not_waited_for(tmp_path: Path
     assert "1 of 145 types matched" in found.summary
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="NOT TESTED: signals, on this system")
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="signals")
 def test_a_signal_that_ends_an_audit_ends_the_target(tmp_path: Path) -> None:
     alive = tmp_path / "alive"
     os.mkfifo(alive)

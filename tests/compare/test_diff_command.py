@@ -16,6 +16,7 @@ from mcp_protogen.canonical import sha256
 from mcp_protogen.compare import naming
 from mcp_protogen.resources import schema_folder
 from mcp_protogen.store.pins import Pin, Publication, load_pins, read_snapshot
+from missing import untested
 from running import Ran
 
 Json = dict[str, Any]
@@ -385,7 +386,7 @@ def test_notes_about_a_file_go_to_the_error_stream(mcp_gen: Command, tmp_path: P
 def earlier(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Publication:
     """An earlier publication of 2026-07-28, and a clone in which it was committed and replaced."""
     if shutil.which("git") is None:
-        pytest.skip("NOT TESTED: git, which reads clones, is not installed")
+        untested("git", "how clones are read")
     first, second = schema(), schema(size={"type": "integer"})
     clone = tmp_path / "clone"
     file = clone / "schema" / "2026-07-28" / "schema.json"

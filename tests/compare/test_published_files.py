@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import pytest
@@ -18,12 +19,14 @@ from revisions import NEWEST, REVISIONS
 Json = dict[str, Any]
 Edit = Callable[[Json], object]
 
+pinned = cache(given_side)
+
 
 def given(content: bytes, revision: str = NEWEST, *, as_published: bool = False) -> Comparison:
     """The pinned revision beside a file that is said to be of it."""
     file = GivenFile("draft.json", content)
     return compare_sides(
-        given_side(NEWEST if revision == "draft" else revision, None, as_published=as_published),
+        pinned(NEWEST if revision == "draft" else revision, None, as_published=as_published),
         given_side(revision, file, title="draft.json", as_published=as_published),
     )
 

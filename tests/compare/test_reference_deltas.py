@@ -4,9 +4,9 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from pathlib import Path
 from typing import Any
 
+import missing
 import pytest
 from mcp_protogen.compare.change import Category, Change
 from mcp_protogen.compare.engine import compare_sides
@@ -56,10 +56,8 @@ KINDS = {"request": "jsonrpc-request", "embedded": "mrtr-input-request"}
 
 
 @pytest.fixture(scope="module")
-def reference(shared: Path) -> Mapping[str, Sequence[Json]]:
-    file = shared / "spec" / "revision-deltas.json"
-    if not file.is_file():
-        pytest.skip("NOT TESTED: ../shared/spec/revision-deltas.json is not beside this checkout")
+def reference() -> Mapping[str, Sequence[Json]]:
+    file = missing.reference("spec/revision-deltas.json", "differences of revisions against a list")
     pairs: list[Json] = json.loads(file.read_bytes())["pairs"]
     return {pair["newer"]: pair["deltas"] for pair in pairs}
 
@@ -224,7 +222,7 @@ def test_the_differences_are_those_of_the_list(
     reference: Mapping[str, Sequence[Json]], older: str, newer: str
 ) -> None:
     if newer not in reference:
-        pytest.skip(f"NOT TESTED: the reference list has nothing of {newer}")
+        missing.untested(f"differences to {newer} in ../shared", "that they are those we have")
     wanted = sorted(listed(one) for one in reference[newer] if one["cat"] != "behaviour")
     found = sorted(projected(older, newer))
     assert {"missing": sorted({*wanted} - {*found}), "extra": sorted({*found} - {*wanted})} == {

@@ -1,9 +1,11 @@
 """The official conformance suite finds nothing wrong, and the README says what it found."""
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import tables
 from kit import kit
 from legs import LEGS, Leg
 from suite import row, run
@@ -28,11 +30,16 @@ def test_the_suite_finds_nothing_wrong(leg: Leg, tmp_path: Path) -> None:
 def test_the_suite_finds_nothing_wrong_with_a_server_of_one_old_revision(
     leg: Leg, tmp_path: Path
 ) -> None:
-    assert_sound(leg, tmp_path)
+    # The suite is started for each scenario of such a leg.
+    scenarios = tables.some(leg.scenarios, 10, leg.name)
+    excuses = {name: why for name, why in leg.excuses.items() if name in scenarios}
+    part = replace(leg, scenarios=tuple(scenarios), excuses=excuses)
+    assert_sound(leg if part == leg else part, tmp_path)
 
 
 def assert_sound(leg: Leg, tmp_path: Path) -> None:
-    """Whether a leg finds nothing wrong, and as much that is right as the README says."""
+    """Whether a leg finds nothing wrong and, if it is whole, what the README says it finds."""
     (result,) = asyncio.run(run([leg], kit(), tmp_path))
     assert not result.faults, "\n".join(result.faults)
-    assert row(result) in README.read_text(encoding="utf-8"), "run make conformance"
+    shown = leg not in LEGS or row(result) in README.read_text(encoding="utf-8")
+    assert shown, "run make conformance"

@@ -4,13 +4,16 @@ import json
 import re
 from pathlib import Path
 
+import missing
+
 TESTS = Path(__file__).resolve().parents[1]
 
 ROW = re.compile(r"(?<![A-Z])(?:HS|HC|VH|SS|SO|SC|PS|PH|LF|DS|MX|RJ|CN)\d\d(?!\d)")
 
 
-def test_each_row_is_named(shared: Path) -> None:
-    reference = json.loads((shared / "spec" / "negotiation.json").read_bytes())
+def test_each_row_is_named() -> None:
+    file = missing.reference("spec/negotiation.json", "that tests name each row of the tables")
+    reference = json.loads(file.read_bytes())
     rows = {row["id"] for section in reference["sections"] for row in section["rows"]}
     named = {
         row

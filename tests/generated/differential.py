@@ -71,11 +71,11 @@ def difference(read: Reader, value: Any, wanted: bool, exact: bool) -> str | Non
     return None
 
 
-def _read(read: Callable[[Any], Any], value: Any) -> tuple[Any, str | None]:
+def _read(read: Callable[[Any], Any], value: Any) -> tuple[Any, ValidationError | None]:
     try:
         return read(value), None
     except ValidationError as error:
-        return None, f"{error}"
+        return None, error
 
 
 def written(typed: Any) -> Any:

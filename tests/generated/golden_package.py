@@ -11,12 +11,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import pytest
+import missing
 
 ROOT = Path(__file__).resolve().parents[2]
 GENERATED = ROOT / "generated"
 PACKAGE = GENERATED / "mcp_revisions"
-SHARED = ROOT.parent / "shared"
 
 if str(GENERATED) not in sys.path:
     sys.path.insert(0, str(GENERATED))
@@ -40,9 +39,6 @@ def read_json(path: Path) -> Any:
 
 
 @cache
-def shared_json(path: str) -> Any:
-    """A reference file beside the checkout; the test that asks is skipped where there is none."""
-    file = SHARED / path
-    if not file.is_file():
-        pytest.skip(f"reference material is not there: ../shared/{path}")
-    return read_json(file)
+def shared_json(path: str, shown: str) -> Any:
+    """A reference file; the test that asks, which would show something, is skipped without it."""
+    return read_json(missing.reference(path, shown))

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from golden_package import ROOT, SHARED
+from golden_package import ROOT
+from missing import SHARED
 from revisions import NEWEST
 
 Json = dict[str, Any]

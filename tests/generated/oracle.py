@@ -156,7 +156,7 @@ def _nameless(name: str, schema: Json, pointer: str) -> Iterator[Subject]:
 
 
 def required(revision: str, subject: Subject) -> Json:
-    """What a sender has to write, with the smallest values; wanted differences only help readers."""
+    """What a sender has to write, in smallest values; wanted differences only help readers."""
     document_ = patched(revision)
     schema: Json = jsonpointer.get(document_, subject.pointer)
     least: Json = smallest(document_, schema)

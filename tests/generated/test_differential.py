@@ -20,7 +20,7 @@ from instances import Instances
 from mutants import edits
 
 SETTINGS = settings(
-    max_examples=tables.count(8, 30),
+    max_examples=tables.count(6, 30),
     derandomize=True,
     deadline=None,
     database=None,

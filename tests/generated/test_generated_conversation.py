@@ -125,7 +125,7 @@ def test_a_handler_that_fails_tells_nothing(revision: str) -> None:
 @pytest.mark.parametrize("revision", REVISIONS)
 def test_what_is_not_declared_is_not_sent(revision: str) -> None:
     async def talk(client: Any, server: Any) -> None:
-        with pytest.raises(runtime("errors").MissingCapability, match="server.prompts"):
+        with pytest.raises(runtime("errors").MissingCapability, match=r"server\.prompts"):
             await client.get_prompt(_params(revision, "prompts/get", name="p"))
 
     assert _talk(revision, talk) == []

@@ -12,8 +12,8 @@ import oracle
 import pytest
 from golden_package import PACKAGE, REVISIONS, load, runtime
 from mcp_protogen.names import type_name
-from revisions import HANDSHAKE
 from pydantic import ValidationError
+from revisions import HANDSHAKE
 
 Json = dict[str, Any]
 
@@ -75,10 +75,10 @@ def test_undeclared_members_survive_with_their_nulls(revision: str) -> None:
 
 # What a member may be called that no class declares: attributes, methods and slots of the class.
 NAMES = (
-    ("structured_content", "is_error", "result_type", "meta", "_private", "self", "copy")
-    + ("model_fields", "model_extra", "model_fields_set", "from_json", "to_wire", "ANY_OF_REQUIRED")
-    + ("__class__", "__dict__", "__wire_rules__", "__pydantic_extra__", "__pydantic_private__")
-    + ("__pydantic_fields_set__", "__pydantic_validator__")
+    *("structured_content", "is_error", "result_type", "meta", "_private", "self", "copy"),
+    *("model_fields", "model_extra", "model_fields_set", "from_json", "to_wire", "ANY_OF_REQUIRED"),
+    *("__class__", "__dict__", "__wire_rules__", "__pydantic_extra__", "__pydantic_private__"),
+    *("__pydantic_fields_set__", "__pydantic_validator__"),
 )
 
 

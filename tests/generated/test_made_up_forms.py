@@ -1,4 +1,4 @@
-"""Whatever form a definition has, its type accepts what it accepts, and writes back what it read."""
+"""Whatever form a definition has, its type accepts what it does, and writes back what it read."""
 
 from collections.abc import Callable, Iterator
 from importlib import import_module
@@ -6,14 +6,13 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+import schemas
 import tables
 from differential import Reader, difference, reader_of
 from made_up_forms import FORMS, values
 from mcp_protogen import jsonpointer
 from mcp_protogen.names import type_name
 from mcp_protogen.output.package import Package
-
-import schemas
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,7 @@ from typing import Any
 
 import oracle
 import pytest
+import tables
 from golden_package import REVISIONS
 from hypothesis import HealthCheck, Phase, given, settings
 from instances import Instances
@@ -17,7 +18,7 @@ from translations import PAIRS, Untranslatable, accepts, bare, names, translator
 pytestmark = pytest.mark.xdist_group("translations")
 
 SETTINGS = settings(
-    max_examples=25,
+    max_examples=tables.count(10, 25),
     derandomize=True,
     deadline=None,
     database=None,

@@ -1,7 +1,11 @@
-"""Small programs as users write them, for type checkers: three that are right, one that is not.
+"""Small programs as users write them, for type checkers.
 
 Wrong lines end in `# wrong`; a checker has to object to these and to no others.
 """
+
+import re
+
+from golden_package import PACKAGE, ROOT
 
 HANDSHAKE = """
 from typing import assert_type
@@ -292,8 +296,115 @@ async def use(client: mcp.Client, session: mcp.Session) -> None:
     methods.serialise_request(methods.CALL_TOOL, 1, m.PaginatedRequestParams())  # wrong
 """
 
+TOOLKIT = """
+from typing import Any, assert_type
+
+from mcp_revisions import CheckedResults, Options, Toolkit, UriTemplate, connect_in_memory
+from mcp_revisions import prompt, resource, tool
+from mcp_revisions import v2026_07_28 as mcp
+from mcp_revisions.v2026_07_28 import models as m
+from server import Forecast, Weather
+
+
+class Loud(Toolkit):
+    @tool(structured=False, thread=True)
+    def shout(self, text: str) -> dict[str, str]:
+        return {"loud": text.upper()}
+
+
+def towns(typed: str) -> list[str]:
+    return [typed]
+
+
+class Both(Loud, mcp.Server):
+    SENDS = frozenset({"notifications/tools/list_changed"})
+
+    def __init__(self, name: str) -> None:
+        self.info = m.Implementation(name=name, version="1")
+
+    @tool(input_schema={"type": "object"}, output_schema={"type": "object"}, name="raw.tool")
+    async def raw(self, session: mcp.Session, arguments: dict[str, Any]) -> m.CallToolResult:
+        return m.CallToolResult(content=[], structured_content=arguments)
+
+    @tool
+    @staticmethod
+    def twice(number: int) -> int:
+        return 2 * number
+
+    @resource("a:{x}", completions={"x": towns}, annotations=m.Annotations(priority=1))
+    def read(self, x: str) -> bytes:
+        return x.encode()
+
+    @classmethod
+    def names(cls, typed: str, others: dict[str, str]) -> list[str]:
+        return [*others, typed]
+
+    def villages(self, typed: str) -> list[str]:
+        return [typed]
+
+    @prompt(
+        completions={
+            "x": ["a", "b"],
+            "y": lambda typed: [typed.upper()],
+            "z": lambda typed, others: [typed, *others],
+        },
+        icons=[m.Icon(src="a:b")],
+    )
+    async def say(self, x: str, y: str, z: str) -> list[m.PromptMessage]:
+        return []
+
+    @prompt(completions={"x": names, "y": villages})
+    def tell(self, x: str, y: str) -> str:
+        return x + y
+
+    async def on_call_tool(
+        self, session: mcp.Session, params: m.CallToolRequestParams
+    ) -> m.CallToolResult | m.InputRequiredResult:
+        result: m.CallToolResult = await super().on_call_tool(session, params)
+        return result
+
+
+class Checking(CheckedResults, mcp.Client):
+    pass
+
+
+def plain(text: str) -> str:
+    return text
+
+
+async def use() -> None:
+    weather = Weather()
+    assert_type(await weather.forecast("Oslo", days=2), list[Forecast])
+    assert_type(weather.add(1, 2), float)
+    both = Both("x")
+    assert_type(both.twice(2), int)
+    assert_type(both.shout("a"), dict[str, str])
+    assert_type(both.read("x"), bytes)
+    both.add_tool(plain, title="Plain")
+    both.add_resource(plain, uri="a:{text}", mime_type="text/plain")
+    both.remove_tool("plain")
+    async with connect_in_memory(Checking(), both, options=Options(timeout=3)) as client:
+        await client.call_tool(m.CallToolRequestParams(name="shout"))
+    assert_type(UriTemplate.parse("a:{x}").match("a:b"), dict[str, str] | None)
+    await weather.forecast(3)  # wrong
+    weather.add("a", 1)  # wrong
+    Both()  # wrong
+    both.add_tool(plain, titel="x")  # wrong
+
+
+@tool(structure=False)  # wrong
+def wrong(x: str) -> str:
+    return x
+"""
+
 
 def wrong_lines(program: str) -> set[int]:
     """The numbers of the lines marked as wrong, from 1."""
     lines = program.splitlines()
     return {number for number, line in enumerate(lines, 1) if line.endswith("# wrong")}
+
+
+def shown_in(page: str) -> str:
+    """The first program on a page of the documentation, with the committed package."""
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    return re.findall(r"```python\n(.*?)```", text, re.DOTALL)[0].replace("pkg", PACKAGE.name)

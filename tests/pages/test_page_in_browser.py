@@ -9,6 +9,7 @@ from browser import Page, browser, executable
 from comparisons import MATRIX, NOTHING, SMALL, hostile, large
 from comparisons import page as written
 from mcp_protogen.compare.change import Comparison, Reader
+from missing import untested
 
 # One browser for all, on one worker.
 pytestmark = pytest.mark.xdist_group("browser")
@@ -23,7 +24,7 @@ WIDE, NARROW = 1280, 400
 def chromium(tmp_path_factory: pytest.TempPathFactory) -> Generator[Page, None, None]:
     program = executable()
     if program is None:
-        pytest.skip("NOT TESTED: the page of a comparison in a browser; there is no chromium")
+        untested("chromium", "the page of a comparison in a browser")
     with browser(program, tmp_path_factory.mktemp("profile")) as page:
         yield page
 

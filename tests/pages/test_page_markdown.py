@@ -121,7 +121,8 @@ def test_a_title_with_line_breaks_cannot_start_anything() -> None:
 
 
 def rendered(markdown: str) -> str:
-    library = pytest.importorskip("markdown_it", reason="NOT TESTED: there is no markdown-it-py")
+    why = "NOT TESTED for want of markdown-it-py: how others read Markdown"
+    library = pytest.importorskip("markdown_it", reason=why)
     html: str = library.MarkdownIt("gfm-like", {"linkify": False}).render(markdown)
     return html
 

@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
+import venv
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -17,7 +18,7 @@ from pathlib import Path
 from time import time
 from typing import Final
 
-import pytest
+from missing import untested
 
 HERE: Final = Path(__file__).resolve().parent
 ROOT: Final = HERE.parents[1]
@@ -37,17 +38,22 @@ def python_with(name: str) -> Path:
     pins = HERE / f"requirements-{name}.txt"
 
     def make(folder: Path) -> None:
-        run_command([sys.executable, "-m", "venv", "--clear", folder])
-        run_command([folder / "bin" / "python", "-m", "pip", "install", "--quiet", "-r", pins])
+        install(folder, "-r", pins)
 
     return made(name, f"{sys.version}{pins.read_text()}", make) / "bin" / "python"
+
+
+def install(folder: Path, *requirements: str | Path) -> None:
+    """Make an environment anew, and install into it; it has no pip of its own."""
+    venv.create(folder, clear=True, symlinks=True, with_pip=False)
+    run_command([sys.executable, "-m", "pip", "--python", folder, "install", "-q", *requirements])
 
 
 @cache
 def node_modules() -> Path:
     """The folder of Node packages that `package.json` names; skips where there is no Node."""
     if shutil.which("node") is None or shutil.which("npm") is None:
-        pytest.skip("NOT TESTED: the TypeScript SDK, because node and npm are not installed")
+        untested("node and npm", "the TypeScript SDK")
     wanted = HERE / "package.json"
 
     def make(folder: Path) -> None:
@@ -74,7 +80,7 @@ def made(name: str, state: str, make: Callable[[Path], None]) -> Path:
                 failed.write_text(str(error))
     if not ready.exists():
         reason = failed.read_text().strip().splitlines()[-1]
-        pytest.skip(f"NOT TESTED: {name} could not be installed: {reason}")
+        untested("what could not be installed", f"{name} ({reason})")
     return folder
 
 

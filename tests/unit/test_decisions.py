@@ -8,6 +8,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast
 
+import missing
 import pytest
 from mcp_protogen import jsonpointer
 from mcp_protogen.canonical import compact, digest, pretty
@@ -568,9 +569,10 @@ def test_a_draft_without_a_revision_before_has_no_patches_or_rules() -> None:
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("number", range(8))
 def test_states_of_the_draft_lead_to_facts_that_agree_with_them(
-    shared: Path, tmp_path: Path, number: int
+    tmp_path: Path, number: int
 ) -> None:
-    file = sorted((shared / "published" / "drafts").glob("*.json"))[number]
+    folder = missing.reference("published/drafts", "facts of states of the draft")
+    file = sorted(folder.glob("*.json"))[number]
     schema = copied(tmp_path)
     add(NEXT, file.read_bytes(), Origin(), file.name, schema)
     try:

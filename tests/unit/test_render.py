@@ -1,23 +1,32 @@
 """Templates: what is wrong with one is named by template and line."""
 
+from functools import cache
 from pathlib import Path
 
 import pytest
 import schemas
 from mcp_protogen.config import Options
+from mcp_protogen.emit import layout
 from mcp_protogen.emit.render import Renderer
 from mcp_protogen.generate import generate
+from mcp_protogen.ir import RevisionIR
 from mcp_protogen.problems import Problem, ProblemError
 from mcp_protogen.resources import templates_folder
 
 REVISION = "2024-11-05"
 
 
+@cache
+def tiny() -> RevisionIR:
+    """What modules are made of."""
+    return schemas.read(schemas.schema()).ir
+
+
 def broken(folder: Path, text: str, name: str = "methods.py.jinja") -> Problem:
-    """The one problem of a run whose template `name` is `text`."""
+    """The one problem of modules whose template `name` is `text`."""
     (folder / name).write_text(text, encoding="utf-8")
     with pytest.raises(ProblemError) as caught:
-        generate(Options((REVISION,), templates=folder))
+        list(layout.revision_modules(tiny(), Renderer(templates_folder(), folder)))
     (problem,) = caught.value.problems
     assert problem.code == "template-error"
     assert problem.hint
@@ -124,15 +133,12 @@ def test_a_template_whose_text_is_no_python_is_named(text: str, tmp_path: Path) 
 def test_templates_of_the_user_go_first_and_ours_fill_in(tmp_path: Path) -> None:
     text = '{% include "_macros.jinja" %}MINE = {{ ir.id | literal }}\n'
     (tmp_path / "revision.py.jinja").write_text(text, encoding="utf-8")
+    (tmp_path / "bridge.py.jinja").write_text("")
     package = generate(Options((REVISION,), templates=tmp_path))
     assert schemas.text_of(package, "v2024_11_05/__init__.py") == f'MINE = "{REVISION}"\n'
     assert "class Server(" in schemas.text_of(package, "v2024_11_05/server.py")
-
-
-def test_an_empty_template_makes_an_empty_module(tmp_path: Path) -> None:
-    (tmp_path / "revision.py.jinja").write_text("")
-    package = generate(Options((REVISION,), templates=tmp_path))
-    assert schemas.text_of(package, "v2024_11_05/__init__.py").strip() == ""
+    # An empty template makes an empty module.
+    assert schemas.text_of(package, "bridge.py").strip() == ""
 
 
 def test_schema_text_is_no_template(tmp_path: Path) -> None:

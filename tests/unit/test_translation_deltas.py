@@ -4,9 +4,9 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any, Literal
 
+import missing
 import pytest
 from mcp_protogen import ir
 from mcp_protogen.config import Options
@@ -46,10 +46,8 @@ class Delta:
 
 
 @pytest.fixture(scope="module")
-def reference(shared: Path) -> list[Json]:
-    file = shared / "spec" / "revision-deltas.json"
-    if not file.is_file():
-        pytest.skip("NOT TESTED: ../shared/spec/revision-deltas.json is not beside this checkout")
+def reference() -> list[Json]:
+    file = missing.reference("spec/revision-deltas.json", "differences of revisions against a list")
     pairs: list[Json] = json.loads(file.read_bytes())["pairs"]
     return pairs
 
@@ -63,7 +61,7 @@ def deltas(reference: list[Json], newer: str, cat: str) -> list[Delta]:
     """What came and what went with a revision, of one category."""
     pair = next((pair for pair in reference if pair["newer"] == newer), None)
     if pair is None:
-        pytest.skip(f"NOT TESTED: the reference list has nothing of {newer}")
+        missing.untested(f"differences to {newer} in ../shared", "that they are those we have")
     return [
         Delta(one["item"], one["rule"], one["change"])
         for one in pair["deltas"]

@@ -1,6 +1,5 @@
 """The ready-made workflows and hooks do what they say, as far as that can be tried here."""
 
-import fcntl
 import importlib
 import os
 import re
@@ -13,15 +12,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import tables
 from mcp_protogen.resources import schema_folder
 from specifications import OLDER, Spec, committed, git
+
+# Environments are made here in the same way as for foreign peers.
+sys.path.append(str(Path(__file__).resolve().parents[1] / "peers"))
+
+from places import install, made
 
 yaml: Any = importlib.import_module("yaml")  # comes without types
 
 ROOT = Path(__file__).resolve().parents[2]
 WORKFLOWS = ROOT / "docs" / "workflows"
-BUILD = ROOT / "build" / "pre-commit"
-PROJECT = '[tool.mcp-gen]\nrevision = ["2025-11-25"]\nout = "pkg"\n'
+PROJECT = '[tool.mcp-gen]\nrevision = ["2024-11-05"]\nout = "pkg"\n'
 # Plays the program of GitHub: notes how it was called, and says which issue is open.
 GH = """#!/bin/sh
 printf '%s ' "$@" >> calls.txt
@@ -165,27 +169,9 @@ def test_the_generator_is_installed_from_what_the_repository_says(
 @pytest.fixture(scope="module")
 def pre_commit() -> Path:
     """The program, in an environment of its own that is made on first use."""
-    BUILD.parent.mkdir(exist_ok=True)
-    program = BUILD / "bin" / "pre-commit"
-    with (BUILD.parent / "pre-commit.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not program.exists():
-            python = BUILD / "bin" / "python"
-            make: list[str | Path] = [sys.executable, "-m", "venv", BUILD]
-            install: list[str | Path] = [
-                python,
-                "-m",
-                "pip",
-                "install",
-                "--quiet",
-                "pre-commit>=4,<5",
-            ]
-            for command in (make, install):
-                done = subprocess.run(command, capture_output=True, text=True, check=False)
-                if done.returncode:
-                    reason = done.stderr.strip().splitlines()[-1:]
-                    pytest.skip(f"NOT TESTED: pre-commit could not be installed: {reason}")
-    return program
+    wanted = "pre-commit>=4,<5"
+    folder = made("pre-commit", f"{sys.version}{wanted}", lambda folder: install(folder, wanted))
+    return folder / "bin" / "pre-commit"
 
 
 def hooked(runner: Runner, *command: str | Path) -> subprocess.CompletedProcess[str]:
@@ -254,10 +240,12 @@ def of_the_page(runner: Runner, offered: Path) -> tuple[str | Path, ...]:
     return "run", "--all-files"
 
 
-# Each installs the generator anew.
-@pytest.mark.sampled(1)
-@pytest.mark.parametrize("hook", [of_the_repository, of_the_page])
+# Each installs the generator anew, and what only tries a repository does so for every commit.
+HOOKS = (of_the_page, of_the_repository)
+
+
 @pytest.mark.xdist_group("pre-commit")
+@pytest.mark.parametrize("hook", HOOKS[: tables.count(1, len(HOOKS))])
 def test_a_hook_that_installs_the_generator_guards_commits(
     hook: Callable[[Runner, Path], tuple[str | Path, ...]],
     runner: Runner,

@@ -20,7 +20,9 @@ from revisions import REVISIONS
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "vectors.md").read_text(encoding="utf-8")
 REVISION = "2025-11-25"
 NODE = shutil.which("node")
-needs_node = pytest.mark.skipif(NODE is None, reason="NOT TESTED: there is no node here")
+needs_node = pytest.mark.skipif(
+    NODE is None, reason="NOT TESTED for want of node: the responder for it"
+)
 
 
 def shown(kind: str) -> str:
