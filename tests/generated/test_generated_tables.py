@@ -8,7 +8,6 @@ import missing
 import oracle
 import pytest
 from golden_package import REVISIONS, load, shared_json
-
 from mcp_protogen import names
 
 Json = dict[str, Any]
