@@ -49,7 +49,9 @@ def spliced(wire: dict[str, Any], members: bytes | None) -> bytes:
         return json_text(wire)
     if wire.get("_meta"):
         return _merged(wire, members)
-    body = json_text({key: value for key, value in wire.items() if key != "_meta"})
+    if "_meta" in wire:
+        wire = {key: value for key, value in wire.items() if key != "_meta"}
+    body = json_text(wire)
     return b'{"_meta":{%b}%b' % (members, b"}" if body == _EMPTY else b"," + body[1:])
 
 

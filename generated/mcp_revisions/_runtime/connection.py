@@ -300,7 +300,9 @@ class Connection:
         if not self._everything_passes and not may_pass(self.state, spec.phase, self.peer):
             return Refusal(id, InvalidRequest(f"{spec.method} came before its time", id=id))
         if spec.requires:
-            declared = self._in_force(request) if self._declared_by_request else self.declared
+            # Nothing is remembered between requests (2026-07-28, basic, "Statelessness").
+            by_request = self._declared_by_request and gate.asks_of("client", spec)
+            declared = self._declared_in(request) if by_request else self.declared
             need = gate.unmet(spec.requires, self.peer, request.params, declared)
             if need is not None:
                 return Refusal(id, gate.undeclared(spec.method, need, id))
@@ -308,10 +310,7 @@ class Connection:
             self._open[id] = request
         return request
 
-    def _in_force(self, request: Request[Any]) -> Mapping[Role, Mapping[str, Any]]:
-        if not gate.asks_of("client", request.spec):
-            return self.declared
-        # Nothing is remembered from one request to the next (2026-07-28, basic, "Statelessness").
+    def _declared_in(self, request: Request[Any]) -> Mapping[Role, Mapping[str, Any]]:
         declared = dict(client_capabilities(request.meta))
         return {**self.declared, "client": self.table.declared_by("client", declared)}
 

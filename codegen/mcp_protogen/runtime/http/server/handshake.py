@@ -22,7 +22,6 @@ from .request import HttpRequest, accepts
 from .service import Service
 from .sessions import HttpSession, new_id, revived
 
-_VERSION: Final = fields.PROTOCOL_VERSION.encode()
 _SESSION: Final = fields.SESSION_ID.encode()
 _LAST_EVENT: Final = fields.LAST_EVENT_ID.encode()
 
@@ -125,7 +124,7 @@ class Handshake:
 
     def _check_version(self, request: HttpRequest, agreed: str | None) -> None:
         """Rows VH01 to VH07: the header says what was agreed on, or nothing."""
-        version = request.field(_VERSION)
+        version = request.version
         if version is None or version == agreed:
             return
         offered = self._service.offer.handshake
@@ -172,7 +171,7 @@ class Handshake:
             return
         if isinstance(message, Batch):
             self._check_batch(message)
-        revision = request.field(_VERSION) or _ASSUMED
+        revision = request.version or _ASSUMED
         if revision not in service.offer.handshake:
             raise Refused(400, "MCP-Protocol-Version is missing")
         repertoire = service.repertoire(revision)

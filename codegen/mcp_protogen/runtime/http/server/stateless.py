@@ -30,7 +30,6 @@ from .service import Service
 from .steps import resumed
 from .watch import Watch
 
-_VERSION: Final = fields.PROTOCOL_VERSION.encode()
 _METHOD: Final = fields.METHOD.encode()
 _NAME: Final = fields.NAME.encode()
 _CALL: Final = "tools/call"
@@ -53,7 +52,7 @@ class Stateless:
         """Serve one message; raises `Refused`, and `RemoteError` for what is no message."""
         if not isinstance(message, Call):
             raise _not_a_call(message)
-        version = request.field(_VERSION)
+        version = request.version
         if version is None:
             raise self._mismatch("MCP-Protocol-Version is missing", message.id)
         if message.id is None:

@@ -1,10 +1,11 @@
 """Sending to one client, who counts as gone when it takes in nothing for a time."""
 
 from asyncio import timeout
+from types import CoroutineType
 
 from ...throttle import Throttle
 from .asgi import Message, Send
-from .steps import has_steps, resumed
+from .steps import resumed
 
 
 class Outlet:
@@ -27,7 +28,7 @@ class Outlet:
             return
         try:
             work = self._send(message)
-            if has_steps(work):
+            if isinstance(work, CoroutineType):
                 try:
                     waiting = work.send(None)
                 except StopIteration:
