@@ -31,7 +31,7 @@ _PAUSE: Final = 0.05
 
 
 def ways_to_answer(own: MethodTable, table: MethodTable) -> Mapping[str, Way]:
-    """How the handlers of a server of the revision `own` are run, by method; most just are."""
+    """Return how handlers of a server of `own` are run, by method; most need no way of theirs."""
     if not table.rules.server_requests:
         return dict.fromkeys(_asking(table), in_rounds)
     ways = dict.fromkeys(_asking(own), by_requests)
@@ -46,7 +46,7 @@ def _asking(table: MethodTable) -> list[str]:
 
 
 async def in_rounds(handler: Handler, context: RequestContext, request: Request[Any]) -> Any:
-    """What a handler returns, or the result that asks the client what it wants to know."""
+    """Return what a handler does, or the result that asks the client what it wants to know."""
     task = current_task()
     assert task is not None
     context.in_rounds(task)
@@ -69,7 +69,7 @@ async def in_rounds(handler: Handler, context: RequestContext, request: Request[
 
 
 def _resume(context: RequestContext, request: Request[Any]) -> None:
-    """Take in what the client answered to the round before; raises `InvalidParams`."""
+    """Take in what the client answered to the round before; raise `InvalidParams` if unfit."""
     asking, ours = context.asking(), context.table.input_requests
     rounds, round_ = context.rounds, inputs.read(context.raw, asking)
     if rounds is None or round_ is None:
@@ -86,7 +86,7 @@ def _resume(context: RequestContext, request: Request[Any]) -> None:
 
 
 def _is_stopped(context: RequestContext, error: BaseException) -> bool:
-    """Whether what a handler raised means that the client has to be asked."""
+    """Return whether what a handler raised means that the client has to be asked."""
     stopped = context.begun is not None and context.begun.end(error)
     rounds = context.rounds
     if stopped or rounds is None or not isinstance(error, McpError) or error.code != _URLS_FIRST:
@@ -97,7 +97,7 @@ def _is_stopped(context: RequestContext, error: BaseException) -> bool:
 
 
 async def _question(context: RequestContext, request: Request[Any]) -> WireModel:
-    """The result that asks the client."""
+    """Return the result that asks the client."""
     rounds = context.rounds
     assert rounds is not None
     await rounds.once.settled()
@@ -118,7 +118,7 @@ def _urls(error: McpError) -> list[JSONObject]:
 
 
 async def by_requests(handler: Handler, context: RequestContext, request: Request[Any]) -> Any:
-    """What a handler returns that asks in its result, once all it wants to know was asked for."""
+    """Return the plain result of a handler that asks in its result, and ask for it."""
     own = context.table.requests[request.spec.method]
     params = request.params
     endpoint = context.endpoint
@@ -161,7 +161,7 @@ async def _answers(context: RequestContext, questions: Mapping[str, Any]) -> dic
 
 
 async def in_words(handler: Handler, context: RequestContext, request: Request[Any]) -> Any:
-    """What a handler returns, or a result that says in words which URLs to visit first."""
+    """Return what a handler does, or a result that says which URLs to visit first."""
     try:
         return await handler(context.session(), request.params)
     except McpError as error:

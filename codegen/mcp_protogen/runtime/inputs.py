@@ -30,7 +30,7 @@ _AT: Final = "/params/inputResponses"
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """Who asks, on behalf of which request, and what the client it asks has declared."""
+    """The server that asks, the request it asks for, and what the client has declared."""
 
     seal: StateSeal
     bearer: Bearer
@@ -39,7 +39,7 @@ class Asking:
 
 
 class Inputs:
-    """What a client answered in this round, to what was asked in the round before."""
+    """The answers that came in this round, to what was asked in the round before."""
 
     __slots__ = ("_answers", "_asked", "state")
 
@@ -60,7 +60,7 @@ class Inputs:
         return frozenset(self._asked).difference(self._answers)
 
     def response(self, key: str, kind: type[R]) -> R | None:
-        """The answer to the question asked under `key`, or None if there is none.
+        """Return the answer to the question asked under `key`, or None if there is none.
 
         Raises `LocalError` if no such question was asked, or answers to it are not of `kind`.
         """
@@ -76,7 +76,7 @@ class Inputs:
 def ask(
     questions: Mapping[str, JSONObject], state: Any, asking: Asking, memo: JSONObject | None = None
 ) -> str:
-    """The sealed state to send along with `questions`, which are requests as JSON objects.
+    """Return the sealed state to send with `questions`, which are requests as JSON objects.
 
     `memo` is what the runtime itself has to know in the next round, and whether `state` is the
     handler's. Raises `MissingClientCapability` for what the client does not do, and `LocalError` if
@@ -106,7 +106,7 @@ def _unmet(question: JSONObject, asking: Asking) -> list[Capability]:
 
 
 def _noted(question: JSONObject) -> JSONObject:
-    """What has to be known of a question to judge the answer to it."""
+    """Return what has to be known of a question to judge the answer to it."""
     noted: JSONObject = {"method": question["method"], "params": {}}
     schema = question.get("params", {}).get(elicitation.FORM)
     if schema is not None:
@@ -115,14 +115,14 @@ def _noted(question: JSONObject) -> JSONObject:
 
 
 class Round(NamedTuple):
-    """What came with a request that is made again: answers, and what the runtime had noted."""
+    """The answers that came with a request made again, and what the runtime had noted."""
 
     inputs: Inputs
     memo: JSONObject | None
 
 
 def read(raw: Mapping[str, Any], asking: Asking) -> Round | None:
-    """The answers that came with params; None if they carry no state, as in the first round.
+    """Return the answers that came with params; None if they carry no state, as at first.
 
     A server that asks always sends a state, so answers without one are answers to nothing, and are
     not looked at. Raises `InvalidParams` for a state that is not good for this request, and for

@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 class Once:
-    """Knows what has been done, by key, and what came of it: JSON values, for they may travel."""
+    """The work that has been done, by key, with its results: JSON values, for they may travel."""
 
     __slots__ = ("_running", "_tasks", "done")
 
@@ -24,7 +24,7 @@ class Once:
         self._running: dict[str, tuple[Task[None], Future[None]]] = {}
 
     async def do(self, key: str, work: Callable[[], Awaitable[T] | T]) -> T:
-        """The result of `work`, or what it was when this was done before.
+        """Return the result of `work`, or what it was when this was done before.
 
         Work that has begun is finished, even if whoever waits for it is stopped. What it raises is
         raised to all who wait for it; then it is not done, and may be tried again. Raises

@@ -28,7 +28,7 @@ _USUAL_LEVEL: Final = "info"
 
 
 class OverStateless:
-    """The ways of one connection; `envelope` is what each of its requests says of the client."""
+    """What carries the messages of one connection; each request says `envelope` of its client."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class OverStateless:
         """The stream of changes."""
 
     async def open(self) -> None:
-        """Say what holds for the whole connection."""
+        """Ask for log entries and changes of lists, as far as the client handles them."""
         if _LOG in self._handlers:
             self._set_level(_USUAL_LEVEL)
         wanted = Filter(frozenset(self._handlers)).honoured(self._declared())
@@ -58,7 +58,6 @@ class OverStateless:
     # Requests.
 
     async def request(self, spec: RequestSpec[Any, Any], params: Any, options: CallOptions) -> Any:
-        """See `Peer.request`."""
         stand_in = _STAND_INS.get(spec.method)
         if stand_in is not None:
             if spec.method != "ping":
@@ -110,27 +109,26 @@ class OverStateless:
     # What has no request of its own any more.
 
     async def alive(self, params: Any) -> None:
-        """A `ping`: there is nothing to keep alive (2026-07-28, changelog)."""
+        """Answer a `ping`: there is nothing to keep alive (2026-07-28, changelog)."""
 
     async def level(self, params: Any) -> None:
-        """From now on, ask for log entries of this level with each request."""
+        """Ask for log entries of this level with each request from now on."""
         self._set_level(params.level)
 
     def _set_level(self, level: str) -> None:
         self._endpoint.connection.envelope = members({**self._envelope, LOG_LEVEL: level})
 
     async def subscribe(self, params: Any) -> None:
-        """From now on, listen for changes of a resource, too."""
+        """Listen for changes of a resource, too, from now on."""
         await self.listening.watch(params.uri)
 
     async def unsubscribe(self, params: Any) -> None:
-        """Do not listen for them any more."""
+        """Stop listening for changes of a resource."""
         await self.listening.unwatch(params.uri)
 
     def on_notification(
         self, notification: Notification[Any], meta: Mapping[str, Any]
     ) -> Awaitable[None] | None:
-        """Whatever the client wants to do about a notification."""
         method = notification.spec.method
         if self.listening.takes(method, notification.params, meta):
             return None

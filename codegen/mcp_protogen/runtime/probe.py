@@ -38,7 +38,7 @@ from .negotiate import DISCOVER, INITIALIZE, Offer
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a client found out about a server; may be kept for the next connection to it."""
+    """The revision and era of a server; may be kept for the next connection to it."""
 
     revision: str
     era: EraName
@@ -46,28 +46,28 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Discover:
-    """Send `server/discover` in this revision."""
+    """The step to send `server/discover` in this revision."""
 
     version: str
 
 
 @dataclass(frozen=True, slots=True)
 class Initialize:
-    """Send `initialize` with this revision."""
+    """The step to send `initialize` with this revision."""
 
     version: str
 
 
 @dataclass(frozen=True, slots=True)
 class Restart:
-    """Close the connection, open a new one, and do `then`."""
+    """The step to close the connection, open a new one, and do `then`."""
 
     then: "Discover | Initialize"
 
 
 @dataclass(frozen=True, slots=True)
 class Adopt:
-    """Speak what the verdict says; `result` is the answer it stands on."""
+    """The step to speak what the verdict says; `result` is the answer that it stands on."""
 
     verdict: Verdict
     result: Any
@@ -75,7 +75,7 @@ class Adopt:
 
 @dataclass(frozen=True, slots=True)
 class Fail:
-    """Give up, for this reason."""
+    """The step to give up, for this reason."""
 
     error: Exception
 
@@ -102,21 +102,21 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Silent:
-    """No answer came within this time, in seconds."""
+    """The lack of an answer within this time, in seconds."""
 
     seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Gone:
-    """The connection broke or was closed."""
+    """The end of the connection, which broke or was closed."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """There will be no answer, for this reason; the connection goes on."""
+    """The certainty that no answer will come, for this reason; the connection goes on."""
 
     error: Exception
 
@@ -132,7 +132,7 @@ _ABOUT_THE_CLIENT: Final = frozenset({401, 403})
 
 
 class Negotiation:
-    """Finds out what to speak with one server, within `offer`; `known` is an earlier verdict."""
+    """The search for what to speak with a server, within `offer`; `known` is an old verdict."""
 
     def __init__(
         self, offer: Offer, known: Verdict | None = None, *, over_http: bool = False
@@ -156,7 +156,7 @@ class Negotiation:
         return bool(self._offer.handshake) and not self._over_http
 
     def start(self) -> Step:
-        """The first thing to do."""
+        """Return the first step."""
         if self._known is None:
             return self._afresh()
         ask = Initialize if ERAS[self._known.era].has_handshake else Discover
@@ -175,7 +175,7 @@ class Negotiation:
         return ask
 
     def next(self, outcome: Outcome) -> Step:
-        """What to do after `outcome` came of the last step, which was to ask something."""
+        """Return the step after `outcome` came of the last one, which was to ask something."""
         inconclusive = self._inconclusive(outcome)
         if inconclusive is not None:
             return Fail(inconclusive)
@@ -191,7 +191,7 @@ class Negotiation:
         return step
 
     def _inconclusive(self, outcome: Outcome) -> Exception | None:
-        """What says nothing about the server's era, neither for what is known nor against it."""
+        """Return the error of an outcome that says nothing about the server's era, if it is one."""
         match outcome:
             case Silent(seconds) if not self.silence_means_old:
                 method = DISCOVER if isinstance(self._asked, Discover) else INITIALIZE
@@ -250,7 +250,7 @@ class Negotiation:
         return Discover(version) not in self._tried
 
     def _common_handshake(self, supported: Sequence[str]) -> Step:
-        """Listed revisions that begin with a handshake can only be had by one."""
+        """Ask for a listed revision by a handshake, if it can only be had so; or give up."""
         for version in self._offer.handshake:
             if version in supported and Initialize(version) not in self._tried:
                 return self._ask(Initialize(version))
@@ -265,7 +265,7 @@ class Negotiation:
     # The handshake era.
 
     def _old(self, because: str = "") -> Step:
-        """The server is not of the stateless era."""
+        """Return the step for a server that is not of the stateless era."""
         if not self._offer.handshake:
             ours = ", ".join(self._offer.all)
             message = f"the server knows only revisions with a handshake; the client allows {ours}"
@@ -319,7 +319,7 @@ class Negotiation:
 
 
 def _is_refusal(error: Exception) -> bool:
-    """Whether the server has answered, but not in a way that the stateless era knows."""
+    """Return whether the server has answered in a way that the stateless era does not know."""
     if isinstance(error, InvalidAnswer):
         return True
     if not isinstance(error, HttpError) or error.status in _ABOUT_THE_CLIENT:
@@ -329,7 +329,7 @@ def _is_refusal(error: Exception) -> bool:
 
 
 def _names(value: object, member: str) -> Sequence[str] | None:
-    """A member that is a list of names; None if it is anything else."""
+    """Return a member that is a list of names; None if it is anything else."""
     names = value.get(member) if is_object(value) else None
     if is_array(names) and all(isinstance(name, str) for name in names):
         return names

@@ -13,7 +13,7 @@ from .spec import Role
 
 
 class Repertoire:
-    """One server in one revision: its handlers, and what all its connections have in common."""
+    """One server in one revision: its handlers, and what all of its connections share."""
 
     __slots__ = ("audience", "declared", "face", "handlers", "server", "signature", "ways")
 
@@ -36,7 +36,7 @@ class Repertoire:
         """What belongs into `_meta` of each result of the stateless era."""
 
     def connection(self, state: State = State.OPEN) -> Connection:
-        """A new connection."""
+        """Return a new connection."""
         connection = Connection(self.face.table, "server", self.declared, state=state)
         if self.face.table.era.signs_results:
             connection.signature = self.signature

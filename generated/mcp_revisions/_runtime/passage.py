@@ -25,7 +25,7 @@ class _Question(NamedTuple):
 
 
 class Passage:
-    """One request on its way to the server, and what the server asks meanwhile.
+    """One request on its way to the server, with the questions that the server asks meanwhile.
 
     It goes on while the client is asked, even if that ends the request of the client.
     """
@@ -51,7 +51,7 @@ class Passage:
         self._changed.set()
 
     async def ask(self, spec: RequestSpec[Any, Any], params: Any) -> Any:
-        """What the client answers to a question of the server."""
+        """Return the client's answer to a question of the server."""
         answer: Future[Any] = get_running_loop().create_future()
         self._questions.append(_Question(spec, params, answer))
         self._changed.set()
@@ -84,7 +84,7 @@ class Passage:
             await self._telling
 
     async def outcome(self, context: RequestContext) -> Any:
-        """The server's answer; until it is there, its questions are put to the client."""
+        """Return the server's answer; until it is there, put its questions to the client."""
         if self._busy:
             raise McpError(INVALID_REQUEST, "The same request is being answered already")
         self._busy, self.context = True, context
@@ -182,5 +182,5 @@ async def _awaited(work: Awaitable[Any]) -> Any:
 
 
 def _passed_on(error: McpError | LocalError | RemoteError) -> McpError:
-    """What went wrong at one end, as an answer at the other."""
+    """Return what went wrong at one end as an answer at the other."""
     return McpError(error.code, error.message, error.data)

@@ -70,7 +70,7 @@ class Rounds:
         """Whether the handler was stopped, so that the client can be asked."""
 
     def remember(self, memo: Mapping[str, Any]) -> None:
-        """Go on from the round before, which has noted this."""
+        """Go on from the round before, which has noted `memo`."""
         self._number = memo["round"]
         self._answers = dict(memo["answers"])
         self.once.done.update(memo["done"])
@@ -80,7 +80,7 @@ class Rounds:
         self._answers |= {key: answer.to_wire() for key, answer in round.inputs.given.items()}
 
     async def answer_to(self, question: JSONObject) -> JSONObject:
-        """What the client says to a question; without an answer yet, the round ends here."""
+        """Return the client's answer to a question; end the round if there is none yet."""
         key = self._key(question)
         if key in self._answers:
             return self._answers[key]
@@ -111,14 +111,17 @@ class Rounds:
             self._task.cancel()
 
     def ask(self, question: JSONObject) -> bool:
-        """Ask what no handler awaits; false if it is answered already."""
+        """Ask what no handler awaits; return false if it is answered already."""
         key = self._key(question)
         if key not in self._answers:
             self._asked[key] = question
         return key in self._asked
 
     def end(self, error: BaseException | None) -> bool:
-        """The handler has ended, by `error` if it raised; whether it was stopped at a question."""
+        """Note that the handler has ended, by `error` if it raised.
+
+        Return whether it was stopped at a question.
+        """
         self._over = True
         for waiting in self._waiting:
             waiting.cancel()
@@ -131,7 +134,7 @@ class Rounds:
         return error is None or isinstance(error, CancelledError)
 
     def request(self) -> JSONObject:
-        """The result that asks the client what has been asked.
+        """Return the result that asks the client what has been asked.
 
         Raises `McpError` if there were too many rounds, or there is too much to remember, and
         `MissingClientCapability`.
@@ -146,7 +149,7 @@ class Rounds:
         return {"resultType": "input_required", **asked}
 
     def memo(self, *, own: bool) -> JSONObject:
-        """What the next round has to know; `own` says that the questions are asked by awaiting."""
+        """Return what the next round has to know; with `own`, questions are asked by awaiting."""
         number = self._number + 1
         return {
             "round": number,

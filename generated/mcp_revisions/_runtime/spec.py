@@ -39,7 +39,7 @@ class Capability:
         return ".".join((self.role, *self.path))
 
     def declared_in(self, capabilities: Mapping[str, Any]) -> bool:
-        """Whether `capabilities`, the JSON object that `role` declared, holds this one."""
+        """Return whether `capabilities`, the JSON object that `role` declared, has this one."""
         around: Mapping[str, Any] = capabilities
         for step in self.path[:-1]:
             inner = around.get(step)
@@ -61,7 +61,7 @@ class Condition:
     or_absent: bool = False
 
     def holds(self, params: Mapping[str, Any]) -> bool:
-        """Whether it does in `params`, the JSON object that is or was sent."""
+        """Return whether `params`, the JSON object that is sent, meet the condition."""
         if self.member not in params:
             return self.or_absent
         return self.one_of is None or params[self.member] in self.one_of
@@ -135,7 +135,7 @@ class ErrorSpec:
 
 @dataclass(frozen=True, slots=True)
 class Lenient:
-    """How a receiver reads a required member of a result that is absent, or a negative number."""
+    """A value that stands for a required member which is absent, or for a negative number."""
 
     member: str
     rule: Literal["absent", "negative"]
@@ -144,7 +144,7 @@ class Lenient:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rules:
-    """How the messages of a revision travel, and what servers do that no schema says.
+    """The differences between revisions that no schema has: how messages travel, what is sent.
 
     `batching` says whether an array of messages may be received, `error_id_optional` whether an
     error may be sent without id, `server_requests` whether a server may send requests of its own,
