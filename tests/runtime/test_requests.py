@@ -53,7 +53,7 @@ class Site:
         self.log: list[Any] = []
         self.go = asyncio.Event()
         self.endpoint = Endpoint(
-            connection, NullSink(), Tasks(), Options(**options), self.serve, lambda *_: None
+            connection, NullSink(), Tasks(), Options(**options), self.serve, ignored
         )
 
     async def serve(self, job: Job) -> Any:
@@ -77,6 +77,10 @@ def call(id: Any) -> Call:
     found = message_of({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params})
     assert isinstance(found, Call)
     return found
+
+
+def ignored(*_: object) -> None:
+    """What a server makes of a notification that it has no handler for."""
 
 
 Run = Callable[[Site, Job], Coroutine[Any, Any, None]]

@@ -77,9 +77,9 @@ class Endpoint:
         self.tasks = tasks
         self.options = options
         self.log = Throttle(_log)
-        """For what the peer may do without end."""
+        """The log for what the peer may do without end."""
         self.principal: str | None = None
-        """Whom the transport has authenticated, if it does."""
+        """The id of the peer as the transport has authenticated it, if it does."""
         self._serve = serve
         self._on_notification = on_notification
         self._loop = get_running_loop()

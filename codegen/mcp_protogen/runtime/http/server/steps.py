@@ -1,15 +1,22 @@
 """Running a coroutine that mostly ends at its first step.
 
 The first step is `send(None)`. If it is the last one too, nobody has to watch the time, or the
-client. If it is not, `resumed` goes on from there. Servers that are not written in Python have
-awaitables of their own, without steps.
+client. If it is not, `resumed` goes on from there.
 """
 
-from collections.abc import Coroutine, Generator
-from types import coroutine
-from typing import Any, TypeVar, cast
+from collections.abc import Awaitable, Coroutine, Generator
+from types import CoroutineType, coroutine
+from typing import Any, TypeGuard, TypeVar, cast
 
 T = TypeVar("T")
+
+
+def has_steps(work: Awaitable[T]) -> TypeGuard[Coroutine[Any, Any, T]]:
+    """Return whether an awaitable is a coroutine, which can be run step by step.
+
+    Servers that are not written in Python have awaitables of their own.
+    """
+    return type(work) is CoroutineType
 
 
 @coroutine

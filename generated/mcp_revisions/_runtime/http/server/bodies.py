@@ -8,13 +8,12 @@ body has: nobody keeps others out by being slow.
 from asyncio import Timeout, get_running_loop, timeout
 from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass
-from types import CoroutineType
 from typing import Any, Final
 
 from ..options import HttpOptions
 from .asgi import Message, Refused
 from .request import HttpRequest
-from .steps import resumed
+from .steps import has_steps, resumed
 
 _LENGTH: Final = b"content-length"
 _DIGITS: Final = 20
@@ -66,7 +65,7 @@ class Bodies:
         if expected > _SMALL:
             self._take(request, expected)
         work = request.receive()
-        if isinstance(work, CoroutineType):
+        if has_steps(work):
             try:
                 waiting = work.send(None)
             except StopIteration as done:

@@ -1,11 +1,10 @@
 """Sending to one client, who counts as gone when it takes in nothing for a time."""
 
 from asyncio import timeout
-from types import CoroutineType
 
 from ...throttle import Throttle
 from .asgi import Message, Send
-from .steps import resumed
+from .steps import has_steps, resumed
 
 
 class Outlet:
@@ -28,7 +27,7 @@ class Outlet:
             return
         try:
             work = self._send(message)
-            if isinstance(work, CoroutineType):
+            if has_steps(work):
                 try:
                     waiting = work.send(None)
                 except StopIteration:
