@@ -32,7 +32,7 @@ class _Alternative(NamedTuple):
 
 @cache
 def result_reader(spec: RequestSpec[Any, Any], rules: Rules) -> Validate:
-    """A function that reads the decoded result of `spec` as the class that fits it.
+    """Return a function that reads the decoded result of `spec` as the class that fits it.
 
     Classes that nothing tells apart are left to Pydantic, which takes the one that fits best. The
     function raises `pydantic.ValidationError` and `UnknownResultType`.
@@ -43,9 +43,9 @@ def result_reader(spec: RequestSpec[Any, Any], rules: Rules) -> Validate:
 
 @cache
 def forgiver(spec: RequestSpec[Any, Any], rules: Rules) -> Callable[[Any], Any] | None:
-    """What makes of a decoded result one that the models accept, where the pages ask for it.
+    """Return a function that makes a decoded result acceptable to the models.
 
-    None if there is nothing to forgive. The function raises `UnknownResultType`.
+    None where the pages ask for no leniency. The function raises `UnknownResultType`.
     """
     needed = required_members(spec.results[0])
     lenient = [one for one in rules.leniency if one.member in needed]

@@ -161,7 +161,7 @@ class Arrival:
                 return None
 
     def _caller(self, call: Call, revision: str) -> Caller:
-        """Return who a client says it is; raises `RemoteError`.
+        """Return who a client says it is; raise `RemoteError` if it may not be passed on.
 
         It goes on to the server, so it has to be what it should be.
         """

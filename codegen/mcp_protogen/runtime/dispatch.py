@@ -175,7 +175,7 @@ def read_error(id: RequestId | None, error: JSONObject) -> Error:
 
 
 def single(data: bytes | str) -> Call | Answer:
-    """Read what has to be one message; raises `RemoteError`."""
+    """Read what has to be one message; raise `RemoteError`."""
     message = read(data)
     if isinstance(message, Malformed):
         raise message.error
@@ -185,7 +185,7 @@ def single(data: bytes | str) -> Call | Answer:
 
 
 def understood(outcome: Outcome) -> Message:
-    """Return a message that was understood; raises `RemoteError` for any other."""
+    """Return a message that was understood; raise `RemoteError` for any other."""
     if isinstance(outcome, (NotInRevision, Unfit)):
         raise outcome.error()
     return outcome

@@ -59,9 +59,10 @@ def unmet(
     for need in requirements:
         if need.level != "MUST" or need.sender != sender:
             continue
-        if need.capability.declared_in(declared[need.capability.role]):
+        # Most conditions are about a member that few messages have.
+        if need.when and not _applies(need.when, params):
             continue
-        if not need.when or _applies(need.when, params):
+        if not need.capability.declared_in(declared[need.capability.role]):
             return need
     return None
 

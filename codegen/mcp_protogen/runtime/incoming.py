@@ -34,11 +34,11 @@ class Job:
 
 
 Serve: TypeAlias = Callable[[Job], Awaitable[Any]]
-"""What gives the result of a request."""
+"""Gives the result of a request."""
 
 
 class Jobs:
-    """Runs `handle` for each job, at most `limit` of them at a time.
+    """The jobs of one connection; `handle` is run for each, at most `limit` of them at a time.
 
     Long-lived requests, such as listen streams, do not count: they wait rather than work.
     """

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple, TypeAlias, TypeGuard
 from pydantic_core import to_json
 
 from .errors import InvalidAnswer, InvalidRequest, ParseError, RequestId
-from .jsonvalue import JSONObject, is_object, json_text, read_json
+from .jsonvalue import JSONObject, is_array, is_object, json_text, read_json
 
 VERSION: Final = "2.0"
 
@@ -79,7 +79,7 @@ class Batch:
 def parse(data: bytes | str) -> Any:
     """Read one JSON text, as `read_json` does.
 
-    Raises `ParseError`, which names the position and repeats none of the text.
+    Raise `ParseError`, which names the position and repeats none of the text.
     """
     try:
         return read_json(data)
@@ -88,9 +88,9 @@ def parse(data: bytes | str) -> Any:
 
 
 def read(data: bytes | str) -> Parsed | Batch:
-    """Read one message, or a batch of them; raises `ParseError`."""
+    """Read one message, or a batch of them; raise `ParseError`."""
     value = parse(data)
-    return Batch(value) if type(value) is list else message_of(value)
+    return Batch(value) if is_array(value) else message_of(value)
 
 
 def message_of(value: object) -> Parsed:
@@ -98,21 +98,21 @@ def message_of(value: object) -> Parsed:
 
     An id that was written as 1.0 becomes 1.
     """
-    if type(value) is not dict:
+    if not is_object(value):
         return Malformed(InvalidRequest("a message has to be an object"))
     params = value.get("params")
-    params = params if type(params) is dict else _NOTHING
+    params = params if is_object(params) else _NOTHING
     meta = params.get("_meta")
-    meta = meta if type(meta) is dict else _NOTHING
+    meta = meta if is_object(meta) else _NOTHING
     try:
         if "method" not in value:
             return _answer(value)
-        id = value.get("id")
+        id: object = value.get("id")
         if not _is_id(id):
             id = _unusual_id(value, InvalidRequest)
         if value.get("jsonrpc") != VERSION:
             raise InvalidRequest(f'jsonrpc has to be "{VERSION}"', id=id)
-        method = value["method"]
+        method: object = value["method"]
         if type(method) is not str:
             raise InvalidRequest("method has to be a string", id=id)
         if "result" in value or "error" in value:
@@ -211,7 +211,7 @@ def write_result(id: RequestId, result: bytes) -> bytes:
 def write_error(id: RequestId | None, code: int, message: str, data: Any = None) -> bytes:
     """Return an error; without an id it answers something that could not be read.
 
-    Raises `pydantic_core.PydanticSerializationError` if `data` has no JSON form.
+    Raise `pydantic_core.PydanticSerializationError` if `data` has no JSON form.
     """
     error: JSONObject = {"code": code, "message": message}
     if data is not None:

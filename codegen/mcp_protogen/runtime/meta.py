@@ -19,9 +19,9 @@ _CLASHING: Final = ("_meta", "meta")
 
 
 def written(model: WireModel | None, members: bytes) -> bytes:
-    """A model, or an object without members if it is None, as JSON text with `members` in `_meta`.
+    """Return a model as JSON text with `members` in its `_meta`; None is an empty object.
 
-    Raises `pydantic_core.PydanticSerializationError` for what has no JSON form.
+    Raise `pydantic_core.PydanticSerializationError` for what has no JSON form.
     """
     if model is None:
         return b'{"_meta":{%b}}' % members
@@ -41,15 +41,17 @@ def written(model: WireModel | None, members: bytes) -> bytes:
 
 
 def spliced(wire: dict[str, Any], members: bytes | None) -> bytes:
-    """A JSON object as JSON text with `members` in its `_meta`.
+    """Return a JSON object as JSON text with `members` in its `_meta`.
 
-    Raises `pydantic_core.PydanticSerializationError` for what has no JSON form.
+    Raise `pydantic_core.PydanticSerializationError` for what has no JSON form.
     """
     if members is None:
         return json_text(wire)
     if wire.get("_meta"):
         return _merged(wire, members)
-    body = json_text({key: value for key, value in wire.items() if key != "_meta"})
+    if "_meta" in wire:
+        wire = {key: value for key, value in wire.items() if key != "_meta"}
+    body = json_text(wire)
     return b'{"_meta":{%b}%b' % (members, b"}" if body == _EMPTY else b"," + body[1:])
 
 

@@ -76,7 +76,7 @@ class UnsupportedInHandshake(RemoteError):
 
 
 def answer_initialize(params: Mapping[str, Any], offer: Offer, id: RequestId | None = None) -> str:
-    """Return the revision to settle on: the one asked for, or the newest with a handshake.
+    """Return the revision a server settles on: the one asked for, or else its newest.
 
     Raises `InvalidParams` if none is asked for, and `UnsupportedInHandshake` if none is on offer.
     """
@@ -120,7 +120,7 @@ _HANDSHAKE: Final = Handshake()
 
 
 def route(call: Call, offer: Offer, *, handshaken: bool) -> Route:
-    """Return which era a call belongs to, which is no member of a batch.
+    """Return what a call belongs to, which is no member of a batch.
 
     A request with a revision in its `_meta` is stateless, whatever happened before; any other
     belongs to the handshake, which `initialize` begins (2026-07-28, basic/versioning, "Backward

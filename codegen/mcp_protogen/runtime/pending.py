@@ -16,7 +16,7 @@ class Overdue(NamedTuple):
 
 
 class Pending:
-    """A request that waits. `progress` says whether the peer was asked to report it."""
+    """A request that waits; `progress` says whether the peer was asked to report it."""
 
     __slots__ = ("_limit", "_patience", "due", "progress", "spec")
 
@@ -28,20 +28,20 @@ class Pending:
         self._patience = patience
         self._limit = now + patience.max_timeout
         self.due = min(now + patience.timeout, self._limit)
-        """When the answer is overdue."""
+        """The time at which the answer is overdue."""
 
     def renew(self, now: float) -> None:
-        """Progress was reported: wait on, if that is what was wanted, but not beyond the limit."""
+        """Wait on after a report of progress, if that is wanted, but not beyond the limit."""
         if self._patience.renewed_by_progress:
             self.due = min(now + self._patience.timeout, self._limit)
 
     def left(self, now: float) -> CallOptions:
-        """The time that is left, as options of a call that takes the place of this one."""
+        """Return the time that is left, as options of a call that takes the place of this one."""
         due = self._patience.timeout if self._patience.renewed_by_progress else self.due - now
         return {"timeout": due, "max_timeout": self._limit - now}
 
     @property
     def seconds(self) -> float:
-        """How long an answer is waited for, as it stands."""
+        """The seconds for which an answer is waited for, as it stands."""
         patience = self._patience
         return patience.max_timeout if self.due == self._limit else patience.timeout

@@ -8,16 +8,16 @@ from .outbox import MessageSink, Outbox
 
 
 class Reply(Protocol):
-    """Where the answer to one request goes."""
+    """A way for the answer to one request."""
 
     @property
     def beside(self) -> MessageSink:
-        """Where that goes which belongs to the request and comes before its answer."""
+        """The sink for what belongs to the request and comes before its answer."""
         ...
 
     @property
     def principal(self) -> str | None:
-        """Who made the request, where this differs from request to request."""
+        """The id of whoever made the request, where this differs from request to request."""
         ...
 
     def awaits(self, id: RequestId, /) -> bool:
@@ -25,7 +25,7 @@ class Reply(Protocol):
         ...
 
     async def answer(self, data: bytes, code: int | None, /) -> None:
-        """Take the answer, an error if it has a `code`; raises `Disconnected`."""
+        """Take the answer, an error if it has a `code`; raise `Disconnected`."""
         ...
 
     def skip(self) -> None:
@@ -38,7 +38,7 @@ class Reply(Protocol):
 
 
 class Workload(Protocol):
-    """How much is being done."""
+    """The work that is being done."""
 
     @property
     def working(self) -> int:
@@ -63,7 +63,7 @@ class SingleReply:
         self._load = load
 
     async def answer(self, data: bytes, _code: int | None, /) -> None:
-        """Send the answer; raises `Disconnected`."""
+        """Send the answer; raise `Disconnected`."""
         way = self.beside
         if self._load.working == 1 and isinstance(way, Outbox):
             await way.send_now(data)

@@ -53,7 +53,7 @@ class _Call:
 
 
 class Calls:
-    """The requests that wait for an answer of the peer."""
+    """Our requests that wait for an answer of the peer."""
 
     __slots__ = (
         "_calls",
@@ -89,7 +89,7 @@ class Calls:
     ) -> R:
         """Send a request, by another way than that of the connection if given, and wait.
 
-        Raises `LocalError` if it may not be sent, `McpError` if the peer answers with an error,
+        Raise `LocalError` if it may not be sent, `McpError` if the peer answers with an error,
         `RemoteError` if the answer does not fit, `RequestTimeout` and `Disconnected`. A call that
         is cancelled, or takes too long, is given up: the peer is told, and a late answer dropped.
         """

@@ -50,7 +50,7 @@ _ABSENT: Final = object()
 
 
 class MethodTable:
-    """Everything that may travel in one revision.
+    """The messages that may travel in one revision.
 
     `requests` and `notifications` are by wire name, `errors` by code. `input_requests` are those
     that travel inside a result only. `rules` says what else differs between revisions.
@@ -107,7 +107,7 @@ class MethodTable:
         """Return what a message sent by `sender` comes to, as a value.
 
         `pending` gives the request that is waiting for an answer with an id, if there is one.
-        Raises `InvalidAnswer` for a result that answers nothing.
+        Raise `InvalidAnswer` for a result that answers nothing.
         """
         if isinstance(message, Answer):
             return self._interpret_answer(message, pending)
@@ -154,12 +154,12 @@ class MethodTable:
         """Read one message sent by `sender`.
 
         `pending` gives the request that is waiting for an answer with an id, if there is one.
-        Raises `RemoteError`.
+        Raise `RemoteError`.
         """
         return understood(self.interpret(single(data), sender, pending))
 
     def parse_request(self, data: bytes | str, *, sender: Role) -> Request[Any]:
-        """Read a request sent by `sender`; raises `RemoteError`."""
+        """Read a request sent by `sender`; raise `RemoteError`."""
         message = single(data)
         if not isinstance(message, Call) or message.id is None:
             raise InvalidRequest("not a request")
@@ -168,7 +168,7 @@ class MethodTable:
         return outcome
 
     def parse_notification(self, data: bytes | str, *, sender: Role) -> Notification[Any]:
-        """Read a notification sent by `sender`; raises `RemoteError`."""
+        """Read a notification sent by `sender`; raise `RemoteError`."""
         message = single(data)
         if not isinstance(message, Call) or message.id is not None:
             raise InvalidRequest("not a notification")
@@ -177,7 +177,7 @@ class MethodTable:
         return outcome
 
     def parse_answer(self, data: bytes | str, *, spec: RequestSpec[Any, R]) -> Result[R] | Error:
-        """Read what answers a request made with `spec`; raises `RemoteError`."""
+        """Read what answers a request made with `spec`; raise `RemoteError`."""
         message = single(data)
         if not isinstance(message, Answer):
             raise InvalidAnswer("not an answer")
@@ -186,7 +186,7 @@ class MethodTable:
         return outcome
 
     def read_result(self, spec: RequestSpec[Any, R], result: Any) -> R:
-        """Read the decoded result of a request made with `spec`; raises `InvalidAnswer`."""
+        """Read the decoded result of a request made with `spec`; raise `InvalidAnswer`."""
         outcome = read_result(spec, 0, result, self.result_reader(spec))
         if not isinstance(outcome, Result):
             raise outcome.error()
@@ -208,7 +208,7 @@ class MethodTable:
         """Return a request as JSON text.
 
         Params of None are left out where the method can do without. `meta` holds members, as JSON
-        text, that its `_meta` is to have beside those of `params`. Raises `LocalError`.
+        text, that its `_meta` is to have beside those of `params`. Raise `LocalError`.
         """
         if self.requests.get(spec.method) is not spec:
             raise LocalError(f"{spec.method} is not a request of {self.revision}")
@@ -217,7 +217,7 @@ class MethodTable:
     def serialise_notification(
         self, spec: NotificationSpec[P], params: P | None, *, meta: bytes | None = None
     ) -> bytes:
-        """Return a notification as JSON text, `meta` as for a request; raises `LocalError`."""
+        """Return a notification as JSON text, `meta` as for a request; raise `LocalError`."""
         if self.notifications.get(spec.method) is not spec:
             raise LocalError(f"{spec.method} is not a notification of {self.revision}")
         return write_call(None, method_text(spec), params_text(spec, params, meta))
@@ -225,13 +225,13 @@ class MethodTable:
     def serialise_result(
         self, spec: RequestSpec[Any, R], id: RequestId, result: R, *, meta: bytes | None = None
     ) -> bytes:
-        """Return a result as JSON text, `meta` as for a request; raises `LocalError`."""
+        """Return a result as JSON text, `meta` as for a request; raise `LocalError`."""
         if type(result) not in spec.results and not isinstance(result, spec.results):
             raise LocalError(f"{type(result).__name__} is not a result of {spec.method}")
         return write_result(id, body_text(spec.method, result, meta))
 
     def write_question(self, spec: RequestSpec[P, Any], params: P | None) -> JSONObject:
-        """Return a request that travels inside a result, as JSON; raises `LocalError`."""
+        """Return a request that travels inside a result, as JSON; raise `LocalError`."""
         model: Any = params
         given = {} if model is None else {"params": model.to_wire()}
         return {"method": spec.method, **given}
@@ -242,7 +242,7 @@ class MethodTable:
         return response
 
     def carry_out(self, method: str, part: Part, value: JSONObject) -> JSONObject:
-        """Return params or a result as the wire has them; raises `Untranslatable`."""
+        """Return params or a result as the wire has them; raise `Untranslatable`."""
         return value
 
     def declared_by(self, role: Role, capabilities: JSONObject) -> JSONObject:
@@ -286,7 +286,7 @@ class MethodTable:
     def serialise_error(
         self, id: RequestId | None, code: int, message: str, data: Any = None
     ) -> bytes:
-        """Return an error as JSON text; raises `LocalError`."""
+        """Return an error as JSON text; raise `LocalError`."""
         if id is None and not self.rules.error_id_optional:
             raise LocalError(f"{self.revision} has no errors without an id")
         try:
@@ -318,7 +318,7 @@ def classes_in(expression: Any) -> Iterator[type]:
 def params_text(
     spec: RequestSpec[Any, Any] | NotificationSpec[Any], params: object, meta: bytes | None
 ) -> bytes | None:
-    """Return params as JSON text; None if they are left out. Raises `LocalError`."""
+    """Return params as JSON text; None if they are left out. Raise `LocalError`."""
     if params is None:
         if not spec.params_required:
             return None if meta is None else written(None, meta)
@@ -337,7 +337,7 @@ def _left_out(spec: RequestSpec[Any, Any] | NotificationSpec[Any]) -> object:
 
 
 def body_text(method: str, model: Any, meta: bytes | None) -> bytes:
-    """Return a model as JSON text, with members in its `_meta`; raises `LocalError`."""
+    """Return a model as JSON text, with members in its `_meta`; raise `LocalError`."""
     try:
         body: bytes = model.to_json() if meta is None else written(model, meta)
     except PydanticSerializationError as error:

@@ -77,9 +77,9 @@ class Endpoint:
         self.tasks = tasks
         self.options = options
         self.log = Throttle(_log)
-        """For what the peer may do without end."""
+        """The log for what the peer may do without end."""
         self.principal: str | None = None
-        """Whom the transport has authenticated, if it does."""
+        """The id of the peer as the transport has authenticated it, if it does."""
         self._serve = serve
         self._on_notification = on_notification
         self._loop = get_running_loop()
@@ -119,7 +119,7 @@ class Endpoint:
     ) -> None:
         """Send a notification, by another way than the usual if one is given.
 
-        One that the peer's revision has no words for is not sent, and reported as lost. Raises
+        One that the peer's revision has no words for is not sent, and reported as lost. Raise
         `LocalError` and `Disconnected`.
         """
         try:
@@ -223,10 +223,9 @@ class Endpoint:
     # What comes, where every message brings a way for its answer along.
 
     async def attend(self, message: Parsed | Batch, reply: Reply) -> None:
-        """Take in a message, or a batch, and deal with it until it is answered.
+        """Deal with a message until it is answered; with a batch, its members side by side.
 
-        The members of a batch are dealt with side by side. Raises `RemoteError` if there may be
-        no such batch.
+        Raise `RemoteError` if there may be no such batch.
         """
         if isinstance(message, Batch):
             await self._attend_batch(message, reply)
@@ -254,8 +253,13 @@ class Endpoint:
         """Answer a request in the task of the caller; `before` is as for `Jobs.run`."""
         if self._ended or self.jobs.busy:
             await self._answer(self.connection.refuse(job.request, _BUSY), _BUSY, job.reply)
-        else:
+            return
+        try:
             await self.jobs.run(job, before)
+        except BaseException:
+            # Nobody waits for the answer, and the id may be used again.
+            self.connection.discard(job.request.id)
+            raise
 
     # The way of each request.
 
@@ -271,7 +275,6 @@ class Endpoint:
                 error = error_of_result(unsent, request.spec.method, self.log)
         except (Exception, CancelledError) as raised:
             if is_cancellation(raised):
-                connection.discard(request.id)
                 raise
             error = error_of_handler(raised, request.spec.method, connection, self.log)
         if error is not None and job.open:

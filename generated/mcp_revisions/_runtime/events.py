@@ -1,4 +1,4 @@
-"""What comes of what the peer sends: the events of a connection.
+"""The events of a connection: what the messages of the peer come to.
 
 Besides these, a connection tells of the requests, notifications, results and errors that are what
 they should be (see `dispatch`).
@@ -18,7 +18,7 @@ class Refusal(NamedTuple):
 
 
 class Failure(NamedTuple):
-    """The peer answered the request `id` with something that is no answer to it."""
+    """Something that the peer sent as an answer to our request `id`, and is none."""
 
     id: RequestId
     error: RemoteError
@@ -31,21 +31,21 @@ class Ignored(NamedTuple):
 
 
 class Cancelled(NamedTuple):
-    """The peer gave up its request `id`, which is not to be answered any more."""
+    """The cancellation of the request `id` of the peer, which is not to be answered any more."""
 
     id: RequestId
     notification: Notification[Any]
 
 
 class Ended(NamedTuple):
-    """The peer ends what our request `id` started; its answer may still follow."""
+    """The end of what our request `id` started; its answer may still follow."""
 
     id: RequestId
     notification: Notification[Any]
 
 
 class Progressed(NamedTuple):
-    """The peer reports how far our request `id` has come."""
+    """A report of how far our request `id` has come."""
 
     id: RequestId
     notification: Notification[Any]

@@ -23,7 +23,7 @@ from .spec import Phase, Role
 
 
 class State(Enum):
-    """Where a connection is in its life."""
+    """A state in the life of a connection."""
 
     NEW = "new"
     """Nothing has been said; in the stateless era this stays so."""
@@ -37,7 +37,7 @@ class State(Enum):
 
 
 class Event(Enum):
-    """What moves a connection on."""
+    """A step that moves a connection on."""
 
     INITIALIZE = "initialize"
     INITIALIZE_ACCEPTED = "result of initialize"
@@ -90,7 +90,7 @@ class IllegalTransition(Exception):
 
 
 def advance(table: Table, state: State, event: Event) -> State:
-    """The state that `event` leads to; raises `IllegalTransition`."""
+    """Return the state that `event` leads to; raise `IllegalTransition`."""
     try:
         return table[state, event]
     except KeyError:

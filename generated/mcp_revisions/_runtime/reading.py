@@ -10,7 +10,7 @@ _AT_ONCE: Final = 100
 
 
 class Intake(Protocol):
-    """Where messages go."""
+    """A place where messages go."""
 
     def take(self, received: Received) -> bool:
         """Take in one message, or what is wrong with one; return whether to read on."""
@@ -22,7 +22,7 @@ class Intake(Protocol):
 
 
 async def read(transport: Transport, intake: Intake) -> None:
-    """Take in what comes until the peer is done; raises `Disconnected` if the connection breaks."""
+    """Take in what comes until the peer is done; raise `Disconnected` if the connection breaks."""
     eager = transport if isinstance(transport, EagerTransport) else None
     try:
         while True:

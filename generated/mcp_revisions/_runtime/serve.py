@@ -71,7 +71,7 @@ async def serve_faces(
 
 
 def by_revision(servers: Server | Iterable[Server]) -> dict[str, ServerBase[Any]]:
-    """The servers, made where only their class is given; raises `ValueError`, see `serve`."""
+    """Return the servers by revision, made where only a class is given; see `serve` for errors."""
     given = servers if isinstance(servers, Iterable) else [servers]
     made = [server() if isinstance(server, type) else server for server in given]
     # Revisions are named by dates: their names sort as they were published.

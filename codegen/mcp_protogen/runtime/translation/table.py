@@ -227,7 +227,9 @@ class TranslatingTable(MethodTable):
         native = self._wire.requests[spec.method]
         if isinstance(result, native.results):
             return self._wire.serialise_result(native, id, result, meta=meta)
-        kind = next((one for one in spec.results[1:] if isinstance(result, one)), spec.results[0])
+        kind = spec.results[0]
+        if type(result) is not kind:
+            kind = next((one for one in spec.results[1:] if isinstance(result, one)), kind)
         try:
             is_plain = kind is spec.results[0]
             of = self._outward

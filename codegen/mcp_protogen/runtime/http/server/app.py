@@ -30,7 +30,6 @@ _log: Final = getLogger(__name__)
 
 _USUAL: Final = Options()
 _USUAL_HTTP: Final = HttpOptions()
-_VERSION: Final = fields.PROTOCOL_VERSION.encode()
 
 
 def http_app(
@@ -67,7 +66,10 @@ class HttpApp:
         self._log = Throttle(_log)
         self._guard = Guard(http.allowed_hosts, http.allowed_origins)
         self._authentication = http.authentication
-        self._resource = None if http.authentication is None else http.authentication.resource
+        resource = None if http.authentication is None else http.authentication.resource
+        self._metadata = b"" if resource is None else resource.to_json()
+        """Says where to get a token, at these paths."""
+        self._metadata_paths = () if resource is None else resource.paths
         self._running: _Running | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -125,8 +127,8 @@ class HttpApp:
 
     def _handler(self, request: HttpRequest) -> "_Handler":
         """Return what serves a request; raise `Refused` for a path, host or method that is not."""
-        if self._is_metadata(request):
-            return self._metadata
+        if request.path in self._metadata_paths:
+            return self._send_metadata
         self._guard.check(request.fields.get(b"host"), request.fields.get(b"origin"))
         running = self._running
         if running is None or running.service.loop is not get_running_loop():
@@ -143,18 +145,14 @@ class HttpApp:
 
     async def _principal(self, request: HttpRequest) -> str | None:
         """Return who sends a request; raise `Refused`."""
-        if self._authentication is None or self._is_metadata(request):
+        if self._authentication is None or request.path in self._metadata_paths:
             return None
         principal = await self._authentication.principal(request.field(b"authorization"))
         return principal.id
 
-    def _is_metadata(self, request: HttpRequest) -> bool:
-        return self._resource is not None and request.path in self._resource.paths
-
-    async def _metadata(self, request: HttpRequest, send: Outlet, _: str | None) -> None:
+    async def _send_metadata(self, request: HttpRequest, send: Outlet, _: str | None) -> None:
         """Answer with where to get a token, also to pages of any origin."""
-        document = b"" if self._resource is None else self._resource.to_json()
-        await respond(send, 200, document, [(b"access-control-allow-origin", b"*")])
+        await respond(send, 200, self._metadata, [(b"access-control-allow-origin", b"*")])
 
 
 _Handler: TypeAlias = Callable[[HttpRequest, Outlet, str | None], Awaitable[None]]
@@ -184,7 +182,7 @@ class _Running:
         """Return what serves a path, by method; raise `Refused` for a path that is not served."""
         if request.path == self.service.http.path:
             # Streams and sessions are in the handshake revisions alone.
-            stateless = request.field(_VERSION) in self.service.offer.stateless
+            stateless = request.version in self.service.offer.stateless
             return self._posts if stateless else self._endpoint
         handlers = self._elsewhere.get(request.path)
         if handlers is None:
@@ -199,7 +197,7 @@ class _Running:
         bodies = self.service.bodies
         try:
             message = jsonrpc.read(await bodies.read(request))
-            if is_stateless(request.field(_VERSION), message, self.service.offer):
+            if is_stateless(request.version, message, self.service.offer):
                 await self._stateless.post(request, message, send, principal)
             else:
                 await self._handshake.post(request, message, send, principal)

@@ -22,7 +22,6 @@ from .request import HttpRequest, accepts
 from .service import Service
 from .sessions import HttpSession, new_id, revived
 
-_VERSION: Final = fields.PROTOCOL_VERSION.encode()
 _SESSION: Final = fields.SESSION_ID.encode()
 _LAST_EVENT: Final = fields.LAST_EVENT_ID.encode()
 
@@ -32,7 +31,7 @@ _ASSUMED: Final = "2025-03-26"
 
 
 class Handshake:
-    """Serves the revisions with a handshake."""
+    """The server of the revisions with a handshake."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
@@ -41,7 +40,7 @@ class Handshake:
     async def post(
         self, request: HttpRequest, message: Parsed | Batch, send: Outlet, principal: str | None
     ) -> None:
-        """Serve one message, or a batch; raises `Refused`, and `RemoteError` for what is none."""
+        """Serve one message, or a batch; raise `Refused`, and `RemoteError` for what is none."""
         if not self._service.http.sessions:
             await self._alone(request, message, send, principal)
             return
@@ -67,7 +66,7 @@ class Handshake:
             self._service.sessions.note_end(session)
 
     async def get(self, request: HttpRequest, send: Outlet, principal: str | None) -> None:
-        """Open the stream of a session, or go on with one that broke; raises `Refused`."""
+        """Open the stream of a session, or go on with one that broke; raise `Refused`."""
         if not accepts(request.fields.get(b"accept", b""), fields.EVENTS):
             raise Refused(406, "Accept has to list text/event-stream")
         session = await self._session(request, principal)
@@ -81,7 +80,7 @@ class Handshake:
             self._service.sessions.note_end(session)
 
     async def delete(self, request: HttpRequest, send: Outlet, principal: str | None) -> None:
-        """End a session; raises `Refused`."""
+        """End a session; raise `Refused`."""
         session = await self._session(request, principal)
         await self._service.sessions.delete(session)
         await respond(send, 204)
@@ -124,8 +123,11 @@ class Handshake:
         return session
 
     def _check_version(self, request: HttpRequest, agreed: str | None) -> None:
-        """Rows VH01 to VH07: the header says what was agreed on, or nothing."""
-        version = request.field(_VERSION)
+        """Raise `Refused` if the header names another revision than the one agreed on.
+
+        Rows VH01 to VH07 of the decision tables.
+        """
+        version = request.version
         if version is None or version == agreed:
             return
         offered = self._service.offer.handshake
@@ -147,7 +149,7 @@ class Handshake:
     async def _answer(
         self, session: HttpSession, request: HttpRequest, message: Parsed | Batch, send: Outlet
     ) -> None:
-        """Answer a request, or a batch with one; raises `Refused`."""
+        """Answer a request, or a batch with one; raise `Refused`."""
         service, endpoint = self._service, session.side.endpoint
         if endpoint.jobs.busy:
             raise Refused(503, "Too many requests at once", fields=[(b"retry-after", b"1")])
@@ -172,7 +174,7 @@ class Handshake:
             return
         if isinstance(message, Batch):
             self._check_batch(message)
-        revision = request.field(_VERSION) or _ASSUMED
+        revision = request.version or _ASSUMED
         if revision not in service.offer.handshake:
             raise Refused(400, "MCP-Protocol-Version is missing")
         repertoire = service.repertoire(revision)
@@ -207,7 +209,7 @@ class Handshake:
     async def _take_in(
         self, side: Side, request: HttpRequest, message: Parsed | Batch, send: Outlet
     ) -> None:
-        """Take in what is not to be answered; raises `Refused`."""
+        """Take in what is not to be answered; raise `Refused`."""
         if _tells(side, message):
             self._service.check_room()
         is_open = side.endpoint.connection.is_open

@@ -30,7 +30,6 @@ from .service import Service
 from .steps import resumed
 from .watch import Watch
 
-_VERSION: Final = fields.PROTOCOL_VERSION.encode()
 _METHOD: Final = fields.METHOD.encode()
 _NAME: Final = fields.NAME.encode()
 _CALL: Final = "tools/call"
@@ -38,7 +37,7 @@ _LISTEN: Final = "subscriptions/listen"
 
 
 class Stateless:
-    """Serves the revisions without a handshake."""
+    """The server of the revisions without a handshake."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
@@ -50,10 +49,10 @@ class Stateless:
     async def post(
         self, request: HttpRequest, message: Parsed | Batch, send: Outlet, principal: str | None
     ) -> None:
-        """Serve one message; raises `Refused`, and `RemoteError` for what is no message."""
+        """Serve one message; raise `Refused`, and `RemoteError` for what is no message."""
         if not isinstance(message, Call):
             raise _not_a_call(message)
-        version = request.field(_VERSION)
+        version = request.version
         if version is None:
             raise self._mismatch("MCP-Protocol-Version is missing", message.id)
         if message.id is None:
@@ -72,7 +71,7 @@ class Stateless:
             self._service.end()
 
     def _checked(self, request: HttpRequest, call: Call, id: RequestId, version: str) -> Side:
-        """Return what serves a request; raises `Refused` and `RemoteError`."""
+        """Return what serves a request; raise `Refused` and `RemoteError`."""
         method, offer = call.method, self._service.offer
         if method == negotiate.INITIALIZE and PROTOCOL_VERSION not in call.meta:
             raise negotiate.no_handshake(call, offer)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final
 
-from ..fields import media_type
+from ..fields import PROTOCOL_VERSION, media_type
 from .asgi import Receive, Refused, Scope
 
 # Where a second value could mean something else to whoever looks at the first.
@@ -19,13 +19,14 @@ _SINGLE: Final = frozenset(
     }
 )
 _OURS: Final = b"mcp-"
+_VERSION: Final = PROTOCOL_VERSION.encode()
 _MOST: Final = 200
 
 
 class HttpRequest:
     """A request; making it raises `Refused` for header fields that contradict each other."""
 
-    __slots__ = ("fields", "method", "path", "query", "receive", "root", "taken")
+    __slots__ = ("fields", "method", "path", "query", "receive", "root", "taken", "version")
 
     def __init__(self, scope: Scope, receive: Receive, max_headers: int) -> None:
         self.method: str = scope["method"]
@@ -44,6 +45,8 @@ class HttpRequest:
         """The header fields by name, in lower case."""
         if len(self.fields) != len(listed):
             self.fields = _joined(listed)
+        self.version = self.field(_VERSION)
+        """The revision that the header names, if it does."""
         if len(listed) > _MOST or sum(map(len, self.fields.values())) > max_headers:
             raise Refused(431, "The header of the request is too large")
 

@@ -32,7 +32,7 @@ _SHORT: Final = 200
 
 class _Listed(NamedTuple):
     tools: Mapping[str, tuple[Mirror, ...]]
-    """By name, those with anything to repeat."""
+    """The tools with anything to repeat, by name."""
     change: int
     until: float
 
@@ -44,7 +44,7 @@ _Key: TypeAlias = tuple[str, str | None, bytes]
 
 
 class ToolHeaders:
-    """Compares `Mcp-Param-*` with the arguments; what is known is good for `lifetime` seconds."""
+    """The check of `Mcp-Param-*` against the arguments; a list is good for `lifetime` seconds."""
 
     def __init__(self, lifetime: float) -> None:
         self._lifetime = lifetime

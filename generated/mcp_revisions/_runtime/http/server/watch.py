@@ -11,7 +11,7 @@ from .request import HttpRequest
 
 
 class Watch:
-    """Calls `gone` when the client of a request goes away, unless it is stopped before."""
+    """A task that calls `gone` when the client of a request goes away, unless it is cancelled."""
 
     __slots__ = ("_gone", "_log", "_request", "_task")
 

@@ -1,0 +1,210 @@
+"""The one way of all requests: in a task of their own, or in the task of whoever brings them."""
+
+import asyncio
+import json
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import pytest
+from mcp_protogen.runtime.connection import Connection
+from mcp_protogen.runtime.dispatch import Request
+from mcp_protogen.runtime.endpoint import Endpoint
+from mcp_protogen.runtime.incoming import Job
+from mcp_protogen.runtime.jsonrpc import Call, message_of
+from mcp_protogen.runtime.options import Options
+from mcp_protogen.runtime.outbox import NullSink
+from mcp_protogen.runtime.tasks import Tasks
+from mini import methods
+from mini import models as m
+
+BUSY = -32603
+
+
+class Answered:
+    """A way back that keeps what comes over it."""
+
+    principal: str | None = None
+    beside = NullSink()
+
+    def __init__(self) -> None:
+        self.told: list[Any] = []
+
+    def awaits(self, id: Any, /) -> bool:
+        return not self.told
+
+    async def answer(self, data: bytes, code: int | None, /) -> None:
+        message = json.loads(data)
+        assert (code is None) == ("result" in message)
+        self.told.append(message["id"] if code is None else code)
+
+    def skip(self) -> None:
+        self.told.append("skipped")
+
+    async def release(self) -> None:
+        raise AssertionError("nobody asks for this here")
+
+
+class Site:
+    """An endpoint whose handlers wait until they are let go; `log` says what becomes of them."""
+
+    def __init__(self, *, shared: bool = False, **options: Any) -> None:
+        connection = Connection(methods.TABLE, "server", {"server": {"tools": {}}, "client": {}})
+        connection.shared = shared
+        self.log: list[Any] = []
+        self.go = asyncio.Event()
+        self.endpoint = Endpoint(
+            connection, NullSink(), Tasks(), Options(**options), self.serve, ignored
+        )
+
+    async def serve(self, job: Job) -> Any:
+        self.log.append(job.request.id)
+        try:
+            await self.go.wait()
+        except asyncio.CancelledError:
+            self.log.append("cancelled")
+            raise
+        return m.CallToolResult(content=[])
+
+    def job(self, id: Any) -> tuple[Job, Answered]:
+        event = self.endpoint.take(call(id))
+        assert isinstance(event, Request)
+        reply = Answered()
+        return Job(event, reply), reply
+
+
+def call(id: Any) -> Call:
+    params = {"name": "x"}
+    found = message_of({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params})
+    assert isinstance(found, Call)
+    return found
+
+
+def ignored(*_: object) -> None:
+    """What a server makes of a notification that it has no handler for."""
+
+
+Run = Callable[[Site, Job], Coroutine[Any, Any, None]]
+
+
+async def in_its_own_task(site: Site, job: Job) -> None:
+    site.endpoint.jobs.start(job)
+    await asyncio.wait([job.task] if job.task is not None else [])
+
+
+async def in_ours(site: Site, job: Job) -> None:
+    await site.endpoint.run(job)
+
+
+@pytest.mark.parametrize("way", [in_its_own_task, in_ours])
+def test_a_request_is_answered_or_cancelled_alike(way: Run) -> None:
+    async def main() -> None:
+        site = Site()
+        (one, first), (other, second) = site.job(1), site.job(2)
+        both = [asyncio.create_task(way(site, job)) for job in (one, other)]
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        assert site.endpoint.jobs.working == 2
+        site.endpoint.cancel(other)
+        site.endpoint.cancel(other)
+        site.go.set()
+        # Whoever waits goes on.
+        await asyncio.gather(*both)
+        assert (first.told, second.told) == ([1], ["skipped"])
+        assert site.log == [1, 2, "cancelled"]
+        assert (one.open, other.open) == (False, False)
+        assert not site.endpoint.jobs.running
+        assert site.endpoint.jobs.working == 0
+        assert [task.cancelling() for task in both] == [0, 0]
+
+    asyncio.run(main())
+
+
+def test_the_limit_is_one_for_both() -> None:
+    async def main() -> None:
+        site = Site(max_in_flight=1)
+        (one, first), (other, second), (third, last) = site.job(1), site.job(2), site.job(3)
+        site.endpoint.jobs.start(one)
+        # Who waits for the answer is told at once, and who does not gets a turn.
+        await site.endpoint.run(other)
+        assert second.told == [BUSY]
+        site.endpoint.jobs.start(third)
+        assert (site.endpoint.jobs.working, site.endpoint.jobs.waiting) == (1, 1)
+        site.go.set()
+        while not last.told:
+            await asyncio.sleep(0)
+        assert (first.told, last.told, site.log) == ([1], [3], [1, 3])
+        assert site.endpoint.jobs.waiting == 0
+
+    asyncio.run(main())
+
+
+def test_many_clients_may_use_one_id_at_a_time() -> None:
+    async def main() -> None:
+        site = Site(shared=True)
+        jobs = [site.job(7) for _ in range(3)]
+        waiting = [asyncio.create_task(site.endpoint.run(job)) for job, _ in jobs]
+        await asyncio.sleep(0)
+        site.endpoint.cancel(jobs[1][0])
+        site.go.set()
+        await asyncio.gather(*waiting)
+        assert [reply.told for _, reply in jobs] == [[7], ["skipped"], [7]]
+
+    asyncio.run(main())
+
+
+def test_what_comes_before_belongs_to_the_request() -> None:
+    async def main() -> None:
+        site = Site()
+        (one, first), (other, second) = site.job(1), site.job(2)
+
+        async def refuse() -> None:
+            raise LookupError("not today")
+
+        async def last_long() -> None:
+            await asyncio.Event().wait()
+
+        with pytest.raises(LookupError, match="not today"):
+            await site.endpoint.run(one, refuse)
+        assert first.told == []
+        assert site.job(1)[0].open, "the id may not be used again"
+        waiting = asyncio.create_task(site.endpoint.run(other, last_long))
+        await asyncio.sleep(0)
+        site.endpoint.cancel(other)
+        await waiting
+        assert (second.told, site.log) == (["skipped"], [])
+        assert not site.endpoint.jobs.running
+
+    asyncio.run(main())
+
+
+def test_whoever_is_cancelled_does_not_go_on_and_the_id_may_be_used_again() -> None:
+    async def main() -> None:
+        site = Site()
+        job, reply = site.job(1)
+        waiting = asyncio.create_task(site.endpoint.run(job))
+        await asyncio.sleep(0)
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        assert reply.told == []
+        again, answered = site.job(1)
+        site.go.set()
+        await site.endpoint.run(again)
+        assert answered.told == [1]
+
+    asyncio.run(main())
+
+
+def test_at_the_end_nothing_is_begun_and_all_that_runs_is_cancelled() -> None:
+    async def main() -> None:
+        site = Site(shared=True)
+        job, reply = site.job(1)
+        waiting = asyncio.create_task(site.endpoint.run(job))
+        await asyncio.sleep(0)
+        site.endpoint.cancel_all()
+        await waiting
+        late, refused = site.job(2)
+        await site.endpoint.run(late)
+        assert (reply.told, refused.told, site.log) == (["skipped"], [BUSY], [1, "cancelled"])
+
+    asyncio.run(main())
