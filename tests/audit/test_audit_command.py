@@ -121,11 +121,14 @@ def test_notes_of_a_baseline_stay_when_it_is_written_anew(
     ("content", "said"),
     [
         (None, "No such file"),
-        ("[]", "no baseline"),
+        ("[]", "not a baseline"),
         ('{"format": 1, "revision": "2025-06-18", "findings": []}', "of 2025-06-18"),
-        ('{"format": 1, "revision": "2025-11-25", "findings": {}}', "no list"),
+        ('{"format": 1, "revision": "2025-11-25", "findings": {}}', "not a list"),
         ('{"format": 1, "revision": "2025-11-25", "findings": [{"code": "x"}]}', "/findings/0"),
-        (f'{{"format": 1, "revision": "2025-11-25", "findings": [{KNOWN}, {KNOWN}]}}', "twice"),
+        (
+            f'{{"format": 1, "revision": "2025-11-25", "findings": [{KNOWN}, {KNOWN}]}}',
+            "one with a count",
+        ),
         (
             '{"format": 1, "revision": "2025-11-25",'
             ' "findings": [{"code": "x", "item": "y", "count": true}]}',

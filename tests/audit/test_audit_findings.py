@@ -313,7 +313,7 @@ def test_methods_with_a_class_that_are_in_no_table_of_methods_are_missing(tmp_pa
     assert (change.message, change.after) == ("is in no table of methods", "sdk.GetTaskRequest")
     # There is no table of notifications: those are known by their classes.
     assert "notifications/roots/list_changed" not in missing
-    assert found["method-missing", "notifications/progress"].message == "is not there"
+    assert found["method-missing", "notifications/progress"].message == "is missing"
 
 
 def test_error_codes_are_known_by_value_and_missed_by_name(tmp_path: Path) -> None:

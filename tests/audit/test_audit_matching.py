@@ -295,7 +295,7 @@ def test_what_has_its_messages_from_elsewhere_is_audited_by_those(
     assert [(note.code, note.place) for note in found.comparison.notes] == [
         ("speaks-through", "framework")
     ]
-    assert "wire:" in found.comparison.notes[0].message
+    assert "come from wire," in found.comparison.notes[0].message
 
 
 def test_a_type_of_another_package_beside_ones_own_messages_is_no_more_than_that(

@@ -41,12 +41,12 @@ REFUSED = {
     "pytest": "a tool that checks the project",
     "typing-extensions": "a dependency",
     "python": "a program of its environment",
-    "black": "generated with",
+    "black": "used to generate",
     "tests": "tests",
     "src": "code",
     "con": "Windows",
     "COM1": "Windows",
-    "a" * (LONGEST + 1): f"may have {LONGEST}",
+    "a" * (LONGEST + 1): f"at most {LONGEST}",
 }
 
 
@@ -68,7 +68,11 @@ def test_a_name_is_written_with_underscores_in_python() -> None:
 
 @pytest.mark.parametrize(
     ("name", "hint"),
-    [("my_server", "'my-server' could"), ("a--b", "'a-b' could"), ("json_", "choose another name")],
+    [
+        ("my_server", "'my-server' is possible"),
+        ("a--b", "'a-b' is possible"),
+        ("json_", "choose another name"),
+    ],
 )
 def test_the_hint_is_a_name_that_would_do(name: str, hint: str) -> None:
     with pytest.raises(ProblemError) as refused:

@@ -58,7 +58,7 @@ def test_a_digest_of_nothing_there_is_answered_with_what_there_is(spec: Spec) ->
     code, text = refused_to_accept(spec, "0" * 12)
     assert (code, text.endswith("; nothing has moved there")) == ("unknown-candidate", True)
     spec.edit(OLDER, reworded)
-    assert f"there are: {OLDER} {spec.digest(OLDER)[:12]}" in refused_to_accept(spec, "0" * 64)[1]
+    assert f"possible: {OLDER} {spec.digest(OLDER)[:12]}" in refused_to_accept(spec, "0" * 64)[1]
 
 
 def test_to_accept_what_is_pinned_already_changes_nothing(spec: Spec) -> None:

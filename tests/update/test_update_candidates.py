@@ -98,7 +98,7 @@ def test_a_pin_knows_where_its_file_is(spec: Spec) -> None:
     assert one(spec, "next").standing is Standing.SAME
     assert refusal(spec, "draft") == (
         "unknown-revision",
-        "schema/draft/schema.json is what next is pinned to; name next",
+        "schema/draft/schema.json is the file that next is pinned to; name next",
     )
 
 

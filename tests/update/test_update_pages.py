@@ -189,7 +189,7 @@ def test_patches_of_the_revision_before_are_told_of_a_new_one(spec: Spec) -> Non
     spec.edit(NEWEST, with_things, to=NEXT)
     fits = tuple(PatchFit(f"p#/{fit}", f"/{fit}", fit, "Why.") for fit in Fit)
     page = render(UpdateFormat.TEXT, about(spec, patches=fits))
-    assert "patches: 1 needed here as well, 1 not needed here, 1 to look at\n" in page
+    assert "patches: 1 needed here as well, 1 not needed here, 1 to check\n" in page
     assert "p#/fits, /fits: the same mistake is there: copy the entry\n" in page
     assert "p#/done" not in page
 

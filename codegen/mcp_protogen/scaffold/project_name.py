@@ -45,7 +45,7 @@ _GENERATING = (
 _TAKEN: Mapping[str, str] = {
     **dict.fromkeys(_DEPENDENCIES, "a dependency"),
     **dict.fromkeys(_CHECKING, "a tool that checks the project"),
-    **dict.fromkeys(_GENERATING, "a tool that generates its package"),
+    **dict.fromkeys(_GENERATING, "a tool used to generate the package"),
     **dict.fromkeys(("hatchling", "pip", "setuptools"), "a tool that builds or installs it"),
     **dict.fromkeys(("activate", "python", "python3", "pythonw"), "a program of its environment"),
     "fastmcp": "another package of the Model Context Protocol",
