@@ -164,10 +164,10 @@ def test_what_comes_before_belongs_to_the_request() -> None:
             await asyncio.Event().wait()
 
         with pytest.raises(LookupError, match="not today"):
-            await site.endpoint.run(one, refuse)
+            await site.endpoint.run(one, refuse())
         assert first.told == []
         assert site.job(1)[0].open, "the id may not be used again"
-        waiting = asyncio.create_task(site.endpoint.run(other, last_long))
+        waiting = asyncio.create_task(site.endpoint.run(other, last_long()))
         await asyncio.sleep(0)
         site.endpoint.cancel(other)
         await waiting

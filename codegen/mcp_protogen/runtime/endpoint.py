@@ -19,7 +19,7 @@ from .connection import Connection
 from .dispatch import Error, Notification, Request, Result
 from .errors import Disconnected, LocalError, ProtocolError, RemoteError, RequestId
 from .events import Cancelled, Ended, Event, Failure, Ignored, Progressed, Refusal
-from .incoming import Job, Jobs, Serve
+from .incoming import Job, Jobs, Serve, Work
 from .jsonrpc import Batch, Parsed
 from .options import CallOptions, Options
 from .outbox import MessageSink
@@ -84,7 +84,7 @@ class Endpoint:
         self._on_notification = on_notification
         self._loop = get_running_loop()
         self._calls = Calls(connection, outbox, options, tasks)
-        self.jobs = Jobs(self._handle, options.max_in_flight, tasks)
+        self.jobs = Jobs(self._handle, connection.discard, options.max_in_flight, tasks)
         """The requests of the peer that are worked on."""
         self._single = SingleReply(connection, outbox, self.jobs)
         self._ended = False
@@ -235,7 +235,7 @@ class Endpoint:
             await self.run(Job(event, reply))
         elif isinstance(event, Refusal):
             self.log.info("refused a message: %r", str(event.error))
-            await self._answer(self.connection.reject(event.id, event.error), event.error, reply)
+            await _answer(self.connection.reject(event.id, event.error), event.error, reply)
         else:
             self._take_note(event)
             reply.skip()
@@ -249,17 +249,13 @@ class Endpoint:
         else:
             reply.skip()
 
-    async def run(self, job: Job, before: Callable[[], Awaitable[None]] | None = None) -> None:
-        """Answer a request in the task of the caller; `before` is as for `Jobs.run`."""
-        if self._ended or self.jobs.busy:
-            await self._answer(self.connection.refuse(job.request, _BUSY), _BUSY, job.reply)
-            return
-        try:
-            await self.jobs.run(job, before)
-        except BaseException:
-            # Nobody waits for the answer, and the id may be used again.
-            self.connection.discard(job.request.id)
-            raise
+    def run(self, job: Job, before: Work | None = None) -> Work:
+        """Return what answers a request in the task that awaits it; see `Jobs.run`."""
+        if not self._ended and not self.jobs.busy:
+            return self.jobs.run(job, before)
+        if before is not None:
+            before.close()
+        return _answer(self.connection.refuse(job.request, _BUSY), _BUSY, job.reply)
 
     # The way of each request.
 
@@ -280,16 +276,13 @@ class Endpoint:
         if error is not None and job.open:
             data = connection.refuse(request, error)
         job.open = False
-        await self._answer(data, error, job.reply)
-
-    async def _answer(self, data: bytes | None, error: ProtocolError | None, reply: Reply) -> None:
         if data is None:
-            reply.skip()
+            job.reply.skip()
             return
         try:
-            await reply.answer(data, None if error is None else error.code)
+            await job.reply.answer(data, None if error is None else error.code)
         except Disconnected:
-            self.log.info("nobody is left to read an answer")
+            self.log.info("nobody is left to read the answer to %.100r", request.spec.method)
 
     def cancel(self, job: Job) -> None:
         """End the handler of a job whose answer nobody waits for any more."""
@@ -348,3 +341,10 @@ class Endpoint:
             job.open = False
             if data is not None:
                 self.outbox.put(data)
+
+
+async def _answer(data: bytes | None, error: ProtocolError, reply: Reply) -> None:
+    if data is None:
+        reply.skip()
+    else:
+        await reply.answer(data, error.code)

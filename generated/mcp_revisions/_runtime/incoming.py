@@ -33,6 +33,8 @@ class Job:
         self.task: Task[Any] | None = None
 
 
+Work: TypeAlias = Coroutine[Any, Any, None]
+
 Serve: TypeAlias = Callable[[Job], Awaitable[Any]]
 """Gives the result of a request."""
 
@@ -40,11 +42,13 @@ Serve: TypeAlias = Callable[[Job], Awaitable[Any]]
 class Jobs:
     """The jobs of one connection; `handle` is run for each, at most `limit` of them at a time.
 
-    Long-lived requests, such as listen streams, do not count: they wait rather than work.
+    Long-lived requests, such as listen streams, do not count: they wait rather than work. `discard`
+    gives the id back of a request that ends without an answer.
     """
 
     __slots__ = (
         "_beside",
+        "_discard",
         "_handle",
         "_limit",
         "_room",
@@ -56,9 +60,14 @@ class Jobs:
     )
 
     def __init__(
-        self, handle: Callable[[Job], Coroutine[Any, Any, None]], limit: int, tasks: Tasks
+        self,
+        handle: Callable[[Job], Work],
+        discard: Callable[[RequestId], None],
+        limit: int,
+        tasks: Tasks,
     ) -> None:
         self._handle = handle
+        self._discard = discard
         self._limit = limit
         self._tasks = tasks
         self._beside: set[Task[None]] | None = None
@@ -87,7 +96,7 @@ class Jobs:
         self.running.add(job)
         job.task = self._tasks.start(self._handle(job), partial(self._end, job))
 
-    async def run(self, job: Job, before: Callable[[], Awaitable[None]] | None = None) -> None:
+    async def run(self, job: Job, before: Work | None = None) -> None:
         """Run a job in the task of the caller, who goes on when it has ended or was cancelled.
 
         What is to be done `before` belongs to the job; its exceptions are the caller's.
@@ -98,12 +107,16 @@ class Jobs:
         self.running.add(job)
         try:
             if before is not None:
-                await before()
+                await before
             await self._handle(job)
         except CancelledError:
             if not job.cancelled or task.cancelling() > 1:
+                self._discard(job.request.id)
                 raise
             job.reply.skip()
+        except BaseException:
+            self._discard(job.request.id)
+            raise
         finally:
             self._end(job)
             if job.cancelled:

@@ -4,22 +4,21 @@ The order is that of table SS of the decision tables: the most specific fault is
 (2026-07-28, basic/transports/streamable-http; basic, "_meta"; basic/versioning).
 """
 
-from collections.abc import Callable, Coroutine
 from copy import copy
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from ... import negotiate
 from ...dispatch import Request
+from ...endpoint import Endpoint
 from ...envelope import PROTOCOL_VERSION
 from ...errors import HEADER_MISMATCH, InvalidAnswer, InvalidRequest, MethodNotFound, RequestId
 from ...events import Event, Refusal
-from ...incoming import Job
+from ...incoming import Job, Work
 from ...jsonrpc import Answer, Batch, Call, Malformed, Parsed
 from ...outbox import NullSink
 from ...side import Side
-from ...throttle import Throttle
 from .. import fields
 from ..fields import NAMED, decoded
 from .asgi import Refused, respond
@@ -118,13 +117,10 @@ class Stateless:
             return
         exchange = Exchange(send, service, STATELESS, None, principal)
         job = Job(event, exchange)
-        check = None
-        if call.method == _CALL:
-            check = partial(service.tool_headers.check, side, job, request)
+        checks = call.method == _CALL
+        check = service.tool_headers.check(side, job, request) if checks else None
         try:
-            await _watched(
-                endpoint.run(job, check), request, partial(endpoint.cancel, job), endpoint.log
-            )
+            await _watched(endpoint.run(job, check), request, endpoint, job)
             if exchange.unfinished:
                 await exchange.close()
         except BaseException:
@@ -186,19 +182,14 @@ async def _refuse(side: Side, event: Event, send: Outlet) -> None:
     await respond(send, STATELESS.get(error.code, 200), data or b"")
 
 
-async def _watched(
-    work: Coroutine[Any, Any, None],
-    request: HttpRequest,
-    gone: Callable[[], None],
-    log: Throttle,
-) -> None:
-    """Await the answer to a request, and call `gone` if its client goes away before."""
+async def _watched(work: Work, request: HttpRequest, endpoint: Endpoint, job: Job) -> None:
+    """Await the answer to a request, and cancel it if its client goes away before."""
     try:
         waiting = work.send(None)
     except StopIteration:
         # Most requests are answered at once, before anybody has to be watched.
         return
-    watch = Watch(request, gone, log)
+    watch = Watch(request, partial(endpoint.cancel, job), endpoint.log)
     try:
         await resumed(work, waiting)
     finally:
