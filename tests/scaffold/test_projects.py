@@ -23,6 +23,8 @@ from places import python_with
 from projects import Project, answers, logged_url, run, started
 from revisions import NEWEST, REVISIONS
 
+pytestmark = pytest.mark.long
+
 PROGRAMS = Path(__file__).parent / "programs"
 OFFICIAL_CLIENT = PROGRAMS / "official_client.py"
 UNASKED_TASK = PROGRAMS / "unasked_task.py"
