@@ -14,7 +14,7 @@ README = Path(__file__).resolve().parents[2] / "README.md"
 
 
 # Side by side they would keep each other from answering in time.
-pytestmark = pytest.mark.xdist_group("conformance")
+pytestmark = [pytest.mark.long, pytest.mark.xdist_group("conformance")]
 
 NEWEST = [leg for leg in LEGS if leg.only is None]
 RESTRICTED = [leg for leg in LEGS if leg.only is not None]

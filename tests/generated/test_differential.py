@@ -19,6 +19,8 @@ from hypothesis import strategies as st
 from instances import Instances
 from mutants import edits
 
+pytestmark = pytest.mark.long
+
 SETTINGS = settings(
     max_examples=tables.count(6, 30),
     derandomize=True,

@@ -128,7 +128,7 @@ def test_what_is_not_there_is_a_clear_error() -> None:
 @pytest.mark.parametrize("revision", REVISIONS)
 def test_threads_may_read_at_first_use(revision: str) -> None:
     """Classes are built when first used, which may be in many threads at once."""
-    members = {"protocolVersion": "x", "clientCapabilities": {}}
+    members: dict[str, object] = {"protocolVersion": "x", "clientCapabilities": {}}
     meta = json.dumps({f"io.modelcontextprotocol/{name}": one for name, one in members.items()})
     found = _run(f"""
         import json, threading

@@ -15,6 +15,8 @@ import pytest
 import user_programs
 from golden_package import PACKAGE
 
+pytestmark = pytest.mark.long
+
 PROGRAMS = {
     "handshake.py": user_programs.HANDSHAKE,
     "stateless.py": user_programs.STATELESS,

@@ -12,6 +12,8 @@ from mcp_protogen.generate import generate
 from mcp_protogen.output.package import Package
 from mcp_protogen.store.pins import load_pins
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def package() -> Package:

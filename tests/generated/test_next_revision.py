@@ -11,7 +11,7 @@ from golden_package import GENERATED, PACKAGE
 from next_revision import METHOD, NEXT, Checkout, add_next, copied
 from revisions import NEWEST, REVISIONS
 
-pytestmark = pytest.mark.xdist_group("next revision")
+pytestmark = [pytest.mark.long, pytest.mark.xdist_group("next revision")]
 
 FOLDERS = ("generated", "sessions", "toolkit", "http")
 

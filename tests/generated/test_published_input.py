@@ -12,6 +12,8 @@ from golden_package import PACKAGE, REVISIONS
 from mcp_protogen.config import GivenFile, Options
 from mcp_protogen.generate import generate
 
+pytestmark = [pytest.mark.long, pytest.mark.xdist_group("published_input")]
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -44,7 +46,6 @@ class _WithoutTexts(ast.NodeTransformer):
         return None if alone else node
 
 
-@pytest.mark.xdist_group("published_input")
 def test_it_is_the_committed_code_in_other_words(folder: Path) -> None:
     made = {path.relative_to(folder / "pkg"): path for path in (folder / "pkg").rglob("*.py")}
     assert made.keys() == {path.relative_to(PACKAGE) for path in PACKAGE.rglob("*.py")}
@@ -52,7 +53,6 @@ def test_it_is_the_committed_code_in_other_words(folder: Path) -> None:
     assert differing == []
 
 
-@pytest.mark.xdist_group("published_input")
 def test_black_would_change_nothing(folder: Path) -> None:
     # The runtime, as a copy, is that of the committed package.
     command = ("black", "--check", "-q", "-l100", "-tpy311", "--extend-exclude=/_runtime/", "pkg")
@@ -62,7 +62,6 @@ def test_black_would_change_nothing(folder: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.xdist_group("published_input")
 def test_published_descriptions_are_used(folder: Path) -> None:
     published = json.loads((missing.SHARED / "published" / "2025-11-25.schema.json").read_bytes())
     first = published["$defs"]["Tool"]["description"].split(".")[0]

@@ -18,6 +18,8 @@ from mcp_protogen.names import module_name
 from pydantic import ValidationError
 from tables import some
 
+pytestmark = pytest.mark.long
+
 DRAFTS = ("142b3c3c", "2f2c60d6", "6f2c22a8", "7519d64b", "880d3112", "a1b65dc8", "14043ad9")
 # File under ../shared/published, and what it is called here.
 CASES = [

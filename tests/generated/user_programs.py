@@ -407,4 +407,5 @@ def wrong_lines(program: str) -> set[int]:
 def shown_in(page: str) -> str:
     """The first program on a page of the documentation, with the committed package."""
     text = (ROOT / "docs" / page).read_text(encoding="utf-8")
-    return re.findall(r"```python\n(.*?)```", text, re.DOTALL)[0].replace("pkg", PACKAGE.name)
+    programs: list[str] = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    return programs[0].replace("pkg", PACKAGE.name)

@@ -111,7 +111,7 @@ def test_one_server_class_serves_the_typescript_sdk(own: str) -> None:
     check_session(found, GENERATION_1[-1])
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("revision", GENERATION_1)
 def test_the_python_sdk_of_generation_1_goes_down_to_the_only_revision(revision: str) -> None:
     found = visit(generation_1("newest"), revision)
@@ -119,7 +119,7 @@ def test_the_python_sdk_of_generation_1_goes_down_to_the_only_revision(revision:
     check_session(found, revision)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("revision", GENERATION_1)
 def test_the_python_sdk_of_generation_2_goes_down_to_the_only_revision(revision: str) -> None:
     found = visit(generation_2("newest"), revision)
@@ -133,7 +133,7 @@ def test_the_python_sdk_of_generation_2_at_a_server_of_the_stateless_revision_al
     check_stateless(found)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("revision", GENERATION_1)
 def test_the_typescript_sdk_goes_down_to_the_only_revision(revision: str) -> None:
     found = visit(typescript(), revision)
@@ -168,7 +168,7 @@ def check_old(found: Visit, revision: str) -> None:
     assert {one.status for one in posts} == {202}
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("own", ERAS)
 @pytest.mark.parametrize("revision", GENERATION_1)
 def test_the_old_transport_serves_the_python_sdk_of_generation_1(own: str, revision: str) -> None:

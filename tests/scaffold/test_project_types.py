@@ -19,7 +19,7 @@ from mcp_protogen.scaffold.files import protocol_folder
 from mcp_protogen.scaffold.project_name import project_name
 from projects import run
 
-pytestmark = pytest.mark.xdist_group("types")
+pytestmark = [pytest.mark.long, pytest.mark.xdist_group("types")]
 
 
 @pytest.fixture(scope="module")

@@ -23,6 +23,8 @@ from places import python_with
 from projects import Project, answers, logged_url, run, started
 from revisions import NEWEST, REVISIONS
 
+pytestmark = pytest.mark.long
+
 PROGRAMS = Path(__file__).parent / "programs"
 OFFICIAL_CLIENT = PROGRAMS / "official_client.py"
 UNASKED_TASK = PROGRAMS / "unasked_task.py"
@@ -51,6 +53,7 @@ WHOLE = f"not ({' or '.join(REVISIONS[:-1])} or (HTTP and (calls or fails)))"
 ONE_WAY = f"test_client.py or test_gateway.py or test_server.py or lists or not_there or {NEWEST}"
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("wanted", projects.VARIETY, ids=projects.described)
 def test_a_new_project_can_be_tested_and_run_at_once(
     wanted: Choices, tmp_path: Path, pytestconfig: pytest.Config

@@ -15,7 +15,7 @@ from mcp_protogen.scaffold.choices import Kind, Transport
 from mcp_protogen.scaffold.create import create
 from projects import Project, answers, choices, logged_url, run, set_up, workflow_steps
 
-pytestmark = pytest.mark.xdist_group("workflow")
+pytestmark = [pytest.mark.long, pytest.mark.xdist_group("workflow")]
 MCP_GEN = Path(sys.executable).with_name("mcp-gen")
 
 
@@ -45,21 +45,25 @@ def test_every_step_of_the_workflow_succeeds(project: Path) -> None:
 def test_check_and_sync_use_the_mcp_gen_there_is_and_say_so_where_there_is_none(
     project: Path, tmp_path: Path
 ) -> None:
-    nowhere, somewhere = tmp_path / "nowhere", tmp_path / "somewhere"
+    nowhere, stand_in = tmp_path / "nowhere", tmp_path / "stand-in" / MCP_GEN.name
+    stand_in.parent.mkdir()
+    stand_in.write_text("#!/bin/sh\n")
+    stand_in.chmod(0o755)
+    somewhere = tmp_path / "somewhere"
     somewhere.mkdir()
     (somewhere / MCP_GEN.name).symlink_to(MCP_GEN)
     make = shutil.which("make")
     assert make
     program = project / ".venv" / "bin" / MCP_GEN.name
-    # What `make lint` does besides is tried elsewhere.
-    for habit in (("check", "-o", "lint"), ("sync",)):
+    # What `make lint` and `make check` do besides is tried elsewhere.
+    for habit, folder in ((("check", "-o", "lint"), stand_in.parent), (("sync",), somewhere)):
         said = run(make, "-s", *habit, cwd=project, env={"PATH": str(nowhere)}, wanted=2)
         line, failed = said.splitlines()
         assert line.startswith("mcp-gen is neither in .venv/bin nor on PATH; install it: ")
         assert failed.startswith("make: *** ")
-        found = run(make, *habit, cwd=project, env={"PATH": str(somewhere)})
+        found = run(make, *habit, cwd=project, env={"PATH": str(folder)})
         assert found.splitlines()[0].startswith("mcp-gen ")
-        program.symlink_to(MCP_GEN)
+        program.symlink_to(stand_in)
         try:
             found = run(make, *habit, cwd=project, env={"PATH": str(nowhere)})
         finally:
