@@ -13,6 +13,7 @@ from json_values import is_array, is_object
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "unit"))
 
+import schemas as schemas
 from schemas import STRING, Json, record, ref
 
 INTEGER: Json = {"type": "integer"}

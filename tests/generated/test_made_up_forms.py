@@ -6,10 +6,9 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-import schemas
 import tables
 from differential import Reader, difference, reader_of
-from made_up_forms import FORMS, values
+from made_up_forms import FORMS, schemas, values
 from mcp_protogen import jsonpointer
 from mcp_protogen.names import type_name
 from mcp_protogen.output.package import Package
