@@ -221,7 +221,7 @@ def test_message_types_of_the_facts_exist(revision: str) -> None:
 # What users find beside the stubs of the methods; everything else is behind `__mcp_runtime__`.
 _OF_BOTH_SIDES = {"ROLE", "TABLE", "notify", "request", "revision"}
 _HANDLING = {"DECLARES", "INPUT_REQUESTS", "NOTIFICATIONS", "REQUESTS", "ROLE", "SENDS", "TABLE"}
-PUBLIC = {
+PUBLIC: dict[str, set[str]] = {
     "Client": _OF_BOTH_SIDES
     | _HANDLING
     | {"capabilities", "info", "instructions", "server_capabilities", "server_info", "verdict"},
@@ -232,14 +232,15 @@ PUBLIC = {
     | {"client_capabilities", "client_info", "close_stream", "inputs", "log", "once", "principal"}
     | {"progress", "request_id"},
 }
-IN_RESULTS = {"Client": {"answer"}, "Server": set[str](), "Session": {"ask"}}
+IN_RESULTS: dict[str, set[str]] = {"Client": {"answer"}, "Server": set(), "Session": {"ask"}}
 TOOLKIT = {"page_size"} | {
     f"{verb}_{kind}" for verb in ("add", "remove") for kind in ("tool", "prompt", "resource")
 }
 
 
 def _found(cls: type[Any]) -> set[str]:
-    return {name for name in dir(cls) if not name.startswith("_")}
+    """All names of a class but those that Python itself looks for."""
+    return {name for name in dir(cls) if not name.startswith("__")} - {"_is_protocol"}
 
 
 @pytest.mark.parametrize("revision", REVISIONS)
@@ -247,8 +248,8 @@ def test_users_find_nothing_of_the_runtime_in_the_classes_they_use(revision: str
     pkg = load(revision)
     asks_in_results = bool(pkg.methods.TABLE.input_requests)
     for side, usual in PUBLIC.items():
-        cls = getattr(pkg, side)
-        expected = usual | (IN_RESULTS[side] if asks_in_results else set())
+        cls: type[Any] = getattr(pkg, side)
+        expected = usual | (IN_RESULTS[side] if asks_in_results else set[str]())
         # A stub names its method first.
         stubs = {name for name in vars(cls) if (getattr(cls, name).__doc__ or "").startswith("`")}
         assert stubs.isdisjoint(expected), side

@@ -82,7 +82,7 @@ def test_of_a_list_without_end_the_newest_schemas_are_remembered(
         results = {name: RESULTS[name] for name in ("good", "free", "failed", "bad")}
         async with pkg.connect_in_memory(checking(), serving(OLD, results, SCHEMAS)) as ours:
             await ours.list_tools()
-            known = ours.__dict__["_checked_tools"]
+            known = ours.__dict__["_checked_tools"].checks
             assert [name in known for name in results] == [False, False, True, True]
             with pytest.raises(RemoteError):
                 await ours.call_tool(m.CallToolRequestParams(name="bad"))

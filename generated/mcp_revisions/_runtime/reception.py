@@ -27,7 +27,7 @@ _log: Final = getLogger(__name__)
 
 
 class Reception:
-    """The one that takes in what a client sends, for the servers of all its revisions."""
+    """The receiver of what a client sends, for the servers of all its revisions."""
 
     def __init__(
         self,

@@ -27,6 +27,69 @@ _CALL: Final = "tools/call"
 _KNOWN: Final = "_checked_tools"
 
 
+class _KnownTools:
+    """The output schemas of the tools that `client` has listed."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self.checks: Newest[Check | None] = Newest()
+
+    async def look_up(self, name: str, call: Pending) -> bool:
+        """Look for a tool in the time of a call of it; return false if it is known already."""
+        if name in self.checks:
+            return False
+        if not await self._is_listed(name, call):
+            self.checks.learn(name, None, None)
+        return True
+
+    async def hold(self, name: str, result: Any, call: Pending) -> None:
+        """Raise `InvalidAnswer` for a result that does not fit what the tool now says."""
+        try:
+            self._check(name, result)
+        except InvalidAnswer as unfit:
+            call.renew(_now())
+            try:
+                listed = await self._is_listed(name, call)
+            except (RequestTimeout, Disconnected):
+                raise unfit from None
+            if not listed:
+                raise
+            self._check(name, result)
+
+    async def _is_listed(self, name: str, call: Pending) -> bool:
+        """Return whether a tool is found, and so learnt, in the time of a call of it."""
+        try:
+            async with timeout_at(call.due):
+                async for tool in self._client.iter_tools():
+                    if tool.name == name:
+                        return name in self.checks
+        except ProtocolError as error:
+            # The call itself need not suffer for it.
+            _log.warning("results are not checked, because the tools cannot be listed: %s", error)
+        except TimeoutError:
+            raise RequestTimeout(call.spec.method, call.seconds) from None
+        return False
+
+    def learn(self, listed: Any) -> None:
+        """Remember the schemas of the tools on a page of a list."""
+        for tool in listed.tools:
+            schema: Mapping[str, Any] | None = declared(tool, "output_schema")
+            check = None if schema is None else _usable(tool.name, schema)
+            self.checks.learn(tool.name, check, schema if check else None)
+
+    def _check(self, name: str, result: Any) -> None:
+        check = self.checks.get(name)
+        if check is None or result.is_error:
+            return
+        at = "/result/structuredContent"
+        if "structured_content" not in result.model_fields_set:
+            raise InvalidAnswer(f"the tool {name} has an output schema", [(at, "Field required")])
+        found = check(result.structured_content)
+        if found:
+            problems = [(at + pointer, message) for pointer, message in found]
+            raise InvalidAnswer(f"the result of {name} does not fit its schema", problems)
+
+
 class CheckedResults:
     """Checks what tools return: `class Mine(CheckedResults, mcp.Client)`.
 
@@ -40,76 +103,25 @@ class CheckedResults:
     async def request(
         self, spec: RequestSpec[P, R], params: P | None, **options: Unpack[CallOptions]
     ) -> R:
-        """See `Peer.request`."""
+        """Send a request, and check the result if it is a tool's; see `Peer.request`."""
         client = cast(ClientBase, super())
+        # A user's __init__ need not call ours.
+        known: _KnownTools = self.__dict__.setdefault(_KNOWN, _KnownTools(self))
         if spec.method != _CALL:
             result = await client.request(spec, params, **options)
             if spec.method == _LIST:
-                self._learn(result)
+                known.learn(result)
             return result
         name: str = cast(Any, params).name
-        patience = cast(ClientBase, self).__mcp_runtime__.endpoint.options.patience(spec, options)
+        endpoint = cast(ClientBase, self).__mcp_runtime__.endpoint
+        patience = endpoint.options.patience(spec, options)
         call = Pending(spec, patience, progress=False, now=_now())
-        if name not in self._known:
-            if not await self._is_listed(name, call):
-                self._known.learn(name, None, None)
+        if await known.look_up(name, call):
             options = {**options, **call.left(_now())}
         result = await client.request(spec, params, **options)
         if isinstance(result, spec.results[0]):
-            await self._hold(name, result, call)
+            await known.hold(name, result, call)
         return result
-
-    async def _hold(self, name: str, result: Any, call: Pending) -> None:
-        try:
-            self._check(name, result)
-        except InvalidAnswer as unfit:
-            call.renew(_now())
-            try:
-                listed = await self._is_listed(name, call)
-            except (RequestTimeout, Disconnected):
-                raise unfit from None
-            if not listed:
-                raise
-            self._check(name, result)
-
-    @property
-    def _known(self) -> Newest[Check | None]:
-        # A user's __init__ need not call ours.
-        known: Newest[Check | None] = self.__dict__.setdefault(_KNOWN, Newest())
-        return known
-
-    async def _is_listed(self, name: str, call: Pending) -> bool:
-        """Whether a tool is found, and so learnt, in the time of a call of it."""
-        client = cast(Any, self)
-        try:
-            async with timeout_at(call.due):
-                async for tool in client.iter_tools():
-                    if tool.name == name:
-                        return name in self._known
-        except ProtocolError as error:
-            # The call itself need not suffer for it.
-            _log.warning("results are not checked, because the tools cannot be listed: %s", error)
-        except TimeoutError:
-            raise RequestTimeout(call.spec.method, call.seconds) from None
-        return False
-
-    def _learn(self, listed: Any) -> None:
-        for tool in listed.tools:
-            schema: Mapping[str, Any] | None = declared(tool, "output_schema")
-            check = None if schema is None else _usable(tool.name, schema)
-            self._known.learn(tool.name, check, schema if check else None)
-
-    def _check(self, name: str, result: Any) -> None:
-        check = self._known.get(name)
-        if check is None or result.is_error:
-            return
-        at = "/result/structuredContent"
-        if "structured_content" not in result.model_fields_set:
-            raise InvalidAnswer(f"the tool {name} has an output schema", [(at, "Field required")])
-        found = check(result.structured_content)
-        if found:
-            problems = [(at + pointer, message) for pointer, message in found]
-            raise InvalidAnswer(f"the result of {name} does not fit its schema", problems)
 
 
 def _now() -> float:

@@ -30,7 +30,6 @@ from .resources import not_found
 from .vocabulary import models_in, vocabulary
 
 _CATALOGUE: Final = "_toolkit_catalogue"
-_SERVED: Final = "_toolkit_served"
 
 _ANSWERED: Final[Mapping[str, str]] = {
     "prompts/get": "prompts",
@@ -83,11 +82,13 @@ class Toolkit:
         Clients are told, if there are any; see the class. Raises `ValueError` if a tool has that
         name, or may not have it, and `TypeError` if the function cannot be a tool.
         """
-        self._add("tools", function, ToolMark, ToolMark(**options) if options else None)
+        mark = ToolMark(**options) if options else None
+        self.__mcp_runtime__.add("tools", function, ToolMark, mark)
 
     def add_prompt(self, function: Callable[..., Any], /, **options: Unpack[PromptOptions]) -> None:
         """Offer a function as a prompt; see `add_tool`."""
-        self._add("prompts", function, PromptMark, PromptMark(**options) if options else None)
+        mark = PromptMark(**options) if options else None
+        self.__mcp_runtime__.add("prompts", function, PromptMark, mark)
 
     def add_resource(
         self,
@@ -103,15 +104,15 @@ class Toolkit:
         if uri is None and options:
             raise TypeError("what is said of a resource goes with its URI: uri=…")
         mark = None if uri is None else ResourceMark(uri=uri, **options)
-        self._add("resources", function, ResourceMark, mark)
+        self.__mcp_runtime__.add("resources", function, ResourceMark, mark)
 
     def remove_tool(self, name: str) -> None:
         """Offer a tool no longer; raises `LookupError` if there is none of that name."""
-        self._change("tools", lambda catalogue: catalogue.tools.remove(name))
+        self.__mcp_runtime__.change("tools", lambda catalogue: catalogue.tools.remove(name))
 
     def remove_prompt(self, name: str) -> None:
         """Offer a prompt no longer; raises `LookupError` if there is none of that name."""
-        self._change("prompts", lambda catalogue: catalogue.prompts.remove(name))
+        self.__mcp_runtime__.change("prompts", lambda catalogue: catalogue.prompts.remove(name))
 
     def remove_resource(self, uri: str) -> None:
         """Offer a resource, or a template, no longer; raises `LookupError` if there is none."""
@@ -120,11 +121,84 @@ class Toolkit:
             is_template = uri in catalogue.templates.entries
             (catalogue.templates if is_template else catalogue.resources).remove(uri)
 
-        self._change("resources", remove)
+        self.__mcp_runtime__.change("resources", remove)
 
-    def _add(
+    @property
+    def __mcp_runtime__(self) -> "ToolkitRuntime":
+        return runtime_of(self, ToolkitRuntime)
+
+    # The handlers.
+
+    async def on_list_tools(self, session: Any, params: Any) -> Any:
+        """Answer `tools/list`."""
+        runtime = self.__mcp_runtime__
+        return runtime.page("tools/list", "tools", runtime.catalogue.tools, params)
+
+    async def on_call_tool(self, session: Any, params: Any) -> Any:
+        """Answer `tools/call`: call the function of a tool."""
+        entry = self.__mcp_runtime__.catalogue.tools.entries.get(params.name)
+        if entry is None:
+            raise InvalidParams(f"Unknown tool: {params.name}")
+        return await entry.part.call(entry.bound(self), session, params)
+
+    async def on_list_prompts(self, session: Any, params: Any) -> Any:
+        """Answer `prompts/list`."""
+        runtime = self.__mcp_runtime__
+        return runtime.page("prompts/list", "prompts", runtime.catalogue.prompts, params)
+
+    async def on_get_prompt(self, session: Any, params: Any) -> Any:
+        """Answer `prompts/get`: call the function of a prompt."""
+        entry = self.__mcp_runtime__.catalogue.prompts.entries.get(params.name)
+        if entry is None:
+            raise InvalidParams(f"Unknown prompt: {params.name}")
+        return await entry.part.get(entry.bound(self), session, params)
+
+    async def on_list_resources(self, session: Any, params: Any) -> Any:
+        """Answer `resources/list`."""
+        runtime = self.__mcp_runtime__
+        return runtime.page("resources/list", "resources", runtime.catalogue.resources, params)
+
+    async def on_list_resource_templates(self, session: Any, params: Any) -> Any:
+        """Answer `resources/templates/list`."""
+        runtime, method = self.__mcp_runtime__, "resources/templates/list"
+        return runtime.page(method, "resource_templates", runtime.catalogue.templates, params)
+
+    async def on_read_resource(self, session: Any, params: Any) -> Any:
+        """Answer `resources/read`: call the function of a resource, or of a template that fits."""
+        uri, catalogue = params.uri, self.__mcp_runtime__.catalogue
+        fixed = catalogue.resources.entries.get(uri)
+        for entry in catalogue.templates.entries.values() if fixed is None else (fixed,):
+            values = entry.part.values(uri)
+            if values is not None:
+                return await entry.part.read(entry.bound(self), session, uri, values)
+        raise not_found(uri, catalogue.words)
+
+    async def on_complete(self, session: Any, params: Any) -> Any:
+        """Answer `completion/complete`: say what may stand for an argument."""
+        entry, argument = self.__mcp_runtime__.referred(params.ref), params.argument
+        if argument.name not in entry.part.parameters:
+            raise InvalidParams(f"{entry.part.key} has no argument {argument.name}")
+        completer = entry.part.completers.get(argument.name)
+        found = NOTHING
+        if completer is not None:
+            found = await completer(self, argument.value, _context(params))
+        result = self.__mcp_runtime__.catalogue.words.result(_COMPLETE)
+        (model,) = models_in(result, "completion")
+        return result(completion=model(**found._asdict()))
+
+
+class ToolkitRuntime(ServerRuntime):
+    """What the runtime keeps of a server whose functions are marked: what is on offer."""
+
+    def __init__(self, owner: Handlers) -> None:
+        super().__init__(owner)
+        self.catalogue: Catalogue = getattr(owner, _CATALOGUE)
+        self._served = False
+
+    def add(
         self, kind: str, function: Callable[..., Any], wanted: type[Mark], mark: Mark | None
     ) -> None:
+        """Offer a function as `mark` says, or else as its own marks do."""
         marks = [one for one in marks_of(function) if isinstance(one, wanted)]
         usual = [] if wanted is ResourceMark else [wanted()]
         chosen = [mark] if mark is not None else marks or usual
@@ -137,91 +211,33 @@ class Toolkit:
                 check(marked)
                 catalogue.add(marked)
 
-        self._change(kind, add)
+        self.change(kind, add)
 
-    def _change(self, kind: str, change: Callable[[Catalogue], None]) -> None:
-        server = cast(ServerBase[Any], self)
-        told = _changed(kind)
-        if _SERVED in self.__dict__ and told not in server.SENDS:
+    def change(self, kind: str, change: Callable[[Catalogue], None]) -> None:
+        """Change what is on offer, and tell the clients; raise `LocalError` if that cannot be."""
+        told, sends = _changed(kind), self.owner.SENDS
+        if self._served and told not in sends:
             advice = f'SENDS = frozenset({{"{told}"}})'
             raise LocalError(f"{kind} that change while clients are there have to say so: {advice}")
-        runtime = server.__mcp_runtime__
-        if runtime.connections and not _is_on_the_loop():
+        if self.connections and not _is_on_the_loop():
             advice = "loop.call_soon_threadsafe(server.add_tool, …)"
             raise LocalError(f"{kind} change where the server runs, not in a thread: {advice}")
-        catalogue = self._catalogue.copy()
+        catalogue = self.catalogue.copy()
         change(catalogue)
-        setattr(self, _CATALOGUE, catalogue)
-        if told in server.SENDS:
-            runtime.announce(told)
+        self.catalogue = catalogue
+        if told in sends:
+            self.announce(told)
 
-    @property
-    def _catalogue(self) -> Catalogue:
-        return _catalogue_of(self)
+    def page(self, method: str, member: str, shelf: Shelf[Any], params: Any) -> Any:
+        """Return the page of a list that params ask for, as the result of a method."""
+        size: int = cast(Any, self.owner).page_size
+        cut = page(shelf.items, params.cursor, size)
+        result = self.catalogue.words.result(method)
+        return result(**{member: cut.items}, next_cursor=cut.next_cursor)
 
-    @property
-    def __mcp_runtime__(self) -> "ToolkitRuntime":
-        return runtime_of(self, ToolkitRuntime)
-
-    # The handlers.
-
-    async def on_list_tools(self, session: Any, params: Any) -> Any:
-        """`tools/list`: what tools there are."""
-        return self._page("tools/list", "tools", self._catalogue.tools, params)
-
-    async def on_call_tool(self, session: Any, params: Any) -> Any:
-        """`tools/call`: call the function of a tool."""
-        entry = self._catalogue.tools.entries.get(params.name)
-        if entry is None:
-            raise InvalidParams(f"Unknown tool: {params.name}")
-        return await entry.part.call(entry.bound(self), session, params)
-
-    async def on_list_prompts(self, session: Any, params: Any) -> Any:
-        """`prompts/list`: what prompts there are."""
-        return self._page("prompts/list", "prompts", self._catalogue.prompts, params)
-
-    async def on_get_prompt(self, session: Any, params: Any) -> Any:
-        """`prompts/get`: call the function of a prompt."""
-        entry = self._catalogue.prompts.entries.get(params.name)
-        if entry is None:
-            raise InvalidParams(f"Unknown prompt: {params.name}")
-        return await entry.part.get(entry.bound(self), session, params)
-
-    async def on_list_resources(self, session: Any, params: Any) -> Any:
-        """`resources/list`: what resources there are."""
-        return self._page("resources/list", "resources", self._catalogue.resources, params)
-
-    async def on_list_resource_templates(self, session: Any, params: Any) -> Any:
-        """`resources/templates/list`: what templates of resources there are."""
-        method, shelf = "resources/templates/list", self._catalogue.templates
-        return self._page(method, "resource_templates", shelf, params)
-
-    async def on_read_resource(self, session: Any, params: Any) -> Any:
-        """`resources/read`: call the function of a resource, or of the first template that fits."""
-        uri, catalogue = params.uri, self._catalogue
-        fixed = catalogue.resources.entries.get(uri)
-        for entry in catalogue.templates.entries.values() if fixed is None else (fixed,):
-            values = entry.part.values(uri)
-            if values is not None:
-                return await entry.part.read(entry.bound(self), session, uri, values)
-        raise not_found(uri, catalogue.words)
-
-    async def on_complete(self, session: Any, params: Any) -> Any:
-        """`completion/complete`: what may stand for an argument."""
-        entry, argument = self._referred(params.ref), params.argument
-        if argument.name not in entry.part.parameters:
-            raise InvalidParams(f"{entry.part.key} has no argument {argument.name}")
-        completer = entry.part.completers.get(argument.name)
-        found = NOTHING
-        if completer is not None:
-            found = await completer(self, argument.value, _context(params))
-        result = self._catalogue.words.result(_COMPLETE)
-        (model,) = models_in(result, "completion")
-        return result(completion=model(**found._asdict()))
-
-    def _referred(self, reference: Any) -> Entry[Any]:
-        """What a reference names; raises `InvalidParams` if there is no such thing."""
-        catalogue, uri = self._catalogue, declared(reference, "uri")
+    def referred(self, reference: Any) -> Entry[Any]:
+        """Return what a reference names; raise `InvalidParams` if there is no such thing."""
+        catalogue, uri = self.catalogue, declared(reference, "uri")
         if uri is None:
             entry: Entry[Any] | None = catalogue.prompts.entries.get(reference.name)
         else:
@@ -230,24 +246,16 @@ class Toolkit:
             raise InvalidParams(f"Unknown reference: {reference.name if uri is None else uri}")
         return entry
 
-    def _page(self, method: str, member: str, shelf: Shelf[Any], params: Any) -> Any:
-        cut = page(shelf.items, params.cursor, self.page_size)
-        result = self._catalogue.words.result(method)
-        return result(**{member: cut.items}, next_cursor=cut.next_cursor)
-
-
-class ToolkitRuntime(ServerRuntime):
-    """What the runtime keeps of a server whose functions are marked."""
-
     def unused(self) -> frozenset[str]:
         """Return what there is nothing to answer with: of what the toolkit answers itself."""
-        owner, catalogue = self.owner, _catalogue_of(self.owner)
+        catalogue = self.catalogue
         filled = {
             "tools": bool(catalogue.tools.entries),
             "prompts": bool(catalogue.prompts.entries),
             "resources": bool(catalogue.resources.entries or catalogue.templates.entries),
         }
-        offered = {kind for kind in KINDS if filled[kind] or _changed(kind) in owner.SENDS}
+        sends = self.owner.SENDS
+        offered = {kind for kind in KINDS if filled[kind] or _changed(kind) in sends}
         idle = {method for method, kind in _ANSWERED.items() if kind not in offered}
         idle |= set() if catalogue.completes else {_COMPLETE}
         return frozenset(method for method in idle if self._answers_itself(method))
@@ -259,13 +267,8 @@ class ToolkitRuntime(ServerRuntime):
 
     def bound(self, revision: str) -> Mapping[str, Callable[..., Any]]:
         """Return the handlers; from now on, clients know what is on offer."""
-        setattr(self.owner, _SERVED, True)
+        self._served = True
         return super().bound(revision)
-
-
-def _catalogue_of(server: object) -> Catalogue:
-    catalogue: Catalogue = getattr(server, _CATALOGUE)
-    return catalogue
 
 
 def _is_on_the_loop() -> bool:
