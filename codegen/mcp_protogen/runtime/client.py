@@ -54,7 +54,7 @@ class Ways(Protocol):
 
 
 class ClientRuntime(HandlerSet):
-    """What the runtime keeps of a client: what was agreed on with the server it is connected to."""
+    """The runtime's part of a client: the agreement with the server that it is connected to."""
 
     def __init__(self, owner: "ClientBase") -> None:
         super().__init__(owner)
@@ -80,7 +80,7 @@ class ClientRuntime(HandlerSet):
 
     @property
     def endpoint(self) -> Endpoint:
-        """What carries the messages; raises `LocalError` before the client is connected."""
+        """The endpoint that carries the messages; raises `LocalError` before there is one."""
         return self.agreement.endpoint
 
     async def request(self, spec: RequestSpec[P, R], params: P | None, options: CallOptions) -> R:

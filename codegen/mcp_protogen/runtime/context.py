@@ -41,11 +41,11 @@ _NOTHING: Final[Mapping[str, Any]] = {}
 
 
 class RequestConnection(Protocol):
-    """What a context has to know of the connection that its request came over."""
+    """The connection that a request came over, as its context sees it."""
 
     @property
     def endpoint(self) -> Endpoint:
-        """What carries its messages."""
+        """The endpoint that carries its messages."""
         ...
 
     @property
@@ -129,7 +129,7 @@ class RequestContext:
 
     @property
     def endpoint(self) -> Endpoint:
-        """What carries the messages of the connection."""
+        """The endpoint that carries the messages of the connection."""
         return self._connection.endpoint
 
     @property
@@ -144,7 +144,7 @@ class RequestContext:
 
     @property
     def rules(self) -> Rules:
-        """What the revision that the client speaks does differently from others."""
+        """The rules of the revision that the client speaks."""
         return self.endpoint.connection.table.rules
 
     @property
@@ -245,7 +245,7 @@ class RequestContext:
         return level if isinstance(level, str) and self._is_awaited() else None
 
     def _way(self) -> MessageSink | None:
-        """What belongs to a request travels with it (2025-11-25, basic/transports)."""
+        """Return the way of what belongs to the request (2025-11-25, basic/transports)."""
         return None if self._reply is None else self._reply.beside
 
     async def notify(self, spec: NotificationSpec[P], params: P | None) -> None:

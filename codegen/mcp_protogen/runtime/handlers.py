@@ -20,7 +20,7 @@ _TABLES: Final = ("REQUESTS", "INPUT_REQUESTS", "NOTIFICATIONS")
 
 
 class HandlerSet:
-    """What the runtime asks of an object with handlers: what it answers, declares and is called."""
+    """The runtime's part of an object with handlers: what it answers, declares and is called."""
 
     def __init__(self, owner: "Handlers") -> None:
         self.owner: Final = owner

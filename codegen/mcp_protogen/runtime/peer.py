@@ -32,11 +32,11 @@ T = TypeVar("T")
 
 
 class PeerRuntime(Protocol):
-    """What sends the messages of one side; the runtime keeps it behind the object of the user."""
+    """The sender of one side's messages, which is behind the object of the user."""
 
     @property
     def endpoint(self) -> Endpoint:
-        """What carries the messages; raises `LocalError` if there is no connection."""
+        """The endpoint that carries the messages; raises `LocalError` if there is none."""
         ...
 
     async def request(

@@ -85,7 +85,7 @@ class ClientFacing(Protocol):
 
 
 class ProxyClientRuntime(ClientRuntime):
-    """What the server is shown in place of the proxy: the client at the other end."""
+    """The runtime's part of a proxy, which shows the server the client at the other end."""
 
     def __init__(self, owner: "ProxyClient") -> None:
         super().__init__(owner)

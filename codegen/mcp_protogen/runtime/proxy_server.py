@@ -35,7 +35,7 @@ def _new_key() -> str:
 
 
 class ProxyServerRuntime(ServerRuntime):
-    """What the client is shown in place of the proxy: the server at the other end."""
+    """The runtime's part of a proxy, which shows the client the server at the other end."""
 
     def __init__(self, owner: "ProxyServer") -> None:
         super().__init__(owner)

@@ -75,7 +75,7 @@ class Side:
 
     @property
     def listeners(self) -> Listeners:
-        """Who wants to know of which changes."""
+        """The subscriptions of the client."""
         if self._listeners is None:
             self._listeners = Listeners(self.shared.options)
         return self._listeners

@@ -17,24 +17,24 @@ from .subscriptions import Listeners
 
 
 class ServedConnection(Protocol):
-    """What the built-in methods have to know of the connection that they are called over."""
+    """The connection that a built-in method is called over."""
 
     level: str
     """The least severe log entries that the client wants, in the handshake era."""
 
     @property
     def repertoire(self) -> Repertoire:
-        """What the server can do."""
+        """The handlers and declarations of the server."""
         ...
 
     @property
     def shared(self) -> Shared:
-        """What it has in common with other connections."""
+        """The state in common with other connections."""
         ...
 
     @property
     def listeners(self) -> Listeners:
-        """Who wants to know of which changes."""
+        """The subscriptions of the client."""
         ...
 
     @property
@@ -127,7 +127,7 @@ _Keep: TypeAlias = Callable[[ServedConnection, Request[Any]], None]
 
 
 class Kept(NamedTuple):
-    """What is kept of a request: whether it may be is checked before the answer, it is after."""
+    """The check of a request before it is answered, and what is kept of it afterwards."""
 
     check: _Check | None = None
     keep: _Keep | None = None

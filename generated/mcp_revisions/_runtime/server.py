@@ -17,7 +17,7 @@ class OpenConnection(Protocol):
 
     @property
     def endpoint(self) -> Endpoint:
-        """What carries its messages."""
+        """The endpoint that carries its messages."""
         ...
 
     def session(self) -> Any:
@@ -30,7 +30,7 @@ class OpenConnection(Protocol):
 
 
 class ServerRuntime(HandlerSet):
-    """What the runtime keeps of a server: its open connections, and how often it has changed."""
+    """The runtime's part of a server: its open connections, and how often it has changed."""
 
     def __init__(self, owner: Handlers) -> None:
         super().__init__(owner)

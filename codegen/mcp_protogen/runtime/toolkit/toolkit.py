@@ -191,7 +191,7 @@ class Toolkit:
 
 
 class ToolkitRuntime(ServerRuntime):
-    """What the runtime keeps of a server whose functions are marked: what is on offer."""
+    """The runtime's part of a server whose functions are marked: what is on offer."""
 
     def __init__(self, owner: Handlers) -> None:
         super().__init__(owner)
