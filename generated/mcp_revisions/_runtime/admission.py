@@ -26,7 +26,7 @@ class Admitted(NamedTuple):
 
 
 def admitted(repertoire: Repertoire, call: Call, options: Options) -> Admitted:
-    """Return what an `initialize` request begins; raises the `RemoteError` to answer it with."""
+    """Return the connection that `initialize` begins; raise the `RemoteError` that answers it."""
     connection = repertoire.connection(State.NEW)
     event = connection.take(call)
     if not isinstance(event, Request):

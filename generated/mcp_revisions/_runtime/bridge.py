@@ -1,4 +1,4 @@
-"""Standing between a client of one revision and a server of another, over any transports.
+"""A bridge between a client of one revision and a server of another, over any transports.
 
 To the client the bridge is the server, in the client's own revision; to the server it is that
 client, and what it says there is translated. It opens its way to the server once the client has
@@ -101,7 +101,7 @@ class BridgeBase:
 
 
 def _proxy(kind: Any, generated: Any) -> Any:
-    """A proxy with the types of a generated class."""
+    """Make a proxy with the types of a generated class."""
     return type(kind.__name__, (kind, generated), {"TABLE": CarryingTable(generated.TABLE)})()
 
 
@@ -118,9 +118,9 @@ class Arrival:
         self._seen: deque[Received] = deque()
 
     async def first(self) -> tuple[str, Caller] | None:
-        """The revision the client speaks, and who it says it is; None if it has gone.
+        """Return the revision that the client speaks, and who it says it is; None if it has gone.
 
-        What comes before is answered.
+        Answer what comes before.
         """
         while True:
             received = await self._transport.receive()
@@ -161,7 +161,7 @@ class Arrival:
                 return None
 
     def _caller(self, call: Call, revision: str) -> Caller:
-        """Return who a client says it is; raises `RemoteError`.
+        """Return who a client says it is; raise `RemoteError` if it may not be passed on.
 
         It goes on to the server, so it has to be what it should be.
         """
@@ -177,16 +177,13 @@ class Arrival:
         return caller
 
     async def receive(self) -> Sequence[Received]:
-        """See `Transport.receive`."""
         if self._seen:
             seen, self._seen = list(self._seen), deque()
             return seen
         return await self._transport.receive()
 
     async def send(self, messages: Sequence[bytes]) -> None:
-        """See `Transport.send`."""
         await self._transport.send(messages)
 
     async def close(self) -> None:
-        """See `Transport.close`."""
         await self._transport.close()

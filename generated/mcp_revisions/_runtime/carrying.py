@@ -1,7 +1,7 @@
-"""What a bridge between two of the same revision needs to carry what it does not know.
+"""Methods and results that a bridge between two sides of the same revision does not know.
 
-Extensions have methods, notifications and types of results that no schema of a revision lists. Who
-stands between does not have to understand them: they go on as they came.
+Extensions have methods, notifications and types of results that no schema of a revision lists. A
+bridge does not have to understand them: it forwards them unchanged.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -34,15 +34,15 @@ _LIKE_MOST: Final[Mapping[str, Any]] = {
 
 
 class Carried(WireModel):
-    """Params or a result as they came."""
+    """Params or a result, unchanged."""
 
 
 class CarriedNotification(Carried):
-    """The params of a notification as they came."""
+    """The params of a notification, unchanged."""
 
 
 def off_stream(params: CarriedNotification) -> CarriedNotification:
-    """The same without the id of a listen stream, which its receiver has not opened."""
+    """Return the params without the id of a listen stream, which the receiver did not open."""
     wire = params.to_wire()
     meta = dict(meta_in(wire))
     if meta.pop(SUBSCRIPTION_ID, None) is None:
@@ -52,12 +52,12 @@ def off_stream(params: CarriedNotification) -> CarriedNotification:
 
 
 def request_of(method: str) -> RequestSpec[Any, Any]:
-    """A request that no revision has."""
+    """Return the spec of a request that no revision has."""
     return RequestSpec(method, params=Carried, result=Carried, results=(Carried,), **_LIKE_MOST)
 
 
 def notification_of(method: str) -> NotificationSpec[Any]:
-    """A notification that no revision has."""
+    """Return the spec of a notification that no revision has."""
     return NotificationSpec(method, params=CarriedNotification, **_LIKE_MOST)
 
 
@@ -87,7 +87,7 @@ class _CarryingCalls(Calls[Any]):
 
 
 class CarryingTable(MethodTable):
-    """All that `known` has; what neither it nor any of its results is, goes on as it came."""
+    """A method table with all of `known`, which forwards unknown methods and results unchanged."""
 
     def __init__(self, known: MethodTable) -> None:
         super().__init__(
@@ -106,7 +106,6 @@ class CarryingTable(MethodTable):
             self._notifications[role] = notifications
 
     def result_reader(self, spec: RequestSpec[Any, Any]) -> Validate:
-        """See `MethodTable.result_reader`."""
         carried = validator_of(Carried)
         if spec.params is Carried:
             return carried
@@ -128,7 +127,6 @@ class CarryingTable(MethodTable):
         *,
         meta: bytes | None = None,
     ) -> bytes:
-        """See `MethodTable.serialise_request`."""
         if spec.params is not Carried:
             return super().serialise_request(spec, id, params, meta=meta)
         return write_call(id, to_json(spec.method), body_text(spec.method, params, meta))
@@ -136,7 +134,6 @@ class CarryingTable(MethodTable):
     def serialise_notification(
         self, spec: NotificationSpec[P], params: P | None, *, meta: bytes | None = None
     ) -> bytes:
-        """See `MethodTable.serialise_notification`."""
         if spec.params is not CarriedNotification:
             return super().serialise_notification(spec, params, meta=meta)
         return write_call(None, to_json(spec.method), body_text(spec.method, params, meta))
@@ -144,16 +141,15 @@ class CarryingTable(MethodTable):
     def serialise_result(
         self, spec: RequestSpec[Any, R], id: RequestId, result: R, *, meta: bytes | None = None
     ) -> bytes:
-        """See `MethodTable.serialise_result`."""
         if not isinstance(result, Carried):
             return super().serialise_result(spec, id, result, meta=meta)
         return write_result(id, body_text(spec.method, result, meta))
 
 
 class CarryingHandlers(Mapping[str, HandlerT]):
-    """`handlers` by method, and `other`, which is given the method first, for what `table` lacks.
+    """Handlers by method; `other` handles what `table` lacks, with the method as first argument.
 
-    `own` are methods that are no business of the other end.
+    `own` are methods that are not forwarded to the other end.
     """
 
     def __init__(

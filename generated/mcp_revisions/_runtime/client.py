@@ -26,7 +26,7 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """What a client knows of the server it is connected to."""
+    """What a client knows of the server that it is connected to."""
 
     endpoint: Endpoint
     verdict: Verdict
@@ -36,25 +36,25 @@ class Agreement:
 
 
 class Ways(Protocol):
-    """What takes the place of the connection where client and server are of different eras."""
+    """The stand-in for the connection where client and server are of different eras."""
 
     async def open(self) -> None:
         """Say what holds for the whole connection."""
         ...
 
     async def request(self, spec: RequestSpec[Any, Any], params: Any, options: CallOptions) -> Any:
-        """See `Peer.request`."""
+        """Send a request and wait for its result."""
         ...
 
     def on_notification(
         self, notification: Notification[Any], meta: Mapping[str, Any]
     ) -> Awaitable[None] | None:
-        """Whatever the client wants to do about a notification."""
+        """Return the work that a notification is for the client, if it is any."""
         ...
 
 
 class ClientRuntime(HandlerSet):
-    """What the runtime keeps of a client: what was agreed on with the server it is connected to."""
+    """The runtime's part of a client: the agreement with the server that it is connected to."""
 
     def __init__(self, owner: "ClientBase") -> None:
         super().__init__(owner)
@@ -80,7 +80,7 @@ class ClientRuntime(HandlerSet):
 
     @property
     def endpoint(self) -> Endpoint:
-        """What carries the messages; raises `LocalError` before the client is connected."""
+        """The endpoint that carries the messages; raises `LocalError` before there is one."""
         return self.agreement.endpoint
 
     async def request(self, spec: RequestSpec[P, R], params: P | None, options: CallOptions) -> R:
@@ -156,7 +156,7 @@ class ClientBase(Peer, Handlers):
 
     @property
     def verdict(self) -> Verdict:
-        """Which revision was agreed on, and in which era; spares the next connection the probe.
+        """The revision that was agreed on, and its era; spares the next connection the probe.
 
         Raises `LocalError` before the client is connected.
         """
@@ -169,7 +169,7 @@ class ClientBase(Peer, Handlers):
 
 
 class ClientSide:
-    """A client on its connection: what the runtime itself answers, and what the client does."""
+    """A client on one connection, which handles what the server sends."""
 
     __slots__ = ("_handlers", "_table", "ways")
 
@@ -179,7 +179,7 @@ class ClientSide:
         self.ways: Ways | None = None
 
     async def serve(self, job: Job) -> Any:
-        """The result of a request that the server sends."""
+        """Return the result of a request that the server sends."""
         request = job.request
         method = request.spec.method
         handler = self._handlers.get(method)
@@ -191,7 +191,7 @@ class ClientSide:
         raise MethodNotFound(method)
 
     def _fitted(self, answer: Any, job: Job) -> Any:
-        """The answer to a question, as the server has put it."""
+        """Return the answer to a question in the words in which the server has put it."""
         if not isinstance(answer, job.request.spec.results[0]) or not isinstance(answer, WireModel):
             return answer  # a task; what is no answer at all is refused where it is to be sent
         said = self._table.carry_out(ELICIT, "result", answer.to_wire())
@@ -201,7 +201,7 @@ class ClientSide:
     def on_notification(
         self, notification: Notification[Any], meta: Mapping[str, Any]
     ) -> Awaitable[None] | None:
-        """Whatever the client wants to do about a notification."""
+        """Return the work that a notification is for the client, if it is any."""
         if self.ways is not None:
             return self.ways.on_notification(notification, meta)
         handler = self._handlers.get(notification.spec.method)

@@ -51,7 +51,7 @@ class RevisionModule(Protocol[C_co]):
 
 
 class Settings(TypedDict, total=False):
-    """What a connection may be given besides its clients; `connect` says what it means."""
+    """The options of a connection; `connect` says what they mean."""
 
     revisions: Iterable[Revision] | None
     options: Options
@@ -87,7 +87,7 @@ def connect(
     options: Options = _USUAL,
     verdict: Verdict | None = None,
 ) -> AbstractAsyncContextManager[ClientBase]:
-    """Connect to a server; gives the one of `clients` whose revision was agreed on.
+    """Connect to a server, with the one of `clients` whose revision is agreed on.
 
     Their revisions are all that is ever agreed to, or else `revisions`, if these are given. What is
     said in one that has no client is translated for the client of the next newer one, or else of
@@ -115,7 +115,7 @@ def connect(
 async def connected(
     faces: Faces[ClientBase], open: Opener, options: Options, verdict: Verdict | None = None
 ) -> AsyncGenerator[ClientBase, None]:
-    """See `connect`."""
+    """Connect the client whose revision is agreed on; see `connect`."""
     negotiating = _Negotiating(faces, open, options, verdict)
     try:
         adopted = await negotiating.run()
@@ -132,7 +132,7 @@ async def connected(
 
 
 class _Negotiating:
-    """Carries out what the negotiation decides, over as many transports as it takes."""
+    """A negotiation that is carried out, over as many transports as it takes."""
 
     def __init__(
         self,
@@ -149,7 +149,7 @@ class _Negotiating:
 
     @property
     def dialogue(self) -> Dialogue:
-        """What was said last, over the transport that is open now."""
+        """The questions asked over the transport that is open now."""
         assert self._dialogue is not None
         return self._dialogue
 
@@ -214,7 +214,7 @@ def _agreement(
     tasks: Tasks,
     options: Options,
 ) -> Agreement:
-    """The connection as it stands once a revision is agreed on; raises `RemoteError`."""
+    """Make the connection that was agreed on; raise `RemoteError` for an answer that is unfit."""
     table, client = face.table, face.side.__mcp_runtime__
     problems = options.of_server.problems("", {"result": adopted.result})
     if problems:
@@ -246,7 +246,7 @@ def _agreement(
 
 
 def _ways(face: Face[ClientBase], endpoint: Endpoint, instructions: str | None) -> Ways | None:
-    """How the messages of one era get through to the other; None if both are of the same."""
+    """Return what carries messages to a server of the other era; None if both are of the same."""
     era = face.table.era
     if face.side.TABLE.era is era:
         return None
@@ -314,7 +314,7 @@ async def _read(endpoint: Endpoint, dialogue: Dialogue) -> None:
 
 
 class _Intake:
-    """Takes in what a server sends."""
+    """The way in for what a server sends."""
 
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint

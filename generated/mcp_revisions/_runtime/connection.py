@@ -48,7 +48,7 @@ INITIALIZED: Final = "notifications/initialized"
 
 
 class Connection:
-    """What one side, `role`, knows of its connection in the revision of `table`.
+    """The knowledge that one side, `role`, has of its connection in the revision of `table`.
 
     `declared` maps each side to the JSON object of the capabilities in force and `identity` to what
     it calls itself; whoever negotiates may replace their values at any time. `state` is that of the
@@ -99,14 +99,14 @@ class Connection:
         # What a client can do, it may say in each request.
         self._declared_by_request = role == "server" and not table.era.remembers_client
         self.ids: Iterator[RequestId] = count(1)
-        """Those of the requests that are still to be sent."""
+        """The ids of the requests that are still to be sent."""
         self._asked: dict[RequestId, Pending] = {}
         self._open: dict[RequestId, Request[Any]] = {}
         self.latest_due = float("inf")
-        """When the answer to the request made last is overdue."""
+        """The time at which the answer to the request made last is overdue."""
 
     def step(self, event: Step) -> None:
-        """Go on in the lifecycle of the handshake; raises `IllegalTransition`."""
+        """Go on in the lifecycle of the handshake; raise `IllegalTransition`."""
         self.state = advance(HANDSHAKE, self.state, event)
         self._everything_passes = self.state is State.OPEN
 
@@ -121,7 +121,7 @@ class Connection:
         *,
         progress: bool = False,
     ) -> tuple[RequestId, bytes]:
-        """Return a new request and its id; raises `LocalError`, and then nothing has changed.
+        """Return a new request and its id; raise `LocalError`, and then nothing has changed.
 
         With `progress` the peer is asked to report how far it has come, under the id as token.
         """
@@ -142,7 +142,7 @@ class Connection:
     def notify(
         self, spec: NotificationSpec[P], params: P | None, *, meta: bytes | None = None
     ) -> bytes:
-        """Return a notification, with the members `meta` in its `_meta`; raises `LocalError`."""
+        """Return a notification, with the members `meta` in its `_meta`; raise `LocalError`."""
         self.table.admit(spec.method, self.role)
         self._check(spec, params)
         return self.table.serialise_notification(spec, params, meta=meta)
@@ -213,7 +213,7 @@ class Connection:
     def answer(self, request: Request[Any], result: Any) -> bytes | None:
         """Return the result of a request that came; None if nobody waits for it any more.
 
-        Raises `LocalError`, and then the request is still open.
+        Raise `LocalError`, and then the request is still open.
         """
         open, id = self._open, request.id
         if open.get(id) is not request and not self.shared:
@@ -300,7 +300,9 @@ class Connection:
         if not self._everything_passes and not may_pass(self.state, spec.phase, self.peer):
             return Refusal(id, InvalidRequest(f"{spec.method} came before its time", id=id))
         if spec.requires:
-            declared = self._in_force(request) if self._declared_by_request else self.declared
+            # Nothing is remembered between requests (2026-07-28, basic, "Statelessness").
+            by_request = self._declared_by_request and gate.asks_of("client", spec)
+            declared = self._declared_in(request) if by_request else self.declared
             need = gate.unmet(spec.requires, self.peer, request.params, declared)
             if need is not None:
                 return Refusal(id, gate.undeclared(spec.method, need, id))
@@ -308,10 +310,7 @@ class Connection:
             self._open[id] = request
         return request
 
-    def _in_force(self, request: Request[Any]) -> Mapping[Role, Mapping[str, Any]]:
-        if not gate.asks_of("client", request.spec):
-            return self.declared
-        # Nothing is remembered from one request to the next (2026-07-28, basic, "Statelessness").
+    def _declared_in(self, request: Request[Any]) -> Mapping[Role, Mapping[str, Any]]:
         declared = dict(client_capabilities(request.meta))
         return {**self.declared, "client": self.table.declared_by("client", declared)}
 

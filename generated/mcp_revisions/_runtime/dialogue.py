@@ -24,7 +24,7 @@ _log: Final = getLogger(__name__)
 
 
 class Dialogue:
-    """Asks over `transport`; what came after the last answer is `left`."""
+    """The questions asked over `transport`; what came after the last answer is `left`."""
 
     def __init__(self, transport: Transport, next_id: int = 1) -> None:
         self.transport = transport
@@ -33,7 +33,7 @@ class Dialogue:
         self._log = Throttle(_log)
 
     async def ask(self, method: str, params: Mapping[str, Any], within: float) -> Outcome:
-        """Ask, and wait `within` seconds for an answer. Raises nothing."""
+        """Ask, and wait `within` seconds for an answer; raise nothing."""
         id, self.next_id = self.next_id, self.next_id + 1
         try:
             async with timeout(within):
@@ -57,7 +57,7 @@ class Dialogue:
             self.left.extend(received)
 
     async def _read(self, received: Received, id: int) -> Outcome | None:
-        """The outcome, if this message is the answer, or says that there will be none."""
+        """Return the outcome, if this message is the answer, or says that there will be none."""
         if isinstance(received, Unanswered):
             return Failed(received.error) if received.id == id else None
         try:

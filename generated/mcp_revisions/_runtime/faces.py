@@ -45,12 +45,14 @@ class Face(Generic[SideT]):
         They are read as from the wire, where names of Python are those of no member.
         """
         said = {"capabilities": self.declared, "server_info": self.identity}
+        # Building resolves annotations that name classes defined further down.
+        result.model_rebuild()
         there = {name: field.annotation for name, field in result.model_fields.items()}
         return {name: validator_of(there[name])(said[name]) for name in said.keys() & there.keys()}
 
 
 class Faces(Generic[SideT]):
-    """The faces of some sides, which are by revision, in `revisions`, or else in their own.
+    """The views of some sides: of all `revisions`, or of each side's own revision.
 
     Raises `ValueError` if `revisions` are given and there are none.
     """

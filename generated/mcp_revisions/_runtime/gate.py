@@ -55,13 +55,14 @@ def require(
 def unmet(
     requirements: Iterable[Requirement], sender: Role, params: object, declared: Declared
 ) -> Requirement | None:
-    """The first requirement of level MUST that does not hold for a message from `sender`."""
+    """Return the first requirement of level MUST that a message from `sender` does not meet."""
     for need in requirements:
         if need.level != "MUST" or need.sender != sender:
             continue
-        if need.capability.declared_in(declared[need.capability.role]):
+        # Most conditions are about a member that few messages have.
+        if need.when and not _applies(need.when, params):
             continue
-        if not need.when or _applies(need.when, params):
+        if not need.capability.declared_in(declared[need.capability.role]):
             return need
     return None
 
@@ -75,7 +76,7 @@ def _applies(conditions: Iterable[Condition], params: object) -> bool:
 
 
 def _members(params: object, wanted: str) -> Mapping[str, Any]:
-    """The members that count: all there are, or of a model the one that is wanted."""
+    """Return the wanted member of a model, or all members of a plain object."""
     if not isinstance(params, WireModel):
         return params if is_object(params) else _NOTHING
     name = _names(type(params)).get(wanted)
@@ -92,12 +93,12 @@ def _members(params: object, wanted: str) -> Mapping[str, Any]:
 
 @cache
 def _names(cls: type[WireModel]) -> Mapping[str, str]:
-    """The members of a class: the name in Python by the name on the wire."""
+    """Return the names of the members in Python, by their names on the wire."""
     return {field.alias or name: name for name, field in cls.model_fields.items()}
 
 
 def undeclared(method: str, need: Requirement, id: RequestId) -> RemoteError:
-    """What to answer to a request that needs what is not declared."""
+    """Return the error that answers a request which needs what is not declared."""
     # A missing feature hides the whole method; a missing mode of it makes the params wrong
     # (client/elicitation, "Error Handling"; client/roots, "Error Handling").
     if not need.when:
@@ -109,19 +110,19 @@ def undeclared(method: str, need: Requirement, id: RequestId) -> RemoteError:
 
 @cache
 def asks_of(role: Role, spec: RequestSpec[Any, Any]) -> bool:
-    """Whether a request needs something of what `role` declares."""
+    """Return whether a request needs something that `role` has to declare."""
     return any(need.capability.role == role for need in spec.requires)
 
 
 def needed(requirements: Iterable[Requirement], role: Role) -> Iterator[Capability]:
-    """The capabilities that `role` has to declare whatever a message carries."""
+    """Yield the capabilities that `role` has to declare whatever a message carries."""
     for need in requirements:
         if need.level == "MUST" and not need.when and need.capability.role == role:
             yield need.capability
 
 
 def declare(capabilities: Iterable[Capability]) -> JSONObject:
-    """The JSON object that declares `capabilities`: flags as true, others as empty objects."""
+    """Return the JSON object that declares `capabilities`: flags as true, others as `{}`."""
     declared: JSONObject = {}
     for capability in sorted(capabilities, key=lambda capability: capability.path):
         around = declared

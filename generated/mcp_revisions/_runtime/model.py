@@ -1,15 +1,13 @@
-"""Models that accept from the wire what the JSON Schema accepts, and are pleasant from Python.
+"""Models that accept from the wire what the JSON Schema accepts, and are convenient in Python.
 
-Pydantic has one notion of "optional"; a JSON Schema has three: a member may be absent, may be null,
-or may be both, and a constant is written by every sender although no caller wants to repeat it.
-`WireModel` keeps these apart by adjusting the validation schema once, when a class is first used:
+Pydantic has one notion of "optional". A JSON Schema has three: a member may be absent, may be null,
+or both. It also has constants, which every sender writes although no caller wants to repeat them.
+`WireModel` keeps these apart: it adjusts the validation schema once, when a class is first used.
 
-* a constant (`type: Literal["text"] = "text"`), and any member marked `Implied`, is required on the
-  wire and filled in for callers;
-* `None` in an optional member that may not be null means absent, and is refused from the wire;
-* a member marked `Nullable`, one of type `Any`, and undeclared members keep an explicit null.
-
-This module knows no method, no revision and no JSON-RPC.
+* A constant (`type: Literal["text"] = "text"`), and any member marked `Implied`, is required on the
+  wire and filled in for callers.
+* `None` in an optional member that may not be null means absent; a null from the wire is refused.
+* A member marked `Nullable`, one of type `Any`, and undeclared members keep an explicit null.
 """
 
 from collections.abc import Callable, Mapping
@@ -23,47 +21,46 @@ from pydantic_core import core_schema as cs
 from .adjusting import absent_if_none, adjust, build_before, is_constant, is_implied
 from .jsonvalue import read_json
 
-# Pydantic defers building to the first use, which any thread may be: all builds share this lock.
+# Pydantic builds a class at its first use, in any thread: all builds share this lock.
 BUILDING: Final = RLock()
 
-# Classes whose build has begun. A class builds those it refers to before itself, so that each is
-# built once, however many refer to it, and instances can be written by their own class.
+# Classes whose build has begun. A class builds the classes it refers to before itself. So each is
+# built only once, and instances are written by their own class.
 _under_way: set[type["WireModel"]] = set()
 
 _STRICT: Final = ConfigDict(strict=True, allow_inf_nan=False)
 
-# Pydantic reads NaN and infinities where any value may stand, and cannot be told not to. A text
+# Pydantic reads NaN and infinities where any value is allowed, and has no option against it. A text
 # without these words has none.
 _NO_NUMBERS: Final = SchemaValidator(cs.str_schema(pattern="NaN|Infinity"))
 
 T = TypeVar("T", bound="WireModel")
 
 Validate: TypeAlias = Callable[[Any], Any]
-"""Reads a decoded JSON value."""
+"""A function that reads a decoded JSON value."""
 
 
 SUPPLIED: Final[Any] = object()
-"""The usual value of a member that is an object: one whose own members have their usual values.
+"""The usual value of an object member: an object whose own members have their usual values.
 
-All instances that leave the member out share it, so it cannot be changed: a caller who wants
-another gives one. `supplied` tells which it is.
+All instances without the member share it, so it cannot be changed. `supplied` recognises it.
 """
 
 
 class _Rules(NamedTuple):
-    """What construction from Python has to know about a class."""
+    """The rules that the constructor of a class applies."""
 
     implied: tuple[tuple[str, str, Any], ...]  # name, wire name, value
-    absent_if_none: frozenset[str]  # wire names, and names in Python
-    optional: frozenset[str]  # of these, the names in Python
-    names: Mapping[str, str]  # in Python, by the wire name, where they differ
+    absent_if_none: frozenset[str]  # wire names and Python names
+    optional: frozenset[str]  # the Python names among these
+    names: Mapping[str, str]  # Python names by wire name, where they differ
 
 
 class WireModel(BaseModel):
     """A JSON object of the protocol.
 
     Undeclared members are kept. Types are not coerced: `"1"` and `true` are not integers. Only the
-    constructor takes Python names, beside wire names; whatever reads knows wire names alone.
+    constructor takes Python names as well as wire names; reading takes wire names only.
     """
 
     model_config = ConfigDict(
@@ -76,8 +73,8 @@ class WireModel(BaseModel):
         allow_inf_nan=False,
     )
 
-    # Only declared: Pydantic would evaluate the annotation again for each of the subclasses, which
-    # is a quarter of what creating a small class costs.
+    # Only declared: Pydantic would evaluate the annotation again for each subclass, which is a
+    # quarter of the cost of a small class.
     if TYPE_CHECKING:
         ANY_OF_REQUIRED: ClassVar[tuple[str, ...]]
         """Wire names of which at least one must be present; most classes have none."""
@@ -86,41 +83,41 @@ class WireModel(BaseModel):
 
     @classmethod
     def from_wire(cls, value: Any) -> Self:
-        """Read a decoded JSON value; raises `pydantic.ValidationError`."""
+        """Read a decoded JSON value; raise `pydantic.ValidationError`."""
         return cls.model_validate(value)
 
     @classmethod
     def from_json(cls, data: bytes | str) -> Self:
-        """Read JSON text; raises `pydantic.ValidationError`.
+        """Read JSON text; raise `pydantic.ValidationError`.
 
-        NaN and infinities are refused. Of a member that occurs twice the last one counts.
+        NaN and infinities are refused. If a member occurs twice, the last one counts.
         """
         if not _NO_NUMBERS.isinstance_python(data):
             try:
                 model: Self = cls.__pydantic_validator__.validate_json(data)
                 return model
             except ValidationError:
-                # What is wrong may be a value that does not count.
+                # The error may be in the first of two members, which does not count.
                 pass
         return _read_strictly(cls, data)
 
     def to_wire(self) -> dict[str, Any]:
-        """The JSON object to send, as a dictionary of JSON values."""
+        """Return the JSON object to send, as a dictionary of JSON values."""
         wire: dict[str, Any] = self.__pydantic_serializer__.to_python(
             self, mode="json", by_alias=True, exclude_unset=True
         )
         return wire
 
     def to_json(self) -> bytes:
-        """The JSON object to send, as UTF-8 text.
+        """Return the JSON object to send, as UTF-8 text.
 
-        NaN and infinities, which only members of any type can hold, become null as in JavaScript.
-        Raises `pydantic_core.PydanticSerializationError` for what has no JSON form.
+        NaN and infinities become null, as in JavaScript; only members of any type can hold them.
+        Raises `pydantic_core.PydanticSerializationError` for a value without a JSON form.
         """
         return self.__pydantic_serializer__.to_json(self, by_alias=True, exclude_unset=True)
 
-    # Type checkers read the signatures of construction and dumping from the fields and from
-    # BaseModel; what follows only changes what those do.
+    # Type checkers take the signatures from the fields and from BaseModel; the methods below only
+    # change the behaviour.
     if not TYPE_CHECKING:
 
         def __init__(self, /, **members: Any) -> None:
@@ -128,8 +125,8 @@ class WireModel(BaseModel):
             _complete(cls, members)
             cls.__pydantic_validator__.validate_python(members, self_instance=self, by_name=True)
 
-        # Without this mark Pydantic would call __init__ for every object it reads, at the price of
-        # a Python call each, and constants would be filled in on the wire too.
+        # Without this mark Pydantic would call __init__ for every object it reads. That costs a
+        # Python call each, and would fill in constants on the wire too.
         __init__.__pydantic_base_init__ = True
 
         @property
@@ -147,7 +144,7 @@ class WireModel(BaseModel):
             if value is None and name in rules.optional:
                 _leave_out(self, name)
                 return
-            # Pydantic checks an assignment with the members of both kinds in one dictionary.
+            # Pydantic checks an assignment with declared and undeclared members in one dictionary.
             extra = self.__pydantic_extra__
             aside = {namesake: extra.pop(namesake) for namesake in _namesakes(self)}
             try:
@@ -218,13 +215,15 @@ _shared: dict[type, WireModel] = {}
 
 
 def supplied(value: object) -> bool:
-    """Whether a model stands where the caller gave none (see `SUPPLIED`)."""
+    """Return whether a value is the shared one of a member that was not given (see `SUPPLIED`)."""
     return value is not None and _shared.get(type(value)) is value
 
 
 def _refuse_if_shared(model: WireModel) -> None:
     if supplied(model):
-        raise AttributeError(f"nobody gave this {type(model).__name__}: give one of your own")
+        raise AttributeError(
+            f"this {type(model).__name__} is shared: pass one of your own to change it"
+        )
 
 
 def _leave_out(model: WireModel, name: str) -> None:
@@ -233,15 +232,15 @@ def _leave_out(model: WireModel, name: str) -> None:
 
 
 def _namesakes(model: WireModel) -> set[str]:
-    """Undeclared members that are called on the wire what declared ones are called in Python."""
+    """Return the undeclared members whose wire name is the Python name of a declared member."""
     extra = model.__pydantic_extra__
     return extra.keys() & type(model).model_fields.keys() if extra else set()
 
 
 def declared(model: object, name: str) -> Any:
-    """The declared member called `name` in Python; None if it is absent, or there is none.
+    """Return the declared member called `name` in Python; None if it is absent or not declared.
 
-    For classes of which only some declare it: an attribute may be an undeclared member as well.
+    For members that only some classes declare: an attribute may also be an undeclared member.
     """
     return model.__dict__.get(name) if isinstance(model, WireModel) else None
 
@@ -256,7 +255,7 @@ def _read_strictly(cls: type[T], data: bytes | str) -> T:
             "ctx": {"error": str(error)},
         }
         raise ValidationError.from_exception_data(cls.__name__, [line], input_type="json") from None
-    # As text again, for a class may have members that it reads in another way from JSON.
+    # As text again, because a class may read some members differently from JSON text.
     model: T = cls.__pydantic_validator__.validate_json(to_json(value))
     return model
 
@@ -269,7 +268,7 @@ def _share(cls: type[WireModel]) -> WireModel:
 
 
 def required_constants(cls: type[WireModel]) -> dict[str, Any]:
-    """The members that have one value only in every valid object, by wire name."""
+    """Return the members with only one valid value, by wire name."""
     return {
         field.alias or name: field.default
         for name, field in cls.model_fields.items()
@@ -278,7 +277,7 @@ def required_constants(cls: type[WireModel]) -> dict[str, Any]:
 
 
 def required_members(cls: type[WireModel]) -> list[str]:
-    """The wire names of the members without which an object is not valid, in the class's order."""
+    """Return the wire names of the required members, in the order of the class."""
     return [
         field.alias or name
         for name, field in cls.model_fields.items()
@@ -287,7 +286,7 @@ def required_members(cls: type[WireModel]) -> list[str]:
 
 
 def _complete(cls: type[WireModel], members: dict[str, Any]) -> None:
-    """Turn what a caller gave into what the wire would have carried."""
+    """Add and remove members so that they are what the wire would have carried."""
     rules: _Rules = cls.__dict__.get("__wire_rules__") or _derive_rules(cls)
     for name in tuple(members):
         if members[name] is None and name in rules.absent_if_none:
@@ -302,7 +301,7 @@ def _rules_of(cls: type[WireModel]) -> _Rules:
 
 
 def _derive_rules(cls: type[WireModel]) -> _Rules:
-    # Building resolves annotations that name classes defined further down.
+    # The build resolves annotations that name classes defined further down.
     cls.model_rebuild()
     implied: list[tuple[str, str, Any]] = []
     optional: dict[str, str] = {}
@@ -328,10 +327,10 @@ _validators: dict[Any, Validate] = {}
 
 
 def validator_of(expression: Any) -> Validate:
-    """A function that reads decoded JSON as a model, a union or any other type.
+    """Return a function that reads decoded JSON as a model, a union or any other type.
 
-    Built once per expression, whichever thread asks first. The function raises
-    `pydantic.ValidationError`; this one `TypeError` if `expression` cannot be hashed.
+    It is built once per expression, in whichever thread asks first, and raises
+    `pydantic.ValidationError`. Raises `TypeError` if `expression` cannot be hashed.
     """
     validate = _validators.get(expression)
     if validate is None:

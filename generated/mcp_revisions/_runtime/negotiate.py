@@ -35,7 +35,7 @@ PING: Final = "ping"
 
 @dataclass(frozen=True, slots=True)
 class Offered:
-    """One revision on offer, and whether it begins with a handshake."""
+    """One revision on offer, and its era."""
 
     id: str
     era: EraName
@@ -70,13 +70,13 @@ class Offer:
 
 
 class UnsupportedInHandshake(RemoteError):
-    """No revision at all can be agreed on by a handshake (basic/lifecycle, "Error Handling")."""
+    """The error that no revision can be had by a handshake (basic/lifecycle, "Error Handling")."""
 
     CODE = INVALID_PARAMS
 
 
 def answer_initialize(params: Mapping[str, Any], offer: Offer, id: RequestId | None = None) -> str:
-    """Return the revision to settle on: the one asked for, or the newest with a handshake.
+    """Return the revision a server settles on: the one asked for, or else its newest.
 
     Raises `InvalidParams` if none is asked for, and `UnsupportedInHandshake` if none is on offer.
     """
@@ -94,24 +94,24 @@ def answer_initialize(params: Mapping[str, Any], offer: Offer, id: RequestId | N
 
 @dataclass(frozen=True, slots=True)
 class Stateless:
-    """The message stands by itself, in the revision it names."""
+    """A message that stands by itself, in the revision it names."""
 
     revision: str
 
 
 @dataclass(frozen=True, slots=True)
 class Handshake:
-    """The message belongs to the handshake that was made."""
+    """A message that belongs to the handshake that was made."""
 
 
 @dataclass(frozen=True, slots=True)
 class Initialize:
-    """The message begins a handshake."""
+    """A message that begins a handshake."""
 
 
 @dataclass(frozen=True, slots=True)
 class BeforeHandshake:
-    """The message needs no handshake: a ping to answer, or a notification to pass over."""
+    """A message that needs no handshake: a ping to answer, or a notification to pass over."""
 
 
 Route: TypeAlias = Stateless | Handshake | Initialize | BeforeHandshake
@@ -120,7 +120,7 @@ _HANDSHAKE: Final = Handshake()
 
 
 def route(call: Call, offer: Offer, *, handshaken: bool) -> Route:
-    """Return which era a call belongs to, which is no member of a batch.
+    """Return what a call belongs to, which is no member of a batch.
 
     A request with a revision in its `_meta` is stateless, whatever happened before; any other
     belongs to the handshake, which `initialize` begins (2026-07-28, basic/versioning, "Backward

@@ -31,7 +31,7 @@ _SET_LEVEL: Final = "logging/setLevel"
 
 
 class OverHandshake:
-    """The ways of one connection; `instructions` are what the server said in the handshake."""
+    """What carries the messages of one connection; `instructions` came in the handshake."""
 
     def __init__(
         self,
@@ -52,16 +52,15 @@ class OverHandshake:
         self._subscribed: set[str] = set()
         self._ids = count(1)
         self.hears_all = False
-        """Whether log entries and changes are wanted that no request or stream asked for."""
+        """Whether the client also gets log entries and changes that it has not asked for."""
 
     async def open(self) -> None:
-        """Nothing has to be said for the whole connection."""
+        """Do nothing: there is nothing to say for the whole connection."""
 
     def _declared(self) -> Mapping[str, Any]:
         return self._endpoint.connection.declared["server"]
 
     async def request(self, spec: RequestSpec[Any, Any], params: Any, options: CallOptions) -> Any:
-        """See `Peer.request`."""
         stand_in = _STAND_INS.get(spec.method)
         if stand_in is not None:
             return await stand_in(self, spec, params)
@@ -76,7 +75,7 @@ class OverHandshake:
             self._levels[level] -= 1
 
     def _wanted_level(self) -> str | None:
-        """The least severe level that a request under way wants entries of."""
+        """Return the least severe level that a request under way wants entries of."""
         return next((level for level in LEVELS if self._levels[level] > 0), None)
 
     async def _set_level(self) -> None:
@@ -92,7 +91,7 @@ class OverHandshake:
     # What the server has no words for.
 
     async def discover(self, spec: RequestSpec[Any, Any], params: Any) -> Any:
-        """What the server said in the handshake."""
+        """Return what the server said in the handshake."""
         connection = self._endpoint.connection
         info = connection.identity.get("server")
         said: JSONObject = {"instructions": self._instructions} if self._instructions else {}
@@ -103,7 +102,7 @@ class OverHandshake:
         )
 
     async def listen(self, spec: RequestSpec[Any, Any], params: Any) -> Any:
-        """A stream that lasts until the call is cancelled, or the connection ends."""
+        """Keep a stream of changes open until the call is cancelled, or the connection ends."""
         asked = Filter.of(params.notifications.to_wire())
         wanted = asked.honoured(self._declared())
         id = next(self._ids)
@@ -154,7 +153,6 @@ class OverHandshake:
     def on_notification(
         self, notification: Notification[Any], meta: Mapping[str, Any]
     ) -> Awaitable[None] | None:
-        """Whatever the client wants to do about a notification."""
         method, params = notification.spec.method, notification.params
         handler = self._handlers.get(method)
         if handler is None:
@@ -176,7 +174,7 @@ class OverHandshake:
     async def _tell(
         handler: Callable[[Any], Awaitable[None]], params: WireModel, streams: list[int]
     ) -> None:
-        """One change may be of interest to several streams."""
+        """Tell the client of a change, once for each stream that wants it."""
         said = params.to_wire()
         for id in streams:
             meta = {**said.get("_meta", {}), SUBSCRIPTION_ID: id}

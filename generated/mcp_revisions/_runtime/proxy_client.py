@@ -40,14 +40,14 @@ SUBSCRIBING: Final = (_SUBSCRIBE, "resources/unsubscribe")
 
 
 class Caller(NamedTuple):
-    """Who a client is and what it can do, as it said in its own revision."""
+    """What a client is called and declares, as it said in its own revision."""
 
     capabilities: JSONObject
     info: JSONObject
 
     @staticmethod
     def of(params: Mapping[str, Any], meta: Mapping[str, Any]) -> "Caller":
-        """Who sent these params: of `initialize`, or of a request that stands by itself."""
+        """Return who sent these params, of `initialize` or of a request that stands by itself."""
         said = params.get("capabilities")
         info = params.get("clientInfo", meta.get(CLIENT_INFO))
         return Caller(
@@ -56,7 +56,7 @@ class Caller(NamedTuple):
         )
 
     def problems(self, bound: Bound, *, begins: bool) -> list[Problem]:
-        """What is wrong with it if it may not be kept; `begins` if `initialize` has said it."""
+        """Return why it may not be kept, if so; `begins` says that it came with `initialize`."""
         at, names = ("/params", ("capabilities", "clientInfo"))
         if not begins:
             at, names = ("/params/_meta", (CLIENT_CAPABILITIES, CLIENT_INFO))
@@ -68,12 +68,12 @@ _NOT_CARRIED: Final = "only within one revision a bridge carries what belongs to
 
 
 def plain(declared: Mapping[str, Any]) -> JSONObject:
-    """What is declared, without what needs more than the methods of a revision."""
+    """Return what is declared, without what needs more than the methods of a revision."""
     return {name: value for name, value in declared.items() if name != _EXTENSIONS}
 
 
 class ClientFacing(Protocol):
-    """What speaks to the client at the other end."""
+    """The half of a bridge that speaks to the client."""
 
     async def ask(self, spec: RequestSpec[Any, Any], params: Any, /) -> Any:
         """Put a question of the server to the client."""
@@ -85,7 +85,7 @@ class ClientFacing(Protocol):
 
 
 class ProxyClientRuntime(ClientRuntime):
-    """Lets a client seem to be the one behind it."""
+    """The runtime's part of a proxy, which shows the server the client at the other end."""
 
     def __init__(self, owner: "ProxyClient") -> None:
         super().__init__(owner)
@@ -118,7 +118,7 @@ class ProxyClientRuntime(ClientRuntime):
 
 
 class ProxyClient(ClientBase):
-    """Speaks to the server for one client; `server` speaks to that client."""
+    """A client that speaks to the server for another; `server` speaks to that one."""
 
     caller: Caller
     server: ClientFacing
@@ -189,7 +189,7 @@ class ProxyClient(ClientBase):
             await self._listening.lists(wanted.lists)
 
     async def watch(self, method: str, uri: str) -> None:
-        """Hear of changes of a resource, or not any more; for a client of the stateless era."""
+        """Begin or stop to hear of changes of a resource, for a client of the stateless era."""
         if self._listening is not None:
             listening = self._listening
             await (listening.watch if method == _SUBSCRIBE else listening.unwatch)(uri)
@@ -199,7 +199,7 @@ class ProxyClient(ClientBase):
             await ways.subscription(method, uri)
 
     async def call(self, spec: RequestSpec[Any, Any], params: Any, options: CallOptions) -> Any:
-        """The plain result of a request, whatever the server asks before."""
+        """Return the plain result of a request, whatever the server asks before."""
         if "may_require_input" in spec.traits:
             return await self.__mcp_runtime__.complete(spec, params, options)
         return await self.request(spec, params, **options)

@@ -35,7 +35,7 @@ def _new_key() -> str:
 
 
 class ProxyServerRuntime(ServerRuntime):
-    """Lets a server seem to be the one behind it."""
+    """The runtime's part of a proxy, which shows the client the server at the other end."""
 
     def __init__(self, owner: "ProxyServer") -> None:
         super().__init__(owner)
@@ -63,7 +63,7 @@ class ProxyServerRuntime(ServerRuntime):
 
 
 class ProxyServer(ServerBase[SessionBase]):
-    """Answers one client with what `client`, which speaks to the server, is told."""
+    """A server that answers one client with what the server says to `client`."""
 
     client: ProxyClient
 
@@ -128,7 +128,7 @@ class ProxyServer(ServerBase[SessionBase]):
     async def _passage(
         self, spec: RequestSpec[Any, Any], context: RequestContext, params: Any
     ) -> tuple[Passage, str]:
-        """The passage of a request: a new one, or the one that waits for the answers it brings."""
+        """Return the passage of a request: a new one, or the one whose answers it brings."""
         key = await context.once("passage", _new_key)
         passage = self._passages.get(key)
         if passage is None:

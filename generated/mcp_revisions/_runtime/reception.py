@@ -27,7 +27,7 @@ _log: Final = getLogger(__name__)
 
 
 class Reception:
-    """Takes in what a client sends, and hands it to the server that has a face for it."""
+    """The receiver of what a client sends, for the servers of all its revisions."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Clients that hold the structured results of tools to the schemas of these tools.
+"""Clients that check the structured results of tools against the tools' output schemas.
 
 2025-11-25, server/tools, "Output Schema": clients SHOULD.
 """
@@ -91,13 +91,13 @@ class _KnownTools:
 
 
 class CheckedResults:
-    """Checks what tools return: `class Mine(CheckedResults, mcp.Client)`.
+    """A mixin that checks the results of tools: `class Mine(CheckedResults, mcp.Client)`.
 
-    Takes the package jsonschema. A result that does not fit raises `InvalidAnswer`, a
-    `RemoteError`. The schemas are those of the tools as they were listed last; a tool that was not
-    listed yet is looked for first, and one whose result does not fit once more, because it may have
-    changed; both in the time of the call. A schema that nobody can use is left out of account,
-    which the log says.
+    It needs the package jsonschema. A result that does not fit raises `InvalidAnswer`, a
+    `RemoteError`. The schemas come from the last list of tools. The client lists the tools again
+    before it calls one that it does not know, and after a result that does not fit, because the
+    schema may have changed; the timeout of the call includes this. A schema that cannot be used is
+    ignored, and the log says so.
     """
 
     async def request(

@@ -1,8 +1,8 @@
-"""Servers from typed functions.
+"""Servers made of typed functions.
 
-A `Toolkit` stands before the server class of a revision, and answers for it what marked functions
-can answer: lists, calls, reads and completions. Handlers written by hand stay what they are: what
-a subclass overrides goes first, and may leave the rest to `super()`.
+A `Toolkit` comes before the server class of a revision and handles those requests that decorated
+functions can answer: lists, calls, reads and completions. Handwritten handlers work as usual: a
+method that a subclass overrides comes first, and can call `super()` for the rest.
 """
 
 from asyncio import get_running_loop
@@ -40,53 +40,56 @@ _ANSWERED: Final[Mapping[str, str]] = {
     "tools/call": "tools",
     "tools/list": "tools",
 }
-"""What each method is about that a toolkit answers."""
+"""The kind of list that each method of a toolkit is about."""
 _COMPLETE: Final = "completion/complete"
 
 
 class Toolkit:
-    """Answers with functions that are marked: `class Weather(Toolkit, mcp.Server)`.
+    """A server of decorated functions: `class Weather(Toolkit, mcp.Server)`.
 
-    Tools, prompts and resources that come and go while clients are connected need the
-    notification of their list in `SENDS`, such as `notifications/tools/list_changed`; their list
-    is then on offer even while it is empty. Everything else is on offer if there is any.
+    Tools, prompts and resources can be added and removed while clients are connected. This needs
+    the notification of their list in `SENDS`, such as `notifications/tools/list_changed`; the
+    server then declares the capability even while the list is empty. Otherwise it declares a
+    capability if the list has an item.
     """
 
     page_size: ClassVar[int] = 100
-    """How many items of a list a client gets at once."""
+    """How many items of a list a client gets in one page."""
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Check what can be seen of the marked functions; raises `TypeError` and `ValueError`."""
+        """Check the decorated functions, but not their types; raise `TypeError`, `ValueError`."""
         super().__init_subclass__(**options)
         _check_order(cls)
         for marked in marked_in(cls):
             _check_attribute(cls, marked.attribute)
             check(marked)
 
-    # Type checkers are to take what a subclass's __init__ takes.
+    # Type checkers take the parameters from the __init__ of a subclass.
     if not TYPE_CHECKING:
 
         def __new__(cls, *_arguments: Any, **_named: Any) -> Any:
-            """Make what is on offer when the first instance is made: faults show at the start."""
+            """Build the catalogue with the first instance, so that mistakes show at start-up."""
             if not issubclass(cls, Handlers):
-                raise TypeError(f"{cls.__name__} is no server: class …({cls.__name__}, mcp.Server)")
+                raise TypeError(
+                    f"{cls.__name__} is not a server: class …({cls.__name__}, mcp.Server)"
+                )
             if _CATALOGUE not in cls.__dict__:
                 setattr(cls, _CATALOGUE, catalogue_of(cls, vocabulary(cls.TABLE)))
             return super().__new__(cls)
 
-    # What comes and goes.
+    # Adding and removing.
 
     def add_tool(self, function: Callable[..., Any], /, **options: Unpack[ToolOptions]) -> None:
-        """Offer a function as a tool, as it is marked unless options say otherwise.
+        """Add a function as a tool; `options` replace those of its decorator.
 
-        Clients are told, if there are any; see the class. Raises `ValueError` if a tool has that
-        name, or may not have it, and `TypeError` if the function cannot be a tool.
+        Connected clients are notified; see the class. Raises `ValueError` if the name is taken or
+        not allowed, and `TypeError` if the function cannot be a tool.
         """
         mark = ToolMark(**options) if options else None
         self.__mcp_runtime__.add("tools", function, ToolMark, mark)
 
     def add_prompt(self, function: Callable[..., Any], /, **options: Unpack[PromptOptions]) -> None:
-        """Offer a function as a prompt; see `add_tool`."""
+        """Add a function as a prompt; see `add_tool`."""
         mark = PromptMark(**options) if options else None
         self.__mcp_runtime__.add("prompts", function, PromptMark, mark)
 
@@ -97,25 +100,25 @@ class Toolkit:
         uri: str | None = None,
         **options: Unpack[ResourceOptions],
     ) -> None:
-        """Offer a function as a resource, or a template of resources; see `add_tool`.
+        """Add a function as a resource, or as a template of resources; see `add_tool`.
 
-        A `uri` is needed for a function that is not marked with one.
+        A function without `@resource` needs a `uri`.
         """
         if uri is None and options:
-            raise TypeError("what is said of a resource goes with its URI: uri=…")
+            raise TypeError("options of a resource need its URI: uri=…")
         mark = None if uri is None else ResourceMark(uri=uri, **options)
         self.__mcp_runtime__.add("resources", function, ResourceMark, mark)
 
     def remove_tool(self, name: str) -> None:
-        """Offer a tool no longer; raises `LookupError` if there is none of that name."""
+        """Remove a tool; raise `LookupError` if there is none of that name."""
         self.__mcp_runtime__.change("tools", lambda catalogue: catalogue.tools.remove(name))
 
     def remove_prompt(self, name: str) -> None:
-        """Offer a prompt no longer; raises `LookupError` if there is none of that name."""
+        """Remove a prompt; raise `LookupError` if there is none of that name."""
         self.__mcp_runtime__.change("prompts", lambda catalogue: catalogue.prompts.remove(name))
 
     def remove_resource(self, uri: str) -> None:
-        """Offer a resource, or a template, no longer; raises `LookupError` if there is none."""
+        """Remove a resource or a template; raise `LookupError` if there is none of that URI."""
 
         def remove(catalogue: Catalogue) -> None:
             is_template = uri in catalogue.templates.entries
@@ -218,10 +221,10 @@ class ToolkitRuntime(ServerRuntime):
         told, sends = _changed(kind), self.owner.SENDS
         if self._served and told not in sends:
             advice = f'SENDS = frozenset({{"{told}"}})'
-            raise LocalError(f"{kind} that change while clients are there have to say so: {advice}")
+            raise LocalError(f"{kind} that change while clients are connected need: {advice}")
         if self.connections and not _is_on_the_loop():
             advice = "loop.call_soon_threadsafe(server.add_tool, …)"
-            raise LocalError(f"{kind} change where the server runs, not in a thread: {advice}")
+            raise LocalError(f"{kind} can be changed only on the server's event loop: {advice}")
         catalogue = self.catalogue.copy()
         change(catalogue)
         self.catalogue = catalogue
@@ -280,28 +283,28 @@ def _is_on_the_loop() -> bool:
 
 
 def _changed(kind: str) -> str:
-    """The notification that says that a list has changed."""
+    """Return the notification that a list has changed."""
     return f"notifications/{kind}/list_changed"
 
 
 def _context(params: Any) -> Mapping[str, str]:
-    """The arguments that are filled in already, as far as the revision tells (from 2025-06-18)."""
+    """Return the arguments that are already known, if the revision sends them (from 2025-06-18)."""
     context = declared(params, "context")
     return (None if context is None else context.arguments) or {}
 
 
 def _check_order(cls: type[Any]) -> None:
-    """Raise `TypeError` if the server class would answer in the toolkit's place."""
+    """Raise `TypeError` if the server class comes before the toolkit."""
     order = cls.__mro__
     servers = [at for at, base in enumerate(order) if "REQUESTS" in base.__dict__]
     if issubclass(cls, Handlers) and servers and servers[0] < order.index(Toolkit):
         server = order[servers[0]].__name__
-        raise TypeError(f"class {cls.__name__}: Toolkit has to stand before {server}")
+        raise TypeError(f"class {cls.__name__}: Toolkit has to come before {server}")
 
 
 def _check_attribute(cls: type[Any], attribute: str) -> None:
-    """Raise `TypeError` for a marked method that takes the place of one of the runtime's."""
+    """Raise `TypeError` for a decorated method with the name of a member of the runtime."""
     theirs = [base for base in cls.__mro__ if "REQUESTS" in base.__dict__] or [ServerBase]
     if any(hasattr(base, attribute) for base in (Toolkit, *theirs)):
-        advice = f'call the method otherwise, and mark it with name="{attribute}"'
-        raise TypeError(f"{cls.__name__}.{attribute} hides what the runtime calls so: {advice}")
+        advice = f'rename the method, and decorate it with name="{attribute}"'
+        raise TypeError(f"{cls.__name__}.{attribute} hides a member of the runtime: {advice}")

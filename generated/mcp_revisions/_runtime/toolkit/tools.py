@@ -1,4 +1,4 @@
-"""Tools: what a client is told of a function, and what becomes of its calls."""
+"""Tools: the entry in the list, and the calls."""
 
 from collections.abc import Mapping
 from logging import getLogger
@@ -21,19 +21,19 @@ _log: Final = getLogger(__name__)
 
 
 class _Reader(Protocol):
-    """What makes of arguments what a function is called with."""
+    """A reader of the arguments of one function."""
 
     def schema(self) -> JSONObject:
-        """The input schema."""
+        """Return the input schema."""
         ...
 
     def read(self, arguments: Mapping[str, Any], /) -> dict[str, Any]:
-        """What the function is called with; raises `BadArguments`."""
+        """Return the keyword arguments for the call; raise `BadArguments`."""
         ...
 
 
 class _AsTheyCome:
-    """Arguments for a function with a schema that is written by hand, which takes them whole."""
+    """A reader for a handwritten schema: the function takes its arguments as one mapping."""
 
     def __init__(self, schema: Mapping[str, Any], check: Check, parameter: str) -> None:
         self._schema = dict(schema)
@@ -41,11 +41,9 @@ class _AsTheyCome:
         self._parameter = parameter
 
     def schema(self) -> JSONObject:
-        """See `_Reader.schema`."""
         return self._schema
 
     def read(self, arguments: Mapping[str, Any], /) -> dict[str, Any]:
-        """See `_Reader.read`."""
         found = self._check(arguments)
         if found:
             raise BadArguments(found, arguments)
@@ -53,7 +51,7 @@ class _AsTheyCome:
 
 
 class Tool:
-    """One function as a tool in one revision; raises `TypeError` and `ValueError` if it is none."""
+    """One function as a tool in one revision; raises `TypeError` and `ValueError`."""
 
     __slots__ = ("_call", "_outcome", "_reader", "_words", "item", "key")
 
@@ -62,20 +60,20 @@ class Tool:
     ) -> None:
         signature = signature_of(function, method=method)
         self.key = name_of(function, mark)
-        """Its name."""
+        """The name of the tool."""
         self._words = words
         self._call = Caller(signature, thread=mark.thread)
         self._reader = _reader(signature, mark)
         self._outcome = outcome_of(signature, mark, words)
         self.item = self._listed(signature.where, function, mark)
-        """What `tools/list` says of it."""
+        """The entry in `tools/list`."""
 
     def _listed(self, where: str, function: Function, mark: ToolMark) -> Any:
         schema = self._reader.schema()
         try:
             mirrors_of(schema)
         except BadAnnotation as error:
-            # Over HTTP, clients would have to leave such a tool out.
+            # Over HTTP, clients would have to leave such a tool out of the list.
             raise ValueError(f"{where}: the input schema at {error}") from error
         (model,) = models_in(self._words.result("tools/list"), "tools")
         return listed(
@@ -90,7 +88,7 @@ class Tool:
         )
 
     async def call(self, function: Function, session: Any, params: Any) -> Any:
-        """The result of a call; raises `ProtocolError` where the protocol has words for it."""
+        """Return the result of a call; raise `ProtocolError` for an error of the protocol."""
         try:
             given = self._reader.read(params.arguments or {})
             return self._outcome.result(await self._call(function, session, given))
@@ -101,10 +99,15 @@ class Tool:
         except ToolError as error:
             return self._words.failed(str(error))
         except Unfit as error:
-            _log.error("the tool %s returned what does not fit its schema: %s", self.key, error)
-            return self._words.failed(f"{self.key} returned what does not fit its output schema.")
+            _log.error(
+                "the tool %s returned a value that its schema does not allow: %s", self.key, error
+            )
+            return self._words.failed(
+                f"{self.key} returned a value that its output schema does not allow."
+            )
         except Exception:
-            # The client learns that something failed, never what: exceptions hold secrets.
+            # The client learns only that something failed, because the text of an exception may
+            # hold secrets.
             _log.exception("the tool %s failed", self.key)
             return self._words.failed(f"{self.key} failed.")
 
@@ -117,7 +120,7 @@ class Tool:
 
 
 def name_of(function: Function, mark: ToolMark) -> str:
-    """The name of a tool; raises `ValueError` if it may not have it."""
+    """Return the name of a tool; raise `ValueError` if it is not allowed."""
     name = function.__name__ if mark.name is None else mark.name
     check_tool_name(name)
     return name
@@ -127,7 +130,7 @@ def _reader(signature: Signature, mark: ToolMark) -> _Reader:
     if mark.input_schema is None:
         return Arguments(signature)
     if len(signature.parameters) != 1:
-        wants = "one parameter for all arguments, and one for the session if it wants it"
-        raise TypeError(f"{signature.where}: with a schema written by hand it takes {wants}")
+        wants = "one parameter for all arguments, and optionally one for the session"
+        raise TypeError(f"{signature.where}: with a handwritten schema it takes {wants}")
     check = checker(mark.input_schema, f"{signature.where}: the input schema", of_objects=True)
     return _AsTheyCome(mark.input_schema, check, signature.parameters[0].name)

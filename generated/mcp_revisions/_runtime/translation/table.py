@@ -1,8 +1,8 @@
-"""A method table with another revision on the wire than the one its users speak.
+"""A method table whose wire carries another revision than its users speak.
 
-Users see the types of their own revision alone. What comes is held to the rules of the revision on
-the wire first, so that errors speak of what the peer wrote, and is then translated; what goes is
-translated last. Where both revisions agree on a type, it is read and written as if there were one.
+Users see the types of their own revision only. An incoming message is validated against the
+revision on the wire first, so that errors describe what the peer wrote, and is then translated. An
+outgoing message is translated last. A type that is the same in both revisions is not translated.
 """
 
 from collections.abc import Callable, Mapping
@@ -31,16 +31,16 @@ P = TypeVar("P")
 R = TypeVar("R")
 SpecT = TypeVar("SpecT", RequestSpec[Any, Any], NotificationSpec[Any])
 
-# The runtime agrees with the peer, in the words of the wire.
+# The runtime negotiates with the peer in the revision of the wire.
 _LIFECYCLE = frozenset({"initialize", "notifications/initialized"})
 
 _ROLES: tuple[Role, ...] = ("client", "server")
 
 
 class TranslatingTable(MethodTable):
-    """What `own` has, over a wire that carries `wire`.
+    """The method table of `own`, over a wire that carries `wire`.
 
-    `inward` and `outward` translate from and to the wire. Losses go to `notice`.
+    `inward` translates from the wire, `outward` to it. Losses go to `notice`.
     """
 
     __slots__ = ("_inward", "_notice", "_outward", "_presumed", "_readers", "_wire", "own")
@@ -81,8 +81,7 @@ class TranslatingTable(MethodTable):
         self._notifications = {r: Calls(self.notifications, r, self._params_reader) for r in _ROLES}
 
     def presuming(self, members: Callable[[], Mapping[str, Any]]) -> "TranslatingTable":
-        """See `MethodTable.presuming`."""
-        # There may be many such connections, and what else they need is the same.
+        # There may be many such connections: they share everything else.
         table = copy(self)
         table._presumed = members
         table._find_readers()
@@ -90,7 +89,7 @@ class TranslatingTable(MethodTable):
 
     @property
     def wire(self) -> MethodTable:
-        """The table of the revision that is on the wire."""
+        """The table of the revision on the wire."""
         return self._wire
 
     # Reading.
@@ -128,7 +127,6 @@ class TranslatingTable(MethodTable):
         return out
 
     def result_reader(self, spec: RequestSpec[Any, Any]) -> Validate:
-        """See `MethodTable.result_reader`."""
         native = self._wire.requests[spec.method]
         if spec is native:
             return self._wire.result_reader(native)
@@ -155,7 +153,7 @@ class TranslatingTable(MethodTable):
                 run, as_ours = kind
                 return as_ours(self._run(run, value, spec.method, "result"))
             if type(checked) in kinds:
-                return checked  # a question, or a task, of which we have none
+                return checked  # an input request, or a task: a kind that `own` does not have
             kept = value if forgive is None else forgive(value)
             return read(self._run(translate, kept, spec.method, "result"))
 
@@ -164,7 +162,7 @@ class TranslatingTable(MethodTable):
     def _kind(
         self, spec: RequestSpec[Any, Any], native: type[Any]
     ) -> tuple[Run | None, Validate] | None:
-        """How another kind of answer than the plain one is read; None if we have no such kind."""
+        """Return how to read a result that is not the plain one; None if there is none."""
         ours = {one.__name__: one for one in spec.results[1:]}
         with suppress(LookupError):
             kind = ours[self._inward.becomes(native.__name__)]
@@ -181,7 +179,9 @@ class TranslatingTable(MethodTable):
         *,
         meta: bytes | None = None,
     ) -> bytes:
-        """See `MethodTable.serialise_request`; raises `Untranslatable`, too."""
+        """Return a request as text; raise `Untranslatable` if the wire's revision cannot express
+        it.
+        """
         if self._wire.requests.get(spec.method) is spec:
             return self._wire.serialise_request(spec, id, params, meta=meta)
         known = self.requests[spec.method]
@@ -190,7 +190,7 @@ class TranslatingTable(MethodTable):
     def serialise_notification(
         self, spec: NotificationSpec[P], params: P | None, *, meta: bytes | None = None
     ) -> bytes:
-        """See `MethodTable.serialise_notification`; raises `Untranslatable`, too."""
+        """Return a notification as text; raise `Untranslatable` as `serialise_request` does."""
         if self._wire.notifications.get(spec.method) is spec:
             return self._wire.serialise_notification(spec, params, meta=meta)
         known = self.notifications[spec.method]
@@ -223,7 +223,7 @@ class TranslatingTable(MethodTable):
     def serialise_result(
         self, spec: RequestSpec[Any, R], id: RequestId, result: R, *, meta: bytes | None = None
     ) -> bytes:
-        """See `MethodTable.serialise_result`; raises `Untranslatable`, too."""
+        """Return a result as text; raise `Untranslatable` as `serialise_request` does."""
         native = self._wire.requests[spec.method]
         if isinstance(result, native.results):
             return self._wire.serialise_result(native, id, result, meta=meta)
@@ -244,7 +244,7 @@ class TranslatingTable(MethodTable):
         return write_result(id, self._text(out, spec.method, meta))
 
     def write_question(self, spec: RequestSpec[P, Any], params: P | None) -> JSONObject:
-        """See `MethodTable.write_question`; raises `Untranslatable`, too."""
+        """Return an input request as JSON; raise `Untranslatable` as `serialise_request` does."""
         question = super().write_question(spec, params)
         if spec.method not in self._wire.input_requests:
             raise self._unknown(spec.method)
@@ -255,62 +255,54 @@ class TranslatingTable(MethodTable):
         return question
 
     def read_response(self, spec: RequestSpec[Any, R], value: Any) -> R:
-        """See `MethodTable.read_response`."""
         translate = self._inward.result(spec.method)
         return super().read_response(spec, self._run(translate, value, spec.method, "result"))
 
-    # What else is said.
+    # Other values.
 
     def carry_in(self, method: str, part: Part, value: JSONObject) -> JSONObject:
-        """The params or the result of a method as `own` has them, of what came over the wire."""
+        """Return params or a result from the wire, translated to the revision of `own`."""
         of = self._inward.params if part == "params" else self._inward.result
         carried: JSONObject = self._run(of(method), value, method, part)
         return carried
 
     def carry_out(self, method: str, part: Part, value: JSONObject) -> JSONObject:
-        """See `MethodTable.carry_out`."""
         of = self._outward.params if part == "params" else self._outward.result
         carried: JSONObject = self._run(of(method), value, method, part)
         return carried
 
     def outward(self, name: str, value: JSONObject) -> JSONObject:
-        """A value of a type of `own` as the wire has it; raises `Untranslatable`."""
+        """Return a value of a type of `own`, translated for the wire; raise `Untranslatable`."""
         said: JSONObject = self._run(self._outward.of_type(name), value, name, name)
         return said
 
     def declared_by(self, role: Role, capabilities: JSONObject) -> JSONObject:
-        """See `MethodTable.declared_by`."""
         name = "ClientCapabilities" if role == "client" else "ServerCapabilities"
         declared: JSONObject = self._run(self._inward.of_type(name), capabilities, name, name)
         return declared
 
     def called(self, info: JSONObject) -> JSONObject:
-        """See `MethodTable.called`."""
         translate = self._inward.of_type("Implementation")
         name: JSONObject = self._run(translate, info, "Implementation", "Implementation")
         return name
 
     def admit(self, method: str, sender: Role) -> None:
-        """See `MethodTable.admit`."""
         spec = self._wire.requests.get(method) or self._wire.notifications.get(method)
         if spec is None or sender not in spec.senders:
             raise self._unknown(method)
 
     def lost(self, method: str, error: LocalError) -> None:
-        """See `MethodTable.lost`."""
         self._notice.take(method, [Loss("", "refused", error.message)])
 
     def code_to_send(self, method: str, code: int) -> int:
-        """See `MethodTable.code_to_send`."""
         return self._outward.code(method, code)
 
     def code_that_came(self, method: str, code: int) -> int:
-        """See `MethodTable.code_that_came`."""
         return self._inward.code(method, code)
 
 
 def _ours(native: SpecT, spec: SpecT | None) -> SpecT:
-    """Our types under the rules of the wire; what we have no types for stays as it is there."""
+    """Return `spec` with the rules of `native`, or `native` if `own` has no types for it."""
     if spec is None or native.method in _LIFECYCLE:
         return native
     return replace(

@@ -1,4 +1,4 @@
-"""What an answer of HTTP means for the request that was posted.
+"""The interpretation of an HTTP answer to a request.
 
 Pages: 2026-07-28, basic/transports/streamable-http; 2025-11-25, basic/transports.
 """
@@ -25,14 +25,14 @@ from .message import CALL_TOOL, DISCOVER, INITIALIZE, Message, answer_in
 
 _MODERN: Final = frozenset({HEADER_MISMATCH, MISSING_CLIENT_CAPABILITY, UNSUPPORTED_VERSION})
 
-# The statuses after which the old transport is looked for (2025-11-25, "Backwards Compatibility").
+# The statuses after which the client tries HTTP+SSE (2025-11-25, "Backwards Compatibility").
 _MAYBE_OLD: Final = frozenset({400, 404, 405})
 
 _LONGEST_EXCERPT: Final = 200
 
 
 class Reply(NamedTuple):
-    """An answer of HTTP that is no stream of events."""
+    """An HTTP answer that is not a stream of events."""
 
     status: int
     media: str
@@ -40,25 +40,25 @@ class Reply(NamedTuple):
 
 
 class Repair(Enum):
-    """What may still lead to another answer."""
+    """A change that may lead to another answer."""
 
-    SESSION = "the session is gone"
-    HEADERS = "header fields do not repeat what they should"
-    OLD_TRANSPORT = "the server may be one of HTTP+SSE"
+    SESSION = "the session has ended"
+    HEADERS = "the header fields do not agree with the message"
+    OLD_TRANSPORT = "the server may use HTTP+SSE"
 
 
 class Meaning(NamedTuple):
-    """What a reply means."""
+    """The interpretation of a reply."""
 
     received: tuple[Received, ...]
-    """What to hand on, unless it can be repaired."""
+    """The messages to deliver if there is no second attempt."""
     repair: Repair | None = None
     value: Any = None
-    """What was received, decoded."""
+    """The decoded body."""
 
 
 def meaning_of(message: Message, reply: Reply, in_session: bool) -> Meaning:
-    """What the reply to a request means; `in_session` if the request named a session."""
+    """Return what the reply to a request means; `in_session` if the request named a session."""
     if 200 <= reply.status < 300:
         return _success(message, reply)
     error = _error_in(reply)
@@ -80,7 +80,7 @@ def meaning_of(message: Message, reply: Reply, in_session: bool) -> Meaning:
 
 def _success(message: Message, reply: Reply) -> Meaning:
     if reply.media != fields.JSON or not reply.body.strip():
-        what = f"HTTP {reply.status} without an answer to {message.name}"
+        what = f"HTTP {reply.status} does not answer {message.name}"
         kind = reply.media or "no content type"
         return _unanswered(message.id, HttpError(reply.status, f"{what} ({kind})"))
     try:
@@ -88,11 +88,11 @@ def _success(message: Message, reply: Reply) -> Meaning:
     except ParseError as error:
         return _unanswered(message.id, error)
     if is_object(value) and "error" in value and value.get("id") is None:
-        # There is one request only that it can be about.
+        # The error can only be about this request.
         value["id"] = message.id
         return Meaning((json_text(value),), value=value)
     if answer_in(value, message.id) is None:
-        missing = InvalidAnswer(f"the answer of HTTP to {message.name} holds no answer to it")
+        missing = InvalidAnswer(f"the HTTP response to {message.name} does not answer it")
         return Meaning((reply.body, Unanswered(message.id, missing)))
     return Meaning((reply.body,), value=value)
 
@@ -102,13 +102,13 @@ def _unanswered(id: RequestId, error: Exception) -> Meaning:
 
 
 def _error_in(reply: Reply) -> JSONObject | None:
-    """The error in a body, if it is one of the protocol."""
+    """Return the error in a body, if it is one of the protocol."""
     if reply.media != fields.JSON:
         return None
     try:
         value = jsonrpc.parse(reply.body)
     except RemoteError:
-        # No message at all; the status says what there is to say.
+        # The body is not a message; the status has to do.
         return None
     if not is_object(value):
         return None
@@ -124,15 +124,15 @@ def _refusal(message: Message, reply: Reply, error: JSONObject | None) -> Receiv
 
 
 def _is_about_http(message: Message, status: int) -> bool:
-    """While the era is not known, these statuses say more than a body of theirs can."""
+    """Return whether the status counts more than the body, as long as the era is not known."""
     return message.method in (DISCOVER, INITIALIZE) and (status in (401, 403) or status >= 500)
 
 
 def http_error(what: str, reply: Reply) -> HttpError:
-    """The error that a status is, with the beginning of what the server had to say."""
+    """Return the error for a status, with the beginning of the body."""
     readable = reply.media in (fields.JSON, "text/plain")
     excerpt = reply.body[:_LONGEST_EXCERPT].decode("utf-8", "replace").strip() if readable else ""
     said = " ".join(excerpt.split())
     if 300 <= reply.status < 400:
-        said = "redirects are followed within the same origin only, and repeat the request"
+        said = "redirects are followed only if they repeat the request to the same origin"
     return HttpError(reply.status, f"HTTP {reply.status} to {what}{f': {said}' if said else ''}")

@@ -1,4 +1,4 @@
-"""What passes through the transport, as far as HTTP needs to know it."""
+"""Outgoing messages, as far as HTTP needs to know them."""
 
 from collections.abc import Mapping
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
@@ -24,25 +24,25 @@ class Message(NamedTuple):
     body: bytes
     kind: Kind
     method: str
-    """Empty for a response."""
+    """The method; empty for a response."""
     params: Mapping[str, Any]
     id: RequestId = ""
-    """Of a request; not of others."""
+    """The id of a request; empty for other messages."""
     revision: str | None = None
-    """The one of the stateless era that it names or follows; None in the handshake era."""
+    """The stateless revision that the message names or inherits; None in the handshake era."""
 
     @property
     def name(self) -> str:
-        """What to call it in an error."""
-        # A bridge carries methods of any name.
+        """The method or kind, for error messages."""
+        # A bridge forwards methods of any name.
         shown = self.method if self.method.isprintable() else repr(self.method)
         return shown[:100] or self.kind
 
 
 def message_of(body: bytes) -> Message:
-    """What a message is that this side has written, and which is therefore well-formed.
+    """Return the kind and the parts of a message that this side wrote, so it is well-formed.
 
-    An array can only be one of responses, for requests are not sent together.
+    An array can only contain responses, because requests are not sent in batches.
     """
     call = read(body)
     if not isinstance(call, Call):
@@ -55,13 +55,13 @@ def message_of(body: bytes) -> Message:
 
 
 def request_of(id: str, method: str, params: Mapping[str, Any]) -> Message:
-    """A request of the transport's own making."""
+    """Return one of the transport's own requests."""
     value = {"jsonrpc": "2.0", "id": id, "method": method, "params": params}
     return message_of(json_text(value))
 
 
 def answer_in(value: object, id: RequestId) -> JSONObject | None:
-    """The answer to a request inside of what came: a message, or an array of them."""
+    """Return the answer to a request from a message, or from an array of them."""
     if is_array(value):
         return next((one for one in value if answered(one) == id), None)
     return value if is_object(value) and answered(value) == id else None

@@ -86,7 +86,7 @@ class Exchange(StreamSink):
         """Whether the response is not complete yet."""
         return self._queue is not None or not self.answered
 
-    # As a way for the answer.
+    # As the reply to a request.
 
     @property
     def beside(self) -> "Exchange":
