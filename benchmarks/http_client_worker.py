@@ -73,7 +73,7 @@ def _client(revision: str) -> Any:
 
 
 def _launched() -> Any:
-    opener = mcp_revisions.launch(_PROGRAM, inherit=True)
+    opener = mcp_revisions.stdio_client(_PROGRAM, inherit=True)
     return mcp_revisions.connect(opener, _client(REVISION))
 
 

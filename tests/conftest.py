@@ -90,9 +90,9 @@ def out(tmp_path: Path) -> Path:
 @pytest.fixture(scope="session")
 def _unmoved(tmp_path_factory: pytest.TempPathFactory) -> "Spec":
     """Our snapshots are schemas as well, so that they can play what is published."""
-    from mcp_protogen.resources import schema_folder
-    from mcp_protogen.store.adoption import Origin, add
-    from mcp_protogen.store.pins import load_pins, snapshot_file
+    from mcp_protogen.base.resources import schema_folder
+    from mcp_protogen.inputs.pins import load_pins, snapshot_file
+    from mcp_protogen.update.adoption import Origin, add
     from specifications import Spec
 
     place = tmp_path_factory.mktemp("specification")

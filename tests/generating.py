@@ -1,12 +1,12 @@
 """Generation in no time, for tests that are about what is done with the files."""
 
-from mcp_protogen.config import Options
-from mcp_protogen.names import module_name
-from mcp_protogen.output.package import GeneratedFile, Package
-from mcp_protogen.store.inputs import read_inputs
+from mcp_protogen.base.names import module_name
+from mcp_protogen.config import GenerationOptions
+from mcp_protogen.inputs.inputs import read_inputs
+from mcp_protogen.package import GeneratedFile, Package
 
 
-def generate_little(options: Options) -> Package:
+def generate_little(options: GenerationOptions) -> Package:
     """A package with few files, which are made from the same inputs as those of a real one."""
     mine = options.templates and options.templates / "bridge.py.jinja"
     bridge = mine.read_bytes() if mine and mine.is_file() else b'"""Usual."""\n'

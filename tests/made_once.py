@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from mcp_protogen.compare.sides import Side, given_side
-from mcp_protogen.config import GivenFile, Options
+from mcp_protogen.compare.sides import ComparedRevision, given_side
+from mcp_protogen.config import GenerationOptions, GivenFile
 from mcp_protogen.generate import generate
-from mcp_protogen.output.package import Package
+from mcp_protogen.inputs.inputs import read_inputs
 from mcp_protogen.output.trial import require_importable
-from mcp_protogen.store.inputs import read_inputs
+from mcp_protogen.package import Package
 from mcp_protogen.vectors.making import make
 from mcp_protogen.vectors.vector import VectorSet
 
@@ -27,7 +27,7 @@ _names: Final[dict[int, str]] = {}
 """What the packages here were made from, by identity."""
 
 
-def generated_once(options: Options) -> Package:
+def generated_once(options: GenerationOptions) -> Package:
     """The package for options, and for what the files they name hold now."""
     told = _told(options)
     package: Package = _once(f"package {told}", lambda: generate(options))
@@ -43,20 +43,22 @@ def required_once(package: Package) -> None:
         require_importable(package)
 
 
-def vectors_once(revision: str, options: Options | None = None) -> VectorSet:
+def vectors_once(revision: str, options: GenerationOptions | None = None) -> VectorSet:
     """The vectors of a revision, likewise."""
-    told = _told(options or Options((revision,)))
+    told = _told(options or GenerationOptions((revision,)))
     vectors: VectorSet = _once(f"vectors {revision} {told}", lambda: make(revision, options))
     return vectors
 
 
 @cache
-def side_once(revision: str, given: GivenFile | None, *, title: str, as_published: bool) -> Side:
+def side_once(
+    revision: str, given: GivenFile | None, *, title: str, as_published: bool
+) -> ComparedRevision:
     """A side of a comparison, which nobody changes."""
     return given_side(revision, given, title=title, as_published=as_published)
 
 
-def _told(options: Options) -> str:
+def _told(options: GenerationOptions) -> str:
     return f"{options} {read_inputs(options)}"
 
 

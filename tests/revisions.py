@@ -7,9 +7,9 @@ the peer.
 from itertools import pairwise
 from typing import Final
 
-from mcp_protogen.resources import schema_folder
-from mcp_protogen.store import facts
-from mcp_protogen.store.pins import load_pins
+from mcp_protogen.base.resources import schema_folder
+from mcp_protogen.inputs import facts
+from mcp_protogen.inputs.pins import load_pins
 
 
 def _of(era: str) -> tuple[str, ...]:

@@ -14,10 +14,10 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, cast
 
-from mcp_protogen.jsonvalue import is_array, is_object
-from mcp_protogen.output.package import RevisionInputs
-from mcp_protogen.problems import Problem, ProblemError
-from mcp_protogen.suggest import did_you_mean
+from mcp_protogen.base.jsonvalue import is_array, is_object
+from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.base.suggest import did_you_mean
+from mcp_protogen.package import RevisionInputs
 
 _TABLE = "[tool.mcp-gen]"
 _OF_REVISIONS = frozenset({"listed", "rules", "schema"})
@@ -41,7 +41,7 @@ class GivenFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class GenerationOptions:
     """All input of the generator.
 
     `revisions` are generated, sorted; each from its pin unless `schemas` has a file for it. `kept`

@@ -9,24 +9,24 @@ from concurrent.futures import as_completed
 from dataclasses import dataclass
 from typing import Literal
 
-from mcp_protogen.config import Options
+from mcp_protogen.base.names import UnsafeName, module_name
+from mcp_protogen.base.problems import Level, Problem, ProblemError, raise_errors
+from mcp_protogen.base.resources import runtime_folder, templates_folder
+from mcp_protogen.config import GenerationOptions
 from mcp_protogen.derive.revision import derive_revision
 from mcp_protogen.emit import layout, models
 from mcp_protogen.emit.formatting import Formatter
 from mcp_protogen.emit.layout import Module
 from mcp_protogen.emit.parallel import executor
 from mcp_protogen.emit.render import Renderer
+from mcp_protogen.inputs import sources
+from mcp_protogen.inputs.inputs import read_inputs
 from mcp_protogen.ir import RevisionIR
-from mcp_protogen.names import UnsafeName, module_name
-from mcp_protogen.output.package import GeneratedFile, Inputs, Package
-from mcp_protogen.problems import Level, Problem, ProblemError, raise_errors
-from mcp_protogen.resources import runtime_folder, templates_folder
-from mcp_protogen.store import sources
-from mcp_protogen.store.inputs import read_inputs
-from mcp_protogen.translate.tables import all_tables
+from mcp_protogen.package import GeneratedFile, GenerationInputs, Package
+from mcp_protogen.plans.tables import all_tables
 
 
-def generate(options: Options) -> Package:
+def generate(options: GenerationOptions) -> Package:
     """Return a whole package for `options.revisions`.
 
     Raise `ProblemError` with everything that is wrong.
@@ -54,7 +54,7 @@ def generate(options: Options) -> Package:
     return Package(tuple(sorted(files, key=lambda file: file.path)), inputs, problems)
 
 
-def _unsafe_names(options: Options) -> Iterator[Problem]:
+def _unsafe_names(options: GenerationOptions) -> Iterator[Problem]:
     folders: dict[str, str] = {}
     for revision in sorted({*options.revisions, *options.kept}):
         try:
@@ -79,7 +79,7 @@ _PARTS: tuple[_Part, ...] = ("models", "modules")
 class _Job:
     revision: str
     part: _Part
-    options: Options
+    options: GenerationOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ def _outcome(job: _Job) -> _Outcome:
     return _Outcome(tuple(layout.revision_modules(derived.ir, renderer)), warnings)
 
 
-def _translations(options: Options) -> _Outcome:
+def _translations(options: GenerationOptions) -> _Outcome:
     derived: dict[str, RevisionIR] = {}
     # One revision alone has nothing to be translated to.
     for revision in options.revisions if len(options.revisions) > 1 else ():
@@ -123,7 +123,7 @@ def _translations(options: Options) -> _Outcome:
     return _Outcome(tuple(layout.translation_modules(all_tables(derived, options), renderer)))
 
 
-def _package_module(inputs: Inputs, options: Options) -> Module:
+def _package_module(inputs: GenerationInputs, options: GenerationOptions) -> Module:
     listed = tuple(
         layout.ListedRevision(revision, made_from.era or "handshake", module_name(revision))
         for revision, made_from in inputs.revisions.items()

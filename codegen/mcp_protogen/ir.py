@@ -4,16 +4,22 @@ Everything that templates print and that comparisons read is decided here once. 
 its parent, nothing computes: cross references are names.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from mcp_protogen.names import ClassName, Constant, FieldName, ModuleName, Stem
+from mcp_protogen.base.names import ClassName, Constant, FieldName, ModuleName, Stem
 
 Role = Literal["client", "server"]
 Kind = Literal["request", "notification", "embedded"]
 Level = Literal["MUST", "SHOULD"]
 Phase = Literal["any", "before_ready", "ready"]
 Era = Literal["handshake", "stateless"]
+
+Senders = frozenset[Role]
+"""The sides that send something."""
+OTHER: Mapping[Role, Role] = {"client": "server", "server": "client"}
+"""The side at the other end."""
 
 Json = None | bool | int | float | str
 

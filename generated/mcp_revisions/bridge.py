@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from . import REVISIONS
-from ._runtime.bridge import BridgeBase
+from ._runtime.bridge.bridge import BridgeBase
 
 __all__ = ["Bridge"]
 

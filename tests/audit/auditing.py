@@ -5,9 +5,9 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
-from mcp_protogen.audit.engine import Audit, Options, audit
+from mcp_protogen.audit.engine import Audit, AuditOptions, audit
 from mcp_protogen.audit.target import Target, find
-from mcp_protogen.compare.change import Change
+from mcp_protogen.findings.change import Change
 
 # The environments of foreign peers are audited.
 sys.path.append(str(Path(__file__).resolve().parents[1] / "peers"))
@@ -32,7 +32,7 @@ def target(folder: Path, source: str, name: str = "sdk") -> Target:
 
 def audited(folder: Path, source: str, *, vectors: bool = False, **options: Any) -> Audit:
     """The audit of a module; without vectors unless they are wanted."""
-    chosen = Options(vectors=vectors, **options)
+    chosen = AuditOptions(vectors=vectors, **options)
     return audit(target(folder, source), REVISION, chosen)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from mcp_protogen.audit.severities import Finding, judged
+from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.compare.baseline import (
     Baseline,
     Entry,
@@ -15,8 +16,7 @@ from mcp_protogen.compare.baseline import (
     sort,
     write_baseline,
 )
-from mcp_protogen.compare.change import Change
-from mcp_protogen.problems import ProblemError
+from mcp_protogen.findings.change import Change
 
 KEY = ("field-type", "Root.uri")
 

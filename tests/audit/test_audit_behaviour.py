@@ -10,14 +10,13 @@ from typing import Annotated, Any
 
 import pytest
 from auditing import PYDANTIC, REVISION, audited, findings, target
-from mcp_protogen.audit.engine import Options, audit
+from mcp_protogen.audit.engine import AuditOptions, audit, responder_command
 from mcp_protogen.audit.expected import expected
+from mcp_protogen.audit.known import told
 from mcp_protogen.audit.probe.readers import Readers
 from mcp_protogen.audit.severities import Finding
-from mcp_protogen.audit.target import responder_command
-from mcp_protogen.audit.told import told
-from mcp_protogen.compare.change import Category
-from mcp_protogen.problems import ProblemError
+from mcp_protogen.base.problems import ProblemError
+from mcp_protogen.findings.change import Category
 from mcp_protogen.vectors.vector import Subject
 from pydantic import AfterValidator
 
@@ -89,7 +88,7 @@ def test_null_that_has_to_be_there_is_missed_when_it_is_left_out(tmp_path: Path)
     """
     made = target(tmp_path, source)
     lost = findings(audit(made, REVISION))
-    kept = findings(audit(made, REVISION, Options(written="all")))
+    kept = findings(audit(made, REVISION, AuditOptions(written="all")))
     assert ("loses-member", "Task.ttl") in lost
     assert ("loses-member", "Task.ttl") not in kept
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from auditing import PYDANTIC, target
 from jsonschema import Draft202012Validator
-from mcp_protogen.resources import schema_folder
+from mcp_protogen.base.resources import schema_folder
 from running import Ran
 
 pytestmark = pytest.mark.usefixtures("vectors_made_once")

@@ -9,7 +9,7 @@ import pytest
 from auditing import python_with
 from mcp_protogen.audit.engine import audit
 from mcp_protogen.audit.target import find
-from mcp_protogen.compare.change import Severity
+from mcp_protogen.findings.change import Severity
 
 pytestmark = pytest.mark.usefixtures("vectors_made_once")
 

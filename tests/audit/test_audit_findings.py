@@ -6,7 +6,7 @@ import pytest
 from auditing import PYDANTIC, REVISION, audited, codes_about, findings
 from mcp_protogen.audit.expected import expected
 from mcp_protogen.audit.severities import ROWS
-from mcp_protogen.compare.change import Reader, Severity
+from mcp_protogen.findings.change import Reader, Severity
 
 pytestmark = pytest.mark.usefixtures("vectors_made_once")
 

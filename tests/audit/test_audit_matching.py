@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from auditing import PYDANTIC, REVISION, audited, findings, target
 from jsonschema import Draft202012Validator
-from mcp_protogen.audit.engine import Audit, Options, audit
+from mcp_protogen.audit.engine import Audit, AuditOptions, audit
 from mcp_protogen.audit.matching import home_modules
 from mcp_protogen.audit.target import find
-from mcp_protogen.problems import ProblemError
-from mcp_protogen.resources import schema_folder
+from mcp_protogen.base.problems import ProblemError
+from mcp_protogen.base.resources import schema_folder
 
 pytestmark = pytest.mark.usefixtures("vectors_made_once")
 
@@ -133,13 +133,13 @@ def test_types_of_another_revision_are_not_taken(tmp_path: Path) -> None:
     for revision, type_ in (("2025_11_25", "str"), ("2026_07_28", "int")):
         source = f"import typing\nclass Root(typing.TypedDict):\n    uri: {type_}\n"
         (package / f"v{revision}.py").write_text(source)
-    found = audit(find(str(package)), "2025-11-25", Options(vectors=False))
+    found = audit(find(str(package)), "2025-11-25", AuditOptions(vectors=False))
     assert matched(found) == {"Root": ("sdk.v2025_11_25.Root", "name")}
 
 
 def test_the_revision_is_the_one_that_the_target_claims(tmp_path: Path) -> None:
     constants = "\n    LATEST_PROTOCOL_VERSION = '2025-03-26'\n    OTHER = '2026-07-28'\n"
-    quick = Options(vectors=False)
+    quick = AuditOptions(vectors=False)
     claiming = audit(target(tmp_path / "a", ROOT + constants), None, quick)
     silent = audit(target(tmp_path / "b", ROOT), None, quick)
     assert claiming.comparison.before == "2025-03-26"
@@ -289,7 +289,7 @@ def test_what_has_its_messages_from_elsewhere_is_audited_by_those(
     own = f"{PYDANTIC}\n    from wire import _types as wire\n    {uses}\n{OWN_TOOL}"
     target(tmp_path, own, "framework")
     monkeypatch.chdir(tmp_path)
-    found = audit(find("framework"), REVISION, Options(vectors=False))
+    found = audit(find("framework"), REVISION, AuditOptions(vectors=False))
     assert matched(found)["Tool"] == ("wire._types.Tool", "name")
     assert matched(found)["PingRequest"] == ("wire._types.PingRequest", "name")
     assert [(note.code, note.place) for note in found.comparison.notes] == [
@@ -306,7 +306,7 @@ def test_a_type_of_another_package_beside_ones_own_messages_is_no_more_than_that
     own = WIRE.replace("method: Literal", "params: Literal")
     target(tmp_path, f"{own}\n    import wire\n    Listed = list[wire.Tool]\n", "sdk")
     monkeypatch.chdir(tmp_path)
-    found = audit(find("sdk"), REVISION, Options(vectors=False))
+    found = audit(find("sdk"), REVISION, AuditOptions(vectors=False))
     assert found.comparison.notes == ()
     assert matched(found)["Tool"] == ("sdk.Tool", "name")
 
@@ -326,6 +326,6 @@ def test_messages_of_ones_own_are_not_those_of_another_package(
         "class More(BaseModel):\n    method: Literal['tools/call']\n"
     )
     monkeypatch.chdir(tmp_path)
-    found = audit(find("sdk"), REVISION, Options(vectors=False))
+    found = audit(find("sdk"), REVISION, AuditOptions(vectors=False))
     assert found.comparison.notes == ()
     assert matched(found)["CallToolRequest"] == ("sdk.More", "shape")

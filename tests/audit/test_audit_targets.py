@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 from auditing import PYDANTIC, REVISION, audited, target
-from mcp_protogen.audit.engine import Options, audit
+from mcp_protogen.audit.engine import AuditOptions, audit
 from mcp_protogen.audit.target import find
-from mcp_protogen.problems import Problem, ProblemError
+from mcp_protogen.base.problems import Problem, ProblemError
 from running import Ran
 
 pytestmark = pytest.mark.usefixtures("vectors_made_once")
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.usefixtures("vectors_made_once")
 def problem(folder: Path, source: str, timeout: float = 60.0) -> Problem:
     """The problem with a module."""
     with pytest.raises(ProblemError) as raised:
-        audit(target(folder, source), REVISION, Options(timeout=timeout))
+        audit(target(folder, source), REVISION, AuditOptions(timeout=timeout))
     (found,) = raised.value.problems
     return found
 
@@ -183,7 +183,7 @@ def test_modules_below_a_package_that_fail_are_noted_and_left_out(tmp_path: Path
     (package / "types.py").write_text(
         "import typing\nclass Root(typing.TypedDict):\n    uri: str\n"
     )
-    found = audit(find(str(package)), REVISION, Options(vectors=False))
+    found = audit(find(str(package)), REVISION, AuditOptions(vectors=False))
     assert {note.place for note in found.comparison.notes} == {"sdk.broken", "sdk.exits"}
     assert "1 of 145 types matched" in found.summary
 
@@ -206,7 +206,7 @@ def test_modules_of_the_probe_do_not_stand_in_for_those_of_the_target(
         (tmp_path / f"{name}.py").write_text("MINE = True\n")
     target(tmp_path, f"{source}import typing\nclass Root(typing.TypedDict):\n    uri: str\n")
     monkeypatch.chdir(tmp_path)
-    found = audit(find("sdk"), REVISION, Options(vectors=False))
+    found = audit(find("sdk"), REVISION, AuditOptions(vectors=False))
     assert "1 of 145 types matched" in found.summary
 
 

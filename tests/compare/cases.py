@@ -20,7 +20,7 @@ from made_up import (
     result,
     side,
 )
-from mcp_protogen.compare.sides import Side
+from mcp_protogen.compare.sides import ComparedRevision
 from mcp_protogen.ir import Condition
 
 NOTHING = side()
@@ -38,7 +38,7 @@ def union(*arms: str) -> dict[str, Any]:
     return {**A_OR_B, "Union": {"anyOf": [ref(arm) for arm in arms]}}
 
 
-def of_union(*arms: str) -> Side:
+def of_union(*arms: str) -> ComparedRevision:
     """A version whose result holds a union."""
     return result(ref("Union"), union(*arms))
 

@@ -6,8 +6,9 @@ A client sends `things/ask`, a server answers. `side` builds one version from wh
 from dataclasses import dataclass, replace
 from typing import Any
 
+from mcp_protogen.base.names import ClassName, Constant, FieldName, ModuleName, Stem
 from mcp_protogen.compare.reading import readable
-from mcp_protogen.compare.sides import Header, Side
+from mcp_protogen.compare.sides import ComparedRevision, Header
 from mcp_protogen.ir import (
     CapabilityIR,
     ErrorIR,
@@ -21,7 +22,6 @@ from mcp_protogen.ir import (
     Rules,
     Scalar,
 )
-from mcp_protogen.names import ClassName, Constant, FieldName, ModuleName, Stem
 
 Json = dict[str, Any]
 
@@ -85,7 +85,7 @@ def record(required: tuple[str, ...] = (), /, **members: Any) -> Json:
 
 def side(
     definitions: Json | None = None, *, headers: tuple[Header, ...] = (), **facts: Any
-) -> Side:
+) -> ComparedRevision:
     """A version with further definitions, and whatever differs in its IR."""
     schema = {
         "AskRequest": {
@@ -96,23 +96,25 @@ def side(
         **(definitions or {}),
     }
     read = readable({"$defs": schema}, EMBEDDED, "made up")
-    return Side("made-up", read, replace(_IR, **facts), headers)
+    return ComparedRevision("made-up", read, replace(_IR, **facts), headers)
 
 
-def result(schema: Json | None, definitions: Json | None = None, *, required: bool = False) -> Side:
+def result(
+    schema: Json | None, definitions: Json | None = None, *, required: bool = False
+) -> ComparedRevision:
     """A version whose result has the member `value`, if a schema is given for it."""
     members = {} if schema is None else {"value": schema}
     answer = record(("value",) if required else (), **members)
     return side({"AskResult": answer, **(definitions or {})})
 
 
-def params(schema: Json | None, *, required: bool = False) -> Side:
+def params(schema: Json | None, *, required: bool = False) -> ComparedRevision:
     """A version whose params have the member `value`, if a schema is given for it."""
     members = {} if schema is None else {"value": schema}
     return side({"AskRequestParams": record(("value",) if required else (), **members)})
 
 
-def asking(**differences: Any) -> Side:
+def asking(**differences: Any) -> ComparedRevision:
     """A version whose one method is different."""
     return side(methods=(replace(ASK, **differences),))
 
@@ -174,7 +176,9 @@ def answer_type(*, open: bool = False, deprecated: bool = False) -> ObjectIR:
     return ObjectIR(ClassName("AskResult"), (), (), open, "/$defs/AskResult", "", deprecated)
 
 
-def answer_with(known_values: tuple[str, ...] = (), *, deprecated: bool = False) -> Side:
+def answer_with(
+    known_values: tuple[str, ...] = (), *, deprecated: bool = False
+) -> ComparedRevision:
     """A version whose result has the open string `value`, as it is derived too."""
     field = FieldIR(
         wire="value",
@@ -198,8 +202,8 @@ class Case:
     """Two versions, and the codes of all that differs; the first one is what the case is for."""
 
     codes: tuple[str, ...]
-    before: Side
-    after: Side
+    before: ComparedRevision
+    after: ComparedRevision
 
     @property
     def code(self) -> str:
@@ -207,6 +211,6 @@ class Case:
         return self.codes[0]
 
 
-def one(code: str, before: Side, after: Side, *others: str) -> Case:
+def one(code: str, before: ComparedRevision, after: ComparedRevision, *others: str) -> Case:
     """A case; `others` are the codes of what differs beside."""
     return Case((code, *others), before, after)

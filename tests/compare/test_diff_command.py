@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
-from mcp_protogen.canonical import sha256
+from mcp_protogen.base.canonical import sha256
+from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.compare import naming
-from mcp_protogen.resources import schema_folder
-from mcp_protogen.store.pins import Pin, Publication, load_pins, read_snapshot
+from mcp_protogen.inputs.pins import Pin, Publication, load_pins, read_snapshot
 from missing import untested
 from running import Ran
 

@@ -20,18 +20,18 @@ from made_up import (
     result,
     side,
 )
-from mcp_protogen import jsonpointer
-from mcp_protogen.compare.change import Change, Reader, Severity
+from mcp_protogen.base import jsonpointer
+from mcp_protogen.base.names import ClassName
 from mcp_protogen.compare.engine import compare_sides
-from mcp_protogen.compare.sides import Side
-from mcp_protogen.names import ClassName
+from mcp_protogen.compare.sides import ComparedRevision
+from mcp_protogen.findings.change import Change, Reader, Severity
 
 BREAKING, INFO, NONE = Severity.BREAKING, Severity.INFO, Severity.NONE
 NOTHING = side()
 BOTH = replace(ASK, senders=("client", "server"))
 
 
-def the_one(before: Side, after: Side, code: str) -> Change:
+def the_one(before: ComparedRevision, after: ComparedRevision, code: str) -> Change:
     (change,) = (one for one in compare_sides(before, after).changes if one.code == code)
     return change
 
@@ -60,7 +60,7 @@ def test_what_both_send_counts_for_both() -> None:
 
 
 def test_what_stands_deep_inside_a_result_travels_with_it() -> None:
-    def version(required: tuple[str, ...]) -> Side:
+    def version(required: tuple[str, ...]) -> ComparedRevision:
         inner = record(required, a=STRING)
         return result(
             {"type": "array", "items": ref("Outer")},
@@ -83,7 +83,7 @@ def test_a_base_that_nobody_sends_is_of_interest_to_libraries_alone() -> None:
 
 
 def test_an_envelope_is_everyones_and_what_it_contains_is_not() -> None:
-    def version(*required: str) -> Side:
+    def version(*required: str) -> ComparedRevision:
         response = record(required, id=STRING, result=ref("AskResult"))
         return side({"JSONRPCMessage": {"anyOf": [ref("Response")]}, "Response": response})
 
@@ -102,7 +102,7 @@ def test_an_envelope_is_everyones_and_what_it_contains_is_not() -> None:
 
 
 def test_the_type_of_an_error_is_sent_by_whom_the_error_is() -> None:
-    def version(*required: str) -> Side:
+    def version(*required: str) -> ComparedRevision:
         inner = record(("code",), code={"const": -1})
         return side({"NoThing": record(required, error=inner, more=STRING)}, errors=(error(),))
 
@@ -110,7 +110,7 @@ def test_the_type_of_an_error_is_sent_by_whom_the_error_is() -> None:
     assert (change.item, to_client_and_server(change)) == ("NoThing.more", (INFO, BREAKING))
 
 
-def no_thing(code: int, **facts: Any) -> Side:
+def no_thing(code: int, **facts: Any) -> ComparedRevision:
     """A version whose schema has an error of a code, as a response and by itself."""
     inner = record(("code",), code={"const": code}, message=STRING)
     types = {"NoThing": record(error=inner), "NoThingError": inner}
@@ -215,7 +215,7 @@ def test_a_rule_about_servers_breaks_the_server_that_made_use_of_it() -> None:
 
 
 def test_an_alternative_that_looks_like_another_one_does_not_stand_for_it() -> None:
-    def version(arm: str) -> Side:
+    def version(arm: str) -> ComparedRevision:
         arms = {"A": record(x=STRING), "B": record(x=STRING, y=STRING), "C": record(z=STRING)}
         return result(ref("Union"), {**arms, "Union": {"anyOf": [ref(arm), ref("C")]}})
 

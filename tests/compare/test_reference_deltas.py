@@ -8,9 +8,9 @@ from typing import Any
 
 import missing
 import pytest
-from mcp_protogen.compare.change import Category, Change
 from mcp_protogen.compare.engine import compare_sides
-from mcp_protogen.compare.sides import Side, pinned_side
+from mcp_protogen.compare.sides import ComparedRevision, pinned_side
+from mcp_protogen.findings.change import Category, Change
 from revisions import NEIGHBOURS
 
 Json = dict[str, Any]
@@ -63,7 +63,7 @@ def reference() -> Mapping[str, Sequence[Json]]:
 
 
 @cache
-def side(revision: str) -> Side:
+def side(revision: str) -> ComparedRevision:
     return pinned_side(revision)
 
 

@@ -1,8 +1,9 @@
 """Revisions side by side."""
 
 from made_up import ASK, STRING, asking, record, side
-from mcp_protogen.compare.change import Category
-from mcp_protogen.compare.matrix import Matrix, Row, matrix_of
+from mcp_protogen.compare.matrix import matrix_of
+from mcp_protogen.findings.change import Category
+from mcp_protogen.findings.matrix import Matrix, Row
 
 
 def row(matrix: Matrix, category: Category, name: str) -> Row:

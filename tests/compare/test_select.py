@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 import pytest
-from mcp_protogen.compare.change import Category, Change, Comparison, Reader, Severity
-from mcp_protogen.compare.pages.ranking import summary
 from mcp_protogen.compare.select import narrowed, reaches
+from mcp_protogen.findings.change import Category, Change, Comparison, Reader, Severity
+from mcp_protogen.findings.pages.ranking import summary
 
 _LEVELS = {
     "b": Severity.BREAKING,

@@ -6,9 +6,9 @@ Run it with `PYTHONPATH=tests` to write it down anew, and read the difference be
 from pathlib import Path
 
 import pytest
-from mcp_protogen.compare.change import Change
 from mcp_protogen.compare.engine import compare_sides
 from mcp_protogen.compare.sides import pinned_side
+from mcp_protogen.findings.change import Change
 from revisions import NEIGHBOURS
 from test_reference_deltas import UNLISTED
 

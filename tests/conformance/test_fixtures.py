@@ -11,8 +11,8 @@ sys.path.insert(0, environment()["PYTHONPATH"])
 from everything_client import Everything as Client
 from everything_server import TOOLS, Everything
 from mcp_revisions import REVISIONS, McpError, connect
-from mcp_revisions._runtime.memory import in_memory
-from mcp_revisions._runtime.revision import Revision
+from mcp_revisions._runtime.core.revision import Revision
+from mcp_revisions._runtime.testing import in_memory
 from mcp_revisions.v2026_07_28 import models as m
 
 # Without HTTP there is no stream to end.

@@ -8,10 +8,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from mcp_protogen.runtime.errors import NegotiationError
-from mcp_protogen.runtime.lifecycle import HANDSHAKE, STATELESS, State, Table
-from mcp_protogen.runtime.negotiate import Offer, Offered
-from mcp_protogen.runtime.probe import (
+from mcp_protogen.runtime.core.errors import NegotiationError
+from mcp_protogen.runtime.rules.client_negotiation import (
     Adopt,
     Answered,
     Discover,
@@ -25,6 +23,8 @@ from mcp_protogen.runtime.probe import (
     Silent,
     Step,
 )
+from mcp_protogen.runtime.rules.lifecycle import HANDSHAKE, STATELESS, State, Table
+from mcp_protogen.runtime.rules.server_negotiation import Offer, Offered
 
 PAGE: Final = Path(__file__).resolve().parents[2] / "docs" / "negotiation.md"
 

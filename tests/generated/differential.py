@@ -27,7 +27,7 @@ class Reader:
 @cache
 def reader(revision: str, name: str) -> Reader:
     """The reader of the generated type `name`: a class, or an alias through the runtime."""
-    return reader_of(getattr(load(revision).models, name), runtime("model").validator_of)
+    return reader_of(getattr(load(revision).models, name), runtime("core.models.base").validator_of)
 
 
 def reader_of(kind: Any, validator_of: Callable[[Any], Callable[[Any], Any]]) -> Reader:

@@ -7,7 +7,7 @@ awkward ones. A keyword this module does not know stops the test rather than bei
 from typing import Any
 
 from hypothesis import strategies as st
-from mcp_protogen import jsonpointer
+from mcp_protogen.base import jsonpointer
 
 Json = dict[str, Any]
 Values = st.SearchStrategy[Any]

@@ -14,8 +14,8 @@ from golden_package import ROOT, read_json
 from instances import smallest
 from json_values import is_array, is_object
 from jsonschema import Draft202012Validator
-from mcp_protogen import jsonpointer, names
-from mcp_protogen.store import patches
+from mcp_protogen.base import jsonpointer, names
+from mcp_protogen.inputs import patches
 
 Json = dict[str, Any]
 

@@ -16,7 +16,7 @@ def _missing(
     both: Json = {"client": {}, "server": {}, **declared}
     try:
         load(revision).capabilities.check(method, params, sender=sender, declared=both)
-    except runtime("errors").MissingCapability as missing:
+    except runtime("core.errors").MissingCapability as missing:
         assert missing.path in str(missing)
         return str(missing.path)
     return None
@@ -165,7 +165,7 @@ def test_a_call_as_a_task_needs_the_capability_for_it() -> None:
     assert _missing("2025-11-25", "tools/call", params, sender="client", server=tools) == path
     # The condition is part of what is said, for without it the message reads like a riddle.
     declared: Json = {"client": {}, "server": tools}
-    with pytest.raises(runtime("errors").MissingCapability, match="task"):
+    with pytest.raises(runtime("core.errors").MissingCapability, match="task"):
         load("2025-11-25").capabilities.check(
             "tools/call", params, sender="client", declared=declared
         )
@@ -190,7 +190,7 @@ def test_methods_without_gates_may_always_be_sent(revision: str) -> None:
 
 @pytest.mark.parametrize("revision", REVISIONS)
 def test_every_capability_is_found_in_its_own_declaration_only(revision: str) -> None:
-    capabilities, gate = load(revision).capabilities, runtime("gate")
+    capabilities, gate = load(revision).capabilities, runtime("rules.capabilities")
     for role, listed in capabilities.CAPABILITIES.items():
         for capability in listed:
             declared = gate.declare([capability])

@@ -54,7 +54,7 @@ def _talk(revision: str, talk: Talk, client: Any = None) -> list[tuple[str, Json
 
     async def converse() -> None:
         client_side = client or load(revision).Client()
-        connect = runtime("memory").connect_in_memory
+        connect = runtime("testing").connect_in_memory
         async with asyncio.timeout(10):
             server = _server(revision)
             async with connect(client_side, server, tap=tap):
@@ -114,7 +114,7 @@ def _params(revision: str, method: str, **members: Any) -> Any:
 @pytest.mark.parametrize("revision", REVISIONS)
 def test_a_handler_that_fails_tells_nothing(revision: str) -> None:
     async def talk(client: Any, server: Any) -> None:
-        with pytest.raises(runtime("errors").McpError) as failed:
+        with pytest.raises(runtime("core.errors").McpError) as failed:
             await client.call_tool(_params(revision, "tools/call", name="broken"))
         assert failed.value.code == -32603
 
@@ -125,7 +125,7 @@ def test_a_handler_that_fails_tells_nothing(revision: str) -> None:
 @pytest.mark.parametrize("revision", REVISIONS)
 def test_what_is_not_declared_is_not_sent(revision: str) -> None:
     async def talk(client: Any, server: Any) -> None:
-        with pytest.raises(runtime("errors").MissingCapability, match=r"server\.prompts"):
+        with pytest.raises(runtime("core.errors").MissingCapability, match=r"server\.prompts"):
             await client.get_prompt(_params(revision, "prompts/get", name="p"))
 
     assert _talk(revision, talk) == []
@@ -158,7 +158,7 @@ def test_a_method_left_alone_is_not_found(revision: str) -> None:
         assert callable(getattr(server, name))
         if method in handled:
             continue
-        with pytest.raises(runtime("errors").MethodNotFound, match=method):
+        with pytest.raises(runtime("core.errors").MethodNotFound, match=method):
             asyncio.run(getattr(server, name)(None, None))
 
 
@@ -191,5 +191,5 @@ def test_a_client_answers_what_a_result_asks_for() -> None:
     answer = asyncio.run(host.answer(asked))
     assert answer.to_wire() == {"roots": [{"uri": "file:///"}]}
     assert host.capabilities().to_wire() == {"roots": {}}
-    with pytest.raises(runtime("errors").MethodNotFound):
+    with pytest.raises(runtime("core.errors").MethodNotFound):
         asyncio.run(stubs.Client().answer(asked))

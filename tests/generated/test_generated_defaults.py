@@ -26,7 +26,7 @@ LISTS = {
 
 
 def _required(cls: Any) -> set[str]:
-    names: list[str] = runtime("model").required_members(cls)
+    names: list[str] = runtime("core.models.base").required_members(cls)
     return set(names)
 
 
@@ -47,7 +47,7 @@ def test_params_and_results_are_made_of_what_callers_know() -> None:
 
 
 def test_every_request_needs_metadata_on_the_wire_and_none_from_callers() -> None:
-    supplied = runtime("model").supplied
+    supplied = runtime("core.models.base").supplied
     for spec in _requests():
         assert "_meta" in _required(spec.params), spec.method
         default = spec.params.model_construct()
@@ -109,7 +109,7 @@ def test_results_are_read_without_what_a_receiver_forgives(name: str) -> None:
     found = package.methods.TABLE.read_result(spec, {**wire, "ttlMs": -1})
     assert type(found) is whole
     assert (found.ttl_ms, found.cache_scope, found.result_type) == (0, "private", "complete")
-    with pytest.raises(runtime("errors").InvalidAnswer, match="/result/resultType"):
+    with pytest.raises(runtime("core.errors").InvalidAnswer, match="/result/resultType"):
         package.methods.TABLE.read_result(spec, {**wire, "resultType": "task"})
 
 

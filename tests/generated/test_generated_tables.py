@@ -8,7 +8,7 @@ import missing
 import oracle
 import pytest
 from golden_package import REVISIONS, load, shared_json
-from mcp_protogen import names
+from mcp_protogen.base import names
 
 Json = dict[str, Any]
 

@@ -11,7 +11,7 @@ from typing import Any
 import oracle
 import pytest
 from golden_package import PACKAGE, REVISIONS, load, runtime
-from mcp_protogen.names import type_name
+from mcp_protogen.base.names import type_name
 from pydantic import ValidationError
 from revisions import HANDSHAKE
 
@@ -27,13 +27,13 @@ def _models(revision: str) -> Any:
 
 
 def _read(revision: str, name: str, value: Any) -> Any:
-    return runtime("model").validator_of(getattr(_models(revision), name))(value)
+    return runtime("core.models.base").validator_of(getattr(_models(revision), name))(value)
 
 
 def _errors(revision: str, name: str, value: Any) -> list[Any]:
     with pytest.raises(ValidationError) as refused:
         _read(revision, name, value)
-    found: list[Any] = runtime("pointers").problems(refused.value, value)
+    found: list[Any] = runtime("core.models.validation_errors").problems(refused.value, value)
     return found
 
 

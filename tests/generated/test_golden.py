@@ -5,19 +5,19 @@ from pathlib import Path
 
 import pytest
 from golden_package import PACKAGE, REVISIONS
-from mcp_protogen.cli.commands import check
-from mcp_protogen.cli.report import Status
-from mcp_protogen.config import Options, Settings
+from mcp_protogen.app.commands import check
+from mcp_protogen.config import GenerationOptions, Settings
+from mcp_protogen.findings.report import Status
 from mcp_protogen.generate import generate
-from mcp_protogen.output.package import Package
-from mcp_protogen.store.pins import load_pins
+from mcp_protogen.inputs.pins import load_pins
+from mcp_protogen.package import Package
 
 pytestmark = pytest.mark.long
 
 
 @pytest.fixture(scope="module")
 def package() -> Package:
-    return generate(Options(REVISIONS))
+    return generate(GenerationOptions(REVISIONS))
 
 
 def test_it_holds_every_pinned_revision() -> None:

@@ -9,9 +9,9 @@ import pytest
 import tables
 from differential import Reader, difference, reader_of
 from made_up_forms import FORMS, schemas, values
-from mcp_protogen import jsonpointer
-from mcp_protogen.names import type_name
-from mcp_protogen.output.package import Package
+from mcp_protogen.base import jsonpointer
+from mcp_protogen.base.names import type_name
+from mcp_protogen.package import Package
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +32,9 @@ def test_nothing_of_it_is_loosened(made: Package) -> None:
 
 
 def read_by(package: ModuleType, name: str) -> Reader:
-    validator_of: Callable[[Any], Any] = import_module("forms._runtime.model").validator_of
+    validator_of: Callable[[Any], Any] = import_module(
+        "forms._runtime.core.models.base"
+    ).validator_of
     return reader_of(getattr(import_module("forms.models.all"), type_name(name)), validator_of)
 
 

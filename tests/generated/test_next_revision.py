@@ -21,7 +21,7 @@ PROGRAM = """
 import asyncio
 import sys
 
-from mcp_revisions import REVISIONS, LocalError, connect, launch, run_stdio
+from mcp_revisions import REVISIONS, LocalError, connect, stdio_client, run_stdio
 from mcp_revisions import vNEXT as mcp
 from mcp_revisions.vNEXT import models as m
 
@@ -34,7 +34,7 @@ class Measuring(mcp.Server):
 
 
 async def measured(*arguments: str, older: bool = False) -> str:
-    server = launch([sys.executable, __file__, *arguments])
+    server = stdio_client([sys.executable, __file__, *arguments])
     spoken = REVISIONS[-2 if older else -1]
     async with connect(server, mcp.Client(), revisions=[spoken]) as client:
         try:

@@ -11,8 +11,8 @@ import pytest
 import tables
 from differential import same
 from golden_package import REVISIONS, load, read_json, runtime, shared_json
-from mcp_protogen import jsonpointer
-from mcp_protogen.names import type_name
+from mcp_protogen.base import jsonpointer
+from mcp_protogen.base.names import type_name
 from pydantic import ValidationError
 
 Json = dict[str, Any]
@@ -90,7 +90,7 @@ def _type(revision: str, definition: str) -> Any:
 
 
 def _read(kind: Any, value: Any) -> Any:
-    return runtime("model").validator_of(kind)(value)
+    return runtime("core.models.base").validator_of(kind)(value)
 
 
 def _encoded(message: Json) -> bytes:
@@ -130,7 +130,7 @@ def test_requests_are_read_by_method_and_sender() -> None:
         with tables.case(example.name):
             methods, message = load(example.revision).methods, example.whole()
             if message["method"] == "some_method":  # the progress page shows any request at all
-                with pytest.raises(runtime("errors").MethodNotFound, match="some_method"):
+                with pytest.raises(runtime("core.errors").MethodNotFound, match="some_method"):
                     methods.parse_request(_encoded(message), sender="client")
                 continue
             spec = methods.REQUESTS[message["method"]]
@@ -196,7 +196,7 @@ def test_a_request_without_id_is_no_request() -> None:
     for example in _examples("request-missing-id", sound=False):
         with tables.case(example.name):
             methods = load(example.revision).methods
-            with pytest.raises(runtime("errors").RemoteError):
+            with pytest.raises(runtime("core.errors").RemoteError):
                 methods.parse_request(_encoded(example.message()), sender="client")
 
 

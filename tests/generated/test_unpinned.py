@@ -12,9 +12,9 @@ from typing import Any
 import missing
 import pytest
 from golden_package import REVISIONS
-from mcp_protogen.config import GivenFile, Options
+from mcp_protogen.base.names import module_name
+from mcp_protogen.config import GenerationOptions, GivenFile
 from mcp_protogen.generate import generate
-from mcp_protogen.names import module_name
 from pydantic import ValidationError
 from tables import some
 
@@ -42,7 +42,7 @@ def made(file: str, revision: str, folder: Path) -> Path:
     content = (missing.SHARED / "published" / f"{file}.schema.json").read_bytes()
     given = GivenFile(f"{file}.json", content)
     place = folder / f"of_{module_name(file.rpartition('/')[2])}_as_{module_name(revision)}"
-    for one in generate(Options((revision,), {revision: given})).files:
+    for one in generate(GenerationOptions((revision,), {revision: given})).files:
         path = place / one.path
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(one.content)

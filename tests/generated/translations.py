@@ -14,7 +14,7 @@ from jsonschema import Draft202012Validator
 Json = dict[str, Any]
 
 PAIRS = tuple(permutations(REVISIONS, 2))
-Untranslatable: type[Exception] = runtime("translation.losses").Untranslatable
+Untranslatable: type[Exception] = runtime("core.losses").Untranslatable
 
 
 def translator(source: str, target: str) -> Any:

@@ -80,8 +80,8 @@ STATELESS = """
 from collections.abc import Sequence
 from typing import assert_type
 
-from mcp_revisions import Options, Progress, connect, connect_in_memory, launch, page, run_stdio
-from mcp_revisions import serve
+from mcp_revisions import Options, Progress, connect, connect_in_memory, page, run_stdio
+from mcp_revisions import serve, stdio_client
 from mcp_revisions import v2025_11_25 as old
 from mcp_revisions import v2026_07_28 as mcp
 from mcp_revisions.v2026_07_28 import models as m
@@ -128,7 +128,7 @@ async def use(client: mcp.Client) -> int:
 
 
 async def both(weather: Weather) -> None:
-    how = launch(["python", "server.py"], env={"A": "b"}, grace=1)
+    how = stdio_client(["python", "server.py"], env={"A": "b"}, grace=1)
     async with connect(how, mcp.Client()) as client:
         assert_type(client, mcp.Client)
         await use(client)
@@ -164,8 +164,8 @@ async def by_hand() -> None:
 BETWEEN = """
 from typing import assert_type
 
-from mcp_revisions import REVISIONS, Bridge, Lost, Options, connect, handles, launch, open_stdio
-from mcp_revisions import run_stdio, translate, v2025_11_25, v2026_07_28
+from mcp_revisions import REVISIONS, Bridge, Lost, Options, connect, handles, open_stdio
+from mcp_revisions import run_stdio, stdio_client, translate, v2025_11_25, v2026_07_28
 from mcp_revisions.translate.v2024_11_05__v2025_03_26 import UP
 from mcp_revisions.v2026_07_28 import models as m
 
@@ -193,14 +193,14 @@ def told(lost: Lost) -> None:
 
 async def main() -> None:
     options = Options(on_loss=told)
-    async with connect(launch(["server"]), as_=v2025_11_25) as client:
+    async with connect(stdio_client(["server"]), as_=v2025_11_25) as client:
         assert_type(client, v2025_11_25.Client)
         print([tool.name async for tool in client.iter_tools()], client.revision)
     some = [one for one in REVISIONS if one.lifecycle == "handshake"]
     ours = v2026_07_28.Client()
-    async with connect(launch(["server"]), ours, revisions=some, options=options) as same:
+    async with connect(stdio_client(["server"]), ours, revisions=some, options=options) as same:
         assert_type(same, v2026_07_28.Client)
-    await Bridge(await open_stdio(), launch(["server"]), server_revisions=some).run()
+    await Bridge(await open_stdio(), stdio_client(["server"]), server_revisions=some).run()
     outcome = translate(m.TextContent(text=""), v2026_07_28, "2025-11-25")
     print(outcome.losses, UP.source)
 
@@ -224,7 +224,7 @@ from mcp_revisions import (
     Reconnection,
     connect_http,
     http_app,
-    known_tokens,
+    static_tokens,
     open_http,
     open_stdio,
     run_http,
@@ -244,7 +244,7 @@ class Slow(mcp.Server):
 OPTIONS = HttpOptions(
     allowed_hosts=["mcp.example.com"],
     events=MemoryEventStore(max_events=10),
-    authentication=Authentication(verify=known_tokens({"t" * 16: Principal("ada")})),
+    authentication=Authentication(verify=static_tokens({"t" * 16: Principal("ada")})),
 )
 app = http_app(Slow, revisions=REVISIONS, http=OPTIONS)
 assert_type(app, HttpApp)

@@ -227,7 +227,7 @@ def test_a_session_has_a_limit_of_its_own_that_answers_and_cancellations_pass() 
 
 
 def test_the_events_of_many_streams_are_kept_up_to_a_bound() -> None:
-    module = runtime("http.server.events")
+    module = runtime("http.server.event_store")
 
     async def script() -> None:
         store = module.MemoryEventStore(max_events=10, max_bytes=100_000)

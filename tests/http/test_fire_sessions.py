@@ -67,7 +67,7 @@ def test_a_forged_session_is_not_found_whatever_is_asked_of_it(id: str) -> None:
 
 def test_a_session_of_somebody_else_looks_like_none() -> None:
     async def script() -> None:
-        authentication = pkg.Authentication(verify=pkg.known_tokens(TOKENS))
+        authentication = pkg.Authentication(verify=pkg.static_tokens(TOKENS))
         async with attacked(authentication=authentication) as site:
             alices = await site.session(authorization=ALICE)
             bobs = {**alices, "authorization": BOB}
@@ -88,7 +88,7 @@ def test_a_session_of_somebody_else_looks_like_none() -> None:
 
 def test_trying_the_sessions_of_others_does_not_keep_them_alive() -> None:
     async def script() -> None:
-        authentication = pkg.Authentication(verify=pkg.known_tokens(TOKENS))
+        authentication = pkg.Authentication(verify=pkg.static_tokens(TOKENS))
         async with attacked(authentication=authentication, max_sessions=2) as site:
             alices = await site.session(authorization=ALICE)
             bobs = await site.session(authorization=BOB)

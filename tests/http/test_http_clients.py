@@ -45,7 +45,7 @@ class Between:
             body = b"".join(one.get("body", b"") for one in messages)
         if scope["type"] == "http":
             fields = {name.decode(): value.decode() for name, value in scope["headers"]}
-            message = runtime("jsonrpc").parse(body) if body else None
+            message = runtime("messages.jsonrpc").parse(body) if body else None
             self.seen.append(Seen(scope["method"], scope["path"], fields, message))
 
         async def again() -> Any:

@@ -178,7 +178,7 @@ class TestTokens:
             TOKEN: pkg.Principal("ada", frozenset({"read", "write"})),
             "b" * 16: pkg.Principal("ben", frozenset({"read"})),
         }
-        return pkg.Authentication(verify=pkg.known_tokens(principals), **chosen)
+        return pkg.Authentication(verify=pkg.static_tokens(principals), **chosen)
 
     @pytest.mark.shows("S3-12")
     @pytest.mark.parametrize("revision", STREAMABLE)
@@ -287,7 +287,7 @@ class TestTokens:
 
     def test_short_tokens_are_no_secrets(self) -> None:
         with pytest.raises(ValueError, match="16 characters"):
-            pkg.known_tokens({"short": pkg.Principal("x")})
+            pkg.static_tokens({"short": pkg.Principal("x")})
 
 
 class TestLimits:

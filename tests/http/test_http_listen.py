@@ -316,7 +316,7 @@ def test_handlers_of_subscriptions_know_whose_stream_it_is() -> None:
             on_subscribe=on_subscribe,
             on_unsubscribe=on_unsubscribe,
         )
-        verify = pkg.known_tokens({"a" * 16: pkg.Principal("ada")})
+        verify = pkg.static_tokens({"a" * 16: pkg.Principal("ada")})
         guard = pkg.Authentication(verify=verify)
         async with serving(server, pkg.REVISIONS, authentication=guard) as site:
             asking = site.modern_stream(

@@ -289,7 +289,7 @@ class TestRefused:
         ada, ben = ({"authorization": f"Bearer {token}"} for token in names)
 
         async def script() -> None:
-            guard = pkg.Authentication(verify=pkg.known_tokens(names))
+            guard = pkg.Authentication(verify=pkg.static_tokens(names))
             async with serving(ours(), old_sse=True, authentication=guard) as site:
                 async with site.get(path="/sse") as events:
                     assert events.response.status_code == 401

@@ -299,7 +299,7 @@ def test_each_principal_has_a_list_of_its_own() -> None:
             listed.schema = SCHEMA if session.principal == "ada" else {"type": "object"}
             return await listed(self, session, params)
 
-        guard = pkg.Authentication(verify=pkg.known_tokens(names))
+        guard = pkg.Authentication(verify=pkg.static_tokens(names))
         async with serving(listing(different), authentication=guard) as site:
             for _ in range(2):
                 found: list[tuple[int, int | None]] = []

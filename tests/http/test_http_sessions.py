@@ -243,7 +243,7 @@ class TestEnding:
 class TestWhoseItIs:
     def test_somebody_else_does_not_learn_that_it_exists(self) -> None:
         ada, ben = {"authorization": f"Bearer {'a' * 16}"}, {"authorization": f"Bearer {'b' * 16}"}
-        verify = pkg.known_tokens({"a" * 16: pkg.Principal("ada"), "b" * 16: pkg.Principal("ben")})
+        verify = pkg.static_tokens({"a" * 16: pkg.Principal("ada"), "b" * 16: pkg.Principal("ben")})
 
         async def script() -> None:
             guarded = pkg.Authentication(verify=verify)
@@ -390,7 +390,7 @@ class TestSharedStores:
         run(script())
 
     def test_it_stays_whose_it_is(self) -> None:
-        verify = pkg.known_tokens({"a" * 16: pkg.Principal("ada"), "b" * 16: pkg.Principal("ben")})
+        verify = pkg.static_tokens({"a" * 16: pkg.Principal("ada"), "b" * 16: pkg.Principal("ben")})
 
         async def script() -> None:
             store = Records()

@@ -55,7 +55,7 @@ def asking() -> Any:
 
 
 def guarded() -> dict[str, Any]:
-    verify = pkg.known_tokens({TOKEN: pkg.Principal("ada")})
+    verify = pkg.static_tokens({TOKEN: pkg.Principal("ada")})
     return {"authentication": pkg.Authentication(verify=verify)}
 
 
@@ -485,7 +485,7 @@ class TestServed:
 
         async def script() -> None:
             meta: dict[str, Any] = {**META, CAPABILITIES: {"sampling": {}}}
-            verify = pkg.known_tokens(names)
+            verify = pkg.static_tokens(names)
             guard = pkg.Authentication(verify=verify)
             async with serving(tools(STATELESS, asks), authentication=guard) as site:
                 ada, ben = ({"authorization": f"Bearer {token}"} for token in names)

@@ -155,7 +155,7 @@ class Slow:
 
 
 def test_nobody_waits_for_the_list_of_somebody_else() -> None:
-    verify = pkg.known_tokens({token: pkg.Principal(name) for token, name in NAMES.items()})
+    verify = pkg.static_tokens({token: pkg.Principal(name) for token, name in NAMES.items()})
 
     async def script() -> None:
         slow = Slow("ben")

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from mcp_protogen.compare.change import Category, Change, Comparison, Reader, Severity
-from mcp_protogen.compare.matrix import Cell, Matrix, Row
-from mcp_protogen.compare.pages import PageFormat, render
-from mcp_protogen.problems import Level, Problem
+from mcp_protogen.base.problems import Level, Problem
+from mcp_protogen.findings.change import Category, Change, Comparison, Reader, Severity
+from mcp_protogen.findings.matrix import Cell, Matrix, Row
+from mcp_protogen.findings.pages import PageFormat, render
 
 BREAKING, WARNING, INFO, NONE = Severity
 

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from comparisons import BREAKING, INFO, NONE, REMOVED, SMALL, WARNING, everybody, judged
-from mcp_protogen.compare.change import Category, Change, Comparison, Reader
-from mcp_protogen.compare.pages.headline import headline
+from mcp_protogen.findings.change import Category, Change, Comparison, Reader
+from mcp_protogen.findings.pages.headline import headline
 
 FIELD = replace(REMOVED, code="field-removed", category=Category.FIELD, item="Tool.a")
 ERA = replace(REMOVED, code="era-changed", category=Category.RULE, item="lifecycle")

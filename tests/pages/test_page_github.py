@@ -4,8 +4,8 @@ from dataclasses import replace
 from typing import Any
 
 from comparisons import BREAKING, INFO, NOTHING, REMOVED, SMALL, WARNING, everybody, hostile
-from mcp_protogen.compare.change import Comparison, Reader
-from mcp_protogen.compare.pages.github import render
+from mcp_protogen.findings.change import Comparison, Reader
+from mcp_protogen.findings.pages.github import render
 
 
 def test_each_change_is_an_annotation_as_severe_as_it_is() -> None:

@@ -25,11 +25,11 @@ from comparisons import (
     matrix,
     there,
 )
-from mcp_protogen.compare.change import Category, Comparison, Reader
-from mcp_protogen.compare.matrix import Matrix, Row
-from mcp_protogen.compare.pages.html import render
-from mcp_protogen.compare.pages.html_views import Mark, groups_of
-from mcp_protogen.resources import templates_folder
+from mcp_protogen.base.resources import templates_folder
+from mcp_protogen.findings.change import Category, Comparison, Reader
+from mcp_protogen.findings.matrix import Matrix, Row
+from mcp_protogen.findings.pages.html import render
+from mcp_protogen.findings.pages.html_views import Mark, groups_of
 
 MEGABYTE = 1 << 20
 VOID = {"meta", "link", "input", "img", "br"}

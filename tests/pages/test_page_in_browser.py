@@ -8,7 +8,7 @@ import pytest
 from browser import Page, browser, executable
 from comparisons import MATRIX, NOTHING, SMALL, hostile, large
 from comparisons import page as written
-from mcp_protogen.compare.change import Comparison, Reader
+from mcp_protogen.findings.change import Comparison, Reader
 from missing import untested
 
 # One browser for all, on one worker.

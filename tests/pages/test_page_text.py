@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 from comparisons import INFO, NEW, NONE, NOTHING, REMOVED, REQUIRED, RETYPED, SMALL, everybody
-from mcp_protogen.compare.change import Category, Comparison, Reader
-from mcp_protogen.compare.pages import PageFormat, render
-from mcp_protogen.compare.pages.text import WIDTH
-from mcp_protogen.compare.pages.text import render as text
+from mcp_protogen.findings.change import Category, Comparison, Reader
+from mcp_protogen.findings.pages import PageFormat, render
+from mcp_protogen.findings.pages.text import WIDTH
+from mcp_protogen.findings.pages.text import render as text
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -171,8 +171,8 @@ def test_what_is_equally_bad_is_ordered_by_category_then_by_name() -> None:
 
 def test_text_does_not_load_a_template_engine() -> None:
     program = (
-        "import sys; from mcp_protogen.compare.change import Comparison\n"
-        "from mcp_protogen.compare.pages import PageFormat, render\n"
+        "import sys; from mcp_protogen.findings.change import Comparison\n"
+        "from mcp_protogen.findings.pages import PageFormat, render\n"
         "render(PageFormat.TEXT, Comparison('a', 'b', ()))\n"
         "heavy = 'black datamodel_code_generator jinja2 jsonschema pydantic typer'.split()\n"
         "print([name for name in heavy if name in sys.modules])"

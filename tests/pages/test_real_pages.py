@@ -10,15 +10,16 @@ from typing import Any
 import pytest
 from comparisons import page as written
 from jsonschema import Draft202012Validator
-from mcp_protogen.compare.change import Comparison, Reader, Severity
+from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.compare.engine import compare_sides
-from mcp_protogen.compare.matrix import Matrix, matrix_of
-from mcp_protogen.compare.pages import PageFormat, render
-from mcp_protogen.compare.pages.headline import headline
-from mcp_protogen.compare.pages.ranking import severity_for
-from mcp_protogen.compare.pages.text import WIDTH
-from mcp_protogen.compare.sides import Side, pinned_side
-from mcp_protogen.resources import schema_folder
+from mcp_protogen.compare.matrix import matrix_of
+from mcp_protogen.compare.sides import ComparedRevision, pinned_side
+from mcp_protogen.findings.change import Comparison, Reader, Severity
+from mcp_protogen.findings.matrix import Matrix
+from mcp_protogen.findings.pages import PageFormat, render
+from mcp_protogen.findings.pages.headline import headline
+from mcp_protogen.findings.pages.ranking import severity_for
+from mcp_protogen.findings.pages.text import WIDTH
 from revisions import NEIGHBOURS, REVISIONS
 
 MEGABYTE = 1 << 20
@@ -32,7 +33,7 @@ def compared(before: str, after: str) -> Comparison:
 
 
 def matrix() -> Matrix:
-    sides: list[Side] = [side(revision) for revision in REVISIONS]
+    sides: list[ComparedRevision] = [side(revision) for revision in REVISIONS]
     return matrix_of(sides)
 
 

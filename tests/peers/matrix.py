@@ -60,7 +60,9 @@ async def run(kind: Kind, server: str, client: str) -> Run:
         heard(f"LOST {lost.method} {place} {lost.loss.why}")
 
     mcp = pkg.load(client)
-    opened = pkg.launch(_command(kind, server), env={"PYTHONPATH": str(GENERATED)}, stderr=heard)
+    opened = pkg.stdio_client(
+        _command(kind, server), env={"PYTHONPATH": str(GENERATED)}, stderr=heard
+    )
     # A client that translates speaks the server's revision, any other its own.
     spoken = [one for one in pkg.REVISIONS if one.id == server] if kind == "client" else None
     options = pkg.Options(on_loss=told)

@@ -123,7 +123,7 @@ def talk_to(server: list[str | Path], client: Any, revision: str = "") -> dict[s
 
     async def main() -> dict[str, Any]:
         async with asyncio.timeout(30):
-            launch = mcp_revisions.launch(server)
+            launch = mcp_revisions.stdio_client(server)
             async with mcp_revisions.connect(launch, client, revisions=spoken) as connected:
                 assert connected is client
                 assert client.revision == revision or not revision
@@ -218,7 +218,7 @@ def test_a_client_of_both_eras_finds_out_which_one_a_server_is_of(
 
     async def main() -> None:
         clients = [client_of(revision) for revision in REVISIONS]
-        launch = mcp_revisions.launch(server)
+        launch = mcp_revisions.stdio_client(server)
         async with mcp_revisions.connect(launch, *clients) as client:
             assert client.revision == spoken[-1]
             verdict = client.verdict
@@ -234,7 +234,7 @@ def test_the_reference_server_from_npm() -> None:
 
     async def main() -> None:
         clients = [client_of(revision) for revision in ERAS]
-        launch = mcp_revisions.launch(["node", server, "stdio"], inherit=True)
+        launch = mcp_revisions.stdio_client(["node", server, "stdio"], inherit=True)
         async with asyncio.timeout(30):
             async with mcp_revisions.connect(launch, *clients) as client:
                 assert client.revision == GENERATION_1[-1]

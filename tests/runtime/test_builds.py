@@ -14,7 +14,7 @@ STRESS = """
 
     sys.setswitchinterval(1e-6)
     from mini import models as m
-    from mcp_protogen.runtime.wire import validator_of
+    from mcp_protogen.runtime.core.models import validator_of
 
     text = {"type": "text", "text": "a"}
     result = {"content": [text, {"type": "image", "data": "", "mimeType": "x"}]}
@@ -68,7 +68,7 @@ def test_threads_may_use_unbuilt_models_at_once() -> None:
 def test_importing_models_builds_none_of_them() -> None:
     script = """
         from mini import models
-        from mcp_protogen.runtime.wire import WireModel
+        from mcp_protogen.runtime.core.models import WireModel
         print([c.__name__ for c in WireModel.__subclasses__() if c.__pydantic_complete__])
     """
     assert run(script) == "[]\n"
@@ -89,7 +89,7 @@ def test_reading_builds_only_what_it_refers_to() -> None:
 def test_a_list_of_revisions_loads_neither_models_nor_pydantic() -> None:
     script = """
         import sys
-        from mcp_protogen.runtime.revision import Revision
+        from mcp_protogen.runtime.core.revision import Revision
         revision = Revision("2025-11-25", lifecycle="handshake", module="mini.methods")
         loaded = [name for name in ("pydantic", "dataclasses", "typing") if name in sys.modules]
         print(loaded, revision, revision.load().REVISION)

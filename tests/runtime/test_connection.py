@@ -4,18 +4,18 @@ import json
 from typing import Any
 
 import pytest
-from mcp_protogen.runtime.codec import MethodTable
-from mcp_protogen.runtime.connection import Connection
-from mcp_protogen.runtime.dispatch import Error, Notification, Request, Result
-from mcp_protogen.runtime.errors import (
+from mcp_protogen.runtime.connection.connection import Connection
+from mcp_protogen.runtime.connection.events import Event, Failure, Ignored, Refusal
+from mcp_protogen.runtime.core.errors import (
     InvalidAnswer,
     InvalidParams,
     LocalError,
     McpError,
     MethodNotFound,
 )
-from mcp_protogen.runtime.events import Event, Failure, Ignored, Refusal
-from mcp_protogen.runtime.spec import Role, Rules
+from mcp_protogen.runtime.core.spec import Role, Rules
+from mcp_protogen.runtime.messages.method_table import MethodTable
+from mcp_protogen.runtime.messages.parsed import Error, Notification, Request, Result
 from mini import methods
 from mini import models as m
 

@@ -6,7 +6,7 @@ import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from mcp_protogen.runtime.elicitation import as_asked, problems_of
+from mcp_protogen.runtime.core.forms import as_asked, problems_of
 
 TITLED = [{"const": "a", "title": "A"}, {"const": "b", "title": "B"}]
 MEMBERS: list[dict[str, Any]] = [

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from mcp_protogen.runtime.errors import ParseError
-from mcp_protogen.runtime.framing import LineReader, frame
+from mcp_protogen.runtime.core.errors import ParseError
+from mcp_protogen.runtime.transports.framing import LineReader, frame
 
 
 def read(chunks: list[bytes], limit: int = 100) -> list[Any]:

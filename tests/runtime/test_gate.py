@@ -3,15 +3,15 @@
 from typing import Any
 
 import pytest
-from mcp_protogen.runtime import gate
-from mcp_protogen.runtime.errors import LocalError, MissingCapability
-from mcp_protogen.runtime.spec import (
+from mcp_protogen.runtime.core.errors import LocalError, MissingCapability
+from mcp_protogen.runtime.core.spec import (
     Capability,
     Condition,
     NotificationSpec,
     Requirement,
     Role,
 )
+from mcp_protogen.runtime.rules import capabilities as gate
 from mini import capabilities as c
 from mini import methods
 from mini import models as m

@@ -5,7 +5,7 @@ from base64 import b64encode
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from mcp_protogen.runtime.http.fields import decoded, encoded, media_type
+from mcp_protogen.runtime.http.headers import decoded, encoded, media_type
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 MARKED = st.builds("=?base64?{}?=".format, st.text("AQgwz/+=?- é", max_size=12))

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from mcp_protogen.runtime.http.mirrors import (
+from mcp_protogen.runtime.http.param_headers import (
     BadAnnotation,
     Mirror,
     agrees,

@@ -4,9 +4,9 @@ import json
 from typing import Any
 
 import pytest
-from mcp_protogen.runtime import jsonrpc
-from mcp_protogen.runtime.errors import InvalidAnswer, InvalidRequest, ParseError
-from mcp_protogen.runtime.jsonrpc import Answer, Batch, Call, Malformed, message_of
+from mcp_protogen.runtime.core.errors import InvalidAnswer, InvalidRequest, ParseError
+from mcp_protogen.runtime.messages import jsonrpc
+from mcp_protogen.runtime.messages.jsonrpc import Answer, Batch, Call, Malformed, message_of
 
 CALL: dict[str, Any] = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
 RESULT: dict[str, Any] = {"jsonrpc": "2.0", "id": 1, "result": {}}

@@ -4,7 +4,8 @@ from itertools import product
 
 import pytest
 import tables
-from mcp_protogen.runtime.lifecycle import (
+from mcp_protogen.runtime.core.spec import Phase, Role
+from mcp_protogen.runtime.rules.lifecycle import (
     HANDSHAKE,
     MAY_PASS,
     STATELESS,
@@ -14,7 +15,6 @@ from mcp_protogen.runtime.lifecycle import (
     advance,
     may_pass,
 )
-from mcp_protogen.runtime.spec import Phase, Role
 
 PHASES: tuple[Phase, ...] = ("any", "before_ready", "ready")
 ROLES: tuple[Role, ...] = ("client", "server")

@@ -4,17 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from mcp_protogen.runtime import jsonrpc
-from mcp_protogen.runtime.codec import MethodTable
-from mcp_protogen.runtime.dispatch import (
-    Error,
-    Notification,
-    NotInRevision,
-    Request,
-    Result,
-    Unfit,
-)
-from mcp_protogen.runtime.errors import (
+from mcp_protogen.runtime.core.errors import (
     InvalidAnswer,
     InvalidParams,
     InvalidRequest,
@@ -23,7 +13,17 @@ from mcp_protogen.runtime.errors import (
     ParseError,
     RequestId,
 )
-from mcp_protogen.runtime.spec import RequestSpec, Rules
+from mcp_protogen.runtime.core.spec import RequestSpec, Rules
+from mcp_protogen.runtime.messages import jsonrpc
+from mcp_protogen.runtime.messages.method_table import MethodTable
+from mcp_protogen.runtime.messages.parsed import (
+    Error,
+    InvalidMessage,
+    Notification,
+    Request,
+    Result,
+    UnknownMethod,
+)
 from mini import methods
 from mini import models as m
 
@@ -205,9 +205,9 @@ class TestOutcomes:
             return TABLE.interpret(call, "client", pending)
 
         assert type(outcome("tools/call", {"name": "x"})) is Request
-        assert outcome("tools/nothing", {}) == NotInRevision(1, "tools/nothing")
+        assert outcome("tools/nothing", {}) == UnknownMethod(1, "tools/nothing")
         unfit = outcome("tools/call", {})
-        assert isinstance(unfit, Unfit)
+        assert isinstance(unfit, InvalidMessage)
         assert (unfit.kind, unfit.id, unfit.method) == ("request", 1, "tools/call")
         assert unfit.problems == [("/params/name", "Field required")]
 
@@ -216,7 +216,7 @@ class TestOutcomes:
         call = jsonrpc.message_of(message)
         assert isinstance(call, jsonrpc.Call)
         unfit = TABLE.interpret(call, "client", pending)
-        assert isinstance(unfit, Unfit)
+        assert isinstance(unfit, InvalidMessage)
         assert (unfit.kind, unfit.id) == ("notification", None)
 
     def test_lookups_know_the_sender(self) -> None:

@@ -5,15 +5,15 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from mcp_protogen.runtime.errors import (
+from mcp_protogen.runtime.core.errors import (
     InvalidParams,
     InvalidRequest,
     MethodNotFound,
     RemoteError,
     UnsupportedVersion,
 )
-from mcp_protogen.runtime.jsonrpc import Call, Malformed, message_of
-from mcp_protogen.runtime.negotiate import (
+from mcp_protogen.runtime.messages.jsonrpc import Call, Malformed, message_of
+from mcp_protogen.runtime.rules.server_negotiation import (
     BeforeHandshake,
     Handshake,
     Initialize,

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from mcp_protogen.runtime.errors import InvalidParams
-from mcp_protogen.runtime.pagination import items, page
+from mcp_protogen.runtime.core.errors import InvalidParams
+from mcp_protogen.runtime.core.pagination import items, page
 
 
 class Listed(NamedTuple):

@@ -3,7 +3,7 @@
 from typing import Annotated, Any
 
 import pytest
-from mcp_protogen.runtime.wire import WireModel, problems, validator_of
+from mcp_protogen.runtime.core.models import WireModel, problems, validator_of
 from mini import models as m
 from pydantic import AfterValidator, ValidationError
 
@@ -169,5 +169,5 @@ def test_many_faults_below_a_long_name_take_no_more_than_one(
     assert caught.value.error_count() == 3
     listed = [problem.pointer for problem in problems(caught.value, value)]
     assert set(listed) == {f"/lists/{name}/0", f"/objects/{name}/0"}
-    monkeypatch.setattr("mcp_protogen.runtime.pointers._LONGEST", 1500)
+    monkeypatch.setattr("mcp_protogen.runtime.core.models.validation_errors._LONGEST", 1500)
     assert [one.pointer for one in problems(caught.value, value)] == listed[:1]

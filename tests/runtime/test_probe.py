@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from mcp_protogen.runtime.errors import (
+from mcp_protogen.runtime.core.errors import (
     Disconnected,
     InvalidAnswer,
     McpError,
@@ -13,32 +13,30 @@ from mcp_protogen.runtime.errors import (
     RemoteError,
     RequestTimeout,
 )
-from mcp_protogen.runtime.jsonrpc import Call, message_of
-from mcp_protogen.runtime.negotiate import (
-    BeforeHandshake,
-    Offer,
-    Stateless,
-    answer_initialize,
-    route,
-)
-from mcp_protogen.runtime.negotiate import (
-    Initialize as InitializeRoute,
-)
-from mcp_protogen.runtime.probe import (
+from mcp_protogen.runtime.messages.jsonrpc import Call, message_of
+from mcp_protogen.runtime.rules.client_negotiation import (
     Adopt,
     Answered,
     Discover,
     Fail,
     Gone,
     Initialize,
+    NegotiatedRevision,
     Negotiation,
     Outcome,
     Refused,
     Restart,
     Silent,
     Step,
-    Verdict,
 )
+from mcp_protogen.runtime.rules.server_negotiation import (
+    BeforeHandshake,
+    Offer,
+    Stateless,
+    answer_initialize,
+    route,
+)
+from mcp_protogen.runtime.rules.server_negotiation import Initialize as InitializeRoute
 from test_negotiate import CAPABILITIES, DUAL, LEGACY, MODERN, NEW, OLD, VERSION, offer
 
 NEXT = "2027-01-01"
@@ -53,7 +51,7 @@ def unsupported(*supported: str) -> Refused:
     return Refused(-32022, "Unsupported", {"supported": list(supported), "requested": "?"})
 
 
-def after(offer: Offer, *outcomes: Outcome, known: Verdict | None = None) -> Step:
+def after(offer: Offer, *outcomes: Outcome, known: NegotiatedRevision | None = None) -> Step:
     """The step that a negotiation comes to after these outcomes."""
     negotiation = Negotiation(offer, known)
     step = negotiation.start()
@@ -80,7 +78,7 @@ class TestHandshake:
     ) -> None:
         step = after(LEGACY, agreed(version))
         assert isinstance(step, Adopt)
-        assert step.verdict == Verdict(version, "handshake")
+        assert step.verdict == NegotiatedRevision(version, "handshake")
 
     @pytest.mark.parametrize("version", ["1999-01-01", NEW, "2025-11-25"])
     def test_HC04_anything_else_is_refused_naming_both_sides(self, version: str) -> None:
@@ -130,7 +128,9 @@ class TestStateless:
     def test_SC02_PS01_a_common_revision_is_adopted(self) -> None:
         both = offer(NEW, NEXT)
         step = after(both, Answered({"supportedVersions": [NEW, "x"]}))
-        assert step == Adopt(Verdict(NEW, "stateless"), {"supportedVersions": [NEW, "x"]})
+        assert step == Adopt(
+            NegotiatedRevision(NEW, "stateless"), {"supportedVersions": [NEW, "x"]}
+        )
 
     def test_SC03_PS04_an_unsupported_revision_is_corrected_once_for_each_version(self) -> None:
         both = offer(NEW, NEXT)
@@ -183,12 +183,12 @@ class TestStateless:
     def test_PS10_a_handshake_refused_in_the_modern_way_is_probed_again_once(self) -> None:
         assert after(DUAL, Silent(), unsupported(NEW)) == Discover(NEW)
         again = after(DUAL, Silent(), unsupported(NEW), Answered(DISCOVERED))
-        assert again == Adopt(Verdict(NEW, "stateless"), DISCOVERED)
+        assert again == Adopt(NegotiatedRevision(NEW, "stateless"), DISCOVERED)
         step = after(DUAL, Silent(), unsupported(NEW), Silent(), unsupported(NEW))
         assert isinstance(failure(step), NegotiationError)
 
     def test_PS08_silence_means_nothing_to_who_has_no_other_way_to_ask(self) -> None:
-        for known in (None, Verdict(NEW, "stateless")):
+        for known in (None, NegotiatedRevision(NEW, "stateless")):
             error = failure(after(MODERN, Silent(30), known=known))
             assert isinstance(error, RequestTimeout)
             assert (error.method, error.seconds) == ("server/discover", 30)
@@ -202,20 +202,20 @@ class TestStateless:
 
 class TestKnown:
     def test_a_verdict_spares_the_probe(self) -> None:
-        known = Verdict("2025-06-18", "handshake")
+        known = NegotiatedRevision("2025-06-18", "handshake")
         assert after(DUAL, known=known) == Initialize("2025-06-18")
-        assert after(DUAL, known=Verdict(NEW, "stateless")) == Discover(NEW)
+        assert after(DUAL, known=NegotiatedRevision(NEW, "stateless")) == Discover(NEW)
 
     def test_a_verdict_beyond_the_offer_is_ignored(self) -> None:
-        assert after(LEGACY, known=Verdict(NEW, "stateless")) == Initialize("2025-11-25")
-        assert after(DUAL, known=Verdict("2025-11-25", "stateless")) == Discover(NEW)
+        assert after(LEGACY, known=NegotiatedRevision(NEW, "stateless")) == Initialize("2025-11-25")
+        assert after(DUAL, known=NegotiatedRevision("2025-11-25", "stateless")) == Discover(NEW)
 
     def test_a_verdict_that_proves_wrong_is_put_aside(self) -> None:
-        known = Verdict("2025-06-18", "handshake")
+        known = NegotiatedRevision("2025-06-18", "handshake")
         assert after(DUAL, unsupported(NEW), known=known) == Discover(NEW)
         assert after(DUAL, Refused(-32601, "no"), known=known) == Restart(Discover(NEW))
         step = after(DUAL, Refused(-32601, "no"), Answered(DISCOVERED), known=known)
-        assert step == Adopt(Verdict(NEW, "stateless"), DISCOVERED)
+        assert step == Adopt(NegotiatedRevision(NEW, "stateless"), DISCOVERED)
 
 
 class Server:
@@ -305,7 +305,7 @@ def test_every_negotiation_ends_within_its_offer(
     ours: Offer, outcomes: list[Outcome], remembered: bool
 ) -> None:
     first = ours.revisions[0]
-    negotiation = Negotiation(ours, Verdict(first.id, first.era) if remembered else None)
+    negotiation = Negotiation(ours, NegotiatedRevision(first.id, first.era) if remembered else None)
     step = negotiation.start()
     for outcome in outcomes:
         if isinstance(step, Restart):

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from mcp_protogen.runtime.errors import Disconnected
-from mcp_protogen.runtime.reading import read
-from mcp_protogen.runtime.transport import EagerTransport, Received
-from mcp_protogen.runtime.transports.lines import LineProtocol, LineTransport
+from mcp_protogen.runtime.core.errors import Disconnected
+from mcp_protogen.runtime.rpc.read_loop import read
+from mcp_protogen.runtime.transports.base import EagerTransport, Received
+from mcp_protogen.runtime.transports.streams import LineProtocol, LineTransport
 
 
 class Intake:

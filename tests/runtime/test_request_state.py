@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from mcp_protogen.runtime.errors import InvalidParams
-from mcp_protogen.runtime.request_state import Bearer, StateSeal, digest_of
+from mcp_protogen.runtime.core.errors import InvalidParams
+from mcp_protogen.runtime.server.input_required.sealed_state import Bearer, StateSeal, digest_of
 
 KEY = b"k" * 32
 BEARER = Bearer("tools/call", digest_of({"name": "a"}), None)

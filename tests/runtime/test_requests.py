@@ -6,14 +6,14 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 import pytest
-from mcp_protogen.runtime.connection import Connection
-from mcp_protogen.runtime.dispatch import Request
-from mcp_protogen.runtime.endpoint import Endpoint
-from mcp_protogen.runtime.incoming import Job
-from mcp_protogen.runtime.jsonrpc import Call, message_of
-from mcp_protogen.runtime.options import Options
-from mcp_protogen.runtime.outbox import NullSink
-from mcp_protogen.runtime.tasks import Tasks
+from mcp_protogen.runtime.connection.connection import Connection
+from mcp_protogen.runtime.core.options import Options
+from mcp_protogen.runtime.core.tasks import Tasks
+from mcp_protogen.runtime.messages.jsonrpc import Call, message_of
+from mcp_protogen.runtime.messages.parsed import Request
+from mcp_protogen.runtime.rpc.endpoint import Endpoint
+from mcp_protogen.runtime.rpc.incoming import Job
+from mcp_protogen.runtime.rpc.send_queue import NullSink
 from mini import methods
 from mini import models as m
 

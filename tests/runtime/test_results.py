@@ -4,11 +4,11 @@ from copy import deepcopy
 from typing import Any
 
 import pytest
-from mcp_protogen.runtime.answers import UnknownResultType, result_reader
-from mcp_protogen.runtime.codec import MethodTable
-from mcp_protogen.runtime.errors import InvalidAnswer
-from mcp_protogen.runtime.model import validator_of
-from mcp_protogen.runtime.spec import RequestSpec, Rules
+from mcp_protogen.runtime.core.errors import InvalidAnswer
+from mcp_protogen.runtime.core.models.base import validator_of
+from mcp_protogen.runtime.core.spec import RequestSpec, Rules
+from mcp_protogen.runtime.messages.method_table import MethodTable
+from mcp_protogen.runtime.messages.results import UnknownResultType, result_reader
 from mini import methods
 from mini import stateless as s
 from pydantic import ValidationError

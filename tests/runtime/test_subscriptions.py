@@ -3,9 +3,9 @@
 from typing import Any
 
 import pytest
-from mcp_protogen.runtime.errors import McpError
-from mcp_protogen.runtime.options import Options
-from mcp_protogen.runtime.subscriptions import Filter, Listeners
+from mcp_protogen.runtime.core.errors import McpError
+from mcp_protogen.runtime.core.options import Options
+from mcp_protogen.runtime.core.subscriptions import Filter, Listeners
 
 TOOLS = "notifications/tools/list_changed"
 UPDATED = "notifications/resources/updated"

@@ -6,7 +6,7 @@ from copy import deepcopy
 from typing import Any
 
 import pytest
-from mcp_protogen.runtime.model import required_members, supplied
+from mcp_protogen.runtime.core.models.base import required_members, supplied
 from mini import stateless as s
 from pydantic import ValidationError
 

@@ -3,7 +3,7 @@
 import logging
 
 import pytest
-from mcp_protogen.runtime.throttle import Throttle
+from mcp_protogen.runtime.core.throttle import Throttle
 
 LOGGER = logging.getLogger("throttled")
 

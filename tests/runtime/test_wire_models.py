@@ -8,7 +8,7 @@ from types import ModuleType
 from typing import Annotated, Any, Literal, Self
 
 import pytest
-from mcp_protogen.runtime.wire import OpenUnion, UnknownContent, WireModel, validator_of
+from mcp_protogen.runtime.core.models import OpenUnion, UnknownContent, WireModel, validator_of
 from mini import models as m
 from pydantic import BaseModel, Field, ValidationError, model_validator
 

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from mcp_protogen.runtime.errors import LocalError
-from mcp_protogen.runtime.meta import written
-from mcp_protogen.runtime.wire import WireModel
+from mcp_protogen.runtime.core.errors import LocalError
+from mcp_protogen.runtime.core.models import WireModel
+from mcp_protogen.runtime.messages.meta import written
 from mini import models as m
 from mini import stateless as s
 from pydantic_core import to_json

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from mcp_protogen.config import Options
+from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.config import GenerationOptions
 from mcp_protogen.output.lock import read_lock
-from mcp_protogen.output.package import Package
-from mcp_protogen.problems import Problem, ProblemError
+from mcp_protogen.package import Package
 from mcp_protogen.scaffold.choices import Kind
 from mcp_protogen.scaffold.spoken import spoken, usual
 from revisions import HANDSHAKE, REVISIONS
@@ -130,8 +130,8 @@ def test_wrong_use_ends_with_2(
 def test_a_disk_that_fills_up_leaves_nothing(
     mcp_gen: MCP_GEN, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    from mcp_protogen.base.files import write_new
     from mcp_protogen.output import workspace
-    from mcp_protogen.output.files import write_new
 
     written: list[Path] = []
 
@@ -152,7 +152,7 @@ def test_a_disk_that_fills_up_leaves_nothing(
 def test_a_fault_while_generating_leaves_nothing(
     mcp_gen: MCP_GEN, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(options: Options) -> Package:
+    def fail(options: GenerationOptions) -> Package:
         raise ProblemError(Problem("template-error", "no such luck"))
 
     monkeypatch.setattr("mcp_protogen.generate.generate", fail)
@@ -167,7 +167,7 @@ def test_what_somebody_puts_there_meanwhile_is_not_replaced(
 
     usual = generate.generate
 
-    def interrupted(options: Options) -> Package:
+    def interrupted(options: GenerationOptions) -> Package:
         (tmp_path / "clock").mkdir()
         (tmp_path / "clock" / "mine").write_text("mine")
         return usual(options)

@@ -12,7 +12,7 @@ from typing import Any
 
 import projects
 import pytest
-from mcp_protogen.names import module_name
+from mcp_protogen.base.names import module_name
 from mcp_protogen.output.tree import Tree
 from mcp_protogen.scaffold import requirements
 from mcp_protogen.scaffold.choices import Choices, Kind, Transport

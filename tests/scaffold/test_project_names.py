@@ -8,7 +8,7 @@ from importlib.metadata import Distribution, distributions
 
 import projects
 import pytest
-from mcp_protogen.problems import ProblemError
+from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.scaffold.choices import Kind, Transport
 from mcp_protogen.scaffold.project_name import LONGEST, ProjectName, project_name
 from mcp_protogen.scaffold.requirements import dependencies, development

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import projects
 import pytest
-from mcp_protogen.names import module_name
+from mcp_protogen.base.names import module_name
 from mcp_protogen.scaffold.files import protocol_folder
 from mcp_protogen.scaffold.project_name import project_name
 from projects import run

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
-from mcp_protogen.cli.report import Action, Status
+from mcp_protogen.base.resources import schema_folder
+from mcp_protogen.findings.report import Action, Status
 from mcp_protogen.output.drift import Kind
-from mcp_protogen.resources import schema_folder
 from running import Ran
 
 MCP_GEN = Callable[..., Ran]

@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 from generating import generate_little
 from mcp_protogen import __version__
-from mcp_protogen.canonical import sha256
-from mcp_protogen.config import Options
+from mcp_protogen.base.canonical import sha256
+from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.base.resources import schema_folder
+from mcp_protogen.config import GenerationOptions
 from mcp_protogen.output.lock import read_lock
-from mcp_protogen.output.package import Package
 from mcp_protogen.output.publish import publish
 from mcp_protogen.output.workspace import exclusive
-from mcp_protogen.problems import Problem, ProblemError
-from mcp_protogen.resources import schema_folder
+from mcp_protogen.package import Package
 from running import Ran
 
 MCP_GEN = Callable[..., Ran]
@@ -34,7 +34,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A package of two revisions, to be copied."""
     folder = tmp_path_factory.mktemp("made") / "protocol"
     with exclusive(folder) as space:
-        publish(generate_little(Options(REVISIONS)), space)
+        publish(generate_little(GenerationOptions(REVISIONS)), space)
     return folder
 
 
@@ -444,7 +444,7 @@ def test_a_draft_that_was_kept_is_not_made_anew_to_compare_it(
     assert mcp_gen("sync", "pkg").code == 0
     assert mcp_gen("--revision", "2025-11-25", "--out", "pkg").code == 0
 
-    def generate(options: Options) -> Package:
+    def generate(options: GenerationOptions) -> Package:
         if "draft" in options.revisions:  # beside the other, that takes rules
             raise ProblemError(Problem("undecided-difference", "from 2025-11-25 to draft"))
         return generate_little(options)

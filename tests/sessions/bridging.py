@@ -17,8 +17,8 @@ async def bridged(
     theirs: Any, server_revisions: Any = None, **options: Any
 ) -> AsyncGenerator[Hand, None]:
     """The client's end of a bridge to a server, which has ended when this has."""
-    ours, middle = runtime("memory").memory_pair()
-    opener = theirs if isinstance(theirs, Accepting) else runtime("memory").in_memory(theirs)
+    ours, middle = runtime("transports.memory").memory_pair()
+    opener = theirs if isinstance(theirs, Accepting) else runtime("testing").in_memory(theirs)
     chosen = pkg.Options(**options)
     bridge = pkg.Bridge(middle, opener, server_revisions=server_revisions, options=chosen)
     running = asyncio.create_task(bridge.run())

@@ -243,7 +243,7 @@ def http_error(status: int) -> Any:
     def has_status(error: Any) -> bool:
         return bool(error.status == status)
 
-    return pytest.raises(runtime("errors").HttpError, check=has_status)
+    return pytest.raises(runtime("core.errors").HttpError, check=has_status)
 
 
 BOTH = pytest.mark.parametrize("revision", ERAS)

@@ -151,7 +151,7 @@ async def served(
     servers: Any, *, revisions: Any = None, **options: Any
 ) -> AsyncGenerator[Hand, None]:
     """The client's end of a connection to servers, before anything was said."""
-    ours, theirs = runtime("memory").memory_pair()
+    ours, theirs = runtime("transports.memory").memory_pair()
     listed = cast(Any, servers) if isinstance(servers, Iterable) else [servers]
     chosen = pkg.Options(**options)
     serving = asyncio.create_task(pkg.serve(listed, theirs, revisions=revisions, options=chosen))
@@ -180,7 +180,7 @@ class Accepting:
         self.opened = 0
 
     async def __call__(self) -> Any:
-        ours, theirs = runtime("memory").memory_pair()
+        ours, theirs = runtime("transports.memory").memory_pair()
         self.opened += 1
 
         async def playing() -> None:

@@ -112,7 +112,7 @@ def test_no_method_of_a_peer_writes_lines_of_its_own_into_the_log(
     run(script())
     assert any("was not answered" in one for one in caplog.messages)
     assert all(one.isprintable() and len(one) < 300 for one in caplog.messages)
-    message = runtime("http.client.message")
+    message = runtime("http.client.outgoing")
     assert message.request_of("1", evil, {}).name.isprintable()
 
 
@@ -169,7 +169,7 @@ def test_a_question_goes_to_a_request_whose_client_is_there() -> None:
 def proxies(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """All servers' halves of bridges, as they are made."""
     made: list[Any] = []
-    kind = runtime("proxy_server").ProxyServer
+    kind = runtime("bridge.proxy_server").ProxyServer
     begin = kind.__init__
 
     def begun(self: Any) -> None:
@@ -262,7 +262,7 @@ def test_of_progress_only_the_newest_is_kept_for_a_client_that_does_not_read(
         await hand.take()
 
     async def script() -> None:
-        monkeypatch.setattr(runtime("memory"), "_CAPACITY", 1)
+        monkeypatch.setattr(runtime("transports.memory"), "_CAPACITY", 1)
         async with bridged(Accepting(play), max_outgoing=1, progress_interval=0) as hand:
             await hand.send(modern("tools/call", 1, name="x", _meta={**META, "progressToken": "t"}))
             await told.wait()

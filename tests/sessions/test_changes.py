@@ -16,6 +16,7 @@ from talking import (
     pkg,
     request,
     run,
+    runtime,
     served,
     server,
     shaken,
@@ -178,8 +179,7 @@ def test_streams_do_not_take_the_place_of_requests() -> None:
 
 def test_a_server_that_stops_ends_its_streams_gracefully() -> None:
     async def script() -> None:
-        runtime_memory = __import__("mcp_revisions._runtime.memory", fromlist=["memory_pair"])
-        ours, theirs = runtime_memory.memory_pair()
+        ours, theirs = runtime("transports.memory").memory_pair()
         serving = asyncio.create_task(pkg.serve(server(STATELESS, SENDS=ALL), theirs))
         hand = __import__("talking").Hand(ours)
         await hand.send(listen(5, toolsListChanged=True))

@@ -497,7 +497,7 @@ class TestProbe:
             await to_the_end(hand)
 
         async def script() -> None:
-            verdict = pkg.Verdict(OLD, "handshake")
+            verdict = pkg.NegotiatedRevision(OLD, "handshake")
             clients = (client(OLD), client(STATELESS))
             async with pkg.connect(Accepting(play), *clients, verdict=verdict) as ours:
                 assert ours.verdict == verdict
@@ -543,7 +543,7 @@ def test_an_error_inside_the_block_is_not_wrapped() -> None:
 
 def test_a_transport_that_cannot_be_opened_says_why() -> None:
     async def nowhere() -> Any:
-        raise runtime("errors").Disconnected("nobody there")
+        raise runtime("core.errors").Disconnected("nobody there")
 
     async def script() -> None:
         with pytest.raises(pkg.Disconnected, match="nobody there"):

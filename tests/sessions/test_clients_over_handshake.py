@@ -232,7 +232,7 @@ def test_one_class_of_client_is_at_home_with_all_servers(revision: str) -> None:
         return f"{session.revision} {session.client_info.name}"
 
     async def script() -> None:
-        opener = runtime("memory").in_memory(tools(revision, call))
+        opener = runtime("testing").in_memory(tools(revision, call))
         async with pkg.connect(opener, as_=pkg.load(OLD)) as ours:
             assert type(ours) is pkg.load(OLD).Client
             assert ours.revision == revision

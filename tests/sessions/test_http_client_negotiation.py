@@ -7,7 +7,7 @@ import asyncio
 from typing import Any
 
 import pytest
-from mcp_protogen.runtime.jsonvalue import is_object
+from mcp_protogen.runtime.core.json import is_object
 from odd_servers import (
     TEXT,
     Handshaking,
@@ -221,7 +221,7 @@ class TestEra:
         run(script())
 
     def test_PH11_a_connection_that_ends_is_not_made_again_in_another_way(self) -> None:
-        probe, negotiate = runtime("probe"), runtime("negotiate")
+        probe, negotiate = runtime("rules.client_negotiation"), runtime("rules.server_negotiation")
         both = (
             negotiate.Offered(OLD, "handshake"),
             negotiate.Offered(STATELESS, "stateless"),
@@ -233,12 +233,12 @@ class TestEra:
         assert isinstance(step.error, pkg.Disconnected)
 
     def test_PH11_a_verdict_is_not_put_aside_for_trouble(self) -> None:
-        known = runtime("probe").Verdict(STATELESS, "stateless")
+        known = runtime("rules.client_negotiation").NegotiatedRevision(STATELESS, "stateless")
         _, seen = failing(refusing_discover(503), http_error(503), verdict=known)
         assert seen == ["server/discover"]
 
     def test_a_verdict_that_proves_wrong_is_put_aside(self) -> None:
-        known = runtime("probe").Verdict(OLD, "handshake")
+        known = runtime("rules.client_negotiation").NegotiatedRevision(OLD, "handshake")
 
         async def play(request: Request, reply: Reply) -> None:
             if request.method == "initialize":
@@ -462,7 +462,7 @@ class TestOldTransport:
         self, status: int, listen: str, why: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         patience = 0.05 if listen == "silence" else 5
-        monkeypatch.setattr(runtime("http.client.old"), "_ENDPOINT", patience)
+        monkeypatch.setattr(runtime("http.client.legacy_sse"), "_ENDPOINT", patience)
 
         async def play(request: Request, reply: Reply) -> None:
             if request.verb == "POST":

@@ -265,7 +265,7 @@ class TestArguments:
     def test_of_a_list_without_end_the_newest_are_remembered(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(runtime("kept"), "_MOST", 800)
+        monkeypatch.setattr(runtime("core.stored_json"), "_MOST", 800)
         tools = [tool(name, a=marked()) for name in "xyz"]
 
         async def use(ours: Any) -> None:
@@ -313,7 +313,7 @@ class TestCorrection:
         return Modern(play)
 
     def test_the_list_may_have_as_many_pages_as_any(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        asking = runtime("http.client.asking")
+        asking = runtime("http.client.recovery")
         asked: list[str] = []
 
         async def ask(_: Any, message: Any) -> Any:

@@ -80,7 +80,7 @@ class TestResumption:
     def test_it_waits_as_long_as_it_was_told_within_bounds(
         self, retry: int | None, seconds: float, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        waited = noted(monkeypatch, "exchange")
+        waited = noted(monkeypatch, "request")
         calls: list[Request] = []
 
         async def primed(request: Request, reply: Reply) -> None:
@@ -132,7 +132,7 @@ class TestResumption:
     def test_a_stream_that_brings_no_message_is_given_up(
         self, how: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
     ) -> None:
-        waited = noted(monkeypatch, "exchange")
+        waited = noted(monkeypatch, "request")
         caplog.set_level("INFO", "mcp_revisions")
 
         async def resumed(request: Request, reply: Reply) -> None:
@@ -156,11 +156,11 @@ class TestResumption:
         assert len(gets(seen)) == 10
         assert waited == [0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8, 25.6]
         # However many attempts there may be.
-        logged = [entry for entry in caplog.records if entry.module == "exchange"]
+        logged = [entry for entry in caplog.records if entry.module == "request"]
         assert len(logged) == (5 if how in ("503", "hang up") else 0)
 
     def test_a_stream_that_brings_no_message_but_lasts_may_be_resumed_as_often(self) -> None:
-        streams, times = runtime("http.client.streams"), iter(range(0, 1000, 10))
+        streams, times = runtime("http.client.resume"), iter(range(0, 1000, 10))
         cursor = streams.Cursor(pkg.Reconnection(), lambda: next(times))
         for _ in range(20):
             cursor.opens()
@@ -168,7 +168,7 @@ class TestResumption:
             assert (cursor.wait, cursor.is_given_up) == (1.0, False)
 
     def test_no_wait_is_longer_than_the_longest(self) -> None:
-        streams = runtime("http.client.streams")
+        streams = runtime("http.client.resume")
         cursor = streams.Cursor(pkg.Reconnection(max_wait=1.5))
         waits: list[float] = []
         for _ in range(3):
@@ -288,7 +288,7 @@ class TestListener:
     def test_it_waits_longer_and_longer_while_that_fails(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        waited = noted(monkeypatch, "listener")
+        waited = noted(monkeypatch, "standalone_stream")
 
         async def listen(request: Request, reply: Reply) -> None:
             await reply.send(503 if len(waited) < 8 else 405)
@@ -304,7 +304,7 @@ class TestListener:
     def test_it_waits_longer_and_longer_while_there_are_ids_and_no_messages(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        waited = noted(monkeypatch, "listener")
+        waited = noted(monkeypatch, "standalone_stream")
         come: list[Request] = []
 
         async def listen(request: Request, reply: Reply) -> None:

@@ -29,7 +29,7 @@ class TestStreams:
     def test_one_that_goes_on_after_the_answer_is_closed(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(runtime("http.client.exchange"), "_LAST_WORDS", 0.01)
+        monkeypatch.setattr(runtime("http.client.request"), "_LAST_WORDS", 0.01)
         closed = asyncio.Event()
 
         async def call(request: Request, reply: Reply) -> None:
@@ -377,7 +377,7 @@ class TestTransport:
     def test_what_a_refusal_says_without_end_is_not_read_to_its_end(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(runtime("http.client.wire"), "_LARGEST_REFUSAL", 1000)
+        monkeypatch.setattr(runtime("http.client.http_client"), "_LARGEST_REFUSAL", 1000)
 
         async def call(request: Request, reply: Reply) -> None:
             await reply.send(500, b"too bad" * 200, "text/plain", content_length="1000000")

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mcp_protogen.canonical import parse_json
-from mcp_protogen.problems import ProblemError
-from mcp_protogen.store import descriptions, facts
+from mcp_protogen.base.canonical import parse_json
+from mcp_protogen.base.problems import ProblemError
+from mcp_protogen.inputs import descriptions, facts
 from mcp_protogen.vectors.protocol import read_hello
 from odd_servers import Handshaking, Reply, Request, connecting, odd_server
 from pydantic import ValidationError
@@ -34,10 +34,10 @@ RESULT: dict[str, Any] = {"content": [], "resultType": "complete"}
 
 def line_of_stdio(value: bytes) -> object:
     """A line, and what the connection that it comes to says of it."""
-    (line,) = runtime("framing").LineReader().feed(with_value(PING, value) + b"\n")
-    connection = runtime("connection").Connection(HANDSHAKE.TABLE, "server", {})
+    (line,) = runtime("transports.framing").LineReader().feed(with_value(PING, value) + b"\n")
+    connection = runtime("connection.connection").Connection(HANDSHAKE.TABLE, "server", {})
     event = connection.receive(line)
-    if isinstance(event, runtime("events").Refusal):
+    if isinstance(event, runtime("connection.events").Refusal):
         raise event.error
     return event
 

@@ -27,7 +27,7 @@ from talking import (
     welcome,
 )
 
-KEPT = runtime("kept")
+KEPT = runtime("core.stored_json")
 UPDATED = "notifications/resources/updated"
 LONG: dict[str, Any] = {"x": {"text": "z" * 2000}}
 MANY: dict[str, Any] = {"x": {"lists": [[]] * 100}}
@@ -94,7 +94,7 @@ def test_what_is_kept_of_a_client_is_text_and_handlers_know_all_of_it(own: str) 
 
 def test_a_bridge_keeps_no_more_of_a_client_than_a_server_does() -> None:
     async def script() -> None:
-        ours, theirs = pkg._runtime.memory.memory_pair()
+        ours, theirs = pkg._runtime.transports.memory.memory_pair()
         opened = Accepting(lambda hand: hand.take())
         bridge = pkg.Bridge(theirs, opened, options=pkg.Options(max_client=1000))
         carrying = asyncio.create_task(bridge.run())
@@ -224,7 +224,7 @@ def test_what_was_listed_last_is_remembered_and_takes_no_more_than_may_be(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(KEPT, "_MOST", 40_000)
-    newest = KEPT.Newest()
+    newest = KEPT.RecentNames()
     large = "x" * (KEPT._MOST // 4)
     for name in "abcd":
         newest.learn(name, name.upper(), large)

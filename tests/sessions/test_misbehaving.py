@@ -25,7 +25,7 @@ class Meeting:
         self.counter = folder / "starts"
         self.errors: list[str] = []
         launching = {"stderr": self.errors.append, "grace": 0.2, **launching}
-        self.launch = pkg.launch([sys.executable, PROGRAM, mode, self.counter], **launching)
+        self.launch = pkg.stdio_client([sys.executable, PROGRAM, mode, self.counter], **launching)
 
     def connect(self, *clients: Any) -> Any:
         clients = clients or (client(OLD), client(NEW))
@@ -232,14 +232,14 @@ class TestLaunch:
     def test_a_program_that_cannot_be_started_is_named(self, program: str) -> None:
         async def script() -> None:
             with pytest.raises(pkg.Disconnected, match=f"cannot start {program}"):
-                async with pkg.connect(pkg.launch([program]), client(OLD)):
+                async with pkg.connect(pkg.stdio_client([program]), client(OLD)):
                     pass
 
         run(script())
 
     def test_there_has_to_be_a_program(self) -> None:
         with pytest.raises(ValueError, match="no program"):
-            pkg.launch([])
+            pkg.stdio_client([])
 
     def test_a_server_inherits_what_is_safe_and_gets_what_it_is_given(
         self, monkeypatch: pytest.MonkeyPatch
@@ -247,13 +247,13 @@ class TestLaunch:
         monkeypatch.setenv("SECRET_TOKEN", "hunter2")
         monkeypatch.setenv("LC_TIME", "C")
         monkeypatch.setenv("TERM", "() { evil; }")
-        usual = pkg.launch(["x"], env={"MINE": "1"}).env
+        usual = pkg.stdio_client(["x"], env={"MINE": "1"}).env
         assert usual["PATH"] == os.environ["PATH"]
         assert (usual["LC_TIME"], usual["MINE"]) == ("C", "1")
         assert not {"SECRET_TOKEN", "TERM"} & usual.keys()
-        assert pkg.launch(["x"], inherit=True).env["SECRET_TOKEN"] == "hunter2"
-        assert pkg.launch(["x"], inherit=["SECRET_TOKEN"]).env == {"SECRET_TOKEN": "hunter2"}
-        assert pkg.launch(["x"], inherit=False).env == {}
+        assert pkg.stdio_client(["x"], inherit=True).env["SECRET_TOKEN"] == "hunter2"
+        assert pkg.stdio_client(["x"], inherit=["SECRET_TOKEN"]).env == {"SECRET_TOKEN": "hunter2"}
+        assert pkg.stdio_client(["x"], inherit=False).env == {}
 
     @pytest.mark.shows("S0-34")
     def test_standard_error_goes_to_a_callback_or_a_file(self, tmp_path: Path) -> None:
@@ -282,7 +282,7 @@ class TestLaunch:
     def test_a_server_runs_where_it_is_told_to(self, tmp_path: Path) -> None:
         program = "import os; os.write(2, os.getcwd().encode())"
         where: list[str] = []
-        launch = pkg.launch(
+        launch = pkg.stdio_client(
             [sys.executable, "-c", program], cwd=tmp_path, stderr=where.append, inherit=True
         )
 
@@ -299,7 +299,7 @@ class TestLaunch:
         command = f"{sys.executable} {PROGRAM} fine {tmp_path / 'starts'}; true"
 
         async def script() -> None:
-            async with pkg.connect(pkg.launch(["sh", "-c", command]), client(OLD)) as ours:
+            async with pkg.connect(pkg.stdio_client(["sh", "-c", command]), client(OLD)) as ours:
                 assert (await ours.call_tool(named(OLD, "x"))).content == EMPTY
 
         run(script())

@@ -50,7 +50,7 @@ class Broken:
 
 def half_open(server: Any, **options: Any) -> tuple[Hand, Any, asyncio.Task[None]]:
     """A connection whose client can stop sending and still read."""
-    ours, theirs = runtime("memory").memory_pair()
+    ours, theirs = runtime("transports.memory").memory_pair()
     serving = asyncio.create_task(pkg.serve(server, theirs, options=pkg.Options(**options)))
     return Hand(ours), theirs, serving
 
@@ -157,7 +157,7 @@ def test_leaving_ends_calls_and_handlers(revision: str) -> None:
 
 def test_a_transport_that_cannot_be_written_to_ends_the_session() -> None:
     async def script() -> None:
-        ours, theirs = runtime("memory").memory_pair()
+        ours, theirs = runtime("transports.memory").memory_pair()
         broken = Broken(theirs, sends=1)
         serving = asyncio.create_task(pkg.serve(tools(OLD, slow), broken))
         hand = Hand(ours)
@@ -173,7 +173,7 @@ def test_a_transport_that_cannot_be_written_to_ends_the_session() -> None:
 def test_a_client_whose_transport_breaks_says_so() -> None:
     async def script() -> None:
         async def open() -> Any:
-            inner = await runtime("memory").in_memory(tools(OLD, slow))()
+            inner = await runtime("testing").in_memory(tools(OLD, slow))()
             return Broken(inner, sends=1)
 
         async with pkg.connect(open, client(OLD)) as ours:

@@ -11,9 +11,11 @@ from talking import models, pkg, runtime
 REVISION = "2025-03-26"
 methods = pkg.load(REVISION).methods
 m = models(REVISION)
-Connection = runtime("connection").Connection
-dispatch, events, errors = (runtime(name) for name in ("dispatch", "events", "errors"))
-Patience = runtime("options").Patience
+Connection = runtime("connection.connection").Connection
+dispatch, events, errors = (
+    runtime(name) for name in ("messages.parsed", "connection.events", "core.errors")
+)
+Patience = runtime("core.options").Patience
 
 SIDES = st.sampled_from(["client", "server"])
 OTHER = {"client": "server", "server": "client"}

@@ -35,7 +35,7 @@ def over(
     """A connection on which `theirs` speaks its own revision only; all that is to do is ours."""
     opener: Any = theirs
     if not isinstance(theirs, Accepting):
-        opener = runtime("memory").in_memory(theirs, tap=wire)
+        opener = runtime("testing").in_memory(theirs, tap=wire)
     talk: AbstractAsyncContextManager[Any] = pkg.connect(
         opener, ours, revisions=pkg.REVISIONS, options=pkg.Options(**options)
     )

@@ -27,7 +27,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_server_of_the_page_runs(folder: Path) -> None:
     async def script() -> None:
-        server = pkg.launch([sys.executable, str(folder / "server.py")])
+        server = pkg.stdio_client([sys.executable, str(folder / "server.py")])
         m = pkg.load("2025-11-25").models
         async with pkg.connect(server, pkg.load("2025-11-25").Client()) as client:
             assert [tool.name async for tool in client.iter_tools()] == ["forecast", "add"]

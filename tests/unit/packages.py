@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
-from mcp_protogen.canonical import parse_json
-from mcp_protogen.output.package import GeneratedFile, Inputs, Package, RevisionInputs
-from mcp_protogen.output.publish import Outcome, publish
+from mcp_protogen.base.canonical import parse_json
+from mcp_protogen.base.problems import ProblemError
+from mcp_protogen.base.resources import schema_folder
+from mcp_protogen.output.publish import PublishResult, publish
 from mcp_protogen.output.workspace import exclusive
-from mcp_protogen.problems import ProblemError
-from mcp_protogen.resources import schema_folder
+from mcp_protogen.package import GeneratedFile, GenerationInputs, Package, RevisionInputs
 
 REVISION = RevisionInputs(
     source="pinned",
@@ -23,7 +23,7 @@ REVISION = RevisionInputs(
     facts="d" * 64,
     descriptions="e" * 64,
 )
-INPUTS = Inputs(
+INPUTS = GenerationInputs(
     generator="mcp-gen 1",
     generator_digest="1" * 64,
     runtime_digest="2" * 64,
@@ -33,7 +33,7 @@ INPUTS = Inputs(
 )
 
 
-def package(files: Mapping[str, str], inputs: Inputs = INPUTS) -> Package:
+def package(files: Mapping[str, str], inputs: GenerationInputs = INPUTS) -> Package:
     """A package of texts by path."""
     made = (GeneratedFile(path, text.encode(), "test") for path, text in sorted(files.items()))
     return Package(tuple(made), inputs)
@@ -42,7 +42,7 @@ def package(files: Mapping[str, str], inputs: Inputs = INPUTS) -> Package:
 LATER = replace(INPUTS, generator="mcp-gen 2")
 
 
-def with_revisions(names: Iterable[str], source: str = "pinned") -> Inputs:
+def with_revisions(names: Iterable[str], source: str = "pinned") -> GenerationInputs:
     """Inputs that list the revisions named."""
     return replace(INPUTS, revisions={name: replace(REVISION, source=source) for name in names})
 
@@ -54,7 +54,7 @@ NEW = package(
 )
 
 
-def put(made: Package, folder: Path, *, force: bool = False) -> Outcome:
+def put(made: Package, folder: Path, *, force: bool = False) -> PublishResult:
     """Publish a package as the command line does."""
     with exclusive(folder) as space:
         return publish(made, space, force=force)

@@ -14,18 +14,19 @@ from types import ModuleType
 from typing import Any
 
 from jsonschema import Draft202012Validator
-from mcp_protogen.config import GivenFile, Options
-from mcp_protogen.derive.revision import Derived, Source, derive_revision
+from mcp_protogen.base.problems import Level, Problem, ProblemError
+from mcp_protogen.base.resources import runtime_folder, templates_folder
+from mcp_protogen.config import GenerationOptions, GivenFile
+from mcp_protogen.derive.revision import Derived, derive_revision
 from mcp_protogen.emit import layout, models
 from mcp_protogen.emit.render import Renderer
 from mcp_protogen.generate import generate
-from mcp_protogen.output.package import GeneratedFile, Inputs, Package
-from mcp_protogen.problems import Level, Problem, ProblemError
-from mcp_protogen.resources import runtime_folder, templates_folder
-from mcp_protogen.store import sources
-from mcp_protogen.store.descriptions import Descriptions
-from mcp_protogen.store.facts import Facts
-from mcp_protogen.store.snapshot import snapshot_of
+from mcp_protogen.inputs import sources
+from mcp_protogen.inputs.descriptions import Descriptions
+from mcp_protogen.inputs.facts import Facts
+from mcp_protogen.inputs.snapshot import snapshot_of
+from mcp_protogen.inputs.sources import RevisionSource
+from mcp_protogen.package import GeneratedFile, GenerationInputs, Package
 
 Json = dict[str, Any]
 
@@ -188,7 +189,7 @@ def given(document: Any, name: str = "tiny.json") -> GivenFile:
 
 def derive(document: Json, stated: Json | None = None, ledger: tuple[Json, ...] = ()) -> Derived:
     """What the schema and its facts mean, without running the writers."""
-    source = Source(
+    source = RevisionSource(
         schema=snapshot_of(document, "tiny.json"),
         ledger=ledger,
         facts=Facts(REVISION, stated or facts(), REVISION),
@@ -202,7 +203,7 @@ def derive(document: Json, stated: Json | None = None, ledger: tuple[Json, ...] 
 
 def make(document: Any, revision: str = "draft") -> Package:
     """The package that a user's own schema leads to, its facts inherited from a known revision."""
-    return generate(Options((revision,), {revision: given(document)}))
+    return generate(GenerationOptions((revision,), {revision: given(document)}))
 
 
 def make_models(document: Any, revision: str = "draft") -> Package:
@@ -212,7 +213,7 @@ def make_models(document: Any, revision: str = "draft") -> Package:
     module = layout.models_module(found.ir, emitted, Renderer(templates_folder()))
     file = GeneratedFile("models/all.py", "\n".join(module.pieces).encode(), module.origin)
     files = (file, *layout.fixed_files(runtime_folder()))
-    return Package(files, Inputs("", "", "", "", {}, {}), found.warnings)
+    return Package(files, GenerationInputs("", "", "", "", {}, {}), found.warnings)
 
 
 def text_of(package: Package, path: str) -> str:
@@ -222,7 +223,7 @@ def text_of(package: Package, path: str) -> str:
 
 def read(document: Any, revision: str = "draft") -> Derived:
     """What a user's own schema means: everything that `make` does before it writes."""
-    source = sources.load(revision, Options((revision,), {revision: given(document)}))
+    source = sources.load(revision, GenerationOptions((revision,), {revision: given(document)}))
     sources.check(source)
     return derive_revision(source)
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from mcp_protogen.base.names import ClassName, FieldName
 from mcp_protogen.emit.annotations import annotation, annotation_elsewhere, field_annotation, same
 from mcp_protogen.ir import (
     Anything,
@@ -15,7 +16,6 @@ from mcp_protogen.ir import (
     Scalar,
     TypeExpr,
 )
-from mcp_protogen.names import ClassName, FieldName
 
 TEXT = Scalar("string")
 NULL = Scalar("null")

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 import schemas
-from mcp_protogen.config import GivenFile, Options
+from mcp_protogen.base.problems import ProblemError
+from mcp_protogen.config import GenerationOptions, GivenFile
 from mcp_protogen.generate import generate
-from mcp_protogen.problems import ProblemError
 from schemas import Json, errors_of, record
 
 NOT_JSON = {
@@ -29,7 +29,7 @@ NOT_JSON = {
 @pytest.mark.parametrize("content", NOT_JSON.values(), ids=NOT_JSON.keys())
 def test_what_is_not_json_is_refused(content: bytes) -> None:
     with pytest.raises(ProblemError) as caught:
-        generate(Options(("draft",), {"draft": GivenFile("broken.json", content)}))
+        generate(GenerationOptions(("draft",), {"draft": GivenFile("broken.json", content)}))
     (problem,) = caught.value.problems
     assert (problem.code, problem.place) == ("not-json", "broken.json")
 
@@ -104,7 +104,7 @@ def test_deep_nesting_is_refused(depth: int, form: str) -> None:
         '"$defs": {', '"$defs": {"Deep": ' + opening * depth + "{}" + closing * depth + ",", 1
     )
     with pytest.raises(ProblemError) as caught:
-        generate(Options(("draft",), {"draft": GivenFile("deep.json", text.encode())}))
+        generate(GenerationOptions(("draft",), {"draft": GivenFile("deep.json", text.encode())}))
     codes = {problem.code for problem in caught.value.problems}
     assert codes <= {"not-a-schema", "not-json"}
 
@@ -137,11 +137,11 @@ def test_revision_names_that_are_no_folder_are_refused(name: str) -> None:
 def test_revisions_that_would_share_a_folder_are_refused() -> None:
     given = {name: schemas.given(schemas.schema()) for name in ("draft-1", "draft.1")}
     with pytest.raises(ProblemError) as caught:
-        generate(Options(("draft-1", "draft.1"), given))
+        generate(GenerationOptions(("draft-1", "draft.1"), given))
     assert [problem.code for problem in caught.value.problems] == ["name-collision"]
 
 
 def test_an_unknown_revision_without_a_schema_is_refused() -> None:
     with pytest.raises(ProblemError) as caught:
-        generate(Options(("2025-11-26",)))
+        generate(GenerationOptions(("2025-11-26",)))
     assert caught.value.problems[0].code == "unknown-revision"

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import schemas
 import tables
-from mcp_protogen.output.package import Package
-from mcp_protogen.problems import Level
+from mcp_protogen.base.problems import Level
+from mcp_protogen.package import Package
 from schemas import ANY_OBJECT, STRING, Json, record, ref
 
 # One process makes the packages that these tests share.

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 import schemas
 import tables
-from mcp_protogen.config import Options
+from mcp_protogen.base.problems import ProblemError
+from mcp_protogen.config import GenerationOptions
 from mcp_protogen.generate import generate
-from mcp_protogen.output.package import Package
-from mcp_protogen.problems import ProblemError
+from mcp_protogen.package import Package
 from schemas import STRING, Json, record, ref, union
 
 # One process makes the packages that these tests share.
@@ -196,6 +196,6 @@ def is_refused(place: str, name: str) -> None:
 def test_the_name_of_the_schema_file_is_not_printed() -> None:
     name = f'"""\n{STATEMENT}\n"""'
     given = replace(schemas.given(schemas.schema()), name=name)
-    options = Options(("draft",), {"draft": given})
+    options = GenerationOptions(("draft",), {"draft": given})
     for file in generate(options).files:
         assert b"MARKER" not in file.content

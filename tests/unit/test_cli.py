@@ -14,12 +14,12 @@ from typing import Any
 import packages
 import pytest
 from mcp_protogen import __version__
-from mcp_protogen.canonical import sha256
-from mcp_protogen.cli import commands
+from mcp_protogen.app import commands
+from mcp_protogen.base.canonical import sha256
+from mcp_protogen.base.names import module_name
+from mcp_protogen.base.problems import Level, Problem
 from mcp_protogen.cli.console import show_problems
-from mcp_protogen.names import module_name
 from mcp_protogen.output.lock import LOCK_NAME
-from mcp_protogen.problems import Level, Problem
 from running import Ran
 
 Run = Callable[..., Ran]

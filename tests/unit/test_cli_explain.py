@@ -8,11 +8,11 @@ from pathlib import Path
 import mcp_protogen
 import pytest
 from mcp_protogen.audit.severities import ROWS
+from mcp_protogen.base.problems import ProblemError
+from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.cli.explain import explain, explanations, overview
-from mcp_protogen.compare.severities import severities
+from mcp_protogen.findings.severities import severities
 from mcp_protogen.output.drift import Kind
-from mcp_protogen.problems import ProblemError
-from mcp_protogen.resources import schema_folder
 from mcp_protogen.vectors.severities import WEIGHTS
 
 CODE = Path(mcp_protogen.__file__).parent

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from mcp_protogen.store.pins import load_pins
+from mcp_protogen.inputs.pins import load_pins
 from running import Ran
 
 Run = Callable[..., Ran]

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
+from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.config import Format, Settings, load_settings
-from mcp_protogen.problems import ProblemError
 
 
 def settings(folder: Path, text: str) -> Settings:

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 import schemas
+from mcp_protogen.base.jsonpointer import walk
+from mcp_protogen.base.problems import Level, Problem, ProblemError
 from mcp_protogen.derive.crosscheck import compare, without
-from mcp_protogen.jsonpointer import walk
-from mcp_protogen.problems import Level, Problem, ProblemError
-from mcp_protogen.store.facts import Facts
+from mcp_protogen.inputs.facts import Facts
 from schemas import PAGE, STRING, Json, record
 
 Mutation = Callable[[Json], Any]

@@ -10,19 +10,19 @@ from typing import Any, cast
 
 import missing
 import pytest
-from mcp_protogen import jsonpointer
-from mcp_protogen.canonical import compact, digest, pretty
-from mcp_protogen.cli.drafting import check, write
+from mcp_protogen.app.drafting import check, write
+from mcp_protogen.base import jsonpointer
+from mcp_protogen.base.canonical import compact, digest, pretty
+from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.decisions.drafting import Draft, draft
 from mcp_protogen.derive.revision import derive_revision
-from mcp_protogen.problems import Problem, ProblemError
-from mcp_protogen.resources import schema_folder
-from mcp_protogen.store import facts, metacheck, sources
-from mcp_protogen.store.adoption import Origin, add
-from mcp_protogen.store.pins import load_pins, read_snapshot
-from mcp_protogen.store.rules import translation_of
-from mcp_protogen.store.todo import CHOICES, TODO, todos
-from mcp_protogen.translate.tables import unsettled
+from mcp_protogen.inputs import facts, metacheck, sources
+from mcp_protogen.inputs.pins import load_pins, read_snapshot
+from mcp_protogen.inputs.rules import translation_of
+from mcp_protogen.inputs.todo import CHOICES, TODO, todos
+from mcp_protogen.plans.tables import unsettled
+from mcp_protogen.update.adoption import Origin, add
 from mcp_protogen.update.undecided import Judgements, undecided
 from running import Ran
 

@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
-from mcp_protogen.store import descriptions
-from mcp_protogen.store.descriptions import Descriptions
+from mcp_protogen.inputs import descriptions
+from mcp_protogen.inputs.descriptions import Descriptions
 
 TEXTS = {
     "types": {"Tool": "A tool.", "Old": "Common."},

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from mcp_protogen.output.drift import Cause, Kind, drift
 from mcp_protogen.output.lock import LOCK_NAME, LockedFile, lock_file, lock_of
-from mcp_protogen.output.package import Inputs
 from mcp_protogen.output.tree import NOT_A_FILE, Tree, read_tree
+from mcp_protogen.package import GenerationInputs
 from packages import INPUTS, REVISION, package, put, with_revisions
 
 PACKAGE = package({"__init__.py": "1", "v2025_11_25/models.py": "2"})
@@ -22,11 +22,11 @@ def tree(**changed: str | None) -> Tree:
     return Tree({path: digest for path, digest in files.items() if digest}, frozenset())
 
 
-def causes(inputs: Inputs = INPUTS, found: Tree | None = None) -> list[tuple[str, str]]:
+def causes(inputs: GenerationInputs = INPUTS, found: Tree | None = None) -> list[tuple[str, str]]:
     return [(cause.kind, cause.subject) for cause in drift(LOCK, inputs, found or tree())]
 
 
-def moved(**changed: Any) -> Inputs:
+def moved(**changed: Any) -> GenerationInputs:
     return replace(INPUTS, revisions={"2025-11-25": replace(REVISION, **changed)})
 
 
@@ -125,7 +125,9 @@ def test_a_file_declared_as_ones_own_is_not_foreign(pattern: str) -> None:
         (with_revisions([]), Kind.REMOVED, "2025-11-25"),
     ],
 )
-def test_an_input_that_moved_is_the_only_cause(inputs: Inputs, kind: Kind, subject: str) -> None:
+def test_an_input_that_moved_is_the_only_cause(
+    inputs: GenerationInputs, kind: Kind, subject: str
+) -> None:
     assert causes(inputs) == [(kind, subject)]
 
 

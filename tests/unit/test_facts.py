@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mcp_protogen.problems import ProblemError
-from mcp_protogen.resources import schema_folder
-from mcp_protogen.store import facts
-from mcp_protogen.store.adoption import Origin, add
+from mcp_protogen.base.problems import ProblemError
+from mcp_protogen.base.resources import schema_folder
+from mcp_protogen.inputs import facts
+from mcp_protogen.update.adoption import Origin, add
 from revisions import NEWEST, REVISIONS
 
 

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 import schemas
 from mcp_protogen.derive.filled import fillings, unkept
+from mcp_protogen.inputs.facts import Facts
 from mcp_protogen.ir import FieldIR, Filled, ObjectIR
-from mcp_protogen.store.facts import Facts
 from schemas import PAGE, STRING, Json, record, ref
 
 TTL: Json = {"type": "integer", "minimum": 0}

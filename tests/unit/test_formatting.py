@@ -5,11 +5,11 @@ from pathlib import Path
 import black
 import pytest
 from black.mode import Mode, TargetVersion
+from mcp_protogen.base.problems import ProblemError
+from mcp_protogen.base.resources import runtime_folder
 from mcp_protogen.emit import formatting
 from mcp_protogen.emit.parallel import Inline
 from mcp_protogen.emit.text import WIDTH
-from mcp_protogen.problems import ProblemError
-from mcp_protogen.resources import runtime_folder
 
 MODE = Mode(line_length=WIDTH, target_versions={TargetVersion.PY311})
 

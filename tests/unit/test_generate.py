@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 import schemas
-from mcp_protogen.config import GivenFile, Options
+from mcp_protogen.base.problems import Level, Problem, ProblemError
+from mcp_protogen.base.resources import schema_folder
+from mcp_protogen.config import GenerationOptions, GivenFile
 from mcp_protogen.derive.revision import derive_revision
 from mcp_protogen.generate import generate
-from mcp_protogen.output.package import Package
-from mcp_protogen.problems import Level, Problem, ProblemError
-from mcp_protogen.resources import schema_folder
-from mcp_protogen.store import patches, sources
-from mcp_protogen.translate.tables import all_tables
+from mcp_protogen.inputs import patches, sources
+from mcp_protogen.package import Package
+from mcp_protogen.plans.tables import all_tables
 from schemas import STRING, Json, record, ref, union
 
 # One process makes the packages that these tests share.
@@ -160,7 +160,7 @@ def test_a_published_schema_in_place_of_its_pin_gives_the_same_tables(
     published: Callable[[str], bytes], several: Package
 ) -> None:
     given = GivenFile("mine.json", published("2025-03-26"))
-    mine = generate(Options(("2025-03-26",), {"2025-03-26": given}))
+    mine = generate(GenerationOptions(("2025-03-26",), {"2025-03-26": given}))
     assert not mine.warnings
     for name in ("capabilities", "client", "methods", "server"):
         path = f"v2025_03_26/{name}.py"
@@ -171,7 +171,7 @@ def test_a_published_schema_in_place_of_its_pin_gives_the_same_tables(
 
 @pytest.fixture(scope="module")
 def several() -> Package:
-    return generate(Options(SEVERAL))
+    return generate(GenerationOptions(SEVERAL))
 
 
 def digest(package: Package) -> str:
@@ -180,7 +180,7 @@ def digest(package: Package) -> str:
 
 
 def test_generating_twice_gives_the_same_bytes(several: Package) -> None:
-    again = generate(Options(SEVERAL))
+    again = generate(GenerationOptions(SEVERAL))
     assert digest(again) == digest(several)
     assert again.inputs == several.inputs
 
@@ -192,7 +192,7 @@ def test_files_are_sorted_and_each_is_there_once(several: Package) -> None:
 
 
 def test_what_a_revision_looks_like_does_not_depend_on_the_others(several: Package) -> None:
-    alone = {file.path: file.content for file in generate(Options(SEVERAL[:1])).files}
+    alone = {file.path: file.content for file in generate(GenerationOptions(SEVERAL[:1])).files}
     for file in several.files:
         if file.path.startswith("v2024_11_05/"):
             assert alone[file.path] == file.content
@@ -208,13 +208,13 @@ def watch(event, arguments):
             events.append(f"open {arguments[0]!r} {mode} {flags}")
     elif event.startswith(("socket.", "os.remove", "os.rename", "os.mkdir", "shutil.", "subproc")):
         events.append(f"{event} {arguments!r}")
-from mcp_protogen.config import Options
+from mcp_protogen.config import GenerationOptions
 from mcp_protogen.generate import generate
 import mcp_protogen.emit.parallel, mcp_protogen.generate
 if sys.argv[1] == "inline":
     mcp_protogen.generate.executor = mcp_protogen.emit.parallel.Inline
     sys.addaudithook(watch)
-package = generate(Options(tuple(sys.argv[2:])))
+package = generate(GenerationOptions(tuple(sys.argv[2:])))
 content = [(file.path, file.content, file.origin) for file in package.files]
 print(hashlib.sha256(repr(content).encode()).hexdigest())
 print("\\n".join(events))
@@ -262,7 +262,7 @@ def test_problems_of_several_revisions_are_shown_together() -> None:
     broken["$defs"]["A"] = ref("Nowhere")
     given = {name: schemas.given(broken, f"{name}.json") for name in ("draft-a", "draft-b")}
     with pytest.raises(ProblemError) as caught:
-        generate(Options(("draft-a", "draft-b"), given))
+        generate(GenerationOptions(("draft-a", "draft-b"), given))
     errors: list[Problem] = [p for p in caught.value.problems if p.level is Level.ERROR]
     assert [problem.place for problem in errors] == ["draft-a.json", "draft-b.json"]
 
@@ -283,7 +283,7 @@ def rules(**up: object) -> GivenFile:
     return GivenFile("rules.json", json.dumps(document).encode())
 
 
-def problems_between(options: Options) -> tuple[Problem, ...]:
+def problems_between(options: GenerationOptions) -> tuple[Problem, ...]:
     """The problems for which nothing leads from one revision to the other."""
     loaded = ((revision, sources.load(revision, options)) for revision in options.revisions)
     derived = {revision: derive_revision(source).ir for revision, source in loaded}
@@ -293,7 +293,7 @@ def problems_between(options: Options) -> tuple[Problem, ...]:
 
 
 def test_what_is_undecided_between_two_revisions_is_decided_by_rules() -> None:
-    options = Options(("2025-11-25", "draft"), schemas={"draft": owned()})
+    options = GenerationOptions(("2025-11-25", "draft"), schemas={"draft": owned()})
     undecided = problems_between(options)
     (problem,) = [one for one in undecided if one.level is Level.ERROR]
     assert problem.code == "undecided-difference"
@@ -307,7 +307,9 @@ def test_what_is_undecided_between_two_revisions_is_decided_by_rules() -> None:
 def test_a_rule_that_stands_at_nothing_is_no_rule() -> None:
     misplaced = rules(add="nobody").content.replace(b"Tool.owner", b"Tool.ownr")
     given = GivenFile("rules.json", misplaced)
-    options = Options(("2025-11-25", "draft"), schemas={"draft": owned()}, rules={"draft": given})
+    options = GenerationOptions(
+        ("2025-11-25", "draft"), schemas={"draft": owned()}, rules={"draft": given}
+    )
     found = {one.code: one for one in problems_between(options) if one.level is Level.ERROR}
     assert found.keys() == {"bad-rule", "undecided-difference"}
     assert found["bad-rule"].message.endswith("in direction up, there is nothing at Tool.ownr")
@@ -315,6 +317,6 @@ def test_a_rule_that_stands_at_nothing_is_no_rule() -> None:
 
 
 def test_a_single_revision_of_ones_own_needs_no_rules() -> None:
-    package = generate(Options(("draft",), schemas={"draft": owned()}))
+    package = generate(GenerationOptions(("draft",), schemas={"draft": owned()}))
     tables = [file.path for file in package.files if file.path.startswith("translate/")]
     assert tables == ["translate/__init__.py"]

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from mcp_protogen import graph
+from mcp_protogen.base import graph
 
 
 class Counted(dict[str, list[str]]):

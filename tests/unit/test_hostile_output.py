@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 import schemas
-from mcp_protogen.cli import commands
+from mcp_protogen.app import commands
+from mcp_protogen.base.printable import no_command, one_line, page
+from mcp_protogen.base.problems import Problem
 from mcp_protogen.cli.console import colourful
-from mcp_protogen.printable import no_command, one_line, page
-from mcp_protogen.problems import Problem
 from running import Ran
 
 Run = Callable[..., Ran]

@@ -6,16 +6,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mcp_protogen.canonical import parse_json
-from mcp_protogen.config import GivenFile, Options
+from mcp_protogen.base.canonical import parse_json
+from mcp_protogen.base.problems import Level
+from mcp_protogen.base.resources import schema_folder
+from mcp_protogen.config import GenerationOptions, GivenFile
 from mcp_protogen.derive.revision import Derived, derive_revision
+from mcp_protogen.inputs import facts, sources
+from mcp_protogen.inputs.inputs import read_inputs
+from mcp_protogen.inputs.ledger import inherited
+from mcp_protogen.inputs.pins import load_pins, read_snapshot
 from mcp_protogen.ir import LiteralOf, ObjectIR
-from mcp_protogen.problems import Level
-from mcp_protogen.resources import schema_folder
-from mcp_protogen.store import facts, sources
-from mcp_protogen.store.inputs import read_inputs
-from mcp_protogen.store.ledger import inherited
-from mcp_protogen.store.pins import load_pins, read_snapshot
 
 NAMES = ("draft", "2024-01-01", "2025-07-01", "2099-01-01")
 
@@ -27,7 +27,7 @@ def snapshot(revision: str) -> dict[str, Any]:
 
 def read(schema: Any, revision: str = "draft") -> Derived:
     given = GivenFile("given.json", json.dumps(schema).encode())
-    source = sources.load(revision, Options((revision,), {revision: given}))
+    source = sources.load(revision, GenerationOptions((revision,), {revision: given}))
     return derive_revision(source)
 
 
@@ -56,7 +56,7 @@ def test_how_sessions_open_is_as_the_schema_says_where_no_known_revision_opens_t
     held = facts.holding(folder, "draft", schema)
     assert (held.basis, held.era) == ("2025-11-25", "stateless")
     given = GivenFile("given.json", json.dumps(schema).encode())
-    found = read_inputs(Options(("draft",), {"draft": given}), folder)
+    found = read_inputs(GenerationOptions(("draft",), {"draft": given}), folder)
     assert found.revisions["draft"].era == "stateless"
 
 
@@ -124,7 +124,7 @@ def test_a_patch_that_refers_to_what_is_not_there_is_left_out(tmp_path: Path) ->
 def test_what_is_inherited_is_an_input(file: str, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(schema_folder(), tmp_path / "schema"))
     given = GivenFile("given.json", read_snapshot("2026-07-28"))
-    options = Options(("draft",), {"draft": given})
+    options = GenerationOptions(("draft",), {"draft": given})
     before = read_inputs(options, folder).revisions["draft"]
     path = folder / "2026-07-28" / f"{file}.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), "extra": 1}))

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mcp_protogen.canonical import sha256
-from mcp_protogen.config import GivenFile, Options
-from mcp_protogen.output.package import RevisionInputs
-from mcp_protogen.problems import ProblemError
-from mcp_protogen.resources import schema_folder
-from mcp_protogen.store.inputs import read_inputs
+from mcp_protogen.base.canonical import sha256
+from mcp_protogen.base.problems import ProblemError
+from mcp_protogen.base.resources import schema_folder
+from mcp_protogen.config import GenerationOptions, GivenFile
+from mcp_protogen.inputs.inputs import read_inputs
+from mcp_protogen.package import RevisionInputs
 
 REVISION = "2025-11-25"
 HEAVY = {"black", "datamodel_code_generator", "jinja2", "jsonschema", "pydantic", "typer"}
@@ -25,7 +25,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def inputs(folder: Path, revision: str = REVISION) -> RevisionInputs:
-    return read_inputs(Options((revision,)), folder).revisions[revision]
+    return read_inputs(GenerationOptions((revision,)), folder).revisions[revision]
 
 
 def change(file: Path, **members: Any) -> None:
@@ -77,7 +77,7 @@ def test_descriptions_of_another_revision_move_nothing(folder: Path) -> None:
 
 def test_an_unpinned_revision_lives_on_the_facts_and_patches_of_another(folder: Path) -> None:
     content = b'{"$defs": {"A": {"description": "words"}}}'
-    options = Options(("2025-12-01",), {"2025-12-01": GivenFile("draft.json", content)})
+    options = GenerationOptions(("2025-12-01",), {"2025-12-01": GivenFile("draft.json", content)})
     found = read_inputs(options, folder).revisions["2025-12-01"]
     assert (found.source, found.published) == ("draft.json", sha256(content))
     assert found.schema == sha256(b'{\n  "$defs": {\n    "A": {}\n  }\n}\n')
@@ -86,7 +86,7 @@ def test_an_unpinned_revision_lives_on_the_facts_and_patches_of_another(folder: 
 
 def test_kept_revisions_are_listed_as_they_were(folder: Path) -> None:
     kept = {"draft": inputs(folder)}
-    found = read_inputs(Options((REVISION,), kept=kept), folder)
+    found = read_inputs(GenerationOptions((REVISION,), kept=kept), folder)
     assert list(found.revisions) == [REVISION, "draft"]
 
 
@@ -94,8 +94,8 @@ def test_templates_of_ones_own_move_the_digest(folder: Path, tmp_path: Path) -> 
     own = tmp_path / "own"
     own.mkdir()
     (own / "methods.py.jinja").write_text("")
-    default = read_inputs(Options(()), folder).templates_digest
-    assert read_inputs(Options((), templates=own), folder).templates_digest != default
+    default = read_inputs(GenerationOptions(()), folder).templates_digest
+    assert read_inputs(GenerationOptions((), templates=own), folder).templates_digest != default
 
 
 def test_an_altered_snapshot_is_refused(folder: Path) -> None:
@@ -105,6 +105,6 @@ def test_an_altered_snapshot_is_refused(folder: Path) -> None:
 
 
 def test_reading_them_imports_nothing_heavy() -> None:
-    code = "import sys, mcp_protogen.cli.commands, mcp_protogen.cli; print(*sys.modules)"
+    code = "import sys, mcp_protogen.app.commands, mcp_protogen.cli; print(*sys.modules)"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert HEAVY & set(ran.stdout.split()) == set()

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from mcp_protogen import jsonpointer
+from mcp_protogen.base import jsonpointer
 
 DOCUMENT: dict[str, Any] = {
     "foo": ["bar", "baz"],

@@ -4,18 +4,18 @@ import ast
 
 import pytest
 import schemas
-from mcp_protogen.config import Options
+from mcp_protogen.base.names import Constant
+from mcp_protogen.base.resources import runtime_folder
+from mcp_protogen.config import GenerationOptions
 from mcp_protogen.generate import generate
-from mcp_protogen.names import Constant
-from mcp_protogen.output.package import Package, RevisionInputs
-from mcp_protogen.resources import runtime_folder
+from mcp_protogen.package import Package, RevisionInputs
 
 KEPT = RevisionInputs("draft.json", "0", None, "0", "", "", "")
 
 
 @pytest.fixture(scope="module")
 def package() -> Package:
-    return generate(Options(("2025-06-18",), kept={"draft": KEPT}))
+    return generate(GenerationOptions(("2025-06-18",), kept={"draft": KEPT}))
 
 
 def test_a_package_has_these_modules(package: Package) -> None:

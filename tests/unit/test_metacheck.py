@@ -3,8 +3,8 @@
 from typing import Any
 
 import pytest
-from mcp_protogen.problems import Problem, ProblemError
-from mcp_protogen.store.metacheck import check
+from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.inputs.metacheck import check
 
 DRAFT_07 = "http://json-schema.org/draft-07/schema#"
 DRAFT_2020 = "https://json-schema.org/draft/2020-12/schema"

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 import schemas
+from mcp_protogen.base.names import ClassName
 from mcp_protogen.ir import Leniency, MethodIR, Ref, RevisionIR, Scalar
-from mcp_protogen.names import ClassName
 from schemas import PAGE, STRING, Json, record, ref, union
 
 STRINGS: Json = {"type": "array", "items": STRING}

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 import schemas
+from mcp_protogen.base.resources import templates_folder
 from mcp_protogen.emit import models
 from mcp_protogen.emit.models import ModelsSource
-from mcp_protogen.resources import templates_folder
 from schemas import STRING, record, ref
 
 
@@ -36,7 +36,7 @@ def test_only_what_is_used_is_imported(tiny: ModelsSource) -> None:
         "typing": ("Annotated", "Any", "Literal"),
         "pydantic": ("Field",),
         "typing_extensions": ("TypeAliasType",),
-        ".._runtime.wire": ("Integer", "Number", "OpenUnion", "UnknownContent", "WireModel"),
+        ".._runtime.core.models": ("Integer", "Number", "OpenUnion", "UnknownContent", "WireModel"),
     }
 
 
@@ -112,4 +112,4 @@ def test_an_alias_of_what_is_defined_further_down_is_quoted() -> None:
     defined = [ast.unparse(node) for node in aliases if "Late" in ast.unparse(node)]
     assert defined == ["Late = TypeAliasType('Late', LateObject | Integer)"]
     assert "late: 'Late | None' = None" in classes(written)["LateObject"]
-    assert "Integer" in dict(written.imports)[".._runtime.wire"]
+    assert "Integer" in dict(written.imports)[".._runtime.core.models"]

@@ -6,7 +6,7 @@ import keyword
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mcp_protogen import names
+from mcp_protogen.base import names
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_what_is_no_name_stays_and_is_refused() -> None:
 
 
 def test_no_member_hides_an_attribute_of_models_or_of_their_class() -> None:
-    from mcp_protogen.runtime.wire import WireModel
+    from mcp_protogen.runtime.core.models import WireModel
 
     attributes = {name for one in (WireModel, type(WireModel)) for name in dir(one)}
     for name in attributes:

@@ -3,8 +3,8 @@
 from typing import Any
 
 import pytest
+from mcp_protogen.base.problems import Level, ProblemError
 from mcp_protogen.normalise import dialect
-from mcp_protogen.problems import Level, ProblemError
 from schemas import STRING, Json, record, ref
 
 

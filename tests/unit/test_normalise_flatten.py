@@ -1,8 +1,8 @@
 """Intersections become one object."""
 
 import pytest
+from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.normalise.flatten import flattened
-from mcp_protogen.problems import ProblemError
 from schemas import STRING, Json, record, ref
 
 INTEGER: Json = {"type": "integer"}

@@ -1,8 +1,8 @@
 """References: where they lead, which are only other names, and which go round in circles."""
 
 import pytest
+from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.normalise import references
-from mcp_protogen.problems import ProblemError
 from schemas import ANY_OBJECT, STRING, Json, record, ref, union
 
 

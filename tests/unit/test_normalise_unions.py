@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from mcp_protogen.inputs.facts import Facts
 from mcp_protogen.normalise import unions
-from mcp_protogen.store.facts import Facts
 from schemas import STRING, Json, record, ref, union
 
 A = record(("type",), type={"const": "a"})

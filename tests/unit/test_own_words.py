@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import missing
-from mcp_protogen.jsonpointer import walk
+from mcp_protogen.base.jsonpointer import walk
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = frozenset({".py", ".jinja", ".jinja2", ".md", ".toml", ".json", ".yml", ".yaml", ""})

@@ -4,8 +4,8 @@ import copy
 from typing import Any
 
 import pytest
-from mcp_protogen.problems import Problem, ProblemError
-from mcp_protogen.store.patches import apply
+from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.inputs.patches import apply
 
 SCHEMA: dict[str, Any] = {"$defs": {"A": {"type": "string"}, "B": {"required": ["x", "y"]}}}
 

@@ -9,12 +9,11 @@ from pathlib import Path
 import missing
 import pytest
 from killing import run_until_killed
-from mcp_protogen.canonical import sha256
-from mcp_protogen.cli.report import Status
-from mcp_protogen.output import files
-from mcp_protogen.problems import ProblemError
-from mcp_protogen.store.adoption import Origin, add, verification, verify
-from mcp_protogen.store.pins import (
+from mcp_protogen.base import files
+from mcp_protogen.base.canonical import sha256
+from mcp_protogen.base.problems import ProblemError
+from mcp_protogen.findings.report import Status
+from mcp_protogen.inputs.pins import (
     load_pins,
     nearest_revision,
     pin_of,
@@ -22,6 +21,7 @@ from mcp_protogen.store.pins import (
     read_snapshot,
     snapshot_file,
 )
+from mcp_protogen.update.adoption import Origin, add, verification, verify
 from packages import faults
 
 FIRST = b'{"$defs": {"A": {"type": "integer", "description": "one"}}}'

@@ -6,13 +6,13 @@ import os
 from pathlib import Path
 
 import pytest
-from mcp_protogen.canonical import sha256
-from mcp_protogen.names import module_name
+from mcp_protogen.base.canonical import sha256
+from mcp_protogen.base.names import module_name
+from mcp_protogen.base.problems import Level, ProblemError
 from mcp_protogen.output.lock import LOCK_NAME
-from mcp_protogen.output.package import Package
 from mcp_protogen.output.tree import read_tree
 from mcp_protogen.output.workspace import exclusive
-from mcp_protogen.problems import Level, ProblemError
+from mcp_protogen.package import Package
 from packages import LATER, NEW, OLD, beside, codes, contents, package, put, with_revisions
 
 

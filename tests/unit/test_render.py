@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 import schemas
-from mcp_protogen.config import Options
+from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.base.resources import templates_folder
+from mcp_protogen.config import GenerationOptions
 from mcp_protogen.emit import layout
 from mcp_protogen.emit.render import Renderer
 from mcp_protogen.generate import generate
 from mcp_protogen.ir import RevisionIR
-from mcp_protogen.problems import Problem, ProblemError
-from mcp_protogen.resources import templates_folder
 
 REVISION = "2024-11-05"
 
@@ -66,7 +66,7 @@ def test_a_broken_part_of_a_template_is_named_itself(tmp_path: Path) -> None:
 def test_a_template_that_is_not_utf8_is_named(tmp_path: Path) -> None:
     (tmp_path / "methods.py.jinja").write_bytes(b"# \xff\n")
     with pytest.raises(ProblemError) as caught:
-        generate(Options((REVISION,), templates=tmp_path))
+        generate(GenerationOptions((REVISION,), templates=tmp_path))
     assert caught.value.problems[0].place.startswith("methods.py.jinja")
 
 
@@ -90,7 +90,7 @@ def test_a_template_reaches_neither_python_nor_other_files(tmp_path: Path) -> No
     (folder / "link.jinja").symlink_to(tmp_path / "above.jinja")
     (folder / "beyond").symlink_to(tmp_path)
     ran: list[str] = []
-    context = {"ir": Options(()), "texts": ["x"], "path": tmp_path / "above.jinja"}
+    context = {"ir": GenerationOptions(()), "texts": ["x"], "path": tmp_path / "above.jinja"}
     for text in FORBIDDEN:
         (folder / "own.jinja").write_text(f"\n{{%- macro head() %}}{{% endmacro -%}}\n{text}")
         with pytest.raises(ProblemError) as caught:
@@ -134,7 +134,7 @@ def test_templates_of_the_user_go_first_and_ours_fill_in(tmp_path: Path) -> None
     text = '{% include "_macros.jinja" %}MINE = {{ ir.id | literal }}\n'
     (tmp_path / "revision.py.jinja").write_text(text, encoding="utf-8")
     (tmp_path / "bridge.py.jinja").write_text("")
-    package = generate(Options((REVISION,), templates=tmp_path))
+    package = generate(GenerationOptions((REVISION,), templates=tmp_path))
     assert schemas.text_of(package, "v2024_11_05/__init__.py") == f'MINE = "{REVISION}"\n'
     assert "class Server(" in schemas.text_of(package, "v2024_11_05/server.py")
     # An empty template makes an empty module.

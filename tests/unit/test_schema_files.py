@@ -10,14 +10,14 @@ from typing import Any, cast
 import pytest
 import schemas
 from jsonschema import Draft202012Validator
-from mcp_protogen.config import Options
+from mcp_protogen.base.resources import schema_folder
+from mcp_protogen.config import GenerationOptions
 from mcp_protogen.derive.revision import Derived, derive_revision
+from mcp_protogen.inputs import sources
+from mcp_protogen.inputs.descriptions import Descriptions
+from mcp_protogen.inputs.metacheck import check
+from mcp_protogen.inputs.patches import apply
 from mcp_protogen.ir import ObjectIR
-from mcp_protogen.resources import schema_folder
-from mcp_protogen.store import sources
-from mcp_protogen.store.descriptions import Descriptions
-from mcp_protogen.store.metacheck import check
-from mcp_protogen.store.patches import apply
 from revisions import REVISIONS
 
 Json = dict[str, Any]
@@ -46,7 +46,7 @@ def format_of(name: str) -> Any:
 
 @cache
 def derived(revision: str) -> Derived:
-    return derive_revision(sources.load(revision, Options((revision,))))
+    return derive_revision(sources.load(revision, GenerationOptions((revision,))))
 
 
 @pytest.mark.parametrize("path", FORMATS, ids=lambda path: path.name)

@@ -3,19 +3,19 @@
 from dataclasses import replace
 
 import pytest
-from mcp_protogen.cli.selection import refuse_unmakeable, revision_names, select
+from mcp_protogen.app.selection import refuse_unmakeable, revision_names, select
+from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.config import GivenFile
+from mcp_protogen.inputs.pins import load_pins
 from mcp_protogen.output.lock import Lock, lock_of
-from mcp_protogen.output.package import Inputs
-from mcp_protogen.problems import ProblemError
-from mcp_protogen.store.pins import load_pins
+from mcp_protogen.package import GenerationInputs
 from packages import INPUTS, package, with_revisions
 
 PINS = load_pins()
 DRAFT = GivenFile("draft.json", b"{}")
 
 
-def locked(inputs: Inputs) -> Lock:
+def locked(inputs: GenerationInputs) -> Lock:
     return lock_of(package({}, inputs), {})
 
 

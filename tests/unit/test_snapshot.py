@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
-from mcp_protogen.canonical import canonical, parse_json, pretty
-from mcp_protogen.problems import ProblemError
-from mcp_protogen.store.pins import read_snapshot
-from mcp_protogen.store.snapshot import DIALECT, differences, snapshot_of
+from mcp_protogen.base.canonical import canonical, parse_json, pretty
+from mcp_protogen.base.problems import ProblemError
+from mcp_protogen.inputs.pins import read_snapshot
+from mcp_protogen.inputs.snapshot import DIALECT, differences, snapshot_of
 from revisions import REVISIONS
 
 DRAFT_07 = "http://json-schema.org/draft-07/schema#"

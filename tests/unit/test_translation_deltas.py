@@ -9,14 +9,14 @@ from typing import Any, Literal
 import missing
 import pytest
 from mcp_protogen import ir
-from mcp_protogen.config import Options
+from mcp_protogen.base.resources import schema_folder
+from mcp_protogen.config import GenerationOptions
 from mcp_protogen.derive.revision import derive_revision
+from mcp_protogen.inputs import sources
+from mcp_protogen.inputs.rules import Translation, between
 from mcp_protogen.ir import RevisionIR, TypeExpr, TypeIR
-from mcp_protogen.resources import schema_folder
+from mcp_protogen.plans.tables import PairTables, pair_tables
 from mcp_protogen.runtime.translation.plans import Apply, Direction, Members, Whole
-from mcp_protogen.store import sources
-from mcp_protogen.store.rules import Translation, between
-from mcp_protogen.translate.tables import PairTables, pair_tables
 from revisions import NEIGHBOURS
 
 Json = dict[str, Any]
@@ -71,12 +71,12 @@ def deltas(reference: list[Json], newer: str, cat: str) -> list[Delta]:
 
 @cache
 def revision(name: str) -> RevisionIR:
-    return derive_revision(sources.load(name, Options((name,)))).ir
+    return derive_revision(sources.load(name, GenerationOptions((name,)))).ir
 
 
 @cache
 def steps(older: str, newer: str) -> tuple[Translation, ...]:
-    return between(schema_folder(), older, newer, Options((older, newer)))
+    return between(schema_folder(), older, newer, GenerationOptions((older, newer)))
 
 
 @cache

@@ -10,18 +10,18 @@ from typing import Any
 import black
 import pytest
 from mcp_protogen import ir
-from mcp_protogen.config import GivenFile, Options
+from mcp_protogen.base.names import ClassName, FieldName
+from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.base.resources import schema_folder
+from mcp_protogen.config import GenerationOptions, GivenFile
 from mcp_protogen.derive.revision import derive_revision
 from mcp_protogen.emit.rows import laid_out, row
-from mcp_protogen.names import ClassName, FieldName
-from mcp_protogen.problems import Problem, ProblemError
-from mcp_protogen.resources import schema_folder
+from mcp_protogen.inputs import rules, sources
+from mcp_protogen.inputs.rules import Translation, Way
+from mcp_protogen.plans.tables import PairTables, all_tables, pair_tables
 from mcp_protogen.runtime.translation import plans
-from mcp_protogen.runtime.translation.judgements import JUDGEMENTS
+from mcp_protogen.runtime.translation.conversions import CONVERSIONS
 from mcp_protogen.runtime.translation.plans import Apply, Direction, Drop, Members, Move, To, Whole
-from mcp_protogen.store import rules, sources
-from mcp_protogen.store.rules import Translation, Way
-from mcp_protogen.translate.tables import PairTables, all_tables, pair_tables
 from revisions import NEIGHBOURS, REVISIONS
 
 Json = dict[str, Any]
@@ -57,7 +57,7 @@ def union(name: str, *arms: str) -> ir.UnionIR:
 
 @cache
 def known(revision: str) -> ir.RevisionIR:
-    return derive_revision(sources.load(revision, Options((revision,)))).ir
+    return derive_revision(sources.load(revision, GenerationOptions((revision,)))).ir
 
 
 def revision(id_: str, *types: ir.TypeIR) -> ir.RevisionIR:
@@ -75,8 +75,8 @@ def given(*entries: Json, **sections: Any) -> GivenFile:
     return GivenFile("mine.json", json.dumps(document).encode())
 
 
-def options(step: GivenFile, further: GivenFile | None = None) -> Options:
-    return Options(REVISIONS[:3], rules={MIDDLE: step, NEWEST: further or given()})
+def options(step: GivenFile, further: GivenFile | None = None) -> GenerationOptions:
+    return GenerationOptions(REVISIONS[:3], rules={MIDDLE: step, NEWEST: further or given()})
 
 
 def tables(older: Types, newer: Types, *entries: Json) -> PairTables:
@@ -280,7 +280,7 @@ def test_a_rule_of_an_earlier_step_is_found_under_the_later_name() -> None:
 
 @cache
 def own_steps(older: str, newer: str) -> tuple[Translation, ...]:
-    return rules.between(schema_folder(), older, newer, Options(()))
+    return rules.between(schema_folder(), older, newer, GenerationOptions(()))
 
 
 def smaller(step: Translation) -> Iterator[tuple[str, Translation]]:
@@ -311,7 +311,7 @@ def test_every_rule_is_needed(older: str, newer: str) -> None:
 def test_rules_and_the_runtime_know_the_same_functions() -> None:
     steps = own_steps(REVISIONS[0], REVISIONS[-1])
     found = {one.value for step in steps for one in step.rules if one.do in ("apply", "finish")}
-    assert found == set(JUDGEMENTS)
+    assert found == set(CONVERSIONS)
 
 
 UNFIT: dict[str, tuple[GivenFile, str]] = {

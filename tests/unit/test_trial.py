@@ -9,10 +9,10 @@ import made_once
 import packages
 import pytest
 import schemas
-from mcp_protogen.config import Options
-from mcp_protogen.output.package import GeneratedFile, Package
+from mcp_protogen.base.problems import ProblemError
+from mcp_protogen.config import GenerationOptions
 from mcp_protogen.output.trial import require_importable
-from mcp_protogen.problems import ProblemError
+from mcp_protogen.package import GeneratedFile, Package
 from running import Ran
 
 REVISION = "2025-11-25"
@@ -20,7 +20,7 @@ REVISION = "2025-11-25"
 
 @pytest.fixture(scope="module")
 def whole() -> Package:
-    return made_once.generated_once(Options((REVISION,)))
+    return made_once.generated_once(GenerationOptions((REVISION,)))
 
 
 def refused(package: Package) -> Iterator[tuple[str, str, str]]:
@@ -108,7 +108,7 @@ def test_nothing_is_written_that_cannot_be_imported(
 ) -> None:
     broken = edited(whole, **{"v2025_11_25/server": "\nundefined\n"})
 
-    def generate(options: Options) -> Package:
+    def generate(options: GenerationOptions) -> Package:
         return broken
 
     monkeypatch.setattr("mcp_protogen.generate.generate", generate)
@@ -140,4 +140,6 @@ def test_a_schema_without_what_a_side_declares_or_is_called_makes_a_package() ->
         del document["$defs"][name]
     package = schemas.make(document)
     require_importable(package)
-    assert "from .._runtime.wire import WireModel" in schemas.text_of(package, "vdraft/server.py")
+    assert "from .._runtime.core.models import WireModel" in schemas.text_of(
+        package, "vdraft/server.py"
+    )

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 import schemas
+from mcp_protogen.base.names import ClassName
 from mcp_protogen.derive.types import documented, expression
 from mcp_protogen.ir import (
     AliasIR,
@@ -19,7 +20,6 @@ from mcp_protogen.ir import (
     TypeIR,
     UnionIR,
 )
-from mcp_protogen.names import ClassName
 from schemas import ANY_OBJECT, STRING, Json, record, ref
 
 

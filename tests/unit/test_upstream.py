@@ -8,9 +8,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from mcp_protogen.problems import ProblemError
-from mcp_protogen.store import upstream
-from mcp_protogen.store.upstream import Question, ask, read_source, source_name, without_secrets
+from mcp_protogen.base.problems import ProblemError
+from mcp_protogen.upstream import upstream
+from mcp_protogen.upstream.upstream import Question, ask, read_source, source_name, without_secrets
 
 GONE = threading.Event()
 """Set when nobody asks any more."""

@@ -2,9 +2,9 @@
 
 import pytest
 import schemas
+from mcp_protogen.base.resources import templates_folder
 from mcp_protogen.emit import models, verify
 from mcp_protogen.ir import RevisionIR
-from mcp_protogen.resources import templates_folder
 
 
 @pytest.fixture(scope="module")

@@ -9,15 +9,15 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from mcp_protogen.canonical import sha256
-from mcp_protogen.output import files, folder_lock
-from mcp_protogen.problems import ProblemError
-from mcp_protogen.store import pins as pins_module
-from mcp_protogen.store.adoption import Origin, add
-from mcp_protogen.store.pins import Pin, Pins, load_pins, read_snapshot, snapshot_file
+from mcp_protogen.base import files, folder_lock
+from mcp_protogen.base.canonical import sha256
+from mcp_protogen.base.problems import ProblemError
+from mcp_protogen.inputs import pins as pins_module
+from mcp_protogen.inputs.pins import Pin, Pins, load_pins, read_snapshot, snapshot_file
 from mcp_protogen.update.accepting import accept, chosen
-from mcp_protogen.update.candidates import Candidate, Standing, Wanted, look
-from mcp_protogen.update.opening import open_source
+from mcp_protogen.update.adoption import Origin, add
+from mcp_protogen.update.candidates import Candidate, CandidateState, Wanted, look
+from mcp_protogen.upstream.opening import open_source
 from running import Ran
 from specifications import NEWEST, OLDER, Spec, committed, reworded, with_an_owner, with_things
 
@@ -116,7 +116,7 @@ def test_accepting_a_new_revision_pins_it(spec: Spec) -> None:
     pin = load_pins(spec.schema)[NEXT]
     assert (pin.spec_path, pin.history) == (f"schema/{NEXT}/schema.json", ())
     assert snapshot_file(NEXT, spec.schema).is_file()
-    assert one(spec, NEXT).standing is Standing.SAME
+    assert one(spec, NEXT).standing is CandidateState.SAME
 
 
 def test_a_full_disk_leaves_pins_and_snapshots_as_they_were(

@@ -13,8 +13,8 @@ from typing import Any
 import mcp_protogen
 import pytest
 from jsonschema import Draft202012Validator
-from mcp_protogen.resources import schema_folder, templates_folder
-from mcp_protogen.store.pins import load_pins
+from mcp_protogen.base.resources import schema_folder, templates_folder
+from mcp_protogen.inputs.pins import load_pins
 from running import Ran
 from specifications import (
     NEWEST,
@@ -253,7 +253,7 @@ def test_a_failure_has_the_form_that_was_asked_for(mcp_gen: Run, spec: Spec) -> 
 def test_the_repository_of_the_pins_is_looked_at_by_default(
     mcp_gen: Run, spec: Spec, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from mcp_protogen.update import github_source
+    from mcp_protogen.upstream import github_source
 
     spec.edit(OLDER, reworded)
     repository = "/modelcontextprotocol/modelcontextprotocol"

@@ -6,17 +6,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp_protogen.base.problems import ProblemError
+from mcp_protogen.inputs.ledger import Fit, mended
+from mcp_protogen.inputs.patches import ledger_of
+from mcp_protogen.inputs.pins import load_pins
+from mcp_protogen.inputs.snapshot import snapshot_of
 from mcp_protogen.output.lock import LOCK_NAME
-from mcp_protogen.problems import ProblemError
-from mcp_protogen.store.ledger import Fit, mended
-from mcp_protogen.store.patches import ledger_of
-from mcp_protogen.store.pins import load_pins
-from mcp_protogen.store.snapshot import snapshot_of
 from mcp_protogen.update.candidates import Candidate, Wanted, look
 from mcp_protogen.update.dependents import Basis, dependents, packages_below, packages_in
 from mcp_protogen.update.findings import Finding
-from mcp_protogen.update.opening import open_source
 from mcp_protogen.update.undecided import Judgements, Undecided, undecided
+from mcp_protogen.upstream.opening import open_source
 from revisions import REVISIONS
 from specifications import NEWEST, OLDER, Spec, reworded, with_an_owner, with_things
 

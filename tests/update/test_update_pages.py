@@ -8,19 +8,19 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 from markdown_it import MarkdownIt
-from mcp_protogen.compare.change import Category, Change, Comparison, Reader, Severity
-from mcp_protogen.problems import Level, Problem
-from mcp_protogen.resources import schema_folder
-from mcp_protogen.store.ledger import Fit, PatchFit
-from mcp_protogen.store.pins import load_pins
+from mcp_protogen.base.problems import Level, Problem
+from mcp_protogen.base.resources import schema_folder
+from mcp_protogen.findings.change import Category, Change, Comparison, Reader, Severity
+from mcp_protogen.inputs.ledger import Fit, PatchFit
+from mcp_protogen.inputs.pins import load_pins
 from mcp_protogen.update.candidates import Wanted, look
 from mcp_protogen.update.dependents import Basis, Dependent
 from mcp_protogen.update.findings import Finding
-from mcp_protogen.update.opening import open_source
 from mcp_protogen.update.pages import UpdateFormat, render
 from mcp_protogen.update.pages.as_json import render_failure
 from mcp_protogen.update.undecided import Undecided
-from mcp_protogen.update.updating import Asked, News, Outcome
+from mcp_protogen.update.updating import Asked, News, UpdateResult
+from mcp_protogen.upstream.opening import open_source
 from specifications import NEWEST, OLDER, Spec, reworded, with_things
 
 NEXT = "2031-01-01"
@@ -28,7 +28,7 @@ HOSTILE = "a\x1b[2J`|<b>\n::error::x\u202e*@you #1 [l](http://e.com)"
 PEOPLE = (UpdateFormat.TEXT, UpdateFormat.MARKDOWN, UpdateFormat.GITHUB)
 
 
-def outcome(spec: Spec, **asked: Any) -> Outcome:
+def outcome(spec: Spec, **asked: Any) -> UpdateResult:
     """A look at what there is, with nothing known yet about any of it."""
     source = open_source(str(spec.folder), None, None)
     pins = load_pins(spec.schema)
@@ -41,10 +41,10 @@ def outcome(spec: Spec, **asked: Any) -> Outcome:
         for one in found.candidates
         if one.standing.is_news
     )
-    return Outcome(Asked(source=source.name, **asked), source, found.candidates, news)
+    return UpdateResult(Asked(source=source.name, **asked), source, found.candidates, news)
 
 
-def about(spec: Spec, **known: Any) -> Outcome:
+def about(spec: Spec, **known: Any) -> UpdateResult:
     """The only news of a look, with more that is known of it."""
     seen = outcome(spec)
     (news,) = seen.news
@@ -52,12 +52,12 @@ def about(spec: Spec, **known: Any) -> Outcome:
     return replace(seen, news=(News(replace(news.finding, **known), packages),))
 
 
-def moved(spec: Spec, **known: Any) -> Outcome:
+def moved(spec: Spec, **known: Any) -> UpdateResult:
     spec.edit(OLDER, reworded)
     return about(spec, **known)
 
 
-def hostile(spec: Spec) -> Outcome:
+def hostile(spec: Spec) -> UpdateResult:
     """Text from elsewhere wherever there is any."""
     severity = dict.fromkeys(Reader, Severity.BREAKING)
     change = Change("code", Category.TYPE, HOSTILE, HOSTILE, severity, "", HOSTILE, HOSTILE, "Why.")

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
-from mcp_protogen.problems import ProblemError
-from mcp_protogen.store.pins import load_pins
-from mcp_protogen.update import github_source
-from mcp_protogen.update.github_source import GitHubSource
-from mcp_protogen.update.opening import open_source
-from mcp_protogen.update.site_source import SiteSource
-from mcp_protogen.update.source import SchemaSource
+from mcp_protogen.base.problems import ProblemError
+from mcp_protogen.inputs.pins import load_pins
+from mcp_protogen.upstream import github_source
+from mcp_protogen.upstream.github_source import GitHubSource
+from mcp_protogen.upstream.opening import open_source
+from mcp_protogen.upstream.site_source import SiteSource
+from mcp_protogen.upstream.source import SchemaSource
 from specifications import OLDER, Site, Spec, pages_of, proxy, serving
 
 PATH = f"schema/{OLDER}/schema.json"

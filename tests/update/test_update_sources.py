@@ -6,13 +6,13 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from mcp_protogen.problems import ProblemError
-from mcp_protogen.store import upstream
-from mcp_protogen.store.pins import load_pins
-from mcp_protogen.update.clone_source import CloneSource
-from mcp_protogen.update.folder_source import FolderSource
-from mcp_protogen.update.opening import open_source
-from mcp_protogen.update.source import Published, SchemaSource
+from mcp_protogen.base.problems import ProblemError
+from mcp_protogen.inputs.pins import load_pins
+from mcp_protogen.upstream import upstream
+from mcp_protogen.upstream.clone_source import CloneSource
+from mcp_protogen.upstream.folder_source import FolderSource
+from mcp_protogen.upstream.opening import open_source
+from mcp_protogen.upstream.source import Published, SchemaSource
 from specifications import NEWEST, OLDER, Spec, committed, git, reworded
 
 PATH = f"schema/{OLDER}/schema.json"

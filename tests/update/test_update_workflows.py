@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 import tables
-from mcp_protogen.resources import schema_folder
+from mcp_protogen.base.resources import schema_folder
 from specifications import OLDER, Spec, committed, git
 
 # Environments are made here in the same way as for foreign peers.

@@ -27,7 +27,7 @@ class Responder:
     def __init__(self, revision: str) -> None:
         self._loaded: Any = import_module("mcp_revisions").load(revision)
         self._table: Any = self._loaded.methods.TABLE
-        self._model: Any = import_module("mcp_revisions._runtime.model")
+        self._model: Any = import_module("mcp_revisions._runtime.core.models.base")
 
     def answer(self, asked: Json) -> Json:
         """The answer to one line."""

@@ -6,8 +6,8 @@ from functools import cache
 from pathlib import Path
 
 from made_once import vectors_once
-from mcp_protogen.config import GivenFile, Options
-from mcp_protogen.store import patches, sources
+from mcp_protogen.config import GenerationOptions, GivenFile
+from mcp_protogen.inputs import patches, sources
 from mcp_protogen.vectors.making import make
 from mcp_protogen.vectors.vector import Vector, VectorSet
 from tracing import Document, Json
@@ -29,7 +29,7 @@ def vectors(revision: str) -> VectorSet:
 @cache
 def document(revision: str) -> Document:
     """The schema that decides: the snapshot with its patches."""
-    source = sources.load(revision, Options((revision,)))
+    source = sources.load(revision, GenerationOptions((revision,)))
     return Document(patches.apply(source.schema, source.ledger, source.ledger_place))
 
 
@@ -46,7 +46,7 @@ def draft(**definitions: Json) -> VectorSet:
         schema = schemas.schema()
         schema["$defs"] |= definitions
     given = GivenFile("draft.json", json.dumps(schema).encode())
-    return make("draft", Options(("draft",), {"draft": given}))
+    return make("draft", GenerationOptions(("draft",), {"draft": given}))
 
 
 def of_type(found: VectorSet, name: str) -> dict[str, Vector]:

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 from made import document, vectors
-from mcp_protogen import jsonpointer
-from mcp_protogen.canonical import canonical
-from mcp_protogen.config import Options
+from mcp_protogen.base import jsonpointer
+from mcp_protogen.base.canonical import canonical
+from mcp_protogen.config import GenerationOptions
 from mcp_protogen.derive.revision import derive_revision
-from mcp_protogen.store import sources
+from mcp_protogen.inputs import sources
 from mcp_protogen.vectors.subjects import topics
 from mcp_protogen.vectors.vector import Subject, Vector
 from revisions import REVISIONS
@@ -27,7 +27,7 @@ CANNOT_BE_VIOLATED: dict[str, dict[str, str]] = {
 
 
 def schemas(revision: str) -> dict[Subject, Json]:
-    source = sources.load(revision, Options((revision,)))
+    source = sources.load(revision, GenerationOptions((revision,)))
     ir = derive_revision(source).ir
     made = topics(document(revision).schema, ir)
     return {topic.subject: topic.schema for topic in made}
@@ -195,7 +195,7 @@ PATCHED = {
 
 @pytest.mark.parametrize("revision", REVISIONS)
 def test_patches_turn_only_the_verdicts_that_the_page_lists(revision: str) -> None:
-    published = Document(sources.load(revision, Options((revision,))).schema)
+    published = Document(sources.load(revision, GenerationOptions((revision,))).schema)
     turned = {
         vector.rule.removeprefix("/$defs/") or vector.subject.type
         for vector in vectors(revision).vectors
@@ -212,7 +212,7 @@ def fits(rule: str) -> Iterator[bool]:
 
 @pytest.mark.parametrize("revision", REVISIONS)
 def test_every_message_is_there_in_the_direction_in_which_it_travels(revision: str) -> None:
-    ir = derive_revision(sources.load(revision, Options((revision,)))).ir
+    ir = derive_revision(sources.load(revision, GenerationOptions((revision,)))).ir
     wanted: set[tuple[str, str, str]] = set()
     for method in ir.methods:
         for sender in method.senders if method.kind != "embedded" else ():

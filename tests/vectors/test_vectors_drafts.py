@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from made import draft, of_type
-from mcp_protogen.problems import ProblemError
+from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.vectors.vector import Vector
 
 TEXT = {"type": "string"}

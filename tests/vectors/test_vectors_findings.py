@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 from made import named, vectors
-from mcp_protogen.compare.change import Category, Change, Reader, Severity
-from mcp_protogen.compare.pages import PageFormat, render
-from mcp_protogen.problems import ProblemError
-from mcp_protogen.resources import schema_folder
+from mcp_protogen.base.problems import ProblemError
+from mcp_protogen.base.resources import schema_folder
+from mcp_protogen.findings.change import Category, Change, Reader, Severity
+from mcp_protogen.findings.pages import PageFormat, render
 from mcp_protogen.vectors.findings import comparison, findings, item_of
 from mcp_protogen.vectors.outcome import Harm, Loss, Outcome, Result, Verdict
 from mcp_protogen.vectors.round_trip import losses

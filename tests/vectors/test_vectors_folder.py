@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 from made import vectors
-from mcp_protogen.resources import schema_folder
+from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.vectors.choosing import Choice, Only
 from mcp_protogen.vectors.writing import document, lines
 from revisions import NEWEST, REVISIONS

@@ -9,7 +9,7 @@ from threading import Thread
 
 import pytest
 from made import RESPONDERS, named, vectors
-from mcp_protogen.problems import ProblemError
+from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.vectors import interruption
 from mcp_protogen.vectors.envelope import is_envelope
 from mcp_protogen.vectors.findings import comparison

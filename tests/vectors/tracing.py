@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from jsonschema import Draft202012Validator
-from mcp_protogen import jsonpointer
+from mcp_protogen.base import jsonpointer
 
 Json = dict[str, Any]
 Fact = tuple[str, ...]

@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from mcp_protogen.audit.told import Told
-from mcp_protogen.compare.change import Category, Change
-from mcp_protogen.jsonpointer import get, split
-from mcp_protogen.jsonvalue import is_array
+from mcp_protogen.audit.known import Known
+from mcp_protogen.base.jsonpointer import get, split
+from mcp_protogen.base.jsonvalue import is_array
+from mcp_protogen.findings.change import Category, Change
 from mcp_protogen.vectors.findings import findings, item_of
 from mcp_protogen.vectors.making import make
 from mcp_protogen.vectors.outcome import Harm, Loss, Outcome, Result
@@ -53,7 +53,7 @@ class _Sorted:
 
 
 def behaviour(
-    command: Sequence[str], revision: str, known: Told, timeout: float
+    command: Sequence[str], revision: str, known: Known, timeout: float
 ) -> tuple[Change, ...]:
     """Return the findings of running all vectors of a revision against a responder."""
     outcome = run_vectors(command, make(revision), timeout=timeout)
@@ -74,7 +74,7 @@ def behaviour(
     )
 
 
-def _sort(result: Result, known: Told, found: _Sorted) -> None:
+def _sort(result: Result, known: Known, found: _Sorted) -> None:
     vector = result.vector
     if result.verdict_is_wrong and vector.valid and str(vector.subject) in known.refusing:
         return

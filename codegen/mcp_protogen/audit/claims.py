@@ -5,8 +5,8 @@ from typing import Any, cast
 
 from mcp_protogen.audit.description import Description
 from mcp_protogen.audit.names import folded, revision_in
-from mcp_protogen.jsonvalue import is_array
-from mcp_protogen.store.pins import load_pins
+from mcp_protogen.base.jsonvalue import is_array
+from mcp_protogen.inputs.pins import load_pins
 
 _LATEST = "latest"
 

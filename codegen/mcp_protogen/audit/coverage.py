@@ -7,9 +7,9 @@ from typing import Any
 from mcp_protogen.audit.claims import named_revisions
 from mcp_protogen.audit.description import Description, TargetType
 from mcp_protogen.audit.differences import Walk
-from mcp_protogen.audit.elsewhere import Elsewhere
 from mcp_protogen.audit.fitting import Sides
 from mcp_protogen.audit.names import folded, revision_in
+from mcp_protogen.audit.other_revisions import OtherRevisions
 from mcp_protogen.audit.severities import Finding
 from mcp_protogen.audit.shapes import names_in
 from mcp_protogen.ir import MethodIR, ObjectIR
@@ -52,7 +52,7 @@ def _types_missing(sides: Sides, untyped: frozenset[str]) -> Iterator[Finding]:
         yield Finding(code, wire_name, "is missing", type_.origin, before, "", senders)
 
 
-def _types_extra(sides: Sides, elsewhere: Elsewhere, holding: set[str]) -> Iterator[Finding]:
+def _types_extra(sides: Sides, elsewhere: OtherRevisions, holding: set[str]) -> Iterator[Finding]:
     """Yield classes in modules of the protocol that nothing matches or uses."""
     target = sides.target
     used = {match.key for match in sides.matching.matches.values()} | holding
@@ -131,7 +131,7 @@ def _listed(target: Description, revision: str) -> frozenset[str]:
     return frozenset[str]().union(*(named or neutral))
 
 
-def _methods_extra(sides: Sides, elsewhere: Elsewhere) -> Iterator[Finding]:
+def _methods_extra(sides: Sides, elsewhere: OtherRevisions) -> Iterator[Finding]:
     known = {method.method for method in sides.wanted.ir.methods}
     told: set[str] = set()
     for type_ in sides.target.types.values():

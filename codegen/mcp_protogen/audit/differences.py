@@ -5,14 +5,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from mcp_protogen.audit.description import Member, TargetType
-from mcp_protogen.audit.elsewhere import Elsewhere
 from mcp_protogen.audit.expected import ENVELOPE_MEMBERS
 from mcp_protogen.audit.fitting import Fit, Sides, fit
 from mcp_protogen.audit.matching import How, Match
+from mcp_protogen.audit.other_revisions import OtherRevisions
 from mcp_protogen.audit.severities import Finding
 from mcp_protogen.audit.shapes import NULL, Anything, Literals, Named, Shape, leaves, of_ir, text
+from mcp_protogen.base.jsonpointer import join
 from mcp_protogen.ir import FieldIR, ObjectIR, Role
-from mcp_protogen.jsonpointer import join
 from mcp_protogen.vectors.envelope import ENVELOPE_PREFIX
 
 _KEPT = {"allow": "kept as it came", "ignore": "dropped", "forbid": "refused"}
@@ -27,7 +27,7 @@ class Walk:
     """
 
     sides: Sides
-    elsewhere: Elsewhere
+    elsewhere: OtherRevisions
     findings: list[Finding] = field(default_factory=list[Finding])
     by_place: dict[str, str] = field(default_factory=dict[str, str])
     used: set[str] = field(default_factory=set[str])

@@ -1,7 +1,7 @@
 """A whole audit: describe, match, compare, try."""
 
 from collections import Counter
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,26 +11,26 @@ from mcp_protogen.audit.claims import claimed_revision
 from mcp_protogen.audit.coverage import coverage
 from mcp_protogen.audit.description import Description
 from mcp_protogen.audit.differences import Walk
-from mcp_protogen.audit.elsewhere import Elsewhere, known_messages
 from mcp_protogen.audit.expected import Expected, expected
 from mcp_protogen.audit.fitting import Sides
 from mcp_protogen.audit.mapping import NO_MAPPING, read_mapping
 from mcp_protogen.audit.matching import How, Matching, match
 from mcp_protogen.audit.names import folded, on_the_wire
+from mcp_protogen.audit.other_revisions import OtherRevisions, known_messages
 from mcp_protogen.audit.reading import reading_of
 from mcp_protogen.audit.severities import judged
-from mcp_protogen.audit.target import PATIENCE, Target, describe, responder
-from mcp_protogen.compare.change import Change, Comparison
+from mcp_protogen.audit.target import PATIENCE, Target, describe, find, responder
+from mcp_protogen.base.problems import Level, Problem, ProblemError
+from mcp_protogen.findings.change import Change, Comparison
+from mcp_protogen.inputs.pins import load_pins, pin_of
 from mcp_protogen.ir import ObjectIR
-from mcp_protogen.problems import Level, Problem, ProblemError
-from mcp_protogen.store.pins import load_pins, pin_of
 
 _ABOUT_VALUES = frozenset({"loses-null", "loses-member", "adds-member", "changes-member"})
 """The findings about values, which do not depend on patches of the schema."""
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class AuditOptions:
     """The choices of a user: a mapping file, whether to try vectors, and how values are written."""
 
     mapping: Path | None = None
@@ -61,18 +61,18 @@ class Audit:
     summary: str
 
 
-def audit(target: Target, revision: str | None, options: Options | None = None) -> Audit:
+def audit(target: Target, revision: str | None, options: AuditOptions | None = None) -> Audit:
     """Compare a target with a pinned revision; if none is named, with the one that it claims.
 
     Raise `ProblemError` for a target that cannot be imported or asked, a revision that is not
     pinned, and an unusable mapping file.
     """
-    options = options or Options()
+    options = options or AuditOptions()
     description, wanted, matching = matched(
         target, revision, mapping=options.mapping, timeout=options.timeout
     )
     revision = wanted.ir.id
-    sides, elsewhere = Sides(wanted, description, matching), Elsewhere(revision)
+    sides, elsewhere = Sides(wanted, description, matching), OtherRevisions(revision)
     walk = Walk(sides, elsewhere)
     walk.types()
     found = [*walk.findings, *coverage(walk)]
@@ -80,7 +80,7 @@ def audit(target: Target, revision: str | None, options: Options | None = None) 
     if options.vectors:
         # Slow to import, and not always needed.
         from mcp_protogen.audit.behaviour import behaviour
-        from mcp_protogen.audit.told import told
+        from mcp_protogen.audit.known import told
 
         reading = reading_of(wanted, description, matching, options.written)
         choices = frozenset(name for name, e in reading.messages.items() if len(e.keys) > 1)
@@ -166,3 +166,13 @@ def _notes(target: Target, description: Description) -> Iterator[Problem]:
     for skipped in description.skipped:
         message = f"{skipped.error}: its types are not audited"
         yield Problem("module-not-imported", message, skipped.module, level=Level.WARNING)
+
+
+def responder_command(target: str, revision: str, *, python: str | None = None) -> Sequence[str]:
+    """Return the command of a responder for a target, matched as in an audit.
+
+    Raise `ProblemError` for a target that cannot be audited.
+    """
+    found = find(target, python)
+    description, wanted, matching = matched(found, revision)
+    return responder(found, description, reading_of(wanted, description, matching))

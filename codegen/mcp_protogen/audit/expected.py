@@ -16,11 +16,11 @@ from mcp_protogen.audit.shapes import (
     names_in,
     of_ir,
 )
-from mcp_protogen.config import Options
+from mcp_protogen.base.names import type_name
+from mcp_protogen.config import GenerationOptions
 from mcp_protogen.derive.revision import derive_revision
+from mcp_protogen.inputs import patches, sources
 from mcp_protogen.ir import ObjectIR, RevisionIR, Role, TypeExpr, TypeIR, UnionIR
-from mcp_protogen.names import type_name
-from mcp_protogen.store import patches, sources
 from mcp_protogen.vectors.envelope import ENVELOPE_PREFIX
 
 Json = dict[str, Any]
@@ -183,7 +183,7 @@ class Expected:
 
 def expected(revision: str) -> Expected:
     """Return the expectations of a pinned revision; raise `ProblemError` if it is not pinned."""
-    source = sources.load(revision, Options((revision,)))
+    source = sources.load(revision, GenerationOptions((revision,)))
     derived = derive_revision(source)
     named = {type_name(name): name for name in source.schema["$defs"]}
     patched = frozenset(patch["pointer"] for patch in source.ledger)

@@ -1,13 +1,13 @@
 """The types with which a target reads the values of a revision, by their matches."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from mcp_protogen.audit.description import Description
 from mcp_protogen.audit.expected import Expected
 from mcp_protogen.audit.fitting import members_of
 from mcp_protogen.audit.matching import Matching
 from mcp_protogen.audit.shapes import Named, leaves
-from mcp_protogen.audit.target import Entry, Reading
 from mcp_protogen.ir import MethodIR, Role
 
 _OTHER: Mapping[Role, Role] = {"client": "server", "server": "client"}
@@ -17,6 +17,34 @@ _AROUND: Mapping[str, tuple[str, ...]] = {
     "result": ("JSONRPCResultResponse", "JSONRPCResponse"),
 }
 """The envelope definitions of each kind of message; the first one with a match is used."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """The types of the target with which one kind of value is read.
+
+    If the target has separate types for the envelope of JSON-RPC, `envelope` are those types, and
+    `inside` is the member that `keys` read; it is empty if that is everything except the envelope.
+    """
+
+    keys: tuple[str, ...]
+    envelope: tuple[str, ...] = ()
+    inside: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The types with which all values of a revision are read.
+
+    Definitions are by name, messages by the keys of the probe. `written` is what is left out of
+    written values: none (members that are None), unset or all (nothing is left out). `envelopes`
+    says whether the target reads envelopes of messages.
+    """
+
+    types: Mapping[str, Entry]
+    messages: Mapping[str, Entry]
+    written: str = "none"
+    envelopes: bool = True
 
 
 def reading_of(

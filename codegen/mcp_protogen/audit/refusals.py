@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from mcp_protogen.audit.description import Skipped
-from mcp_protogen.problems import Problem, ProblemError
+from mcp_protogen.base.problems import Problem, ProblemError
 
 
 def not_importable(name: str, python: str, skipped: Sequence[Skipped]) -> ProblemError:

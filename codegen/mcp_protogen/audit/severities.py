@@ -8,7 +8,7 @@ gateway does both. Findings about behaviour are judged in `vectors.severities`.
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from mcp_protogen.compare.change import Category, Change, Reader, Severity
+from mcp_protogen.findings.change import Category, Change, Reader, Severity
 from mcp_protogen.ir import Role
 
 _BREAKING, _WARNING, _INFO, _NONE = (

@@ -21,8 +21,9 @@ from shutil import which
 from typing import IO, Any
 
 from mcp_protogen.audit.description import Description, of_document, skipped
+from mcp_protogen.audit.reading import Reading
 from mcp_protogen.audit.refusals import died, hangs, not_importable, nothing_found
-from mcp_protogen.problems import Problem, ProblemError
+from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.vectors.interruption import run
 
 PATIENCE = 60.0
@@ -170,34 +171,6 @@ def _packed(job: Mapping[str, Any]) -> str:
     return base64.urlsafe_b64encode(zlib.compress(json.dumps(job).encode())).decode()
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """The types of the target with which one kind of value is read.
-
-    If the target has separate types for the envelope of JSON-RPC, `envelope` are those types, and
-    `inside` is the member that `keys` read; it is empty if that is everything except the envelope.
-    """
-
-    keys: tuple[str, ...]
-    envelope: tuple[str, ...] = ()
-    inside: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """The types with which all values of a revision are read.
-
-    Definitions are by name, messages by the keys of the probe. `written` is what is left out of
-    written values: none (members that are None), unset or all (nothing is left out). `envelopes`
-    says whether the target reads envelopes of messages.
-    """
-
-    types: Mapping[str, Entry]
-    messages: Mapping[str, Entry]
-    written: str = "none"
-    envelopes: bool = True
-
-
 def responder(target: Target, described: Description, reading: Reading) -> Sequence[str]:
     """Return the command of a responder for a target as it was described.
 
@@ -208,16 +181,3 @@ def responder(target: Target, described: Description, reading: Reading) -> Seque
     modules += described.through
     job = {**target.job(), "modules": modules, "name": described.name, **asdict(reading)}
     return [*_command(target, "respond"), _packed(job)]
-
-
-def responder_command(target: str, revision: str, *, python: str | None = None) -> Sequence[str]:
-    """Return the command of a responder for a target, matched as in an audit.
-
-    Raise `ProblemError` for a target that cannot be audited.
-    """
-    from mcp_protogen.audit.engine import matched
-    from mcp_protogen.audit.reading import reading_of
-
-    found = find(target, python)
-    description, wanted, matching = matched(found, revision)
-    return responder(found, description, reading_of(wanted, description, matching))

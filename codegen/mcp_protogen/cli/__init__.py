@@ -9,9 +9,9 @@ stdout went away.
 import sys
 import warnings
 
+from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.cli.console import crash, show_problems, tolerate_narrow_encodings
 from mcp_protogen.cli.run import plain_check, run
-from mcp_protogen.problems import ProblemError
 
 _INTERRUPTED = 130  # 128 + SIGINT
 

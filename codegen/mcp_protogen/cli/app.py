@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 
 from mcp_protogen import __version__
+from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.cli.audit import audit
 from mcp_protogen.cli.console import finish, say
 from mcp_protogen.cli.diff import diff as compare
@@ -24,7 +25,6 @@ from mcp_protogen.cli.update import update
 from mcp_protogen.cli.usage import Command, Group, HelpWanted
 from mcp_protogen.cli.vectors import vectors
 from mcp_protogen.config import Format, Settings, load_settings
-from mcp_protogen.problems import Problem, ProblemError
 
 _MODES = ("check", "diff", "dry-run")
 
@@ -51,7 +51,7 @@ def _show_version(wanted: bool) -> None:
 
 
 def _complete_revision(incomplete: str) -> list[str]:
-    from mcp_protogen.store.pins import load_pins
+    from mcp_protogen.inputs.pins import load_pins
 
     return [name for name in (*load_pins(), "all") if name.startswith(incomplete)]
 

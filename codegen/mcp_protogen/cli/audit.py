@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.cli.console import fail, show_problems
 from mcp_protogen.cli.known import BaselineFile, Held, Ignore, Known, WriteBaseline
 from mcp_protogen.cli.page import Output, coloured, columns, deliver
-from mcp_protogen.compare.change import Comparison, Reader, Severity
-from mcp_protogen.compare.pages import PageFormat, render
 from mcp_protogen.compare.select import narrowed
-from mcp_protogen.problems import ProblemError
+from mcp_protogen.findings.change import Comparison, Reader, Severity
+from mcp_protogen.findings.pages import PageFormat, render
 
 if TYPE_CHECKING:
     from mcp_protogen.audit.engine import Audit
@@ -100,13 +100,13 @@ def audit(
     The target is imported in its own process. Exit code 1 means that there are findings; with
     --baseline, that there are new ones.
     """
-    from mcp_protogen.audit.engine import Options, audit
+    from mcp_protogen.audit.engine import AuditOptions, audit
     from mcp_protogen.audit.severities import ROWS
     from mcp_protogen.audit.target import find
     from mcp_protogen.vectors.severities import WEIGHTS
 
     choice = _Choice(reader, only, format, output)
-    options = Options(mapping, not no_vectors, written, timeout)
+    options = AuditOptions(mapping, not no_vectors, written, timeout)
     known = Known("finding", baseline, write_baseline, tuple(ignore or ()))
     try:
         known.check({*ROWS, *WEIGHTS})

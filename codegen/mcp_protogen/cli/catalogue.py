@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from mcp_protogen.cli.report import Report, Status
-from mcp_protogen.store.pins import Pin, load_pins
+from mcp_protogen.findings.report import Report, Status
+from mcp_protogen.inputs.pins import Pin, load_pins
 
 
 def catalogue() -> Report:

@@ -11,10 +11,10 @@ from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from typing import NoReturn, TextIO
 
-from mcp_protogen.cli.report import Report, failure, render
+from mcp_protogen.base.printable import one_line, page
+from mcp_protogen.base.problems import Level, Problem, ProblemError, summed_up
 from mcp_protogen.config import Format
-from mcp_protogen.printable import one_line, page
-from mcp_protogen.problems import Level, Problem, ProblemError, summed_up
+from mcp_protogen.findings.report import Report, failure, render
 
 _READER_GONE = 141  # 128 + SIGPIPE, as a shell reports for a program that this signal ends
 _COLOURS = {Level.ERROR: "\x1b[1;31m", Level.WARNING: "\x1b[1;33m"}

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.cli.console import fail, show_problems
 from mcp_protogen.cli.known import BaselineFile, Held, Ignore, Known, WriteBaseline
 from mcp_protogen.cli.page import Output, coloured, columns, deliver
-from mcp_protogen.compare.change import Reader, Severity
-from mcp_protogen.compare.pages import PageFormat
-from mcp_protogen.problems import ProblemError
+from mcp_protogen.findings.change import Reader, Severity
+from mcp_protogen.findings.pages import PageFormat
 
 if TYPE_CHECKING:
-    from mcp_protogen.compare.matrix import Matrix
-    from mcp_protogen.compare.sides import Side
+    from mcp_protogen.compare.sides import ComparedRevision
+    from mcp_protogen.findings.matrix import Matrix
 
 
 class Only(StrEnum):
@@ -121,7 +121,7 @@ def _show(asked: Asked) -> bool:
     from mcp_protogen.compare.engine import compare_sides
     from mcp_protogen.compare.naming import named_sides
     from mcp_protogen.compare.select import reaches
-    from mcp_protogen.compare.severities import severities
+    from mcp_protogen.findings.severities import severities
 
     asked.known.check(severities())
     names = asked.before, asked.after
@@ -135,9 +135,9 @@ def _show(asked: Asked) -> bool:
     return asked.fail_on is not None and reaches(held.new, asked.reader, asked.fail_on)
 
 
-def _page(asked: Asked, held: Held, sides: "tuple[Side, Side]") -> str:
-    from mcp_protogen.compare.pages import render
+def _page(asked: Asked, held: Held, sides: "tuple[ComparedRevision, ComparedRevision]") -> str:
     from mcp_protogen.compare.select import narrowed
+    from mcp_protogen.findings.pages import render
 
     page = render(
         asked.form,
@@ -152,11 +152,11 @@ def _page(asked: Asked, held: Held, sides: "tuple[Side, Side]") -> str:
     return held.closed(page, asked.form)
 
 
-def _matrix(before: "Side", after: "Side") -> "Matrix":
+def _matrix(before: "ComparedRevision", after: "ComparedRevision") -> "Matrix":
     """Return all pinned revisions, with the two sides if these are something else."""
     from mcp_protogen.compare.matrix import matrix_of
     from mcp_protogen.compare.sides import pinned_side
-    from mcp_protogen.store.pins import load_pins
+    from mcp_protogen.inputs.pins import load_pins
 
     sides = {side.title: side for side in (before, after)}
     pinned = [sides[name] if name in sides else pinned_side(name) for name in sorted(load_pins())]

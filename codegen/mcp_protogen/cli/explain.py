@@ -11,10 +11,10 @@ from functools import cache
 from pathlib import Path
 from textwrap import fill, shorten
 
-from mcp_protogen.canonical import parse_json
-from mcp_protogen.problems import Problem, ProblemError
-from mcp_protogen.resources import schema_folder
-from mcp_protogen.suggest import did_you_mean
+from mcp_protogen.base.canonical import parse_json
+from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.base.resources import schema_folder
+from mcp_protogen.base.suggest import did_you_mean
 
 _TEXTS = Path(__file__).with_name("explanations.md")
 _SECTION = re.compile(
@@ -83,7 +83,7 @@ def _of_problems() -> Iterator[_Entry]:
 
 
 def _of_diff() -> Iterator[_Entry]:
-    from mcp_protogen.compare.severities import severities
+    from mcp_protogen.findings.severities import severities
 
     for code, row in severities().items():
         levels = {

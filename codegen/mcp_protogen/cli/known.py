@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mcp_protogen.base.printable import one_line
+from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.base.suggest import did_you_mean
 from mcp_protogen.cli.console import say
-from mcp_protogen.compare.change import Comparison
-from mcp_protogen.compare.pages import PageFormat
-from mcp_protogen.compare.pages.workflow_commands import log_line
-from mcp_protogen.printable import one_line
-from mcp_protogen.problems import Problem, ProblemError
-from mcp_protogen.suggest import did_you_mean
+from mcp_protogen.findings.change import Comparison
+from mcp_protogen.findings.pages import PageFormat
+from mcp_protogen.findings.pages.workflow_commands import log_line
 
 if TYPE_CHECKING:
     from mcp_protogen.compare.baseline import Sorted
@@ -100,7 +100,7 @@ class Held:
         if form in (PageFormat.TEXT, PageFormat.GITHUB):
             return page + "".join(f"{log_line(line)}\n" for line in closing)
         if form is PageFormat.MARKDOWN and closing:
-            from mcp_protogen.compare.pages.markdown import prose
+            from mcp_protogen.findings.pages.markdown import prose
 
             return page + "\n" + "".join(f"- {prose(line)}\n" for line in closing)
         return page

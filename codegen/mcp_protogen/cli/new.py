@@ -7,11 +7,11 @@ from typing import Annotated, TypeVar
 
 import typer
 
+from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.cli.console import finish, progress
 from mcp_protogen.cli.questions import ask, can_ask
-from mcp_protogen.cli.report import Action, FileChange, Report, Status
 from mcp_protogen.config import Format
-from mcp_protogen.problems import Problem, ProblemError
+from mcp_protogen.findings.report import Action, FileChange, Report, Status
 from mcp_protogen.scaffold.choices import Choices, Kind, Transport
 from mcp_protogen.scaffold.project_name import ProjectName
 

@@ -9,9 +9,9 @@ from typing import Annotated
 
 import typer
 
+from mcp_protogen.base.printable import page as safe_page
 from mcp_protogen.cli.console import colourful, say
 from mcp_protogen.config import Format
-from mcp_protogen.printable import page as safe_page
 
 Output = Annotated[
     Path | None,
@@ -37,7 +37,7 @@ def deliver(page: str, form: str, output: Path | None) -> None:
     if output is None:
         say(page, form)
         return
-    from mcp_protogen.output.files import replace_files, writing
+    from mcp_protogen.base.files import replace_files, writing
 
     with writing(output, "name a file in a folder that exists"):
         # A missing folder is more likely a typing error than a wish.

@@ -7,8 +7,8 @@ import sys
 from collections.abc import Callable
 from typing import TypeVar
 
+from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.cli.console import show_problems, tell
-from mcp_protogen.problems import ProblemError
 
 T = TypeVar("T")
 

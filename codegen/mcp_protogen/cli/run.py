@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
+from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.cli.console import emit, progress
-from mcp_protogen.cli.report import Report, failure
 from mcp_protogen.config import Format, Settings, load_settings
-from mcp_protogen.problems import ProblemError
+from mcp_protogen.findings.report import Report, failure
 
 
 def run(mode: str, flags: Settings, *, force: bool = False, quiet: bool = False) -> NoReturn:
@@ -49,7 +49,7 @@ def plain_check(arguments: Sequence[str]) -> Settings | None:
 
 
 def _perform(mode: str, settings: Settings, *, force: bool) -> Report:
-    from mcp_protogen.cli import commands
+    from mcp_protogen.app import commands
 
     if mode in ("check", "regenerate"):
         return commands.check(settings, regenerate=mode == "regenerate")

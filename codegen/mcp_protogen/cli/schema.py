@@ -6,9 +6,9 @@ from typing import Annotated
 import typer
 
 from mcp_protogen.cli.console import finish
-from mcp_protogen.cli.report import Report, Status
 from mcp_protogen.cli.usage import Command, Group
 from mcp_protogen.config import Format
+from mcp_protogen.findings.report import Report, Status
 
 schema_app = typer.Typer(
     help="Pin published schemas, verify their snapshots, and draft what people decide about them.",
@@ -55,8 +55,8 @@ def add(
     If the revision is pinned already, the new publication takes its place; the pin remembers the
     one before.
     """
-    from mcp_protogen.store.adoption import Origin, add
-    from mcp_protogen.store.upstream import read_source, source_name
+    from mcp_protogen.update.adoption import Origin, add
+    from mcp_protogen.upstream.upstream import read_source, source_name
 
     def work() -> Report:
         origin = Origin(spec_path=spec_path, spec_commit=commit, date=date, note=note)
@@ -83,8 +83,8 @@ def verify(
     form: _Form = Format.TEXT,
 ) -> None:
     """Verify that a snapshot is the pinned one: a published schema without its prose."""
-    from mcp_protogen.store.adoption import verification
-    from mcp_protogen.store.upstream import read_source, source_name
+    from mcp_protogen.update.adoption import verification
+    from mcp_protogen.upstream.upstream import read_source, source_name
 
     def work() -> Report:
         given = (source_name(against), read_source(against)) if against else None
@@ -112,7 +112,7 @@ def draft_facts(
     The files are those of facts, patches, translation rules and descriptions. Entries that they
     already have stay as they are.
     """
-    from mcp_protogen.cli.drafting import check, write
+    from mcp_protogen.app.drafting import check, write
 
     work = check if only_check else write
     finish(lambda: work(revision, folder), "schema draft-facts", form)

@@ -5,10 +5,10 @@ from typing import Annotated
 
 import typer
 
+from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.cli.console import emit, progress
-from mcp_protogen.cli.report import failure
 from mcp_protogen.config import Format, Settings, load_settings
-from mcp_protogen.problems import ProblemError
+from mcp_protogen.findings.report import failure
 
 
 def sync(
@@ -37,9 +37,9 @@ def sync(
     folder. Revisions that are not listed there are removed. Your own files in it stay; generated
     files that you edited are not overwritten.
     """
+    from mcp_protogen.app.sync import check as look
+    from mcp_protogen.app.sync import sync as bring_in_step
     from mcp_protogen.scaffold.locate import locate
-    from mcp_protogen.scaffold.sync import check as look
-    from mcp_protogen.scaffold.sync import sync as bring_in_step
 
     out, form = "", format
     try:

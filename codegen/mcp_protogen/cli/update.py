@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
+from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.cli.console import fail, say, show_problems
 from mcp_protogen.cli.page import Output, coloured, deliver
-from mcp_protogen.problems import Problem, ProblemError
 from mcp_protogen.update.pages import UpdateFormat
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import Any, NoReturn
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.cli.console import tell
-from mcp_protogen.problems import Problem, ProblemError
 
 NAME = "mcp-gen"
 WRONG_USE = 2
@@ -143,7 +143,7 @@ def _message(error: Any) -> str:
     if error.__cause__ is not None:
         from pydantic import ValidationError
 
-        from mcp_protogen.runtime.pointers import message_of
+        from mcp_protogen.runtime.core.models.validation_errors import message_of
 
         if isinstance(error.__cause__, ValidationError):
             error.message = message_of(error.__cause__.errors(include_url=False)[0])

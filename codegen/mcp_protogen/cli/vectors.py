@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mcp_protogen.base.printable import one_line
+from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.cli.console import fail, finish, progress, show_problems
 from mcp_protogen.cli.page import Output, coloured, columns, deliver
-from mcp_protogen.cli.report import Action, FileChange, Report, Status
 from mcp_protogen.config import Format
-from mcp_protogen.printable import one_line
-from mcp_protogen.problems import Problem, ProblemError
+from mcp_protogen.findings.report import Action, FileChange, Report, Status
 from mcp_protogen.vectors.choosing import Choice, Only
 
 if TYPE_CHECKING:
-    from mcp_protogen.config import Options
+    from mcp_protogen.config import GenerationOptions
     from mcp_protogen.vectors.outcome import Outcome
 
 
@@ -172,12 +172,14 @@ def _conflict(message: str) -> ProblemError:
     return ProblemError(Problem("conflicting-options", message))
 
 
-def _options(asked: list[str] | None, schema: str | None, *, usual: bool = False) -> "Options":
+def _options(
+    asked: list[str] | None, schema: str | None, *, usual: bool = False
+) -> "GenerationOptions":
     """Return the revisions to make vectors of; with `usual`, the newest if none is named."""
-    from mcp_protogen.cli.selection import revision_names, select
+    from mcp_protogen.app.selection import revision_names, select
     from mcp_protogen.config import GivenFile
-    from mcp_protogen.store.pins import load_pins
-    from mcp_protogen.store.upstream import read_source, source_name
+    from mcp_protogen.inputs.pins import load_pins
+    from mcp_protogen.upstream.upstream import read_source, source_name
 
     pins = load_pins()
     names = revision_names(asked or ([max(pins)] if usual and schema is None else []), pins)
@@ -185,7 +187,7 @@ def _options(asked: list[str] | None, schema: str | None, *, usual: bool = False
     return select(names, pins, None, given)
 
 
-def _folder(folder: Path, options: "Options", *, check: bool, force: bool) -> Report:
+def _folder(folder: Path, options: "GenerationOptions", *, check: bool, force: bool) -> Report:
     from mcp_protogen.vectors.folder import compare, write
     from mcp_protogen.vectors.writing import folder_files
 
@@ -206,7 +208,9 @@ def _folder(folder: Path, options: "Options", *, check: bool, force: bool) -> Re
     return Report("vectors", Status.FINE, summary, str(folder), files=listed, problems=problems)
 
 
-def _print(options: "Options", choice: Choice, form: VectorsFormat, output: Path | None) -> None:
+def _print(
+    options: "GenerationOptions", choice: Choice, form: VectorsFormat, output: Path | None
+) -> None:
     from mcp_protogen.vectors.making import make
     from mcp_protogen.vectors.writing import document, lines
 
@@ -218,10 +222,14 @@ def _print(options: "Options", choice: Choice, form: VectorsFormat, output: Path
 
 
 def _try(
-    target: Target, options: "Options", choice: Choice, form: VectorsFormat, output: Path | None
+    target: Target,
+    options: "GenerationOptions",
+    choice: Choice,
+    form: VectorsFormat,
+    output: Path | None,
 ) -> bool:
     """Show the findings, and return whether there are any."""
-    from mcp_protogen.compare.pages import PageFormat, render
+    from mcp_protogen.findings.pages import PageFormat, render
     from mcp_protogen.vectors.findings import comparison
     from mcp_protogen.vectors.making import make
     from mcp_protogen.vectors.running import run_vectors
@@ -244,7 +252,7 @@ def _try(
 
 def _command(target: Target, revision: str) -> Sequence[str]:
     if target.name is not None:
-        from mcp_protogen.audit.target import responder_command
+        from mcp_protogen.audit.engine import responder_command
 
         return responder_command(target.name, revision, python=target.python)
     import shlex

@@ -17,11 +17,11 @@ from operator import not_
 from pathlib import Path
 from typing import Any
 
-from mcp_protogen.canonical import parse_json, pretty
-from mcp_protogen.compare.change import Change
-from mcp_protogen.jsonvalue import is_array, is_object
-from mcp_protogen.output.files import replace_files, writing
-from mcp_protogen.problems import Problem, ProblemError
+from mcp_protogen.base.canonical import parse_json, pretty
+from mcp_protogen.base.files import replace_files, writing
+from mcp_protogen.base.jsonvalue import is_array, is_object
+from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.findings.change import Change
 
 FORMAT = 1
 _HINT = "restore the file, or move it away and write a new one with --write-baseline"

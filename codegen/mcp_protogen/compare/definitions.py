@@ -5,18 +5,18 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from mcp_protogen import jsonpointer
+from mcp_protogen.base import jsonpointer
+from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.compare import fields
 from mcp_protogen.compare.members import Member, members, named
 from mcp_protogen.compare.renames import renames
-from mcp_protogen.compare.severities import Found
-from mcp_protogen.compare.sides import Side
+from mcp_protogen.compare.sides import ComparedRevision
 from mcp_protogen.compare.spelling import spelled
-from mcp_protogen.compare.traffic import NOBODY, Senders, envelopes, error_code, senders
+from mcp_protogen.compare.traffic import NOBODY, envelopes, error_code, senders
 from mcp_protogen.compare.values import Values
 from mcp_protogen.derive.skeleton import MESSAGE_UNIONS
-from mcp_protogen.ir import ObjectIR, TypeIR
-from mcp_protogen.jsonvalue import is_object
+from mcp_protogen.findings.severities import Found
+from mcp_protogen.ir import ObjectIR, Senders, TypeIR
 from mcp_protogen.normalise.references import target
 
 Json = dict[str, Any]
@@ -44,8 +44,8 @@ _TOLD_AS_CAPABILITY = _SAME_ON_THE_WIRE | {
 class Types:
     """The types of two sides, with results that are needed again and again."""
 
-    before: Side
-    after: Side
+    before: ComparedRevision
+    after: ComparedRevision
 
     @cached_property
     def renamed(self) -> Mapping[str, str]:
@@ -79,7 +79,7 @@ class Types:
         return frozenset(name for side in self._sides for name in envelopes(side.definitions))
 
     @property
-    def _sides(self) -> tuple[Side, Side]:
+    def _sides(self) -> tuple[ComparedRevision, ComparedRevision]:
         return self.before, self.after
 
     @cached_property
@@ -97,11 +97,11 @@ class Types:
             for name in _params(side, method)
         )
 
-    def _of(self, side: Side) -> Iterator[str]:
+    def _of(self, side: ComparedRevision) -> Iterator[str]:
         return (str(one.message) for one in side.ir.methods if str(one.message) in side.definitions)
 
 
-def _params(side: Side, message: str) -> Iterator[str]:
+def _params(side: ComparedRevision, message: str) -> Iterator[str]:
     """Yield the definitions that are params of a message, also through unions."""
     properties: Json = side.definitions[message].get("properties", {})
     waiting: list[Json] = [properties.get("params", {})]
@@ -176,7 +176,7 @@ def _members(types: Types, old: str, new: str, who: Senders) -> Iterator[Found]:
     found = members(types.before.definitions, old, message=message)
     was = {member.path: member for member in (one.of(new) for one in found.values())}
     now = members(types.after.definitions, new, message=message)
-    elsewhere = fields.Elsewhere(types.before.definitions, types.after.definitions)
+    elsewhere = fields.MovedMembers(types.before.definitions, types.after.definitions)
     code = _told_as_error(types, old, new)
     for path in sorted({*was, *now}):
         before, after = was.get(path), now.get(path)
@@ -245,7 +245,7 @@ def _other(pair: fields.Pair, values: Values, who: Senders) -> Iterator[Found]:
         natures = _nature(before), _nature(after)
         yield Found("type-changed", pair.path, pair.pointer, *natures, who)
     elif "anyOf" not in before and "anyOf" not in after:
-        yield from fields.changes(pair, values, fields.Elsewhere({}, {}), who)
+        yield from fields.changes(pair, values, fields.MovedMembers({}, {}), who)
     else:
         yield from fields.alternatives(pair, values, who)
 

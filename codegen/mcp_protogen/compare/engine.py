@@ -3,15 +3,15 @@
 from collections.abc import Iterator
 
 from mcp_protogen.compare import definitions, errors, methods, protocol
-from mcp_protogen.compare.change import Change, Comparison
 from mcp_protogen.compare.definitions import Types
 from mcp_protogen.compare.features import Features
 from mcp_protogen.compare.known_values import changes as known_values
-from mcp_protogen.compare.severities import Found, judged
-from mcp_protogen.compare.sides import Side
+from mcp_protogen.compare.sides import ComparedRevision
+from mcp_protogen.findings.change import Change, Comparison
+from mcp_protogen.findings.severities import Found, judged
 
 
-def compare_sides(before: Side, after: Side) -> Comparison:
+def compare_sides(before: ComparedRevision, after: ComparedRevision) -> Comparison:
     """Return everything that differs between two sides, the worst first."""
     types = Types(before, after)
     features = Features(types)

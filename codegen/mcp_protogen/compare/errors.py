@@ -7,11 +7,12 @@ compared if both sides have facts of it.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from mcp_protogen import jsonpointer
+from mcp_protogen.base import jsonpointer
 from mcp_protogen.compare.definitions import Types
-from mcp_protogen.compare.severities import Found
-from mcp_protogen.compare.sides import Side
-from mcp_protogen.compare.traffic import EMITTERS, ErrorCode, Senders, error_code
+from mcp_protogen.compare.sides import ComparedRevision
+from mcp_protogen.compare.traffic import EMITTERS, ErrorCode, error_code
+from mcp_protogen.findings.severities import Found
+from mcp_protogen.ir import Senders
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ def changes(types: Types) -> Iterator[Found]:
             yield _found("removed", before, f"sent by {before.emit}", "")
 
 
-def _errors(side: Side) -> Mapping[int, _Error]:
+def _errors(side: ComparedRevision) -> Mapping[int, _Error]:
     """Return the errors by code: as facts state them, or else as a type has them.
 
     Without a fact, either side may answer with the code.

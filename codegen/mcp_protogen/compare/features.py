@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 
-from mcp_protogen.compare.change import Category, Change
 from mcp_protogen.compare.definitions import Types
-from mcp_protogen.compare.sides import Side
+from mcp_protogen.compare.sides import ComparedRevision
 from mcp_protogen.compare.traffic import envelopes, error_code, reached
+from mcp_protogen.findings.change import Category, Change
 from mcp_protogen.ir import MethodIR
 
 BASE = "base protocol"
@@ -95,7 +95,7 @@ class Features:
         }
         return gated.pop() if len(gated) == 1 else name
 
-    def _present(self, side: Side) -> frozenset[str]:
+    def _present(self, side: ComparedRevision) -> frozenset[str]:
         methods = (self._by_method[one.method] for one in side.ir.methods)
         paths = (self._of_capability(".".join(one.path)) for one in side.ir.capabilities)
         return frozenset((*methods, *paths))
@@ -118,7 +118,7 @@ class Features:
         before, after = map(self._holding, self._sides)
         return before, after
 
-    def _holding(self, side: Side) -> Mapping[str, frozenset[str]]:
+    def _holding(self, side: ComparedRevision) -> Mapping[str, frozenset[str]]:
         found: dict[str, set[str]] = defaultdict(set)
         for method in side.ir.methods:
             for name in reached(side.definitions, (method.message, *method.results)):

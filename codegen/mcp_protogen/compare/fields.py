@@ -5,15 +5,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from mcp_protogen import jsonpointer
+from mcp_protogen.base import jsonpointer
+from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.compare.bounds import bound_change
 from mcp_protogen.compare.members import Member
 from mcp_protogen.compare.reading import EMBEDDED
-from mcp_protogen.compare.severities import Found
 from mcp_protogen.compare.spelling import ANY
-from mcp_protogen.compare.traffic import Senders
 from mcp_protogen.compare.values import Relation, Values
-from mcp_protogen.jsonvalue import is_object
+from mcp_protogen.findings.severities import Found
+from mcp_protogen.ir import Senders
 from mcp_protogen.normalise.references import target
 
 Json = dict[str, Any]
@@ -41,7 +41,7 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True)
-class Elsewhere:
+class MovedMembers:
     """A search for members that still exist, behind a type that has a name on one side only."""
 
     before: Json
@@ -74,7 +74,7 @@ def _step(definitions: Json, schema: Json, step: str) -> Json | None:
     return found if is_object(found) else None
 
 
-def changes(pair: Pair, values: Values, elsewhere: Elsewhere, who: Senders) -> Iterator[Found]:
+def changes(pair: Pair, values: Values, elsewhere: MovedMembers, who: Senders) -> Iterator[Found]:
     """Yield everything that differs; `who` sends the type that has the member."""
     before, after = pair.before, pair.after
     if before is None or after is None:
@@ -131,7 +131,7 @@ _ARMS = {
 }
 
 
-def _came_or_went(pair: Pair, elsewhere: Elsewhere, who: Senders) -> Found:
+def _came_or_went(pair: Pair, elsewhere: MovedMembers, who: Senders) -> Found:
     at = (pair.path, pair.pointer)
     if pair.after is not None:
         if elsewhere.had_before(pair):

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator, Mapping
 
-from mcp_protogen import jsonpointer
+from mcp_protogen.base import jsonpointer
+from mcp_protogen.base.names import pascal
 from mcp_protogen.compare.definitions import Types
 from mcp_protogen.compare.members import Member, members
-from mcp_protogen.compare.severities import Found
+from mcp_protogen.findings.severities import Found
 from mcp_protogen.ir import FieldIR, ObjectIR
-from mcp_protogen.names import pascal
 
 
 def changes(types: Types) -> Iterator[Found]:

@@ -1,49 +1,19 @@
 """Revisions side by side: each method and type of each revision, in a word or two."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from mcp_protogen.canonical import digest
-from mcp_protogen.compare.change import Category
-from mcp_protogen.compare.sides import Side
+from mcp_protogen.base.canonical import digest
+from mcp_protogen.compare.sides import ComparedRevision
 from mcp_protogen.compare.spelling import spelled
+from mcp_protogen.findings.change import Category
+from mcp_protogen.findings.matrix import Cell, Matrix, Row
 from mcp_protogen.ir import MethodIR
 
 _DIGITS = 12
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """The state of a row in one revision.
-
-    `detail` is a short text, such as the sender of a method and its result. `digest` stands for the
-    whole meaning: if it differs from that of the cell before, something has changed.
-    """
-
-    present: bool
-    detail: str = ""
-    digest: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A method or a type over time; `cells` are in the order of the revisions."""
-
-    category: Category
-    name: str
-    cells: tuple[Cell, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Matrix:
-    """Every row in every revision, oldest revision first."""
-
-    revisions: tuple[str, ...]
-    rows: tuple[Row, ...]
-
-
-def matrix_of(sides: Sequence[Side]) -> Matrix:
+def matrix_of(sides: Sequence[ComparedRevision]) -> Matrix:
     """Return all methods and types of `sides`, in the given order."""
     rows = (
         *_rows(Category.METHOD, map(_methods, sides)),
@@ -59,7 +29,7 @@ def _rows(category: Category, columns: Iterable[dict[str, Cell]]) -> Iterator[Ro
         yield Row(category, name, tuple(column.get(name, absent) for column in cells))
 
 
-def _methods(side: Side) -> dict[str, Cell]:
+def _methods(side: ComparedRevision) -> dict[str, Cell]:
     return {one.method: _cell(_of_method(one), _meaning(one)) for one in side.ir.methods}
 
 
@@ -80,7 +50,7 @@ def _meaning(method: MethodIR) -> list[Any]:
     ]
 
 
-def _types(side: Side) -> dict[str, Cell]:
+def _types(side: ComparedRevision) -> dict[str, Cell]:
     return {name: _cell(_of_type(schema), schema) for name, schema in side.definitions.items()}
 
 

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mcp_protogen import jsonpointer
+from mcp_protogen.base import jsonpointer
+from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.compare.reading import EMBEDDED
 from mcp_protogen.compare.spelling import spelled
-from mcp_protogen.jsonvalue import is_object
 from mcp_protogen.normalise.references import target
 
 Json = dict[str, Any]

@@ -3,15 +3,14 @@
 from collections.abc import Container, Iterator, Mapping
 from itertools import groupby
 
-from mcp_protogen import jsonpointer
+from mcp_protogen.base import jsonpointer
 from mcp_protogen.compare.members import members
-from mcp_protogen.compare.severities import Found
-from mcp_protogen.compare.sides import Side
-from mcp_protogen.compare.traffic import Senders
-from mcp_protogen.ir import Condition, MethodIR, Requirement, Role
+from mcp_protogen.compare.sides import ComparedRevision
+from mcp_protogen.findings.severities import Found
+from mcp_protogen.ir import Condition, MethodIR, Requirement, Role, Senders
 
 
-def changes(before: Side, after: Side) -> Iterator[Found]:
+def changes(before: ComparedRevision, after: ComparedRevision) -> Iterator[Found]:
     """Yield everything that differs between the method tables of two sides."""
     # A phase is a part of a session, so that it can only be compared within one era.
     same_era = before.ir.era == after.ir.era
@@ -85,7 +84,9 @@ def _results(old: MethodIR, new: MethodIR) -> Iterator[Found]:
     yield _found(f"method-result-{code}", new, *texts)
 
 
-def _gates(old: MethodIR, new: MethodIR, before: Side, after: Side) -> Iterator[Found]:
+def _gates(
+    old: MethodIR, new: MethodIR, before: ComparedRevision, after: ComparedRevision
+) -> Iterator[Found]:
     was, now = _by_capability(old), _by_capability(new)
     known = _params(old, before)
     implied = {one.constant for one in after.ir.capabilities if one.implied}
@@ -120,7 +121,7 @@ def _new_gate(gate: tuple[Requirement, ...], known: Container[str], implied: Con
     return "gate-added" if any(one.level == "MUST" for one in gate) else "gate-advised"
 
 
-def _params(method: MethodIR, side: Side) -> frozenset[str]:
+def _params(method: MethodIR, side: ComparedRevision) -> frozenset[str]:
     """Return the members of the params of a method."""
     if str(method.message) not in side.definitions:
         return frozenset()

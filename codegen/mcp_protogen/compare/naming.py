@@ -11,15 +11,21 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mcp_protogen.canonical import sha256
-from mcp_protogen.compare.sides import Side, given_side, inherited_basis, revision_of, title_of
+from mcp_protogen.base.canonical import sha256
+from mcp_protogen.base.problems import Level, Problem, ProblemError
+from mcp_protogen.base.suggest import did_you_mean
+from mcp_protogen.compare.sides import (
+    ComparedRevision,
+    given_side,
+    inherited_basis,
+    revision_of,
+    title_of,
+)
 from mcp_protogen.config import GivenFile
-from mcp_protogen.problems import Level, Problem, ProblemError
-from mcp_protogen.store.pins import Pin, Pins, Publication, load_pins, pin_of
-from mcp_protogen.suggest import did_you_mean
+from mcp_protogen.inputs.pins import Pin, Pins, Publication, load_pins, pin_of
 
 if TYPE_CHECKING:
-    from mcp_protogen.update.source import SchemaSource
+    from mcp_protogen.upstream.source import SchemaSource
 
 _SHORTEST = 4
 
@@ -35,7 +41,7 @@ class _Named:
 
 def named_sides(
     texts: tuple[str, str], source: str | None, *, as_published: bool = False
-) -> tuple[Side, Side]:
+) -> tuple[ComparedRevision, ComparedRevision]:
     """Return both sides of a comparison, with titles that tell them apart.
 
     `source` is a clone or folder of the specification. Facts that no schema has are the same on
@@ -93,7 +99,7 @@ def _is_place(text: str) -> bool:
 
 
 def _file(place: str, pins: Pins, revision: str | None = None) -> _Named:
-    from mcp_protogen.store.upstream import read_source, source_name
+    from mcp_protogen.upstream.upstream import read_source, source_name
 
     given = GivenFile(source_name(place), read_source(place))
     title = place if (name := title_of(given.name)) in pins else name
@@ -149,7 +155,7 @@ def _published(pin: Pin, publication: Publication, source: str) -> bytes:
 
 def _opened(source: str, commit: str | None) -> "SchemaSource":
     """Return a source at a commit, if it has commits."""
-    from mcp_protogen.update.opening import open_source
+    from mcp_protogen.upstream.opening import open_source
 
     try:
         return open_source(source, commit, None)

@@ -4,15 +4,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from mcp_protogen.compare.severities import Found
-from mcp_protogen.compare.sides import Header, Side
-from mcp_protogen.compare.traffic import NOBODY, ROLES, Senders, answerers
-from mcp_protogen.ir import CapabilityIR, MetaKeyIR, Role
+from mcp_protogen.compare.sides import ComparedRevision, Header
+from mcp_protogen.compare.traffic import NOBODY, ROLES, answerers
+from mcp_protogen.findings.severities import Found
+from mcp_protogen.ir import CapabilityIR, MetaKeyIR, Role, Senders
 
 _SERVER: Senders = frozenset({"server"})
 
 
-def changes(before: Side, after: Side) -> Iterator[Found]:
+def changes(before: ComparedRevision, after: ComparedRevision) -> Iterator[Found]:
     """Yield all differences that are not about types, methods or errors."""
     yield from _capabilities(before, after)
     yield from _meta_keys(before, after)
@@ -20,7 +20,7 @@ def changes(before: Side, after: Side) -> Iterator[Found]:
     yield from _rules(before, after)
 
 
-def _capabilities(before: Side, after: Side) -> Iterator[Found]:
+def _capabilities(before: ComparedRevision, after: ComparedRevision) -> Iterator[Found]:
     was = {_capability(one): one for one in before.ir.capabilities}
     now = {_capability(one): one for one in after.ir.capabilities}
     for name in sorted({*was, *now}):
@@ -42,7 +42,7 @@ def _declared(one: CapabilityIR) -> str:
     return ("a flag that is true" if one.flag else "by presence") + implied
 
 
-def _meta_keys(before: Side, after: Side) -> Iterator[Found]:
+def _meta_keys(before: ComparedRevision, after: ComparedRevision) -> Iterator[Found]:
     was = {one.key: one for one in before.ir.meta_keys}
     now = {one.key: one for one in after.ir.meta_keys}
     for key in sorted({*was, *now}):
@@ -62,13 +62,15 @@ def _written(one: MetaKeyIR) -> str:
     return f"{need} {one.type} of {on}"
 
 
-def _writers(old: MetaKeyIR | None, new: MetaKeyIR | None, before: Side, after: Side) -> Senders:
+def _writers(
+    old: MetaKeyIR | None, new: MetaKeyIR | None, before: ComparedRevision, after: ComparedRevision
+) -> Senders:
     """Return the senders of the messages that have a key, now or else before."""
     keys = ((new, after), (old, before))
     return next((found for key, side in keys if key and (found := _on(key, side))), NOBODY)
 
 
-def _on(key: MetaKeyIR, side: Side) -> Senders:
+def _on(key: MetaKeyIR, side: ComparedRevision) -> Senders:
     found: set[Role] = set()
     for method in side.ir.methods:
         if method.kind in key.on and (not key.of or method.message in key.of):
@@ -79,7 +81,7 @@ def _on(key: MetaKeyIR, side: Side) -> Senders:
     return frozenset(found)
 
 
-def _headers(before: Side, after: Side) -> Iterator[Found]:
+def _headers(before: ComparedRevision, after: ComparedRevision) -> Iterator[Found]:
     was = {_header(one): one for one in before.headers}
     now = {_header(one): one for one in after.headers}
     for name in sorted({*was, *now}):
@@ -119,7 +121,7 @@ class _Rule:
     senders: Senders = ROLES
 
 
-def _rules_of(side: Side) -> Iterator[_Rule]:
+def _rules_of(side: ComparedRevision) -> Iterator[_Rule]:
     rules = side.ir.rules
     yield _Rule("batches received", rules.receive_batches, "freedom")
     yield _Rule("batches sent", rules.send_batches, "freedom")
@@ -132,7 +134,7 @@ def _rules_of(side: Side) -> Iterator[_Rule]:
         yield _Rule(f"{one.member} that is {one.rule}", f"read as {one.value}")
 
 
-def _rules(before: Side, after: Side) -> Iterator[Found]:
+def _rules(before: ComparedRevision, after: ComparedRevision) -> Iterator[Found]:
     if before.ir.era != after.ir.era:
         eras = (before.ir.era, after.ir.era)
         yield Found("era-changed", "lifecycle", "", *eras, ROLES)

@@ -8,8 +8,8 @@ boolean schemas are rewritten as something equivalent.
 from collections.abc import Collection, Container
 from typing import Any
 
-from mcp_protogen.canonical import digest
-from mcp_protogen.jsonvalue import is_array, is_object
+from mcp_protogen.base.canonical import digest
+from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.normalise import flatten
 
 Json = dict[str, Any]

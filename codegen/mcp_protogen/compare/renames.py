@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mcp_protogen import jsonpointer
+from mcp_protogen.base import jsonpointer
 from mcp_protogen.compare.members import named
 
 Json = dict[str, Any]

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from mcp_protogen.compare.change import Change, Comparison, Reader, Severity
+from mcp_protogen.findings.change import Change, Comparison, Reader, Severity
 
 
 def level(change: Change, reader: Reader | None) -> Severity:

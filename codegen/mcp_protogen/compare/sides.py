@@ -8,18 +8,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from mcp_protogen.canonical import parse_json, pretty, sha256
+from mcp_protogen.base.canonical import parse_json, pretty, sha256
+from mcp_protogen.base.problems import Problem
+from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.compare.reading import readable, with_deprecations
-from mcp_protogen.config import GivenFile, Options
+from mcp_protogen.config import GenerationOptions, GivenFile
 from mcp_protogen.derive import methods
-from mcp_protogen.derive.revision import Derived, Source, derive_revision
+from mcp_protogen.derive.revision import Derived, derive_revision
 from mcp_protogen.derive.types import Context
+from mcp_protogen.inputs import facts, ledger, patches, sources
+from mcp_protogen.inputs.pins import Pins
+from mcp_protogen.inputs.snapshot import snapshot_of
+from mcp_protogen.inputs.sources import RevisionSource
 from mcp_protogen.ir import RevisionIR
-from mcp_protogen.problems import Problem
-from mcp_protogen.resources import schema_folder
-from mcp_protogen.store import facts, ledger, patches, sources
-from mcp_protogen.store.pins import Pins
-from mcp_protogen.store.snapshot import snapshot_of
 
 Json = dict[str, Any]
 
@@ -44,7 +45,7 @@ class Header:
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class ComparedRevision:
     """The meaning of one revision; `title` is the name that the user gave it.
 
     `definitions` are those of the patched schema, without `allOf` and with inline objects in their
@@ -58,21 +59,21 @@ class Side:
     notes: tuple[Problem, ...] = ()
 
 
-def pinned_side(revision: str) -> Side:
+def pinned_side(revision: str) -> ComparedRevision:
     """Return a revision as it is pinned; raise `ProblemError` for an unknown one."""
     return given_side(revision, None)
 
 
 def given_side(
     revision: str, given: GivenFile | None, *, title: str = "", as_published: bool = False
-) -> Side:
+) -> ComparedRevision:
     """Return a published file that stands for `revision`, or the pinned snapshot if none.
 
     Patches that do not fit the file are left out and noted, because it may have been corrected
     since. So are facts that the file contradicts. `as_published` leaves out all patches from the
     comparison of types. Raise `ProblemError` for a file that is not a schema of the protocol.
     """
-    options = Options((revision,), {revision: given} if given else {})
+    options = GenerationOptions((revision,), {revision: given} if given else {})
     source = sources.load(revision, options)
     notes: tuple[Problem, ...] = ()
     if given is not None:
@@ -83,7 +84,7 @@ def given_side(
     found = (one for one in derived.warnings if one.code not in _NOT_OF_CONCERN)
     compared = source.schema if as_published else mended
     definitions = readable(compared, source.facts.json_schemas, source.place)
-    return Side(
+    return ComparedRevision(
         title=title or revision,
         definitions=with_deprecations(definitions, source.facts.deprecated),
         ir=derived.ir,
@@ -92,7 +93,7 @@ def given_side(
     )
 
 
-def _as_given(source: Source) -> tuple[Source, tuple[Problem, ...]]:
+def _as_given(source: RevisionSource) -> tuple[RevisionSource, tuple[Problem, ...]]:
     """Return a source as it is read if its schema is not the pinned one."""
     if source.facts.inherited:
         notice = sources.inherited_notice(source)
@@ -105,7 +106,7 @@ def _as_given(source: Source) -> tuple[Source, tuple[Problem, ...]]:
     return replace(source, ledger=mended.entries, facts=borrowed), mended.notes
 
 
-def _derived(source: Source) -> Derived:
+def _derived(source: RevisionSource) -> Derived:
     """Return the revision, without validating facts for senders and readers on its schema.
 
     That needs a validator, which is slow to load, and is done whenever a package is generated.
@@ -132,7 +133,7 @@ def revision_of(given: GivenFile, pins: Pins) -> str | None:
 
 def inherited_basis(given: GivenFile) -> str:
     """Return the revision whose facts a package from an unpinned file would have."""
-    return sources.load(_UNNAMED, Options((_UNNAMED,), {_UNNAMED: given})).facts.basis
+    return sources.load(_UNNAMED, GenerationOptions((_UNNAMED,), {_UNNAMED: given})).facts.basis
 
 
 def title_of(source: str) -> str:

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from mcp_protogen.jsonvalue import is_array, is_object
+from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.normalise.references import target
 
 Json = dict[str, Any]

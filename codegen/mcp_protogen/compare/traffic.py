@@ -8,13 +8,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mcp_protogen.compare.sides import Side
-from mcp_protogen.ir import MethodIR, Role
-from mcp_protogen.jsonvalue import is_array, is_object
+from mcp_protogen.base.jsonvalue import is_array, is_object
+from mcp_protogen.compare.sides import ComparedRevision
+from mcp_protogen.ir import OTHER, MethodIR, Role, Senders
 from mcp_protogen.normalise.references import target
 
 Json = dict[str, Any]
-Senders = frozenset[Role]
 
 NOBODY: Senders = frozenset()
 ROLES: Senders = frozenset({"client", "server"})
@@ -25,11 +24,9 @@ EMITTERS: Mapping[str, Senders] = {
     "never": NOBODY,
 }
 """The sides that may answer with an error, by the word of facts."""
-OTHER: Mapping[Role, Role] = {"client": "server", "server": "client"}
-"""The side at the other end."""
 
 
-def senders(side: Side) -> Mapping[str, Senders]:
+def senders(side: ComparedRevision) -> Mapping[str, Senders]:
     """Return the senders of each type."""
     found: dict[str, set[Role]] = {}
     starts = [start for method in side.ir.methods for start in _starts(method)]
@@ -55,7 +52,7 @@ def _starts(method: MethodIR) -> Iterator[tuple[str, Role]]:
             yield str(result), OTHER[role]
 
 
-def _errors(side: Side) -> Iterator[tuple[str, Senders]]:
+def _errors(side: ComparedRevision) -> Iterator[tuple[str, Senders]]:
     """Yield the error types that have their own code, with their senders.
 
     Without a fact about the code, either side may answer with it.

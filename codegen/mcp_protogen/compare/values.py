@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
 from typing import Any
 
-from mcp_protogen.canonical import canonical
-from mcp_protogen.jsonvalue import is_array, is_object
+from mcp_protogen.base.canonical import canonical
+from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.normalise.references import target
 
 Json = dict[str, Any]

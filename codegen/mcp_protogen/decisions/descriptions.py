@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from mcp_protogen.inputs.todo import TODO
 from mcp_protogen.ir import FieldIR, LiteralOf, ObjectIR, RevisionIR
-from mcp_protogen.store.todo import TODO
 
 Json = dict[str, Any]
 

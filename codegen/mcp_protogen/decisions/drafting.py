@@ -11,21 +11,22 @@ from typing import Any
 
 from jsonschema import Draft202012Validator
 
-from mcp_protogen import jsonpointer
-from mcp_protogen.canonical import compact, parse_json
+from mcp_protogen.base import jsonpointer
+from mcp_protogen.base.canonical import compact, parse_json
+from mcp_protogen.base.files import replace_files, writing
+from mcp_protogen.base.problems import Problem, raise_errors
+from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.decisions import descriptions, facts
 from mcp_protogen.decisions.methods import Shown
 from mcp_protogen.decisions.patches import ledger_file
 from mcp_protogen.decisions.translation import Step, rules_file
-from mcp_protogen.derive.revision import Source, derive_revision, normal_form
-from mcp_protogen.output.files import replace_files, writing
-from mcp_protogen.problems import Problem, raise_errors
-from mcp_protogen.resources import schema_folder
-from mcp_protogen.store import sources
-from mcp_protogen.store.facts import Facts, chain, load, merge_patch
-from mcp_protogen.store.patches import ledger_of
-from mcp_protogen.store.pins import changing, load_pins, pin_of
-from mcp_protogen.store.todo import todos
+from mcp_protogen.derive.revision import derive_revision, normal_form
+from mcp_protogen.inputs import sources
+from mcp_protogen.inputs.facts import Facts, chain, load, merge_patch
+from mcp_protogen.inputs.patches import ledger_of
+from mcp_protogen.inputs.pins import changing, load_pins, pin_of
+from mcp_protogen.inputs.sources import RevisionSource
+from mcp_protogen.inputs.todo import todos
 
 Json = dict[str, Any]
 
@@ -138,7 +139,7 @@ class _Files:
         return document
 
 
-def _settled(source: Source, files: _Files) -> Source:
+def _settled(source: RevisionSource, files: _Files) -> RevisionSource:
     """Return the source of a revision with its facts and patches as they should be.
 
     A fact that the schema contradicts is a warning here, even if it is inherited.

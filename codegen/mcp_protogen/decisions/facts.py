@@ -8,9 +8,9 @@ page.
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.decisions import methods, types
 from mcp_protogen.decisions.methods import Shown
-from mcp_protogen.jsonvalue import is_object
 
 Json = dict[str, Any]
 

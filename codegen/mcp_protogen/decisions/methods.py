@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from mcp_protogen import names
+from mcp_protogen.base import names
+from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.derive import skeleton
 from mcp_protogen.derive.methods import ROLES, derived_traits
+from mcp_protogen.inputs.basis import era_of
+from mcp_protogen.inputs.todo import TODO
 from mcp_protogen.ir import Era, Role
-from mcp_protogen.jsonvalue import is_object
 from mcp_protogen.normalise.references import target
-from mcp_protogen.store.basis import era_of
-from mcp_protogen.store.todo import TODO
 
 Json = dict[str, Any]
 

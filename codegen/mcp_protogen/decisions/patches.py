@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
-from mcp_protogen import jsonpointer
-from mcp_protogen.store import patches
-from mcp_protogen.store.ledger import Fit, PatchFit, mended
-from mcp_protogen.store.todo import TODO
+from mcp_protogen.base import jsonpointer
+from mcp_protogen.inputs import patches
+from mcp_protogen.inputs.ledger import Fit, PatchFit, mended
+from mcp_protogen.inputs.todo import TODO
 
 Json = dict[str, Any]
 

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mcp_protogen.canonical import canonical
+from mcp_protogen.base.canonical import canonical
 from mcp_protogen.derive import filled
 from mcp_protogen.derive.revision import Derived
+from mcp_protogen.inputs.rules import WAYS, Rule, Translation, Verb, Way, translation_of
+from mcp_protogen.inputs.todo import CHOICES, TODO
 from mcp_protogen.normalise.references import target
-from mcp_protogen.store.rules import WAYS, Rule, Translation, Verb, Way, translation_of
-from mcp_protogen.store.todo import CHOICES, TODO
-from mcp_protogen.translate.tables import unsettled
+from mcp_protogen.plans.tables import unsettled
 
 Json = dict[str, Any]
 _Open = Mapping[tuple[Way, str], str]

@@ -4,13 +4,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mcp_protogen import jsonpointer
+from mcp_protogen.base import jsonpointer
+from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.decisions.methods import Shown
 from mcp_protogen.derive import filled
-from mcp_protogen.jsonvalue import is_object
+from mcp_protogen.inputs.facts import Facts
+from mcp_protogen.inputs.todo import TODO
 from mcp_protogen.normalise.references import target
-from mcp_protogen.store.facts import Facts
-from mcp_protogen.store.todo import TODO
 
 Json = dict[str, Any]
 

@@ -3,9 +3,9 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-from mcp_protogen.emit.module_names import METHODS_MODULE, handler, iterator, sender
+from mcp_protogen.base.problems import Problem
+from mcp_protogen.derive.module_names import METHODS_MODULE, handler, iterator, sender
 from mcp_protogen.ir import MethodIR, RevisionIR
-from mcp_protogen.problems import Problem
 
 _Named = tuple[str, str]
 

@@ -9,12 +9,12 @@ from collections.abc import Container, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from mcp_protogen import jsonpointer
+from mcp_protogen.base import jsonpointer
+from mcp_protogen.base.problems import Level, Problem
 from mcp_protogen.derive import filled, skeleton
+from mcp_protogen.inputs.basis import era_of
+from mcp_protogen.inputs.facts import Facts
 from mcp_protogen.normalise.references import PREFIX
-from mcp_protogen.problems import Level, Problem
-from mcp_protogen.store.basis import era_of
-from mcp_protogen.store.facts import Facts
 
 Json = dict[str, Any]
 

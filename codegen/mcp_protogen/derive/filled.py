@@ -10,12 +10,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mcp_protogen import jsonpointer
+from mcp_protogen.base import jsonpointer
+from mcp_protogen.base.jsonvalue import is_array, is_object
+from mcp_protogen.inputs.facts import Facts
 from mcp_protogen.ir import Filled
 from mcp_protogen.ir import Json as JsonScalar
-from mcp_protogen.jsonvalue import is_array, is_object
 from mcp_protogen.normalise.references import target
-from mcp_protogen.store.facts import Facts
 
 Json = dict[str, Any]
 

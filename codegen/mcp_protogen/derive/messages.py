@@ -6,9 +6,9 @@ Facts are not used: a message that is refused here would leave generated stubs w
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from mcp_protogen import jsonpointer, names
+from mcp_protogen.base import jsonpointer, names
+from mcp_protogen.base.problems import Problem
 from mcp_protogen.derive import skeleton
-from mcp_protogen.problems import Problem
 
 Json = dict[str, Any]
 

@@ -7,7 +7,8 @@ taken from the schema alone and reported.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
-from mcp_protogen import jsonpointer, names
+from mcp_protogen.base import jsonpointer, names
+from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.derive import skeleton
 from mcp_protogen.derive.types import Context, documented
 from mcp_protogen.ir import (
@@ -27,7 +28,6 @@ from mcp_protogen.ir import (
     TypeIR,
     UnionIR,
 )
-from mcp_protogen.problems import Problem, ProblemError
 
 Json = dict[str, Any]
 

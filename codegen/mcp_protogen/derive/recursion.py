@@ -5,19 +5,9 @@ Python reads a module from top to bottom: inside such a cycle, a name is used be
 
 from collections.abc import Iterable, Iterator
 
-from mcp_protogen import graph
-from mcp_protogen.graph import Graph
-from mcp_protogen.ir import (
-    AliasIR,
-    ListOf,
-    MapOf,
-    ObjectIR,
-    OneOf,
-    Ref,
-    TypeExpr,
-    TypeIR,
-    UnionIR,
-)
+from mcp_protogen.base import graph
+from mcp_protogen.base.graph import Graph
+from mcp_protogen.ir import AliasIR, ListOf, MapOf, ObjectIR, OneOf, Ref, TypeExpr, TypeIR, UnionIR
 
 
 def graph_of(types: Iterable[TypeIR]) -> Graph:

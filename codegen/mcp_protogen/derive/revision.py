@@ -3,38 +3,19 @@
 from dataclasses import dataclass
 from typing import Any
 
-from mcp_protogen import names
+from mcp_protogen.base import names
+from mcp_protogen.base.problems import Problem, ProblemError, raise_errors
 from mcp_protogen.derive import collisions, crosscheck, messages, skeleton
 from mcp_protogen.derive import methods as method_tables
 from mcp_protogen.derive import types as type_system
 from mcp_protogen.derive.types import Context
+from mcp_protogen.inputs import patches
+from mcp_protogen.inputs.facts import Facts
+from mcp_protogen.inputs.sources import RevisionSource
 from mcp_protogen.ir import RevisionIR
 from mcp_protogen.normalise import dialect, normalise, references
-from mcp_protogen.problems import Problem, ProblemError, raise_errors
-from mcp_protogen.store import patches
-from mcp_protogen.store.descriptions import Descriptions
-from mcp_protogen.store.facts import Facts
 
 Json = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """The inputs of one revision; `place` names the schema in problems.
-
-    `notes` are warnings about the inputs themselves. `facts_hint` says what to do if inherited
-    facts do not fit.
-    """
-
-    schema: Json
-    ledger: tuple[Json, ...]
-    facts: Facts
-    descriptions: Descriptions
-    place: str
-    ledger_place: str
-    facts_place: str
-    notes: tuple[Problem, ...] = ()
-    facts_hint: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +28,7 @@ class Derived:
     warnings: tuple[Problem, ...]
 
 
-def derive_revision(source: Source) -> Derived:
+def derive_revision(source: RevisionSource) -> Derived:
     """Return the IR of one revision; raise `ProblemError` with everything that is wrong."""
     normalised, loosened = normal_form(source)
     definitions: Json = normalised["$defs"]
@@ -74,7 +55,7 @@ def derive_revision(source: Source) -> Derived:
     return Derived(ir, normalised, facts, (*source.notes, *loosened, *found))
 
 
-def normal_form(source: Source) -> tuple[Json, tuple[Problem, ...]]:
+def normal_form(source: RevisionSource) -> tuple[Json, tuple[Problem, ...]]:
     """Return the patched and normalised schema of a revision, with a warning for each loss.
 
     Raise `ProblemError` if its messages cannot be methods.

@@ -4,9 +4,13 @@ from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mcp_protogen import jsonpointer, names
+from mcp_protogen.base import jsonpointer, names
+from mcp_protogen.base.graph import targets_first
+from mcp_protogen.base.jsonvalue import is_array, is_object
+from mcp_protogen.base.problems import Problem, raise_errors
 from mcp_protogen.derive.filled import Filling, fillings
-from mcp_protogen.graph import targets_first
+from mcp_protogen.inputs.descriptions import Descriptions
+from mcp_protogen.inputs.facts import Facts
 from mcp_protogen.ir import (
     AliasIR,
     Anything,
@@ -24,11 +28,7 @@ from mcp_protogen.ir import (
     UnionIR,
 )
 from mcp_protogen.ir import Json as JsonScalar
-from mcp_protogen.jsonvalue import is_array, is_object
 from mcp_protogen.normalise.references import direct, target
-from mcp_protogen.problems import Problem, raise_errors
-from mcp_protogen.store.descriptions import Descriptions
-from mcp_protogen.store.facts import Facts
 
 Json = dict[str, Any]
 

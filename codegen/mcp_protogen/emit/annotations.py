@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Iterable, Iterator
 
+from mcp_protogen.base.names import field_name
 from mcp_protogen.emit.text import literal
 from mcp_protogen.ir import (
     AliasIR,
@@ -19,7 +20,6 @@ from mcp_protogen.ir import (
     TypeExpr,
     UnionIR,
 )
-from mcp_protogen.names import field_name
 
 _SCALARS = {
     "string": "str",

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future
 from itertools import pairwise
 
+from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.emit.text import WIDTH
-from mcp_protogen.problems import Problem, ProblemError
 
 # Characters to format in one go: enough to be worth sending to another process, and small enough
 # that the last module, split up, keeps every processor busy.

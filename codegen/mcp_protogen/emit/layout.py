@@ -5,14 +5,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from mcp_protogen import names
+from mcp_protogen.base import names
+from mcp_protogen.base.problems import raise_errors
 from mcp_protogen.emit import formatting, verify, views
 from mcp_protogen.emit.models import ModelsSource
 from mcp_protogen.emit.render import Renderer
 from mcp_protogen.ir import Era, RevisionIR
-from mcp_protogen.output.package import GeneratedFile
-from mcp_protogen.problems import raise_errors
-from mcp_protogen.translate.tables import PairTables
+from mcp_protogen.package import GeneratedFile
+from mcp_protogen.plans.tables import PairTables
 
 # Module of a revision's folder → template; the models are not among them.
 MODULES: Mapping[str, str] = {
@@ -24,9 +24,9 @@ MODULES: Mapping[str, str] = {
 }
 # The names of its runtime that a package exports, by module.
 RUNTIME_EXPORTS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("connect", ("connect",)),
+    ("client.connect", ("connect",)),
     (
-        "errors",
+        "core.errors",
         (
             *(
                 "Disconnected",
@@ -40,34 +40,35 @@ RUNTIME_EXPORTS: tuple[tuple[str, tuple[str, ...]], ...] = (
             *("ProtocolError", "RemoteError", "RequestTimeout"),
         ),
     ),
-    ("handlers", ("handles",)),
+    ("rules.handlers", ("handles",)),
     ("http.client.connect", ("connect_http", "open_http")),
-    ("http.client.streams", ("Reconnection",)),
-    ("http.options", ("HttpOptions",)),
+    ("http.client.resume", ("Reconnection",)),
+    ("http.server.options", ("HttpOptions",)),
     ("http.server.app", ("HttpApp", "http_app")),
     (
         "http.server.authentication",
-        ("Authentication", "Principal", "ProtectedResource", "known_tokens"),
+        ("Authentication", "Principal", "ProtectedResource", "static_tokens"),
     ),
-    ("http.server.events", ("EventStore", "MemoryEventStore", "StoredEvent")),
-    ("http.server.records", ("SessionRecord", "SessionStore")),
+    ("http.server.event_store", ("EventStore", "MemoryEventStore", "StoredEvent")),
+    ("http.server.session_store", ("SessionRecord", "SessionStore")),
     ("http.server.run", ("run_http",)),
-    ("memory", ("connect_in_memory",)),
-    ("options", ("Options", "Progress")),
-    ("pagination", ("page",)),
-    ("probe", ("Verdict",)),
-    ("serve", ("serve",)),
-    ("toolkit.checked", ("CheckedResults",)),
+    ("testing", ("connect_in_memory",)),
+    ("core.options", ("Options", "Progress")),
+    ("core.pagination", ("page",)),
+    ("rules.client_negotiation", ("NegotiatedRevision",)),
+    ("server.serve", ("serve",)),
+    ("server.stdio", ("run_stdio", "serve_stdio")),
+    ("toolkit.checked_results", ("CheckedResults",)),
     ("toolkit.failures", ("ResourceNotFound", "ToolError")),
-    ("toolkit.marks", ("prompt", "resource", "tool")),
-    ("toolkit.toolkit", ("Toolkit",)),
+    ("toolkit.decorators", ("prompt", "resource", "tool")),
+    ("toolkit.server", ("Toolkit",)),
     ("toolkit.uri_templates", ("UriTemplate",)),
-    ("translation.losses", ("Loss", "Translated", "Untranslatable")),
-    ("translation.notice", ("Lost",)),
-    ("transport", ("Opener", "Received", "Transport")),
-    ("transports.lines", ("LineProtocol", "LineTransport")),
-    ("transports.process", ("launch",)),
-    ("transports.stdio", ("open_stdio", "run_stdio", "serve_stdio")),
+    ("core.losses", ("Loss", "Translated", "Untranslatable")),
+    ("core.loss_report", ("Lost",)),
+    ("transports.base", ("Opener", "Received", "Transport")),
+    ("transports.streams", ("LineProtocol", "LineTransport")),
+    ("transports.subprocess", ("stdio_client",)),
+    ("transports.stdio", ("open_stdio",)),
 )
 
 BRIDGE_TEMPLATE = "bridge.py.jinja"

@@ -15,10 +15,10 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
+from mcp_protogen.base.graph import Graph, targets_first
 from mcp_protogen.derive import recursion
 from mcp_protogen.emit import text
 from mcp_protogen.emit.annotations import alias_annotation, default_text, field_annotation
-from mcp_protogen.graph import Graph, targets_first
 from mcp_protogen.ir import AliasIR, FieldIR, ObjectIR, RevisionIR, TypeIR, UnionIR
 from mcp_protogen.normalise.references import to
 
@@ -33,14 +33,14 @@ _IMPORTS: tuple[tuple[str, frozenset[str]], ...] = (
     ("pydantic", frozenset({"Field"})),
     ("typing_extensions", frozenset({"TypeAliasType"})),
     (
-        ".._runtime.wire",
+        ".._runtime.core.models",
         frozenset(
             {"Exact", "Implied", "Integer", "Nullable", "Number", "OpenUnion"}
             | {"SUPPLIED", "UnknownContent", "WireModel"}
         ),
     ),
 )
-_RUNTIME = "mcp_protogen.runtime.wire"
+_RUNTIME = "mcp_protogen.runtime.core.models"
 
 
 @dataclass(frozen=True, slots=True)

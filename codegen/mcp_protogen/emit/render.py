@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.emit import text, views
-from mcp_protogen.problems import Problem, ProblemError
 
 _ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+")
 

@@ -5,8 +5,8 @@ import textwrap
 from collections.abc import Iterable
 from typing import Any, TypeGuard
 
-from mcp_protogen.jsonvalue import is_array
-from mcp_protogen.printable import INVISIBLE
+from mcp_protogen.base.jsonvalue import is_array
+from mcp_protogen.base.printable import INVISIBLE
 
 WIDTH = 100
 

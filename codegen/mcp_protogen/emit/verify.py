@@ -4,10 +4,10 @@ import ast
 import builtins
 from collections.abc import Collection, Iterator, Mapping
 
-from mcp_protogen import names
+from mcp_protogen.base import names
+from mcp_protogen.base.problems import Problem
 from mcp_protogen.emit.annotations import alias_annotation, default_text, field_annotation, same
 from mcp_protogen.ir import AliasIR, FieldIR, ObjectIR, RevisionIR, TypeIR, UnionIR
-from mcp_protogen.problems import Problem
 
 _BUILT_IN = {*dir(builtins), "__file__"}
 _REPORT = "report this with the schema that led to it"

@@ -4,13 +4,13 @@ from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, cast
 
+from mcp_protogen.derive.module_names import METHODS_MODULE, handler, iterator, sender
 from mcp_protogen.emit import rows
 from mcp_protogen.emit.annotations import annotation_elsewhere
-from mcp_protogen.emit.module_names import METHODS_MODULE, handler, iterator, sender
 from mcp_protogen.emit.text import literal
 from mcp_protogen.ir import Condition, MethodIR, ObjectIR, Requirement, RevisionIR
+from mcp_protogen.plans.tables import PairTables
 from mcp_protogen.runtime.translation.plans import Direction
-from mcp_protogen.translate.tables import PairTables
 
 
 def result_types(method: MethodIR) -> tuple[str, ...]:

@@ -11,10 +11,10 @@ or a map. Inside these are only references, scalars, constants, enumerations, ar
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from mcp_protogen.names import duplicates, type_name
+from mcp_protogen.base.names import duplicates, type_name
+from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.inputs.facts import Facts
 from mcp_protogen.normalise import flatten, lift, metadata, references, unions
-from mcp_protogen.problems import Problem, ProblemError
-from mcp_protogen.store.facts import Facts
 
 Json = dict[str, Any]
 

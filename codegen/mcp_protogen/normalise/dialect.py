@@ -10,11 +10,11 @@ import math
 from collections.abc import Container
 from typing import Any
 
-from mcp_protogen.jsonpointer import escape
-from mcp_protogen.jsonvalue import is_array, is_object
-from mcp_protogen.names import pascal
+from mcp_protogen.base.jsonpointer import escape
+from mcp_protogen.base.jsonvalue import is_array, is_object
+from mcp_protogen.base.names import pascal
+from mcp_protogen.base.problems import Level, Problem, raise_errors
 from mcp_protogen.normalise.intersection import of_type, same
-from mcp_protogen.problems import Level, Problem, raise_errors
 
 Json = dict[str, Any]
 

@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-from mcp_protogen import graph, jsonpointer
-from mcp_protogen.canonical import canonical
-from mcp_protogen.jsonvalue import is_array, is_object
+from mcp_protogen.base import graph, jsonpointer
+from mcp_protogen.base.canonical import canonical
+from mcp_protogen.base.jsonvalue import is_array, is_object
+from mcp_protogen.base.problems import Level, Problem, ProblemError
 from mcp_protogen.normalise.intersection import (
     NOTHING,
     Intersection,
@@ -14,7 +15,6 @@ from mcp_protogen.normalise.intersection import (
     only_required,
 )
 from mcp_protogen.normalise.references import direct
-from mcp_protogen.problems import Level, Problem, ProblemError
 
 Json = dict[str, Any]
 

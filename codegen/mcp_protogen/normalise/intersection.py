@@ -8,8 +8,8 @@ enumeration without values stands for a schema that no value satisfies.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from mcp_protogen.canonical import canonical
-from mcp_protogen.jsonvalue import is_array, is_object
+from mcp_protogen.base.canonical import canonical
+from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.normalise.references import target
 
 Json = dict[str, Any]

@@ -3,8 +3,8 @@
 from collections.abc import Container, Iterator, Sequence
 from typing import Any
 
-from mcp_protogen import names
-from mcp_protogen.jsonvalue import is_object
+from mcp_protogen.base import names
+from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.normalise import references
 from mcp_protogen.normalise.intersection import same
 

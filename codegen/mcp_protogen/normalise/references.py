@@ -5,10 +5,10 @@ from copy import deepcopy
 from typing import Any
 from urllib.parse import unquote
 
-from mcp_protogen import graph, jsonpointer, names
-from mcp_protogen.graph import Graph
-from mcp_protogen.jsonvalue import is_array, is_object
-from mcp_protogen.problems import Problem, raise_errors
+from mcp_protogen.base import graph, jsonpointer, names
+from mcp_protogen.base.graph import Graph
+from mcp_protogen.base.jsonvalue import is_array, is_object
+from mcp_protogen.base.problems import Problem, raise_errors
 
 Json = dict[str, Any]
 PREFIX = "#/$defs/"

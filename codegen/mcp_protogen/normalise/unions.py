@@ -3,10 +3,10 @@
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import Any
 
-from mcp_protogen.jsonvalue import is_object
-from mcp_protogen.names import pascal
+from mcp_protogen.base.jsonvalue import is_object
+from mcp_protogen.base.names import pascal
+from mcp_protogen.inputs.facts import Facts
 from mcp_protogen.normalise.references import target, to
-from mcp_protogen.store.facts import Facts
 
 Json = dict[str, Any]
 

@@ -11,19 +11,19 @@ from pathlib import Path
 from stat import S_ISREG
 from typing import Any
 
-from mcp_protogen.canonical import parse_json, pretty, sha256
-from mcp_protogen.jsonvalue import is_object
-from mcp_protogen.names import module_name
-from mcp_protogen.output.package import (
+from mcp_protogen.base.canonical import parse_json, pretty, sha256
+from mcp_protogen.base.jsonvalue import is_object
+from mcp_protogen.base.names import module_name
+from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.output.tree import NOT_A_FILE
+from mcp_protogen.package import (
     GENERATOR,
     GeneratedFile,
-    Inputs,
+    GenerationInputs,
     Package,
     RevisionInputs,
     newer,
 )
-from mcp_protogen.output.tree import NOT_A_FILE
-from mcp_protogen.problems import Problem, ProblemError
 
 LOCK_NAME = "mcp-gen.lock"
 FORMAT = 1
@@ -41,7 +41,7 @@ class LockedFile:
 class Lock:
     """The inputs of a generation and its files by POSIX path relative to the package."""
 
-    inputs: Inputs
+    inputs: GenerationInputs
     files: Mapping[str, LockedFile]
 
 
@@ -99,7 +99,7 @@ def _lock(path: Path, data: Any) -> Lock:
         if isinstance(form, int) and form > FORMAT:
             raise _newer(path, str(data.get("generator", "a later mcp-gen")), reason)
         raise ValueError(reason)
-    inputs = Inputs(
+    inputs = GenerationInputs(
         generator=str(data["generator"]),
         generator_digest=data["generator_digest"],
         runtime_digest=data["runtime_digest"],

@@ -9,12 +9,12 @@ inputs as before has to be the same. This module decides and touches nothing.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from mcp_protogen.canonical import sha256
-from mcp_protogen.names import module_name
+from mcp_protogen.base.canonical import sha256
+from mcp_protogen.base.names import module_name
+from mcp_protogen.base.problems import Level, Problem
 from mcp_protogen.output.lock import LOCK_NAME, Lock, LockedFile, lock_file, lock_of
-from mcp_protogen.output.package import GeneratedFile, Inputs, Package, RevisionInputs
 from mcp_protogen.output.tree import NOT_A_FILE, Tree, parents
-from mcp_protogen.problems import Level, Problem
+from mcp_protogen.package import GeneratedFile, GenerationInputs, Package, RevisionInputs
 
 _NAMED = 20
 
@@ -102,7 +102,7 @@ def _believed(before: Lock, after: Lock) -> dict[str, LockedFile]:
     }
 
 
-def _folders(inputs: Inputs) -> dict[str, RevisionInputs]:
+def _folders(inputs: GenerationInputs) -> dict[str, RevisionInputs]:
     return {str(module_name(name)): revision for name, revision in inputs.revisions.items()}
 
 

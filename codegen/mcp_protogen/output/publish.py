@@ -8,16 +8,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from mcp_protogen.base.problems import Level, Problem, ProblemError, raise_errors
 from mcp_protogen.output.lock import read_lock
-from mcp_protogen.output.package import Package
 from mcp_protogen.output.plan import Plan, plan
 from mcp_protogen.output.tree import Tree, parents, read_tree
 from mcp_protogen.output.workspace import Workspace
-from mcp_protogen.problems import Level, Problem, ProblemError, raise_errors
+from mcp_protogen.package import Package
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class PublishResult:
     """The result of a publication; paths are relative, and `written` includes `created`."""
 
     written: tuple[str, ...]
@@ -33,7 +33,7 @@ def publish(
     *,
     force: bool = False,
     require: Callable[[Package], None] | None = None,
-) -> Outcome:
+) -> PublishResult:
     """Make the held folder contain `package`; the user's own files stay as they are.
 
     With `force`, edited files and files in the way are overwritten. Raise `ProblemError` with all
@@ -82,11 +82,11 @@ def _own_folders(work: Plan, tree: Tree) -> set[str]:
     return set(tree.folders) - held
 
 
-def _outcome(work: Plan, tree: Tree, *warnings: Problem) -> Outcome:
+def _outcome(work: Plan, tree: Tree, *warnings: Problem) -> PublishResult:
     written = tuple(sorted(work.written))
     created = tuple(path for path in written if path not in tree.files)
     warnings = (*work.problems, *warnings)
-    return Outcome(written, created, work.removed, len(work.unchanged), warnings)
+    return PublishResult(written, created, work.removed, len(work.unchanged), warnings)
 
 
 def _refuse_inside(target: Path) -> None:

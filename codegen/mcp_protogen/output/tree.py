@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from mcp_protogen.canonical import sha256
-from mcp_protogen.problems import Problem, ProblemError
+from mcp_protogen.base.canonical import sha256
+from mcp_protogen.base.problems import Problem, ProblemError
 
 _BYTECODE = "__pycache__"
 NOT_A_FILE = "not a regular file"

@@ -12,10 +12,10 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
-from mcp_protogen.names import module_name
-from mcp_protogen.output.package import Package
-from mcp_protogen.problems import Problem, ProblemError
-from mcp_protogen.resources import runtime_folder
+from mcp_protogen.base.names import module_name
+from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.base.resources import runtime_folder
+from mcp_protogen.package import Package
 
 _PROGRAM = Path(__file__).resolve().with_name("importing.py")
 _PATIENCE = 120.0

@@ -24,11 +24,11 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from mcp_protogen.base.files import sync, sync_folder, write_new, writing
+from mcp_protogen.base.folder_lock import held
+from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.output.exchange import exchange
-from mcp_protogen.output.files import sync, sync_folder, write_new, writing
-from mcp_protogen.output.folder_lock import held
 from mcp_protogen.output.tree import file_digest, parents, scan
-from mcp_protogen.problems import Problem, ProblemError
 
 _HINT = "the folder around the output folder has to be writable, and on the same disk"
 

@@ -6,12 +6,12 @@ Everything is made before anything is written, so that a failure leaves nothing 
 from dataclasses import dataclass
 from pathlib import Path
 
-from mcp_protogen.config import Options
+from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.config import GenerationOptions
 from mcp_protogen.output import trial
 from mcp_protogen.output.lock import lock_file, lock_of
-from mcp_protogen.output.package import Package
 from mcp_protogen.output.workspace import exclusive
-from mcp_protogen.problems import Problem, ProblemError
+from mcp_protogen.package import Package
 from mcp_protogen.scaffold.choices import Choices
 from mcp_protogen.scaffold.files import project_files, protocol_folder
 
@@ -72,4 +72,4 @@ def _occupied(folder: Path) -> Problem | None:
 def _generated(choices: Choices) -> Package:
     from mcp_protogen.generate import generate
 
-    return generate(Options(choices.revisions))
+    return generate(GenerationOptions(choices.revisions))

@@ -5,8 +5,8 @@ They are read off the pinned schema, so that a further revision needs no change 
 
 from typing import Any
 
-from mcp_protogen.canonical import parse_json
-from mcp_protogen.store.pins import read_snapshot
+from mcp_protogen.base.canonical import parse_json
+from mcp_protogen.inputs.pins import read_snapshot
 
 
 def features(revision: str) -> dict[str, bool]:

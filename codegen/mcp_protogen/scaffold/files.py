@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mcp_protogen.names import module_name
-from mcp_protogen.resources import templates_folder
+from mcp_protogen.base.names import module_name
+from mcp_protogen.base.resources import templates_folder
 from mcp_protogen.scaffold import requirements
 from mcp_protogen.scaffold.choices import Choices, Kind, Transport
 from mcp_protogen.scaffold.features import features

@@ -8,10 +8,10 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.config import load_settings
 from mcp_protogen.output.lock import LOCK_NAME
 from mcp_protogen.output.search import folders_with_locks
-from mcp_protogen.problems import Problem, ProblemError
 
 _NAMED = 10
 

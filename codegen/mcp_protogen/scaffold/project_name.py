@@ -10,7 +10,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from mcp_protogen.problems import Problem, ProblemError
+from mcp_protogen.base.problems import Problem, ProblemError
 
 # The longest line of a project that has its name in it still fits into its line length.
 LONGEST = 40

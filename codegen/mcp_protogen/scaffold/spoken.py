@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable, Iterator
 
-from mcp_protogen.problems import Problem, ProblemError
-from mcp_protogen.resources import schema_folder
+from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.base.resources import schema_folder
+from mcp_protogen.base.suggest import did_you_mean
+from mcp_protogen.inputs import facts
+from mcp_protogen.inputs.pins import load_pins
 from mcp_protogen.scaffold.choices import ALL
-from mcp_protogen.store import facts
-from mcp_protogen.store.pins import load_pins
-from mcp_protogen.suggest import did_you_mean
 
 
 def usual() -> tuple[str, ...]:

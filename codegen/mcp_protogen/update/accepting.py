@@ -4,10 +4,10 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from mcp_protogen.problems import Problem, ProblemError
-from mcp_protogen.store.adoption import Origin, add
-from mcp_protogen.store.pins import Pin
-from mcp_protogen.update.candidates import Candidate, Standing
+from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.inputs.pins import Pin
+from mcp_protogen.update.adoption import Origin, add
+from mcp_protogen.update.candidates import Candidate, CandidateState
 from mcp_protogen.update.findings import place_of
 
 SHORTEST = 12
@@ -28,7 +28,7 @@ def chosen(candidates: Sequence[Candidate], accepted: str) -> Candidate:
         raise ProblemError(Problem("bad-digest", message, "--accept", hint=hint))
     having = [one for one in candidates if one.sha256.startswith(wanted)]
     # Accepting a pinned file again does no harm, and finishes the work of a killed run.
-    matching = [one for one in having if one.standing is not Standing.SAME] or having
+    matching = [one for one in having if one.standing is not CandidateState.SAME] or having
     if len(matching) == 1:
         return matching[0]
     if matching:
@@ -58,6 +58,6 @@ def _offered(candidates: Sequence[Candidate]) -> str:
     offered = [
         f"{one.revision} {one.sha256[:SHORTEST]}"
         for one in candidates
-        if one.standing is not Standing.SAME
+        if one.standing is not CandidateState.SAME
     ]
     return f"possible: {', '.join(offered)}" if offered else "nothing has moved there"

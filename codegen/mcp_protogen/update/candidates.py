@@ -5,19 +5,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from mcp_protogen.canonical import sha256
-from mcp_protogen.problems import Level, Problem, ProblemError, raise_errors
-from mcp_protogen.store.adoption import unsafe
-from mcp_protogen.store.pins import Pin, Pins, Publication
-from mcp_protogen.suggest import did_you_mean
-from mcp_protogen.update.source import Listing, Published, SchemaSource, path_of
+from mcp_protogen.base.canonical import sha256
+from mcp_protogen.base.problems import Level, Problem, ProblemError, raise_errors
+from mcp_protogen.base.suggest import did_you_mean
+from mcp_protogen.inputs.pins import Pin, Pins, Publication
+from mcp_protogen.update.adoption import unsafe
+from mcp_protogen.upstream.source import Listing, Published, SchemaSource, path_of
 
 DRAFT = "draft"
 """The specification's name for the revision that is being written."""
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
-class Standing(StrEnum):
+class CandidateState(StrEnum):
     """The state of a found file, compared with the pins."""
 
     SAME = "same"
@@ -34,7 +34,7 @@ class Standing(StrEnum):
     @property
     def is_news(self) -> bool:
         """Return whether something has moved."""
-        return self in (Standing.MOVED, Standing.BEHIND, Standing.NEW)
+        return self in (CandidateState.MOVED, CandidateState.BEHIND, CandidateState.NEW)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Candidate:
 
     revision: str
     path: str
-    standing: Standing
+    standing: CandidateState
     published: Published
     sha256: str
     source: SchemaSource
@@ -121,11 +121,11 @@ def _candidate(
     twin = next((name for name in reversed(others) if name != revision), "")
     known = pin.known(digest) if pin else None
     if pin is None:
-        standing = Standing.COPY if twin and is_draft(revision) else Standing.NEW
+        standing = CandidateState.COPY if twin and is_draft(revision) else CandidateState.NEW
     elif known is None:
-        standing = Standing.MOVED
+        standing = CandidateState.MOVED
     else:
-        standing = Standing.SAME if known is pin.published else Standing.BEHIND
+        standing = CandidateState.SAME if known is pin.published else CandidateState.BEHIND
     return Candidate(revision, path, standing, published, digest, source, pin, known, twin)
 
 

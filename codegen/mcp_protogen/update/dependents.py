@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from mcp_protogen.base.problems import Level, Problem, ProblemError
+from mcp_protogen.inputs.pins import Pins
 from mcp_protogen.output.lock import LOCK_NAME, Lock, read_lock
-from mcp_protogen.output.package import RevisionInputs
 from mcp_protogen.output.search import folders_with_locks
-from mcp_protogen.problems import Level, Problem, ProblemError
-from mcp_protogen.store.pins import Pins
+from mcp_protogen.package import RevisionInputs
 from mcp_protogen.update.findings import Finding
 
 _PINNED = "pinned"

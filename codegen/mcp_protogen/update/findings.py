@@ -3,14 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from mcp_protogen.canonical import parse_json
-from mcp_protogen.compare.change import Comparison
+from mcp_protogen.base.canonical import parse_json
+from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.config import GivenFile
-from mcp_protogen.problems import Problem, ProblemError
-from mcp_protogen.store import metacheck, patches
-from mcp_protogen.store.ledger import PatchFit, mended
-from mcp_protogen.store.pins import nearest_revision, read_snapshot
-from mcp_protogen.store.snapshot import differences, snapshot_of
+from mcp_protogen.findings.change import Comparison
+from mcp_protogen.inputs import metacheck, patches
+from mcp_protogen.inputs.ledger import PatchFit, mended
+from mcp_protogen.inputs.pins import nearest_revision, read_snapshot
+from mcp_protogen.inputs.snapshot import differences, snapshot_of
 from mcp_protogen.update.candidates import Candidate
 from mcp_protogen.update.undecided import Judgements, Undecided, undecided
 

@@ -9,18 +9,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mcp_protogen.canonical import parse_json
-from mcp_protogen.config import Options
-from mcp_protogen.derive.revision import Source, derive_revision
+from mcp_protogen.base.canonical import parse_json
+from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.base.resources import schema_folder
+from mcp_protogen.config import GenerationOptions
+from mcp_protogen.derive.revision import derive_revision
+from mcp_protogen.inputs import descriptions, facts, patches
+from mcp_protogen.inputs.ledger import inherited, mended
+from mcp_protogen.inputs.pins import Pins, read_snapshot
+from mcp_protogen.inputs.rules import between
+from mcp_protogen.inputs.sources import RevisionSource, inherited_notice
 from mcp_protogen.ir import RevisionIR
-from mcp_protogen.problems import Problem, ProblemError
-from mcp_protogen.resources import schema_folder
-from mcp_protogen.store import descriptions, facts, patches
-from mcp_protogen.store.ledger import inherited, mended
-from mcp_protogen.store.pins import Pins, read_snapshot
-from mcp_protogen.store.rules import between
-from mcp_protogen.store.sources import inherited_notice
-from mcp_protogen.translate.tables import pair_tables
+from mcp_protogen.plans.tables import pair_tables
 
 Json = dict[str, Any]
 
@@ -59,7 +59,7 @@ def undecided(revision: str, structure: Json, known: Judgements) -> Undecided:
     return Undecided((*found, *_rules(derived.ir, known)))
 
 
-def _source(revision: str, structure: Json, known: Judgements) -> Source:
+def _source(revision: str, structure: Json, known: Judgements) -> RevisionSource:
     folder = known.meaning
     place = f"schema/{revision}/patches.json"
     holding = facts.holding(folder, revision, structure)
@@ -69,7 +69,7 @@ def _source(revision: str, structure: Json, known: Judgements) -> Source:
         if holding.inherited and not own
         else mended(structure, own, place)
     )
-    return Source(
+    return RevisionSource(
         schema=patched.schema,
         ledger=(),
         facts=holding,
@@ -88,7 +88,7 @@ def _rules(found: RevisionIR, known: Judgements) -> tuple[Problem, ...]:
         try:
             other = _pinned(neighbour, known)
             older, newer = (other, found) if neighbour < found.id else (found, other)
-            options = Options(revisions=(older.id, newer.id))
+            options = GenerationOptions(revisions=(older.id, newer.id))
             pair_tables(older, newer, between(known.meaning, older.id, newer.id, options))
         except ProblemError as error:
             problems += error.problems

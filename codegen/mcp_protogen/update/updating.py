@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from mcp_protogen.problems import Problem, ProblemError
-from mcp_protogen.resources import schema_folder
-from mcp_protogen.store.pins import Pin, Pins, load_pins
+from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.base.resources import schema_folder
+from mcp_protogen.inputs.pins import Pin, Pins, load_pins
 from mcp_protogen.update.accepting import accept, chosen
 from mcp_protogen.update.candidates import Candidate, Found, Wanted, look
 from mcp_protogen.update.dependents import (
@@ -17,9 +17,9 @@ from mcp_protogen.update.dependents import (
     packages_in,
 )
 from mcp_protogen.update.findings import Finding, examine
-from mcp_protogen.update.opening import open_source
-from mcp_protogen.update.source import SchemaSource
 from mcp_protogen.update.undecided import Judgements
+from mcp_protogen.upstream.opening import open_source
+from mcp_protogen.upstream.source import SchemaSource
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class News:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class UpdateResult:
     """The result of a look; `accepted` is the pin as it is now, if one was moved."""
 
     asked: Asked
@@ -56,7 +56,7 @@ class Outcome:
     accepted: Pin | None = None
 
 
-def update(asked: Asked) -> Outcome:
+def update(asked: Asked) -> UpdateResult:
     """Look at a source, and accept a file if that was asked for; write nothing else.
 
     If a file is accepted, only that is news, with the work that is left. Raise `ProblemError` with
@@ -79,7 +79,7 @@ def update(asked: Asked) -> Outcome:
     news = _news(concerned, Judgements(pins, folder), packages)
     pin = None if asked.accept is None else accept(concerned[0], asked.note, folder)
     notices = (*found.notices, *packages.notices)
-    return Outcome(asked, source, found.candidates, news, notices, pin)
+    return UpdateResult(asked, source, found.candidates, news, notices, pin)
 
 
 def _look(source: SchemaSource, pins: Pins, asked: Asked) -> Found:

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from mcp_protogen.problems import Problem, ProblemError
-from mcp_protogen.suggest import did_you_mean
+from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.base.suggest import did_you_mean
 from mcp_protogen.vectors.vector import Vector, VectorSet
 
 

@@ -4,8 +4,8 @@ An implementation may have a separate part for it. If a responder says so, fault
 not faults of the tried part.
 """
 
-from mcp_protogen.jsonpointer import split
-from mcp_protogen.jsonvalue import is_object
+from mcp_protogen.base.jsonpointer import split
+from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.vectors.vector import Vector
 
 ENVELOPE_PREFIX = "JSONRPC"

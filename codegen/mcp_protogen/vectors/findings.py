@@ -13,9 +13,9 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from mcp_protogen import jsonpointer
-from mcp_protogen.compare.change import Category, Change, Comparison
-from mcp_protogen.problems import Level, Problem, ProblemError
+from mcp_protogen.base import jsonpointer
+from mcp_protogen.base.problems import Level, Problem, ProblemError
+from mcp_protogen.findings.change import Category, Change, Comparison
 from mcp_protogen.vectors.envelope import is_envelope
 from mcp_protogen.vectors.outcome import Harm, Loss, Outcome, Result, Verdict
 from mcp_protogen.vectors.severities import severities, why

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from mcp_protogen.canonical import parse_json, sha256
-from mcp_protogen.jsonvalue import is_array, is_object
+from mcp_protogen.base.canonical import parse_json, sha256
+from mcp_protogen.base.jsonvalue import is_array, is_object
+from mcp_protogen.base.problems import Level, Problem, ProblemError, raise_errors
 from mcp_protogen.output.lock import LOCK_NAME
 from mcp_protogen.output.tree import Tree, parents, read_tree
 from mcp_protogen.output.workspace import Workspace, exclusive
-from mcp_protogen.problems import Level, Problem, ProblemError, raise_errors
 from mcp_protogen.vectors.writing import SCHEMA_NAME
 
 

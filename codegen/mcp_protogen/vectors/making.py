@@ -10,11 +10,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from mcp_protogen.canonical import canonical, digest
-from mcp_protogen.config import Options
-from mcp_protogen.derive.revision import Derived, Source, derive_revision
-from mcp_protogen.problems import Problem, ProblemError
-from mcp_protogen.store import patches, sources
+from mcp_protogen.base.canonical import canonical, digest
+from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.config import GenerationOptions
+from mcp_protogen.derive.revision import Derived, derive_revision
+from mcp_protogen.inputs import patches, sources
+from mcp_protogen.inputs.sources import RevisionSource
 from mcp_protogen.vectors.cases import Case
 from mcp_protogen.vectors.judge import Judge
 from mcp_protogen.vectors.places import Place, Walk
@@ -34,12 +35,12 @@ class VectorFault(Exception):
     """Raised if a vector is wrong; a fault of the code that makes it."""
 
 
-def make(revision: str, options: Options | None = None) -> VectorSet:
+def make(revision: str, options: GenerationOptions | None = None) -> VectorSet:
     """Return the vectors of a revision.
 
     Raise `ProblemError` for an invalid schema, and for one for which no valid value is known.
     """
-    options = options or Options((revision,))
+    options = options or GenerationOptions((revision,))
     source = sources.load(revision, options)
     if options.schemas:
         sources.check(source)
@@ -56,7 +57,7 @@ def make(revision: str, options: Options | None = None) -> VectorSet:
     return VectorSet(revision, digest(document), made)
 
 
-def _vectors(document: Json, source: Source, derived: Derived) -> Iterator[Vector]:
+def _vectors(document: Json, source: RevisionSource, derived: Derived) -> Iterator[Vector]:
     shapes = Shapes(document)
     samples = Samples(shapes, source.facts.revision)
     making = _Making(

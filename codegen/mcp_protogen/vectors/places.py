@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mcp_protogen import jsonpointer
-from mcp_protogen.jsonvalue import is_object
+from mcp_protogen.base import jsonpointer
+from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.vectors.samples import Samples, least_items
 from mcp_protogen.vectors.shapes import Node, Shape, Shapes
 

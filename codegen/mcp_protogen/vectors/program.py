@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-from mcp_protogen.printable import one_line
-from mcp_protogen.problems import Problem, ProblemError
+from mcp_protogen.base.printable import one_line
+from mcp_protogen.base.problems import Problem, ProblemError
 
 _GRACE = 2.0  # seconds to end after the last question, and to print the last output
 _KEPT = 8192  # bytes of standard error, from the end

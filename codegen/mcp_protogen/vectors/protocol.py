@@ -8,10 +8,10 @@ import json
 from dataclasses import dataclass
 from typing import Any, Never
 
-from mcp_protogen.canonical import parse_json
-from mcp_protogen.jsonvalue import is_object
-from mcp_protogen.printable import one_line
-from mcp_protogen.problems import Problem, ProblemError
+from mcp_protogen.base.canonical import parse_json
+from mcp_protogen.base.jsonvalue import is_object
+from mcp_protogen.base.printable import one_line
+from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.vectors.outcome import Answer, Verdict
 from mcp_protogen.vectors.vector import Subject, Vector
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from mcp_protogen.jsonvalue import is_object
+from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.vectors.cases import A, Case, spelled
 from mcp_protogen.vectors.places import Place, named_arms
 from mcp_protogen.vectors.samples import (

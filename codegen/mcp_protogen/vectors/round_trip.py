@@ -7,8 +7,8 @@ and true is not a number.
 from collections.abc import Iterator
 from typing import Any
 
-from mcp_protogen.jsonpointer import escape
-from mcp_protogen.jsonvalue import is_array, is_object
+from mcp_protogen.base.jsonpointer import escape
+from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.vectors.outcome import Harm, Loss
 
 

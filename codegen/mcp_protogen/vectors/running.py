@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from mcp_protogen.problems import Problem, ProblemError
+from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.vectors import interruption, protocol
 from mcp_protogen.vectors.envelope import KEPT_APART, is_envelope
 from mcp_protogen.vectors.outcome import Outcome, Result, Verdict

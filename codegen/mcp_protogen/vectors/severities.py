@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from mcp_protogen.compare.change import Reader, Severity
+from mcp_protogen.findings.change import Reader, Severity
 
 
 @dataclass(frozen=True, slots=True)

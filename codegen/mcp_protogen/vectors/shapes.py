@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from mcp_protogen import jsonpointer
-from mcp_protogen.jsonvalue import is_array, is_object
+from mcp_protogen.base import jsonpointer
+from mcp_protogen.base.jsonvalue import is_array, is_object
 
 Json = dict[str, Any]
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mcp_protogen import names
+from mcp_protogen.base import names
 from mcp_protogen.ir import MethodIR, RevisionIR, Role
 from mcp_protogen.vectors.shapes import Node, Part
 from mcp_protogen.vectors.vector import Subject

@@ -6,9 +6,9 @@ in the facts of the revision.
 
 from dataclasses import dataclass
 
-from mcp_protogen import jsonpointer
+from mcp_protogen.base import jsonpointer
+from mcp_protogen.inputs.facts import Facts
 from mcp_protogen.ir import RevisionIR
-from mcp_protogen.store.facts import Facts
 from mcp_protogen.vectors.cases import Case
 from mcp_protogen.vectors.places import Place
 from mcp_protogen.vectors.shapes import Shapes

@@ -7,9 +7,9 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from mcp_protogen.config import Options
+from mcp_protogen.base.resources import schema_folder
+from mcp_protogen.config import GenerationOptions
 from mcp_protogen.emit.parallel import executor
-from mcp_protogen.resources import schema_folder
 from mcp_protogen.vectors.making import make
 from mcp_protogen.vectors.protocol import subject_members
 from mcp_protogen.vectors.vector import FORMAT, Vector, VectorSet
@@ -49,7 +49,7 @@ def vector_members(vector: Vector) -> dict[str, Any]:
     return {**members, "value": vector.value}
 
 
-def folder_files(options: Options) -> dict[str, bytes]:
+def folder_files(options: GenerationOptions) -> dict[str, bytes]:
     """Return the files of a folder of vectors, by name: revisions and their schema."""
     with executor() as pool:
         made = {name: pool.submit(_document, name, options) for name in options.revisions}
@@ -57,7 +57,7 @@ def folder_files(options: Options) -> dict[str, bytes]:
     return {**files, SCHEMA_NAME: (schema_folder() / "formats" / SCHEMA_NAME).read_bytes()}
 
 
-def _document(revision: str, options: Options) -> bytes:
+def _document(revision: str, options: GenerationOptions) -> bytes:
     return document(make(revision, options))
 
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from mcp_protogen.jsonpointer import escape
-from mcp_protogen.jsonvalue import is_object
+from mcp_protogen.base.jsonpointer import escape
+from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.vectors.cases import A, Case, spelled
 from mcp_protogen.vectors.places import Place
 from mcp_protogen.vectors.samples import LONGEST, UNDECLARED, Samples, several, text

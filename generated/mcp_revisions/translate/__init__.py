@@ -9,7 +9,7 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from .._runtime.translation.losses import Translated
+from .._runtime.core.losses import Translated
 from .._runtime.translation.translate import translated
 
 __all__ = ["translate"]

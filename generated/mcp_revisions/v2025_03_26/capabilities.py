@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterator, Mapping
 from types import MappingProxyType
 from typing import Final
 
-from .._runtime import gate
-from .._runtime.spec import Capability, Requirement, Role
+from .._runtime.rules import capabilities as rules
+from .._runtime.core.spec import Capability, Requirement, Role
 from . import models as m
 
 __all__ = [
@@ -209,22 +209,22 @@ REQUIREMENTS: Final[Mapping[str, tuple[Requirement, ...]]] = MappingProxyType(
 
 def server_capabilities(methods: Collection[str]) -> m.ServerCapabilities:
     """Return the capabilities of a server that answers or sends `methods`."""
-    return m.ServerCapabilities.from_wire(gate.declare(_needed(methods, "server")))
+    return m.ServerCapabilities.from_wire(rules.declare(_needed(methods, "server")))
 
 
 def client_capabilities(methods: Collection[str]) -> m.ClientCapabilities:
     """Return the capabilities of a client that answers or sends `methods`."""
-    return m.ClientCapabilities.from_wire(gate.declare(_needed(methods, "client")))
+    return m.ClientCapabilities.from_wire(rules.declare(_needed(methods, "client")))
 
 
 def _needed(methods: Collection[str], role: Role) -> Iterator[Capability]:
     for method in methods:
-        yield from gate.needed(REQUIREMENTS.get(method, ()), role)
+        yield from rules.needed(REQUIREMENTS.get(method, ()), role)
 
 
-def check(method: str, params: object, *, sender: Role, declared: gate.Declared) -> None:
+def check(method: str, params: object, *, sender: Role, declared: rules.Declared) -> None:
     """Raise `MissingCapability`, with the path, unless `sender` may send `method` with `params`.
 
     `declared` has, for each side, the JSON object of the capabilities that it has declared.
     """
-    gate.require(method, REQUIREMENTS.get(method, ()), sender, params, declared)
+    rules.require(method, REQUIREMENTS.get(method, ()), sender, params, declared)

@@ -7,11 +7,11 @@ from collections.abc import AsyncIterator, Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar, Unpack
 
-from .._runtime.client import ClientBase
-from .._runtime.errors import MethodNotFound
-from .._runtime.options import CallOptions
-from .._runtime.peer import all_items
-from .._runtime.spec import NotificationSpec, RequestSpec
+from .._runtime.client.base import ClientBase
+from .._runtime.core.errors import MethodNotFound
+from .._runtime.core.options import CallOptions
+from .._runtime.rpc.peer import all_items
+from .._runtime.core.spec import NotificationSpec, RequestSpec
 from . import methods
 from . import models as m
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from .._runtime.codec import MethodTable
-from .._runtime.spec import ErrorSpec, NotificationSpec, RequestSpec, Rules
+from .._runtime.messages.method_table import MethodTable
+from .._runtime.core.spec import ErrorSpec, NotificationSpec, RequestSpec, Rules
 from . import capabilities as c
 from . import models as m
 

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar, Unpack
 
-from .._runtime.errors import MethodNotFound
-from .._runtime.options import CallOptions
-from .._runtime.server import ServerBase
-from .._runtime.session import SessionBase
-from .._runtime.spec import NotificationSpec, RequestSpec
+from .._runtime.core.errors import MethodNotFound
+from .._runtime.core.options import CallOptions
+from .._runtime.server.base import ServerBase
+from .._runtime.server.session import SessionBase
+from .._runtime.core.spec import NotificationSpec, RequestSpec
 from . import methods
 from . import models as m
 

@@ -8,7 +8,7 @@ from our_server import told
 
 
 async def main() -> None:
-    server = mcp_revisions.launch(sys.argv[1:], inherit=True)
+    server = mcp_revisions.stdio_client(sys.argv[1:], inherit=True)
     options = mcp_revisions.Options(on_loss=told)
     await mcp_revisions.Bridge(await mcp_revisions.open_stdio(), server, options=options).run()
 

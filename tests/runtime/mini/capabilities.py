@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from mcp_protogen.runtime.spec import Capability
+from mcp_protogen.runtime.core.spec import Capability
 
 CLIENT_ELICITATION: Final = Capability("client", ("elicitation",))
 CLIENT_ELICITATION_FORM: Final = Capability("client", ("elicitation", "form"), implied=True)

@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from mcp_protogen.runtime.codec import MethodTable
-from mcp_protogen.runtime.spec import (
+from mcp_protogen.runtime.core.spec import (
     Condition,
     ErrorSpec,
     NotificationSpec,
     RequestSpec,
     Requirement,
 )
+from mcp_protogen.runtime.messages.method_table import MethodTable
 
 from . import capabilities as c
 from . import models as m

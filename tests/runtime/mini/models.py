@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
-from mcp_protogen.runtime.wire import (
+from mcp_protogen.runtime.core.models import (
     Integer,
     Nullable,
     Number,

@@ -3,9 +3,9 @@
 from types import MappingProxyType
 from typing import Annotated, Any, Final, Literal
 
-from mcp_protogen.runtime.codec import MethodTable
-from mcp_protogen.runtime.spec import Lenient, NotificationSpec, RequestSpec, Rules
-from mcp_protogen.runtime.wire import SUPPLIED, Implied, Integer, WireModel
+from mcp_protogen.runtime.core.models import SUPPLIED, Implied, Integer, WireModel
+from mcp_protogen.runtime.core.spec import Lenient, NotificationSpec, RequestSpec, Rules
+from mcp_protogen.runtime.messages.method_table import MethodTable
 from pydantic import Field
 
 

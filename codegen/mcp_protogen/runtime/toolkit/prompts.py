@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from ..errors import InvalidParams
-from ..jsonvalue import JSONObject
+from ..core.errors import InvalidParams
+from ..core.json import JSONObject
 from .arguments import BadArguments, Texts
-from .calls import Caller, Function
 from .completions import Look, completers
-from .marks import PromptMark
+from .decorators import PromptMark
+from .invoke import Function, Invocation
+from .revision_models import RevisionModels, fields_of, listed, models_in, several
 from .signatures import Parameter, described, signature_of
-from .vocabulary import Vocabulary, fields_of, listed, models_in, several
 
 _GET = "prompts/get"
 
@@ -32,7 +32,7 @@ class Prompt:
         self,
         function: Function,
         mark: PromptMark,
-        words: Vocabulary,
+        words: RevisionModels,
         *,
         method: bool,
         look: Look,
@@ -42,7 +42,7 @@ class Prompt:
         """The name of the prompt."""
         self._words = words
         self._texts = Texts(signature.where, signature.parameters)
-        self._call = Caller(signature, thread=mark.thread)
+        self._call = Invocation(signature, thread=mark.thread)
         self._description = mark.description or described(function)
         parameters = self._texts.parameters
         self.parameters = frozenset(parameters)

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Final, Union, get_args, get_origin, get_type_
 
 from pydantic.fields import FieldInfo
 
-from ..session import SessionBase
+from ..server.session import SessionBase
 
 EMPTY: Final = inspect.Parameter.empty
 
@@ -41,7 +41,7 @@ class Parameter:
 
     @property
     def required(self) -> bool:
-        """Whether a client has to set it."""
+        """Return whether a client has to set it."""
         default = self.default
         return default is EMPTY or (isinstance(default, FieldInfo) and default.is_required())
 

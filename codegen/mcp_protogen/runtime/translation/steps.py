@@ -7,9 +7,9 @@ value: it returns the same object if nothing has to change, or a copy of the par
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, TypeAlias
 
-from ..jsonvalue import JSONObject, is_array, is_object
-from .judgements import JUDGEMENTS, Judgement
-from .losses import Place, Report
+from ..core.json import JSONObject, is_array, is_object
+from ..core.losses import Place, Report
+from .conversions import CONVERSIONS, Judgement
 from .plans import Apply, Arms, Each, Either, Members, Move, Plan, Step, To, When, Whole
 
 Run: TypeAlias = Callable[[Any, Place, Report], Any]
@@ -65,7 +65,7 @@ class Compiled:
 
 
 def _judged(rule: Apply) -> tuple[Judgement, str]:
-    return JUDGEMENTS[rule.function], rule.why
+    return CONVERSIONS[rule.function], rule.why
 
 
 def _members(plan: Members, inside: list[tuple[str, Run]]) -> Run:

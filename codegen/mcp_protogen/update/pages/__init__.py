@@ -4,7 +4,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from mcp_protogen.update.updating import Outcome
+    from mcp_protogen.update.updating import UpdateResult
 
 
 class UpdateFormat(StrEnum):
@@ -20,7 +20,7 @@ class UpdateFormat(StrEnum):
     """Annotations of GitHub Actions."""
 
 
-def render(form: UpdateFormat, outcome: "Outcome", *, colour: bool = False) -> str:
+def render(form: UpdateFormat, outcome: "UpdateResult", *, colour: bool = False) -> str:
     """Return the outcome in one form, with a newline at the end; `colour` is for text."""
     # Only the form that is asked for is imported.
     match form:

@@ -9,17 +9,17 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
-from mcp_protogen.cli.report import Status
-from mcp_protogen.compare.pages.as_json import as_json as comparison_json
-from mcp_protogen.problems import Problem
-from mcp_protogen.store.pins import Publication
+from mcp_protogen.base.problems import Problem
+from mcp_protogen.findings.pages.as_json import as_json as comparison_json
+from mcp_protogen.findings.report import Status
+from mcp_protogen.inputs.pins import Publication
 from mcp_protogen.update.candidates import Candidate
-from mcp_protogen.update.updating import News, Outcome
+from mcp_protogen.update.updating import News, UpdateResult
 
 FORMAT = 1
 
 
-def render(outcome: Outcome) -> str:
+def render(outcome: UpdateResult) -> str:
     """Return the document of a look that succeeded."""
     news = {one.finding.candidate.revision: one for one in outcome.news}
     differs = outcome.news and outcome.accepted is None

@@ -2,25 +2,25 @@
 
 from collections.abc import Iterator
 
-from mcp_protogen.compare.pages.github import parts as comparison_parts
-from mcp_protogen.compare.pages.workflow_commands import Annotation, problem_annotation, written
-from mcp_protogen.update.candidates import Standing
+from mcp_protogen.findings.pages.github import parts as comparison_parts
+from mcp_protogen.findings.pages.workflow_commands import Annotation, problem_annotation, written
+from mcp_protogen.update.candidates import CandidateState
 from mcp_protogen.update.pages import words
-from mcp_protogen.update.updating import News, Outcome
+from mcp_protogen.update.updating import News, UpdateResult
 
 _TITLES = {
-    Standing.MOVED: "schema moved",
-    Standing.BEHIND: "schema behind its pin",
-    Standing.NEW: "new schema",
+    CandidateState.MOVED: "schema moved",
+    CandidateState.BEHIND: "schema behind its pin",
+    CandidateState.NEW: "new schema",
 }
 
 
-def render(outcome: Outcome) -> str:
+def render(outcome: UpdateResult) -> str:
     """Return annotations for each finding, its open decisions, and each change."""
     return "".join(f"{line}\n" for line in written(_parts(outcome)))
 
 
-def _parts(outcome: Outcome) -> Iterator[Annotation | str]:
+def _parts(outcome: UpdateResult) -> Iterator[Annotation | str]:
     # GitHub shows few annotations of each level, so that the most important ones come first.
     if outcome.accepted is None:
         yield from (_headline(outcome, news) for news in outcome.news)
@@ -30,7 +30,7 @@ def _parts(outcome: Outcome) -> Iterator[Annotation | str]:
     yield words.summary(outcome)
 
 
-def _headline(outcome: Outcome, news: News) -> Annotation:
+def _headline(outcome: UpdateResult, news: News) -> Annotation:
     finding = news.finding
     message = (
         f"{words.headline(finding)}: {words.changes(finding)}."

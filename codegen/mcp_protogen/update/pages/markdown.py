@@ -2,22 +2,22 @@
 
 from collections.abc import Iterator, Sequence
 
-from mcp_protogen.compare.pages import PageFormat
-from mcp_protogen.compare.pages import markdown as comparison_page
-from mcp_protogen.compare.pages import render as render_comparison
-from mcp_protogen.printable import one_line
-from mcp_protogen.problems import Level, summed_up
+from mcp_protogen.base.printable import one_line
+from mcp_protogen.base.problems import Level, summed_up
+from mcp_protogen.findings.pages import PageFormat
+from mcp_protogen.findings.pages import markdown as comparison_page
+from mcp_protogen.findings.pages import render as render_comparison
 from mcp_protogen.update.findings import Finding
 from mcp_protogen.update.pages import words
-from mcp_protogen.update.updating import News, Outcome
+from mcp_protogen.update.updating import News, UpdateResult
 
 
-def render(outcome: Outcome) -> str:
+def render(outcome: UpdateResult) -> str:
     """Return the summary, and a section for each finding."""
     return "".join(f"{line}\n" for line in _lines(outcome))
 
 
-def _lines(outcome: Outcome) -> Iterator[str]:
+def _lines(outcome: UpdateResult) -> Iterator[str]:
     yield f"{_prose(words.summary(outcome))}."
     for notice in outcome.notices:
         yield ""
@@ -27,7 +27,7 @@ def _lines(outcome: Outcome) -> Iterator[str]:
         yield from _section(outcome, news)
 
 
-def _section(outcome: Outcome, news: News) -> Iterator[str]:
+def _section(outcome: UpdateResult, news: News) -> Iterator[str]:
     finding = news.finding
     yield f"# {_prose(words.headline(finding))}"
     yield ""

@@ -2,23 +2,23 @@
 
 from collections.abc import Iterator, Sequence
 
-from mcp_protogen.compare.pages import PageFormat
-from mcp_protogen.compare.pages import render as render_comparison
-from mcp_protogen.printable import one_line
-from mcp_protogen.problems import Level, summed_up
+from mcp_protogen.base.printable import one_line
+from mcp_protogen.base.problems import Level, summed_up
+from mcp_protogen.findings.pages import PageFormat
+from mcp_protogen.findings.pages import render as render_comparison
 from mcp_protogen.update.findings import Finding
 from mcp_protogen.update.pages import words
-from mcp_protogen.update.updating import News, Outcome
+from mcp_protogen.update.updating import News, UpdateResult
 
 _BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
 
 
-def render(outcome: Outcome, *, colour: bool) -> str:
+def render(outcome: UpdateResult, *, colour: bool) -> str:
     """Return the outcome as lines; the summary is at the end, or before the work that is left."""
     return "".join(f"{line}\n" for line in _lines(outcome, colour))
 
 
-def _lines(outcome: Outcome, colour: bool) -> Iterator[str]:
+def _lines(outcome: UpdateResult, colour: bool) -> Iterator[str]:
     summary = one_line(words.summary(outcome))
     if outcome.accepted is not None:
         yield summary
@@ -30,7 +30,7 @@ def _lines(outcome: Outcome, colour: bool) -> Iterator[str]:
     yield summary
 
 
-def _shown(outcome: Outcome, news: News, colour: bool) -> Iterator[str]:
+def _shown(outcome: UpdateResult, news: News, colour: bool) -> Iterator[str]:
     finding = news.finding
     yield _bold(one_line(words.headline(finding)), colour)
     yield f"  pinned   {one_line(words.pinned(finding))}"

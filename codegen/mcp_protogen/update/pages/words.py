@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from shlex import quote
 
-from mcp_protogen.compare.pages.ranking import summary as change_summary
-from mcp_protogen.problems import Problem
-from mcp_protogen.store.ledger import Fit, PatchFit
-from mcp_protogen.store.pins import Publication
-from mcp_protogen.update.candidates import Candidate, Standing, is_draft
+from mcp_protogen.base.problems import Problem
+from mcp_protogen.findings.pages.ranking import summary as change_summary
+from mcp_protogen.inputs.ledger import Fit, PatchFit
+from mcp_protogen.inputs.pins import Publication
+from mcp_protogen.update.candidates import Candidate, CandidateState, is_draft
 from mcp_protogen.update.dependents import Basis, Dependent
 from mcp_protogen.update.findings import Finding
-from mcp_protogen.update.updating import Outcome
+from mcp_protogen.update.updating import UpdateResult
 
 SHORT = 12
 MOST_SHOWN = 20
@@ -26,7 +26,7 @@ _OF_ANOTHER = {
 }
 
 
-def summary(outcome: Outcome) -> str:
+def summary(outcome: UpdateResult) -> str:
     """Return the whole outcome on one line."""
     if outcome.accepted is not None:
         candidate = outcome.news[0].finding.candidate
@@ -38,7 +38,7 @@ def summary(outcome: Outcome) -> str:
     return f"something has moved: {len(outcome.news)} of {looked} at {where(outcome)}: {names}"
 
 
-def where(outcome: Outcome) -> str:
+def where(outcome: UpdateResult) -> str:
     """Return the source, with its commit if that is known."""
     commit = outcome.source.commit
     return f"{outcome.source.name} at {commit[:SHORT]}" if commit else outcome.source.name
@@ -47,10 +47,10 @@ def where(outcome: Outcome) -> str:
 def headline(finding: Finding) -> str:
     """Return what has happened to a revision, in a few words."""
     candidate = finding.candidate
-    if candidate.standing is Standing.NEW or candidate.standing is Standing.COPY:
+    if candidate.standing is CandidateState.NEW or candidate.standing is CandidateState.COPY:
         text = f"{candidate.revision} is {'not pinned' if is_draft(candidate.revision) else 'new'}"
         return f"{text}; it is the file of {candidate.twin}" if candidate.twin else text
-    if candidate.standing is Standing.BEHIND:
+    if candidate.standing is CandidateState.BEHIND:
         return f"{candidate.revision} is an earlier publication there"
     if candidate.twin:
         return f"{candidate.revision} has moved to the file of {candidate.twin}"
@@ -113,7 +113,7 @@ def effect(dependent: Dependent, finding: Finding) -> str:
     return f"{made}; {change} when it is generated again"
 
 
-def command(outcome: Outcome, finding: Finding) -> str:
+def command(outcome: UpdateResult, finding: Finding) -> str:
     """Return the command that accepts a finding, after the same look."""
     asked = outcome.asked
     said = {

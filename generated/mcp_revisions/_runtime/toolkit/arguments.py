@@ -13,10 +13,10 @@ from pydantic.errors import PydanticUserError
 from pydantic.fields import FieldInfo
 from pydantic_core import InitErrorDetails, SchemaError, to_json
 
-from ..jsonvalue import JSONObject, is_array, is_object, json_text, read_json
-from ..model import BUILDING
-from ..pointers import Problem, escaped, message_of, problems
-from .json_schemas import plain
+from ..core.json import JSONObject, is_array, is_object, json_text, read_json
+from ..core.models.base import BUILDING
+from ..core.models.validation_errors import Problem, escaped, message_of, problems
+from .json_schema import plain
 from .signatures import EMPTY, Parameter, Signature
 
 _CONFIG: Final = ConfigDict(extra="forbid", protected_namespaces=())

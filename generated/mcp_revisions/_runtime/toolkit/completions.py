@@ -10,7 +10,7 @@ from enum import Enum
 from itertools import islice
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args, get_origin
 
-from .marks import Completions, function_of
+from .decorators import Completions, function_of
 from .signatures import Parameter, arms, named
 
 MOST: Final = 100

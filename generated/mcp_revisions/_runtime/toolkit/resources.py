@@ -5,16 +5,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from ..errors import McpError
-from ..jsonvalue import json_text
+from ..core.errors import McpError
+from ..core.json import json_text
 from .arguments import BadArguments, Texts
-from .calls import Caller, Function
 from .completions import Look, completers
+from .decorators import ResourceMark
 from .failures import ResourceNotFound
-from .marks import ResourceMark
+from .invoke import Function, Invocation
+from .revision_models import RevisionModels, listed, models_in, several, wire_of
 from .signatures import Signature, check_shape, described, named, signature_of
 from .uri_templates import UriTemplate
-from .vocabulary import Vocabulary, listed, models_in, several, wire_of
 
 _JSON: Final = "application/json"
 _READ: Final = "resources/read"
@@ -50,7 +50,7 @@ class Resource:
         self,
         function: Function,
         mark: ResourceMark,
-        words: Vocabulary,
+        words: RevisionModels,
         *,
         method: bool,
         look: Look,
@@ -65,7 +65,7 @@ class Resource:
         self._check(signature)
         self._texts = Texts(signature.where, parameters)
         self._words = words
-        self._call = Caller(signature, thread=mark.thread)
+        self._call = Invocation(signature, thread=mark.thread)
         self._mime_type = mark.mime_type
         by_name = self._texts.parameters
         self.parameters = frozenset(by_name)
@@ -137,6 +137,6 @@ class Resource:
         return words.contents_with("text")(uri=uri, text=value, mime_type=mime_type)
 
 
-def not_found(uri: str, words: Vocabulary) -> McpError:
+def not_found(uri: str, words: RevisionModels) -> McpError:
     """Return the error for a URI without a resource, with the code of the server's revision."""
     return McpError(words.rules.resource_not_found, "Resource not found", {"uri": uri})

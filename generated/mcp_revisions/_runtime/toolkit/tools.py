@@ -4,18 +4,18 @@ from collections.abc import Mapping
 from logging import getLogger
 from typing import Any, Final, Protocol
 
-from ..errors import Disconnected, InvalidParams, ProtocolError
-from ..http.mirrors import BadAnnotation, mirrors_of
-from ..jsonvalue import JSONObject
+from ..core.errors import Disconnected, InvalidParams, ProtocolError
+from ..core.json import JSONObject
+from ..http.param_headers import BadAnnotation, mirrors_of
 from .arguments import Arguments, BadArguments
-from .calls import Caller, Function
+from .decorators import ToolMark
 from .failures import ToolError
-from .handwritten import Check, checker
-from .marks import ToolMark
-from .outcomes import Unfit, outcome_of
+from .invoke import Function, Invocation
+from .results import UnfitResult, output_of
+from .revision_models import RevisionModels, listed, models_in, wire_of
+from .schema_validation import Check, checker
 from .signatures import Signature, described, signature_of
 from .tool_names import check_tool_name
-from .vocabulary import Vocabulary, listed, models_in, wire_of
 
 _log: Final = getLogger(__name__)
 
@@ -56,15 +56,15 @@ class Tool:
     __slots__ = ("_call", "_outcome", "_reader", "_words", "item", "key")
 
     def __init__(
-        self, function: Function, mark: ToolMark, words: Vocabulary, *, method: bool
+        self, function: Function, mark: ToolMark, words: RevisionModels, *, method: bool
     ) -> None:
         signature = signature_of(function, method=method)
         self.key = name_of(function, mark)
         """The name of the tool."""
         self._words = words
-        self._call = Caller(signature, thread=mark.thread)
+        self._call = Invocation(signature, thread=mark.thread)
         self._reader = _reader(signature, mark)
-        self._outcome = outcome_of(signature, mark, words)
+        self._outcome = output_of(signature, mark, words)
         self.item = self._listed(signature.where, function, mark)
         """The entry in `tools/list`."""
 
@@ -98,7 +98,7 @@ class Tool:
             raise
         except ToolError as error:
             return self._words.failed(str(error))
-        except Unfit as error:
+        except UnfitResult as error:
             _log.error(
                 "the tool %s returned a value that its schema does not allow: %s", self.key, error
             )

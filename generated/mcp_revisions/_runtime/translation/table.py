@@ -13,17 +13,17 @@ from typing import Any, TypeVar
 
 from pydantic_core import PydanticSerializationError
 
-from ..answers import forgiver
-from ..codec import MethodTable, Part, method_text, params_text
-from ..dispatch import Calls
-from ..errors import METHOD_NOT_FOUND, LocalError, RequestId
-from ..jsonrpc import write_call, write_result
-from ..jsonvalue import JSONObject
-from ..meta import spliced
-from ..model import Validate, WireModel, validator_of
-from ..spec import NotificationSpec, RequestSpec, Role
-from .losses import Loss, Report, Untranslatable
-from .notice import Notice
+from ..core.errors import METHOD_NOT_FOUND, LocalError, RequestId
+from ..core.json import JSONObject
+from ..core.loss_report import LossReport
+from ..core.losses import Loss, Report, Untranslatable
+from ..core.models.base import Validate, WireModel, validator_of
+from ..core.spec import NotificationSpec, RequestSpec, Role
+from ..messages.jsonrpc import write_call, write_result
+from ..messages.meta import spliced
+from ..messages.method_table import MethodTable, Part, method_text, params_text
+from ..messages.parsed import MethodSpecs
+from ..messages.results import forgiver
 from .steps import Run
 from .translator import Translator
 
@@ -51,7 +51,7 @@ class TranslatingTable(MethodTable):
         wire: MethodTable,
         inward: Translator,
         outward: Translator,
-        notice: Notice,
+        notice: LossReport,
     ) -> None:
         super().__init__(
             wire.revision,
@@ -77,8 +77,10 @@ class TranslatingTable(MethodTable):
         self._find_readers()
 
     def _find_readers(self) -> None:
-        self._requests = {r: Calls(self.requests, r, self._params_reader) for r in _ROLES}
-        self._notifications = {r: Calls(self.notifications, r, self._params_reader) for r in _ROLES}
+        self._requests = {r: MethodSpecs(self.requests, r, self._params_reader) for r in _ROLES}
+        self._notifications = {
+            r: MethodSpecs(self.notifications, r, self._params_reader) for r in _ROLES
+        }
 
     def presuming(self, members: Callable[[], Mapping[str, Any]]) -> "TranslatingTable":
         # There may be many such connections: they share everything else.

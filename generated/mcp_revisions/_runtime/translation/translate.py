@@ -4,9 +4,9 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from ..jsonvalue import is_array
-from ..model import WireModel, validator_of
-from .losses import Translated
+from ..core.json import is_array
+from ..core.losses import Translated
+from ..core.models.base import WireModel, validator_of
 from .translator import Translator, module_name, translator
 
 

@@ -4,7 +4,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any, Final
 
-from .losses import Loss, Report, Translated
+from ..core.losses import Loss, Report, Translated
 from .plans import Direction
 from .steps import Compiled, Run
 

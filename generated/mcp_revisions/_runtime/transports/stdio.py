@@ -10,84 +10,19 @@ import os
 import stat
 import sys
 from asyncio import get_running_loop
-from collections.abc import Callable, Generator, Iterable, Sequence
-from contextlib import contextmanager, suppress
-from signal import SIGINT, SIGTERM
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from threading import Event, Thread
 from typing import Final
 
-from ..errors import Disconnected
-from ..framing import LONGEST, frame
-from ..options import Options
-from ..revision import Revision
-from ..serve import Server, serve
-from ..transport import Received
-from .lines import LineProtocol
+from ..core.errors import Disconnected
+from .base import Received
+from .framing import LONGEST, frame
+from .streams import LineProtocol
 
-_USUAL: Final = Options()
 _STDIN, _STDOUT, _STDERR = 0, 1, 2
 _CHUNK: Final = 256 * 1024
 _HAS_MODES: Final = sys.platform != "win32"
-_ENDING: Final = (SIGTERM, SIGINT)
-
-
-def run_stdio(
-    servers: Server | Iterable[Server],
-    *,
-    revisions: Iterable[Revision] | None = None,
-    options: Options = _USUAL,
-    limit: int = LONGEST,
-) -> None:
-    """Serve standard input and output until the client closes them, as the main of a program.
-
-    `servers` and `revisions` are those of `serve`. SIGTERM and Ctrl-C end it as the client
-    would: handlers get `options.drain` seconds to finish. A line of more than `limit` bytes is
-    answered with an error.
-    """
-    # Where asyncio handles no signals, Ctrl-C arrives as an exception.
-    with suppress(KeyboardInterrupt):
-        asyncio.run(serve_stdio(servers, revisions=revisions, options=options, limit=limit))
-
-
-async def serve_stdio(
-    servers: Server | Iterable[Server],
-    *,
-    revisions: Iterable[Revision] | None = None,
-    options: Options = _USUAL,
-    limit: int = LONGEST,
-) -> None:
-    """Do the same as `run_stdio` inside a running event loop."""
-    transport = await open_stdio(limit)
-    serving = asyncio.create_task(serve(servers, transport, revisions=revisions, options=options))
-    stopped = False
-
-    def stop() -> None:
-        nonlocal stopped
-        stopped = True
-        serving.cancel()
-
-    with _signals(stop):
-        try:
-            await serving
-        except asyncio.CancelledError:
-            if not stopped:
-                raise
-
-
-@contextmanager
-def _signals(stop: Callable[[], None]) -> Generator[None, None, None]:
-    """Call `stop` for the signals that end a program, where an event loop can."""
-    loop = get_running_loop()
-    # Not on Windows, and not outside the main thread.
-    with suppress(NotImplementedError, RuntimeError, ValueError):
-        for number in _ENDING:
-            loop.add_signal_handler(number, stop)
-    try:
-        yield
-    finally:
-        with suppress(NotImplementedError, RuntimeError, ValueError):
-            for number in _ENDING:
-                loop.remove_signal_handler(number)
 
 
 async def open_stdio(limit: int = LONGEST) -> "StdioTransport":
@@ -253,6 +188,3 @@ def _write(descriptor: int, data: bytes) -> None:
     view = memoryview(data)
     while view:
         view = view[os.write(descriptor, view) :]
-
-
-__all__ = ["StdioTransport", "open_stdio", "run_stdio", "serve_stdio"]

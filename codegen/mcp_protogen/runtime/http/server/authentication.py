@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from pydantic_core import to_json
 
-from .asgi import Field, Refused
+from .asgi import Field, HttpRefusal
 
 METADATA: Final = "/.well-known/oauth-protected-resource"
 """Where the metadata of a protected resource is, before the path of the resource (RFC 9728)."""
@@ -44,7 +44,7 @@ class ProtectedResource:
     documentation: str | None = None
 
     def to_json(self) -> bytes:
-        """The metadata document."""
+        """Return the metadata document."""
         document: dict[str, Any] = {
             "resource": self.url,
             "authorization_servers": list(self.authorization_servers),
@@ -59,12 +59,12 @@ class ProtectedResource:
 
     @property
     def paths(self) -> frozenset[str]:
-        """Where the document is looked for: for this resource, and for the whole host."""
+        """The paths of the document: for this resource, and for the whole host."""
         return frozenset({METADATA + urlsplit(self.url).path.rstrip("/"), METADATA})
 
     @property
     def metadata_url(self) -> str:
-        """Where the document of this resource is."""
+        """The URL of the document of this resource."""
         parts = urlsplit(self.url)
         return f"{parts.scheme}://{parts.netloc}{METADATA}{parts.path.rstrip('/')}"
 
@@ -78,22 +78,25 @@ class Authentication:
     resource: ProtectedResource | None = None
 
     async def principal(self, authorization: str | None) -> Principal:
-        """Who sends a request with this `Authorization`; raises `Refused` with 401 or 403."""
+        """Return the sender of a request with this `Authorization`; raise `HttpRefusal`."""
         scheme, _, token = (authorization or "").partition(" ")
         if scheme.lower() != "bearer" or not token.strip():
-            raise Refused(401, "A bearer token is needed", fields=[self._challenge()])
+            raise HttpRefusal(401, "A bearer token is needed", fields=[self._challenge()])
         principal = await self.verify(token.strip())
         if principal is None:
-            raise Refused(
+            raise HttpRefusal(
                 401, "The token is not valid", fields=[self._challenge(error="invalid_token")]
             )
         if not self.scopes <= principal.scopes:
             challenge = self._challenge(error="insufficient_scope")
-            raise Refused(403, "The token does not reach that far", fields=[challenge])
+            raise HttpRefusal(403, "The token does not reach that far", fields=[challenge])
         return principal
 
     def _challenge(self, **params: str) -> Field:
-        """What tells a client how to get on (RFC 6750, section 3; RFC 9728, section 5.1)."""
+        """Return the header that tells a client how to get a token.
+
+        RFC 6750, section 3; RFC 9728, section 5.1.
+        """
         if self.scopes:
             params["scope"] = " ".join(sorted(self.scopes))
         if self.resource is not None:
@@ -102,7 +105,7 @@ class Authentication:
         return b"www-authenticate", f"Bearer {said}".strip().encode()
 
 
-def known_tokens(principals: Mapping[str, Principal]) -> Verify:
+def static_tokens(principals: Mapping[str, Principal]) -> Verify:
     """Accepts these tokens and no others; for tests, and for a few trusted clients.
 
     Raises `ValueError` for one of less than 16 characters.

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final
 
-from ..fields import PROTOCOL_VERSION, media_type
-from .asgi import Receive, Refused, Scope
+from ..headers import PROTOCOL_VERSION, media_type
+from .asgi import HttpRefusal, Receive, Scope
 
 # Where a second value could mean something else to whoever looks at the first.
 _SINGLE: Final = frozenset(
@@ -24,7 +24,7 @@ _MOST: Final = 200
 
 
 class HttpRequest:
-    """A request; making it raises `Refused` for header fields that contradict each other."""
+    """A request; making it raises `HttpRefusal` for header fields that contradict each other."""
 
     __slots__ = ("fields", "method", "path", "query", "receive", "root", "taken", "version")
 
@@ -48,7 +48,7 @@ class HttpRequest:
         self.version = self.field(_VERSION)
         """The revision that the header names, if it does."""
         if len(listed) > _MOST or sum(map(len, self.fields.values())) > max_headers:
-            raise Refused(431, "The header of the request is too large")
+            raise HttpRefusal(431, "The header of the request is too large")
 
     def field(self, name: bytes) -> str | None:
         """Return the value of a field without the space around it; None if there is none."""
@@ -67,7 +67,7 @@ def _joined(listed: list[tuple[bytes, bytes]]) -> dict[bytes, bytes]:
         if name not in fields:
             fields[name] = value
         elif name in _SINGLE or name.startswith(_OURS):
-            raise Refused(400, f"The header field {name.decode('latin-1')} may come once only")
+            raise HttpRefusal(400, f"The header field {name.decode('latin-1')} may come once only")
         else:
             # RFC 9110, section 5.3: lists may be spread over several fields.
             fields[name] += b", " + value

@@ -4,12 +4,12 @@ from collections.abc import Iterable
 from importlib import import_module
 from typing import Any, Final
 
-from ...options import Options
-from ...revision import Revision
-from ...serve import Server
-from ..options import HttpOptions
+from ...core.options import Options
+from ...core.revision import Revision
+from ...server.serve import Server
 from .app import HttpApp, http_app
-from .connections import limited
+from .options import HttpOptions
+from .uvicorn_limits import limited
 
 _USUAL: Final = Options()
 _USUAL_HTTP: Final = HttpOptions()

@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Final, TypeVar, Unpack, overload
 
-from ...client import ClientBase
-from ...connect import RevisionModule, Settings, connect
-from ...transport import Opener, Transport
+from ...client.base import ClientBase
+from ...client.connect import ConnectOptions, RevisionModule, connect
+from ...transports.base import Opener, Transport
 from ..sse import LARGEST
 from .backend import HttpClient, httpx2
-from .streams import Reconnection
+from .http_client import HttpWire
+from .resume import Reconnection
 from .transport import HttpTransport
-from .wire import Wire
 
 C = TypeVar("C", bound=ClientBase)
 C1 = TypeVar("C1", bound=ClientBase)
@@ -25,7 +25,7 @@ _CONNECT: Final = 10.0
 _LAST_PORT: Final = 65_535
 
 
-class HttpSettings(Settings, total=False):
+class HttpSettings(ConnectOptions, total=False):
     """Settings of a connection over HTTP, besides its clients; see `connect_http`."""
 
     http: HttpClient | None
@@ -69,7 +69,7 @@ def open_http(
             client = package.AsyncClient(
                 timeout=package.Timeout(None, connect=_CONNECT), limits=limits
             )
-        wire = Wire(client, target, headers or {}, limit, owned=http is None)
+        wire = HttpWire(client, target, headers or {}, limit, owned=http is None)
         return HttpTransport(wire, reconnection)
 
     return open
@@ -103,7 +103,7 @@ def connect_http(
     headers: Mapping[str, str] | None = None,
     reconnection: Reconnection = _USUAL,
     as_: RevisionModule[Any] | None = None,
-    **settings: Unpack[Settings],
+    **settings: Unpack[ConnectOptions],
 ) -> AbstractAsyncContextManager[ClientBase]:
     """Connect to the server at a URL, with the settings of `connect` and those below.
 

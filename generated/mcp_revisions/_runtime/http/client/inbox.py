@@ -4,8 +4,8 @@ from asyncio import Event
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from ...errors import Disconnected
-from ...transport import Received
+from ...core.errors import Disconnected
+from ...transports.base import Received
 
 # The limits for waiting messages, in number and in bytes; beyond them, reading pauses.
 _CAPACITY: Final = 1000

@@ -12,18 +12,18 @@ from collections.abc import Callable, Sequence
 from logging import getLogger
 from typing import Final
 
-from ...errors import Disconnected, HttpError, RemoteError, RequestId
-from ...transport import Received, Unanswered
-from .asking import Sessions, relearn
-from .exchange import Exchange
-from .link import Link
-from .listener import Listener
-from .meaning import Meaning, Repair
-from .message import CANCELLED, INITIALIZED, Message, message_of
+from ...core.errors import Disconnected, HttpError, RemoteError, RequestId
+from ...transports.base import Received, Unanswered
+from .http_client import HttpWire
+from .legacy_sse import LegacySseTransport
 from .notes import post_note
-from .old import OldTransport
-from .streams import Reconnection
-from .wire import Wire
+from .outgoing import CANCELLED, INITIALIZED, Message, message_of
+from .recovery import SessionRenewal, relearn
+from .request import HttpExchange
+from .response_rules import Interpretation, Repair
+from .resume import Reconnection
+from .standalone_stream import StandaloneStream
+from .state import ClientState
 
 _log: Final = getLogger(__name__)
 
@@ -43,11 +43,11 @@ class HttpTransport:
 
     over_http: Final = True
 
-    def __init__(self, wire: Wire, reconnection: Reconnection) -> None:
-        self._link = Link(wire, reconnection)
-        self._sessions = Sessions(self._link, self._listen)
-        self._listener = Listener(self._link, self._sessions.renew)
-        self._old: OldTransport | None = None
+    def __init__(self, wire: HttpWire, reconnection: Reconnection) -> None:
+        self._link = ClientState(wire, reconnection)
+        self._sessions = SessionRenewal(self._link, self._listen)
+        self._listener = StandaloneStream(self._link, self._sessions.renew)
+        self._old: LegacySseTransport | None = None
         self._running: dict[RequestId, tuple[Message, Task[None]]] = {}
         self._ending: Task[None] | None = None
 
@@ -82,7 +82,7 @@ class HttpTransport:
     async def _request(self, message: Message) -> None:
         try:
             if self._old is None:
-                await self._exchange(Exchange(self._link, message))
+                await self._exchange(HttpExchange(self._link, message))
             else:
                 await self._old.post(message)
         except Exception as error:
@@ -91,7 +91,7 @@ class HttpTransport:
         finally:
             self._running.pop(message.id, None)
 
-    async def _exchange(self, exchange: Exchange) -> None:
+    async def _exchange(self, exchange: HttpExchange) -> None:
         await self._sessions.ready()
         sessions = self._link.conversation.sessions
         meaning = await exchange.attempt()
@@ -110,9 +110,9 @@ class HttpTransport:
         if meaning is not None:
             exchange.conclude(meaning)
 
-    async def _try_old(self, message: Message, meaning: Meaning) -> Meaning | None:
+    async def _try_old(self, message: Message, meaning: Interpretation) -> Interpretation | None:
         """Change to HTTP+SSE if the server has it, or return the interpretation to deliver."""
-        old = OldTransport(self._link)
+        old = LegacySseTransport(self._link)
         try:
             await old.found()
         except Disconnected as error:
@@ -120,7 +120,7 @@ class HttpTransport:
             if isinstance(refusal, Unanswered) and isinstance(refusal.error, HttpError):
                 both = f"{refusal.error.message}; HTTP+SSE failed too: {error}"
                 failed = HttpError(refusal.error.status, both)
-                return Meaning((Unanswered(message.id, failed),))
+                return Interpretation((Unanswered(message.id, failed),))
             # An error of the protocol says more than the failed search for an older transport.
             return meaning
         self._old = old
@@ -160,7 +160,7 @@ class HttpTransport:
             self._listen()
             await self._listening()
 
-    async def _posted_old(self, old: OldTransport, message: Message) -> None:
+    async def _posted_old(self, old: LegacySseTransport, message: Message) -> None:
         try:
             await old.post(message)
         except (Disconnected, RemoteError) as error:

@@ -9,22 +9,22 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from logging import getLogger
 from typing import Final, TypeAlias
 
-from ... import jsonrpc
-from ...errors import RemoteError
-from ...options import Options
-from ...revision import Revision
-from ...serve import Server
-from ...throttle import Throttle
-from .. import fields
-from ..options import HttpOptions
-from .asgi import Receive, Refused, Scope, Send, respond
-from .guard import Guard
-from .handshake import Handshake
-from .old_sse import OldSse
-from .outlet import Outlet
+from ...core.errors import RemoteError
+from ...core.options import Options
+from ...core.revision import Revision
+from ...core.throttle import Throttle
+from ...messages import jsonrpc
+from ...server.serve import Server
+from .. import headers
+from .asgi import HttpRefusal, Receive, Scope, Send, respond
+from .legacy_sse import LegacySse
+from .options import HttpOptions
+from .origin_guard import OriginGuard
 from .request import HttpRequest, accepts, is_json
-from .service import Service
-from .stateless import Stateless, is_stateless
+from .send import ResponseSender
+from .state import HttpState
+from .stateful import StatefulHttp
+from .stateless import StatelessHttp, is_stateless
 
 _log: Final = getLogger(__name__)
 
@@ -64,7 +64,7 @@ class HttpApp:
         self._of = servers, revisions, options, http
         self._http = http
         self._log = Throttle(_log)
-        self._guard = Guard(http.allowed_hosts, http.allowed_origins)
+        self._guard = OriginGuard(http.allowed_hosts, http.allowed_origins)
         self._authentication = http.authentication
         resource = None if http.authentication is None else http.authentication.resource
         self._metadata = b"" if resource is None else resource.to_json()
@@ -77,18 +77,18 @@ class HttpApp:
         if scope["type"] != "http":
             await self._serve_other(scope, receive, send)
             return
-        outlet = Outlet(send, self._http.send_timeout, self._log)
+        outlet = ResponseSender(send, self._http.send_timeout, self._log)
         try:
             request = HttpRequest(scope, receive, self._http.max_headers)
             handle = self._handler(request)
             principal = None if self._authentication is None else await self._principal(request)
             await handle(request, outlet, principal)
-        except Refused as refused:
+        except HttpRefusal as refused:
             self._log.info("refused a request with %d: %s", refused.status, refused)
             await respond(outlet, refused.status, refused.body, refused.fields)
         except RemoteError as error:
             self._log.info("refused a message: %s", error)
-            answer = Refused.because(error)
+            answer = HttpRefusal.because(error)
             await respond(outlet, answer.status, answer.body)
         while outlet.stuck and (await receive())["type"] != "http.disconnect":
             # A response that was begun and cannot be ended ends with its connection.
@@ -126,7 +126,7 @@ class HttpApp:
                 return
 
     def _handler(self, request: HttpRequest) -> "_Handler":
-        """Return what serves a request; raise `Refused` for a path, host or method that is not."""
+        """Return what serves a request; raise `HttpRefusal` for a wrong path, host or method."""
         if request.path in self._metadata_paths:
             return self._send_metadata
         self._guard.check(request.fields.get(b"host"), request.fields.get(b"origin"))
@@ -134,38 +134,40 @@ class HttpApp:
         if running is None or running.service.loop is not get_running_loop():
             # Not before there is a loop: an application is made at import, often, and tests run
             # one in many.
-            running = self._running = _Running(Service(*self._of))
+            running = self._running = _Running(HttpState(*self._of))
         running.service.check_running()
         handlers = running.handlers(request)
         handle = handlers.get(request.method)
         if handle is None:
             allow = b"allow", ", ".join(handlers).encode()
-            raise Refused(405, "Method not allowed", fields=[allow])
+            raise HttpRefusal(405, "Method not allowed", fields=[allow])
         return handle
 
     async def _principal(self, request: HttpRequest) -> str | None:
-        """Return who sends a request; raise `Refused`."""
+        """Return who sends a request; raise `HttpRefusal`."""
         if self._authentication is None or request.path in self._metadata_paths:
             return None
         principal = await self._authentication.principal(request.field(b"authorization"))
         return principal.id
 
-    async def _send_metadata(self, request: HttpRequest, send: Outlet, _: str | None) -> None:
+    async def _send_metadata(
+        self, request: HttpRequest, send: ResponseSender, _: str | None
+    ) -> None:
         """Answer with where to get a token, also to pages of any origin."""
         await respond(send, 200, self._metadata, [(b"access-control-allow-origin", b"*")])
 
 
-_Handler: TypeAlias = Callable[[HttpRequest, Outlet, str | None], Awaitable[None]]
+_Handler: TypeAlias = Callable[[HttpRequest, ResponseSender, str | None], Awaitable[None]]
 
 
 class _Running:
     """The application while an event loop runs it."""
 
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: HttpState) -> None:
         self.service = service
-        http, old_sse = service.http, OldSse(service)
-        self._handshake = Handshake(service)
-        self._stateless = Stateless(service)
+        http, old_sse = service.http, LegacySse(service)
+        self._handshake = StatefulHttp(service)
+        self._stateless = StatelessHttp(service)
         self._posts: Mapping[str, _Handler] = {"POST": self._post}
         self._endpoint = self._posts
         if http.sessions and service.offer.handshake:
@@ -179,21 +181,23 @@ class _Running:
             }
 
     def handlers(self, request: HttpRequest) -> "Mapping[str, _Handler]":
-        """Return what serves a path, by method; raise `Refused` for a path that is not served."""
+        """Return what serves a path, by method; raise `HttpRefusal` for an unknown path."""
         if request.path == self.service.http.path:
             # Streams and sessions are in the handshake revisions alone.
             stateless = request.version in self.service.offer.stateless
             return self._posts if stateless else self._endpoint
         handlers = self._elsewhere.get(request.path)
         if handlers is None:
-            raise Refused(404, "There is nothing here; see HttpOptions.path")
+            raise HttpRefusal(404, "There is nothing here; see HttpOptions.path")
         return handlers
 
-    async def _post(self, request: HttpRequest, send: Outlet, principal: str | None) -> None:
-        if not accepts(request.fields.get(b"accept", b""), fields.JSON, fields.EVENTS):
-            raise Refused(406, "Accept has to list application/json and text/event-stream")
+    async def _post(
+        self, request: HttpRequest, send: ResponseSender, principal: str | None
+    ) -> None:
+        if not accepts(request.fields.get(b"accept", b""), headers.JSON, headers.EVENTS):
+            raise HttpRefusal(406, "Accept has to list application/json and text/event-stream")
         if not is_json(request.fields.get(b"content-type", b"")):
-            raise Refused(415, "Content-Type has to be application/json")
+            raise HttpRefusal(415, "Content-Type has to be application/json")
         bodies = self.service.bodies
         try:
             message = jsonrpc.read(await bodies.read(request))

@@ -6,8 +6,8 @@ https://asgi.readthedocs.io/en/latest/specs/www.html
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any, Final, TypeAlias
 
-from ... import jsonrpc
-from ...errors import INVALID_REQUEST, RemoteError, RequestId
+from ...core.errors import INVALID_REQUEST, RemoteError, RequestId
+from ...messages import jsonrpc
 
 Scope: TypeAlias = MutableMapping[str, Any]
 Message: TypeAlias = MutableMapping[str, Any]
@@ -33,7 +33,7 @@ async def respond(send: Send, status: int, body: bytes = b"", fields: Iterable[F
     await send({"type": "http.response.body", "body": body})
 
 
-class Refused(Exception):
+class HttpRefusal(Exception):
     """The refusal of an HTTP request: its status, and a JSON-RPC error with the reason."""
 
     def __init__(
@@ -52,6 +52,6 @@ class Refused(Exception):
         self.fields: Final = tuple(fields)
 
     @staticmethod
-    def because(error: RemoteError, status: int = 400) -> "Refused":
+    def because(error: RemoteError, status: int = 400) -> "HttpRefusal":
         """Return the refusal of a message for the error that it has."""
-        return Refused(status, error.message, code=error.code, id=error.id, data=error.data)
+        return HttpRefusal(status, error.message, code=error.code, id=error.id, data=error.data)

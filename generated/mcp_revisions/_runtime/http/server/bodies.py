@@ -10,8 +10,8 @@ from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from ..options import HttpOptions
-from .asgi import Message, Refused
+from .asgi import HttpRefusal, Message
+from .options import HttpOptions
 from .request import HttpRequest
 from .steps import has_steps, resumed
 
@@ -59,7 +59,7 @@ class Bodies:
         """The bytes taken for all bodies that count, until their requests are `done`."""
 
     async def read(self, request: HttpRequest) -> bytes:
-        """Return a whole body; raise `Refused` if it is too large or too slow, or never ends."""
+        """Return a whole body; raise `HttpRefusal` if it is too large, too slow or cut off."""
         largest = self._http.max_body
         expected = _declared(request, largest)
         if expected > _SMALL:
@@ -105,12 +105,12 @@ class Bodies:
         except TimeoutError:
             if coming.put_off:
                 raise _full() from None
-            raise Refused(408, "The body of the request did not come in time") from None
+            raise HttpRefusal(408, "The body of the request did not come in time") from None
         finally:
             del self._coming[coming]
 
     def _take(self, request: HttpRequest, size: int) -> None:
-        """Take so many bytes for a body; raise `Refused` if there are none left."""
+        """Take so many bytes for a body; raise `HttpRefusal` if there are none left."""
         more = size - request.taken
         if more <= 0 or size <= _SMALL:
             return
@@ -152,13 +152,13 @@ class Bodies:
 
 
 def _declared(request: HttpRequest, largest: int) -> int:
-    """Return the length that a request declares for its body, 0 if none; raise `Refused`."""
+    """Return the length that a request declares for its body, 0 if none; raise `HttpRefusal`."""
     value = request.fields.get(_LENGTH)
     if value is None:
         return 0
     length = value.strip(b" \t")
     if not length.isdigit():
-        raise Refused(400, "Content-Length has to be a number")
+        raise HttpRefusal(400, "Content-Length has to be a number")
     if len(length) > _DIGITS or int(length) > largest:
         raise _too_large(largest)
     return int(length)
@@ -166,7 +166,7 @@ def _declared(request: HttpRequest, largest: int) -> int:
 
 def _piece(message: Mapping[str, Any], limit: int) -> bytes:
     if message["type"] == "http.disconnect":
-        raise Refused(400, "The request was not sent to its end")
+        raise HttpRefusal(400, "The request was not sent to its end")
     piece: bytes = message.get("body", b"")
     if len(piece) > limit:
         raise _too_large(limit)
@@ -177,9 +177,9 @@ async def _given(message: Message) -> Message:
     return message
 
 
-def _too_large(limit: int) -> Refused:
-    return Refused(413, f"The body of the request is larger than {limit} bytes")
+def _too_large(limit: int) -> HttpRefusal:
+    return HttpRefusal(413, f"The body of the request is larger than {limit} bytes")
 
 
-def _full() -> Refused:
-    return Refused(503, "Too many large requests at once", fields=[(b"retry-after", b"1")])
+def _full() -> HttpRefusal:
+    return HttpRefusal(503, "Too many large requests at once", fields=[(b"retry-after", b"1")])

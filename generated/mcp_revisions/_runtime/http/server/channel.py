@@ -3,20 +3,20 @@
 from asyncio import Future, TimerHandle, get_running_loop, wait
 from typing import Final
 
-from ...tasks import Tasks
+from ...core.tasks import Tasks
 from .asgi import EVENTS
-from .outlet import Outlet
+from .send import ResponseSender
 
 # A comment, which readers pass over (HTML standard, "Event streams").
 _BEAT: Final = b":\n\n"
 
 
-class Channel:
+class EventResponse:
     """A response with a stream of events; once it is not `open`, nothing more is written."""
 
     __slots__ = ("_begun", "_pulse", "_send", "_writing", "ended", "open")
 
-    def __init__(self, send: Outlet, pulse: "Pulse") -> None:
+    def __init__(self, send: ResponseSender, pulse: "KeepAlive") -> None:
         self._send = send
         self._pulse = pulse
         self._begun = False
@@ -78,7 +78,7 @@ class Channel:
             await self.write(_BEAT)
 
 
-class Pulse:
+class KeepAlive:
     """A timer that keeps all open channels alive, every `interval` seconds."""
 
     __slots__ = ("_channels", "_interval", "_timer", "tasks")
@@ -86,19 +86,19 @@ class Pulse:
     def __init__(self, interval: float, tasks: Tasks) -> None:
         self._interval = interval
         self.tasks = tasks
-        self._channels: dict[Channel, None] = {}
+        self._channels: dict[EventResponse, None] = {}
         self._timer: TimerHandle | None = None
 
     def __len__(self) -> int:
         return len(self._channels)
 
-    def add(self, channel: Channel) -> None:
+    def add(self, channel: EventResponse) -> None:
         """Keep a channel alive from now on."""
         self._channels[channel] = None
         if self._timer is None:
             self._timer = get_running_loop().call_later(self._interval, self._beat)
 
-    def remove(self, channel: Channel) -> None:
+    def remove(self, channel: EventResponse) -> None:
         """Let go of a channel that is over."""
         self._channels.pop(channel, None)
         if not self._channels and self._timer is not None:

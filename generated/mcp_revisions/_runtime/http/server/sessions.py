@@ -11,19 +11,19 @@ from logging import getLogger
 from secrets import token_urlsafe
 from typing import Final
 
-from ...admission import remember
-from ...connection import Connection
-from ...errors import Disconnected
-from ...repertoire import Repertoire
-from ...shared import Shared
-from ...side import Side
-from ..options import HttpOptions
-from .asgi import Refused
-from .channel import Channel
-from .events import EventStore
-from .records import SessionRecord
-from .standing import Standing
-from .streams import Log, Stream, standing_name
+from ...connection.connection import Connection
+from ...core.errors import Disconnected
+from ...server.bound_server import BoundServer
+from ...server.connection import ServerConnection
+from ...server.initialize import remember
+from ...server.shared import ServerState
+from .asgi import HttpRefusal
+from .channel import EventResponse
+from .event_store import EventStore
+from .event_stream import Log, Stream, standing_name
+from .options import HttpOptions
+from .session_store import SessionRecord
+from .standalone_stream import StandaloneStream
 
 _log: Final = getLogger(__name__)
 
@@ -52,16 +52,16 @@ class HttpSession:
     def __init__(
         self,
         id: str,
-        repertoire: Repertoire,
+        repertoire: BoundServer,
         connection: Connection,
-        shared: Shared,
+        shared: ServerState,
         store: EventStore | None,
     ) -> None:
         self.id = id
         self.store = store
         log = None if store is None else Log(store, id, standing_name())
-        self.standing = Standing(shared.tasks, log)
-        self.side = Side(repertoire, connection, shared, self.standing)
+        self.standing = StandaloneStream(shared.tasks, log)
+        self.side = ServerConnection(repertoire, connection, shared, self.standing)
         self.side.register()
         self._streams: dict[str, Stream] | None = None
         self.used = get_running_loop().time()
@@ -87,7 +87,7 @@ class HttpSession:
         """The principal it belongs to."""
         return self.side.endpoint.principal
 
-    def stream(self, channel: Channel, retry: float) -> Stream:
+    def stream(self, channel: EventResponse, retry: float) -> Stream:
         """Return a new stream for a request; `retry` is in seconds."""
         log = None if self.store is None else Log(self.store, self.id)
         polling = self.side.endpoint.connection.table.rules.polling
@@ -158,7 +158,7 @@ class Sessions:
 
     __slots__ = ("_lifetime", "_limit", "_sessions", "_shared", "_store", "_timer", "saved")
 
-    def __init__(self, shared: Shared, http: HttpOptions) -> None:
+    def __init__(self, shared: ServerState, http: HttpOptions) -> None:
         self._shared = shared
         self._limit = http.max_sessions
         self._lifetime = http.session_lifetime
@@ -216,11 +216,11 @@ class Sessions:
             self.note_use(session)
 
     def make_room(self) -> None:
-        """Make room for one more session; raise `Refused` if there can be none."""
+        """Make room for one more session; raise `HttpRefusal` if there can be none."""
         if len(self._sessions) >= self._limit:
             idle = next((one for one in self if not one.under_way), None)
             if idle is None:
-                raise Refused(503, "Too many sessions", fields=[(b"retry-after", b"10")])
+                raise HttpRefusal(503, "Too many sessions", fields=[(b"retry-after", b"10")])
             _log.info("a session that has been idle for longest makes room for a new one")
             self._drop(idle)
 
@@ -303,8 +303,8 @@ class Sessions:
 def revived(
     id: str,
     record: SessionRecord,
-    repertoire: Repertoire,
-    shared: Shared,
+    repertoire: BoundServer,
+    shared: ServerState,
     store: EventStore | None,
 ) -> HttpSession:
     """Return a session that another process began, as it was saved."""

@@ -9,46 +9,50 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
-from ... import negotiate
-from ...dispatch import Request
-from ...endpoint import Endpoint
-from ...envelope import PROTOCOL_VERSION
-from ...errors import HEADER_MISMATCH, InvalidAnswer, InvalidRequest, MethodNotFound, RequestId
-from ...events import Event, Refusal
-from ...incoming import Job, Work
-from ...jsonrpc import Answer, Batch, Call, Malformed, Parsed
-from ...outbox import NullSink
-from ...side import Side
-from .. import fields
-from ..fields import NAMED, decoded
-from .asgi import Refused, respond
-from .exchange import STATELESS, Exchange
-from .outlet import Outlet
+from ...connection.events import Event, Refusal
+from ...core.errors import HEADER_MISMATCH, InvalidAnswer, InvalidRequest, MethodNotFound, RequestId
+from ...messages.envelope import PROTOCOL_VERSION
+from ...messages.jsonrpc import Answer, Batch, Call, Malformed, Parsed
+from ...messages.parsed import Request
+from ...rpc.endpoint import Endpoint
+from ...rpc.incoming import Job, Work
+from ...rpc.send_queue import NullSink
+from ...rules import server_negotiation
+from ...server.connection import ServerConnection
+from .. import headers
+from ..headers import NAMED, decoded
+from .asgi import HttpRefusal, respond
 from .request import HttpRequest
-from .service import Service
+from .response import STATELESS, HttpResponse
+from .send import ResponseSender
+from .state import HttpState
 from .steps import resumed
 from .watch import Watch
 
-_METHOD: Final = fields.METHOD.encode()
-_NAME: Final = fields.NAME.encode()
+_METHOD: Final = headers.METHOD.encode()
+_NAME: Final = headers.NAME.encode()
 _CALL: Final = "tools/call"
 _LISTEN: Final = "subscriptions/listen"
 
 
-class Stateless:
+class StatelessHttp:
     """The server of the revisions without a handshake."""
 
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: HttpState) -> None:
         self._service = service
         # Requests have nothing in common, so the limit is that of all there are.
         self._shared = copy(service.shared)
         self._shared.options = replace(service.options, max_in_flight=service.http.max_requests)
-        self._sides: dict[str, Side] = {}
+        self._sides: dict[str, ServerConnection] = {}
 
     async def post(
-        self, request: HttpRequest, message: Parsed | Batch, send: Outlet, principal: str | None
+        self,
+        request: HttpRequest,
+        message: Parsed | Batch,
+        send: ResponseSender,
+        principal: str | None,
     ) -> None:
-        """Serve one message; raise `Refused`, and `RemoteError` for what is no message."""
+        """Serve one message; raise `HttpRefusal`, and `RemoteError` for what is no message."""
         if not isinstance(message, Call):
             raise _not_a_call(message)
         version = request.version
@@ -56,7 +60,7 @@ class Stateless:
             raise self._mismatch("MCP-Protocol-Version is missing", message.id)
         if message.id is None:
             # There are none over HTTP that would mean anything (page, "Sending Messages").
-            negotiate.check_offered(version, self._service.offer, None)
+            server_negotiation.check_offered(version, self._service.offer, None)
             await respond(send, 202)
             return
         side = self._checked(request, message, message.id, version)
@@ -69,53 +73,60 @@ class Stateless:
         finally:
             self._service.end()
 
-    def _checked(self, request: HttpRequest, call: Call, id: RequestId, version: str) -> Side:
-        """Return what serves a request; raise `Refused` and `RemoteError`."""
+    def _checked(
+        self, request: HttpRequest, call: Call, id: RequestId, version: str
+    ) -> ServerConnection:
+        """Return what serves a request; raise `HttpRefusal` and `RemoteError`."""
         method, offer = call.method, self._service.offer
-        if method == negotiate.INITIALIZE and PROTOCOL_VERSION not in call.meta:
-            raise negotiate.no_handshake(call, offer)
-        named = negotiate.named(call)
+        if method == server_negotiation.INITIALIZE and PROTOCOL_VERSION not in call.meta:
+            raise server_negotiation.no_handshake(call, offer)
+        named = server_negotiation.named(call)
         if version != named:
             raise self._mismatch("MCP-Protocol-Version is not the version in _meta", id)
         side = self._sides.get(named)
         if side is None:
-            negotiate.check_offered(named, offer, id)
+            server_negotiation.check_offered(named, offer, id)
             side = self._sides[named] = self._side(named)
         if request.field(_METHOD) != method:
             raise self._mismatch("Mcp-Method is not the method of the message", id)
         if not side.answers(method):
-            raise Refused.because(MethodNotFound(method, id=id), 404)
+            raise HttpRefusal.because(MethodNotFound(method, id=id), 404)
         member = NAMED.get(method)
         if member is not None:
             self._check_name(request, call.params.get(member), id)
         return side
 
-    def _side(self, revision: str) -> Side:
+    def _side(self, revision: str) -> ServerConnection:
         """Return what serves all requests of a revision: nothing is remembered between them."""
         repertoire = self._service.repertoire(revision)
         connection = repertoire.connection()
         connection.shared = True
-        return Side(repertoire, connection, self._shared, NullSink())
+        return ServerConnection(repertoire, connection, self._shared, NullSink())
 
     def _check_name(self, request: HttpRequest, name: object, id: RequestId) -> None:
         value = request.field(_NAME)
         if value is None or (isinstance(name, str) and decoded(value) != name):
             raise self._mismatch("Mcp-Name is not the name in the message", id)
 
-    def _mismatch(self, reason: str, id: RequestId | None) -> Refused:
+    def _mismatch(self, reason: str, id: RequestId | None) -> HttpRefusal:
         supported = list(self._service.offer.all)
         message, data = f"Header mismatch: {reason}", {"supported": supported}
-        return Refused(400, message, code=HEADER_MISMATCH, id=id, data=data)
+        return HttpRefusal(400, message, code=HEADER_MISMATCH, id=id, data=data)
 
     async def _answer(
-        self, side: Side, request: HttpRequest, call: Call, send: Outlet, principal: str | None
+        self,
+        side: ServerConnection,
+        request: HttpRequest,
+        call: Call,
+        send: ResponseSender,
+        principal: str | None,
     ) -> None:
         service, endpoint = self._service, side.endpoint
         event = endpoint.take(call)
         if not isinstance(event, Request):
             await _refuse(side, event, send)
             return
-        exchange = Exchange(send, service, STATELESS, None, principal)
+        exchange = HttpResponse(send, service, STATELESS, None, principal)
         job = Job(event, exchange)
         checks = call.method == _CALL
         check = service.tool_headers.check(side, job, request) if checks else None
@@ -128,7 +139,12 @@ class Stateless:
             raise
 
     async def _listen(
-        self, side: Side, request: HttpRequest, call: Call, send: Outlet, principal: str | None
+        self,
+        side: ServerConnection,
+        request: HttpRequest,
+        call: Call,
+        send: ResponseSender,
+        principal: str | None,
     ) -> None:
         """Serve a listen stream, which hears by itself of what the server publishes."""
         service = self._service
@@ -136,11 +152,11 @@ class Stateless:
         # Such a request lasts long, so all that its message says has a limit of its own.
         problems = service.options.of_stream.problems("", {"the message": call.message})
         if problems:
-            raise Refused(413, problems[0].message, id=call.id)
+            raise HttpRefusal(413, problems[0].message, id=call.id)
         service.bodies.done(request)
         connection = side.repertoire.connection()
-        exchange = Exchange(send, service, STATELESS, connection.is_open, principal)
-        own = Side(side.repertoire, connection, service.shared, exchange)
+        exchange = HttpResponse(send, service, STATELESS, connection.is_open, principal)
+        own = ServerConnection(side.repertoire, connection, service.shared, exchange)
         own.endpoint.principal = principal
         event = own.endpoint.take(call)
         if not isinstance(event, Request):
@@ -174,7 +190,7 @@ def _not_a_call(message: Answer | Malformed | Batch) -> InvalidRequest | Invalid
     return InvalidRequest("the body has to be one message, and no array")
 
 
-async def _refuse(side: Side, event: Event, send: Outlet) -> None:
+async def _refuse(side: ServerConnection, event: Event, send: ResponseSender) -> None:
     """Respond to a request that was not understood, or may not be made."""
     assert isinstance(event, Refusal)
     connection, error = side.endpoint.connection, event.error
@@ -196,7 +212,9 @@ async def _watched(work: Work, request: HttpRequest, endpoint: Endpoint, job: Jo
         watch.cancel()
 
 
-def is_stateless(version: str | None, message: Parsed | Batch, offer: negotiate.Offer) -> bool:
+def is_stateless(
+    version: str | None, message: Parsed | Batch, offer: server_negotiation.Offer
+) -> bool:
     """Return whether a POST is of the stateless era; rows DS01 to DS12 of the decision tables."""
     if not offer.stateless or not offer.handshake:
         return bool(offer.stateless)

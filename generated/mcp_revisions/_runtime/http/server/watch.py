@@ -6,7 +6,7 @@
 from asyncio import create_task
 from collections.abc import Callable
 
-from ...throttle import Throttle
+from ...core.throttle import Throttle
 from .request import HttpRequest
 
 

@@ -1,0 +1,229 @@
+"""The forms of `mcp-gen --out`, as functions from settings to a report.
+
+Nothing is printed here. Only commands that generate import the generator, whose imports are slow; a
+check does not, unless it is asked to generate.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mcp_protogen.app.selection import (
+    pruned,
+    refuse_going_back,
+    refuse_unmakeable,
+    revision_names,
+    select,
+)
+from mcp_protogen.base.problems import Level, Problem, ProblemError
+from mcp_protogen.config import GenerationOptions, GivenFile, Settings
+from mcp_protogen.findings.report import Action, FileChange, Report, Status
+from mcp_protogen.inputs.inputs import read_inputs
+from mcp_protogen.inputs.pins import load_pins
+from mcp_protogen.output.drift import OF_FILES, Cause, drift, unlisted
+from mcp_protogen.output.lock import LOCK_NAME, Lock, lock_of, read_lock
+from mcp_protogen.output.tree import NOT_A_FILE, Tree, read_tree
+from mcp_protogen.package import GenerationInputs, Package
+
+if TYPE_CHECKING:
+    from mcp_protogen.output.plan import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One run, with everything it needs already read.
+
+    `staying` is the lock without the revisions that are removed.
+    """
+
+    out: Path
+    lock: Lock | None
+    staying: Lock | None
+    options: GenerationOptions
+
+
+@dataclass(frozen=True, slots=True)
+class PackageState:
+    """The state of a package: the files in its folder, its inputs now, and what has changed."""
+
+    task: Task
+    tree: Tree
+    inputs: GenerationInputs
+    causes: tuple[Cause, ...]
+
+    @property
+    def unproven(self) -> str:
+        """The end of a summary: which revisions were not generated anew and compared."""
+        names = ", ".join(self.task.options.kept)
+        return f"; compared with the lock alone: {names}, from your own schema" if names else ""
+
+
+def check(settings: Settings, *, regenerate: bool = False) -> Report:
+    """Return a report of whether the package is up to date, and if not, why."""
+    found = standing(settings.as_listed(), regenerate=regenerate)
+    out = found.task.out
+    if found.causes:
+        summary = f"{out} is not up to date: {count(len(found.causes), 'cause')}"
+        return Report("check", Status.DIFFERS, summary, str(out), drift=found.causes)
+    revisions, files = len(found.inputs.revisions), len(found.tree.files)
+    how = f"generated anew and compared{found.unproven}" if regenerate else "compared with the lock"
+    summary = f"{out} is up to date: {count(revisions, 'revision')}, {count(files, 'file')}, {how}"
+    return Report("check", Status.FINE, summary, str(out))
+
+
+def standing(settings: Settings, *, regenerate: bool = False) -> PackageState:
+    """Return the state of a package, compared with its lock.
+
+    With `regenerate`, it is also compared with a package that is generated anew, if possible.
+    """
+    task = prepare(settings)
+    inputs = read_inputs(task.options)
+    tree = read_tree(task.out)
+    own = settings.own or ()
+    causes = drift(task.staying, inputs, tree, own)
+    if task.staying != task.lock:
+        causes = (*unlisted(task.lock, inputs.revisions), *causes)
+    if regenerate and task.lock and OF_FILES.issuperset(cause.kind for cause in causes):
+        from mcp_protogen.output.plan import kept_files
+
+        package = _generate(task)
+        made = lock_of(package, kept_files(package, task.lock.files))
+        causes = drift(task.lock, inputs, tree, own, made.files)
+    return PackageState(task, tree, inputs, causes)
+
+
+def write(settings: Settings, *, force: bool = False) -> Report:
+    """Generate a package and publish it."""
+    from mcp_protogen.output import trial
+    from mcp_protogen.output.publish import publish
+    from mcp_protogen.output.workspace import exclusive
+
+    with exclusive(_out(settings)) as space:
+        task = prepare(settings)
+        package = _generate(task, force=force)
+        outcome = publish(package, space, force=force, require=trial.require_importable)
+    summary = (
+        f"{task.out}: {count(len(outcome.written), 'file')} written ({len(outcome.created)} new),"
+        f" {len(outcome.removed)} removed, {outcome.unchanged} unchanged"
+    )
+    problems = (*package.warnings, *outcome.warnings)
+    return Report("generate", Status.FINE, summary, str(task.out), problems=problems)
+
+
+def dry_run(settings: Settings, *, force: bool = False) -> Report:
+    """Generate a package, and report which files would be written and removed."""
+    from mcp_protogen.output.publish import preview
+
+    task = prepare(settings)
+    package = _generate(task, force=force)
+    plan, tree = preview(package, task.out, force=force)
+    files = tuple(FileChange(path, action) for path, action in _actions(plan, tree))
+    problems = (*package.warnings, *plan.problems)
+    if any(problem.level is Level.ERROR for problem in plan.problems):
+        return Report("dry-run", Status.FAILED, "", str(task.out), files=files, problems=problems)
+    summary = f"{task.out}: {count(len(files), 'file')} would change; nothing was written"
+    return Report("dry-run", Status.FINE, summary, str(task.out), files=files, problems=problems)
+
+
+def diff(settings: Settings) -> Report:
+    """Generate a package, and compare it with the files that are there, line by line."""
+    from mcp_protogen.output.publish import preview
+
+    task = prepare(settings)
+    package = _generate(task, force=True)
+    plan, tree = preview(package, task.out, force=True)
+    files = tuple(
+        FileChange(
+            path, action, _unified(path, _found(task.out, path, tree), plan.written.get(path))
+        )
+        for path, action in _actions(plan, tree)
+    )
+    status = Status.DIFFERS if files else Status.FINE
+    summary = f"{task.out}: {count(len(files), 'file')} would change"
+    return Report("diff", status, summary, str(task.out), files=files, problems=package.warnings)
+
+
+def prepare(settings: Settings) -> Task:
+    """Read the lock and the named schema, and choose the revisions."""
+    out = _out(settings)
+    lock = read_lock(out)
+    pins = load_pins()
+    asked = revision_names(settings.revisions or (), pins)
+    if settings.rules is not None and settings.schema is None:
+        hint = "rules of pinned revisions are built in; name the schema with --schema"
+        message = "--rules needs --schema: rules belong to your own schema"
+        raise ProblemError(Problem("conflicting-options", message, settings.rules, hint=hint))
+    schema, rules = _given(settings.schema), _given(settings.rules)
+    if settings.prune and not settings.only:
+        message = "it is not said which revisions stay in the package"
+        raise ProblemError(Problem("no-revision", message, hint="name them with --revision"))
+    staying = pruned(lock, settings.only, pins)
+    options = select(asked, pins, staying, schema, _templates(settings))
+    if rules is not None:
+        options = replace(options, rules=dict.fromkeys(options.schemas, rules))
+    return Task(out, lock, staying, options)
+
+
+def _out(settings: Settings) -> Path:
+    if settings.out is None:
+        hint = 'pass --out FOLDER, or set out = "FOLDER" in [tool.mcp-gen] of pyproject.toml'
+        raise ProblemError(Problem("no-output", "no output folder is named", hint=hint))
+    return settings.out
+
+
+def _templates(settings: Settings) -> Path | None:
+    if settings.templates is None or settings.templates.is_dir():
+        return settings.templates
+    message = "there is no folder of templates here"
+    raise ProblemError(Problem("missing-templates", message, str(settings.templates)))
+
+
+def _given(source: str | None) -> GivenFile | None:
+    if source is None:
+        return None
+    from mcp_protogen.upstream.upstream import read_source, source_name
+
+    return GivenFile(source_name(source), read_source(source))
+
+
+def _generate(task: Task, *, force: bool = False) -> Package:
+    if task.staying:
+        inputs = read_inputs(task.options)
+        if not force:
+            refuse_going_back(task.staying, inputs, str(task.out / LOCK_NAME))
+        refuse_unmakeable(task.options, task.staying, inputs)
+    from mcp_protogen.generate import generate
+
+    return generate(task.options)
+
+
+def _actions(plan: "Plan", tree: Tree) -> Iterator[tuple[str, Action]]:
+    for path in sorted({*plan.written, *plan.removed}):
+        if path in plan.removed:
+            yield path, Action.REMOVE
+        else:
+            yield path, Action.CHANGE if path in tree.files else Action.CREATE
+
+
+def _found(out: Path, path: str, tree: Tree) -> bytes | None:
+    # The target of a link is not in the folder, and a named pipe may never end.
+    if tree.files.get(path) == NOT_A_FILE:
+        return NOT_A_FILE.encode()
+    return (out / path).read_bytes() if path in tree.files else None
+
+
+def _unified(path: str, old: bytes | None, new: bytes | None) -> str:
+    from difflib import unified_diff
+
+    names = (
+        "/dev/null" if old is None else f"a/{path}",
+        "/dev/null" if new is None else f"b/{path}",
+    )
+    before, after = ((text or b"").decode(errors="replace").splitlines() for text in (old, new))
+    return "\n".join(unified_diff(before, after, *names, lineterm=""))
+
+
+def count(number: int, noun: str) -> str:
+    """Return a number of things, in words."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

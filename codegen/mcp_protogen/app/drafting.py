@@ -1,0 +1,40 @@
+"""The reports of `mcp-gen schema draft-facts`: what was written, and what is left to decide."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from mcp_protogen.base.resources import schema_folder
+from mcp_protogen.decisions import drafting
+from mcp_protogen.decisions.drafting import Draft
+from mcp_protogen.findings.report import Action, FileChange, Report, Status
+
+
+def write(revision: str, folder: Path | None = None) -> Report:
+    """Write the draft of a revision into a schema folder, all files or none."""
+    return _report(drafting.write(revision, folder or schema_folder()), revision, Status.FINE)
+
+
+def check(revision: str, folder: Path | None = None) -> Report:
+    """Return a report of whether everything is drafted and decided."""
+    made = drafting.draft(revision, folder or schema_folder())
+    problems = (*made.contradictions, *made.undecided)
+    report = _report(made, revision, Status.DIFFERS if made.changed or problems else Status.FINE)
+    return replace(report, problems=problems)
+
+
+def _report(made: Draft, revision: str, status: Status) -> Report:
+    left = len(made.undecided)
+    said = f"{left} left to decide" if left else "nothing is left to decide"
+    if made.contradictions:
+        said += ", but see the warnings"
+    return Report(
+        "schema draft-facts",
+        status,
+        f"{revision}: {said}",
+        files=tuple(
+            FileChange(path, Action.CHANGE if made.before.get(path) else Action.CREATE)
+            for path in made.changed
+        ),
+        revisions=({"revision": revision, "undecided": left},),
+        problems=made.contradictions,
+    )

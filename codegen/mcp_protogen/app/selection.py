@@ -1,0 +1,145 @@
+"""The choice of the revisions that a run generates, and of their inputs.
+
+A package keeps the revisions that it has, unless somebody says which ones are to stay. Pinned
+revisions are generated anew. A revision that came from a user's file is kept as it is, because its
+schema is not at hand.
+"""
+
+from collections.abc import Container, Iterable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from mcp_protogen.base.names import UnsafeName, module_name
+from mcp_protogen.base.problems import Problem, ProblemError, raise_errors
+from mcp_protogen.base.suggest import did_you_mean
+from mcp_protogen.config import GenerationOptions, GivenFile
+from mcp_protogen.inputs.pins import Pins
+from mcp_protogen.output.lock import Lock
+from mcp_protogen.package import GenerationInputs, RevisionInputs, newer
+
+ALL = "all"
+PINNED = "pinned"
+_WITH_SCHEMA = "or name a published schema: --revision NAME --schema FILE"
+
+
+def revision_names(asked: Iterable[str], pins: Pins) -> tuple[str, ...]:
+    """Return the revisions that flags or settings name, sorted.
+
+    Lists with commas are split, and "all" stands for every pinned one.
+    """
+    names = {name.strip() for text in asked for name in text.split(",")} - {""}
+    if ALL in names:
+        names = (names - {ALL}) | set(pins)
+    return tuple(sorted(names))
+
+
+def select(
+    asked: tuple[str, ...],
+    pins: Pins,
+    lock: Lock | None,
+    schema: GivenFile | None = None,
+    templates: Path | None = None,
+) -> GenerationOptions:
+    """Return the options of a run that asks for revisions in a folder whose lock is `lock`.
+
+    `schema` is for the one revision asked for, or for the only one among several that is not
+    pinned. Raise `ProblemError`: `no-revision`, `ambiguous-schema`, `unsafe-name`,
+    `unknown-revision`.
+    """
+    locked: Mapping[str, RevisionInputs] = lock.inputs.revisions if lock else {}
+    raise_errors(_misuse(asked, pins, locked, schema))
+    schemas = dict.fromkeys(_stands_for(asked, pins), schema) if schema else {}
+    pinned = {name for name, inputs in locked.items() if inputs.source == PINNED}
+    made = {name for name in (*asked, *pinned) if name in pins} | schemas.keys()
+    kept = {
+        name: inputs
+        for name, inputs in locked.items()
+        if name not in made and inputs.source != PINNED
+    }
+    return GenerationOptions(tuple(sorted(made)), schemas, templates, kept)
+
+
+def pruned(lock: Lock | None, only: Iterable[str] | None, pins: Pins) -> Lock | None:
+    """Return the lock with only the revisions that are to stay, if these are named."""
+    if lock is None or only is None:
+        return lock
+    names = revision_names(only, pins)
+    stay = {name: inputs for name, inputs in lock.inputs.revisions.items() if name in names}
+    return replace(lock, inputs=replace(lock.inputs, revisions=stay))
+
+
+def refuse_going_back(lock: Lock, inputs: GenerationInputs, place: str) -> None:
+    """Raise `ProblemError` (`older-generator`) if a later version made the package."""
+    was, now = lock.inputs.generator, inputs.generator
+    if newer(was, now):
+        message = f"{was} made this package; {now}, which you run, is older"
+        hint = f"use {was} or a later version; to go back to what {now} makes, add --force"
+        raise ProblemError(Problem("older-generator", message, place, hint=hint))
+
+
+def refuse_unmakeable(
+    options: GenerationOptions, lock: Lock | None, inputs: GenerationInputs
+) -> None:
+    """Raise `ProblemError` for revisions of the package that cannot be made or kept.
+
+    `needs-schema`: one from a user's file that no longer fits the rest of the package.
+    `unknown-revision`: one that an earlier version of the tool had pinned.
+    """
+    if lock is None:
+        return
+    problems = [] if _same_tool(lock.inputs, inputs) else [*_outdated(options)]
+    for name in lock.inputs.revisions.keys() - inputs.revisions.keys():
+        message = f"revision {name!r} of the package is not pinned in {inputs.generator}"
+        hint = f"remove it with --prune, {_WITH_SCHEMA}"
+        problems.append(Problem("unknown-revision", message, hint=hint))
+    raise_errors(problems)
+
+
+def _misuse(
+    asked: tuple[str, ...],
+    pins: Pins,
+    locked: Iterable[str],
+    schema: GivenFile | None,
+) -> Iterator[Problem]:
+    known = {*pins, *locked}
+    if not asked and not known & set(locked):
+        hint = "name one with --revision NAME, or say --revision all"
+        yield Problem("no-revision", "no revision is asked for", hint=hint)
+    if schema and len(_stands_for(asked, pins)) != 1:
+        message = "it is not clear which revision this schema is for"
+        hint = "name one revision, or only one that is not pinned: --revision NAME"
+        yield Problem("ambiguous-schema", message, schema.name, hint=hint)
+    for name in asked:
+        if not _is_safe(name):
+            yield Problem("unsafe-name", f"{name!r} cannot be the name of a revision")
+        elif name not in known and not schema:
+            hint = f"{did_you_mean(name, known)} {_WITH_SCHEMA}"
+            yield Problem("unknown-revision", f"no schema is pinned for {name!r}", hint=hint)
+
+
+def _stands_for(asked: tuple[str, ...], pins: Container[str]) -> tuple[str, ...]:
+    """Return the revisions that a schema may be for."""
+    return asked if len(asked) == 1 else tuple(name for name in asked if name not in pins)
+
+
+def _is_safe(name: str) -> bool:
+    try:
+        module_name(name)
+    except UnsafeName:
+        return False
+    return True
+
+
+def _same_tool(was: GenerationInputs, now: GenerationInputs) -> bool:
+    return (was.generator_digest, was.runtime_digest, was.templates_digest) == (
+        now.generator_digest,
+        now.runtime_digest,
+        now.templates_digest,
+    )
+
+
+def _outdated(options: GenerationOptions) -> Iterator[Problem]:
+    for name, inputs in options.kept.items():
+        message = f"revision {name!r} was made from {inputs.source} by another build of mcp-gen"
+        hint = f"generate it again: --revision {name} --schema {inputs.source}"
+        yield Problem("needs-schema", message, hint=hint)

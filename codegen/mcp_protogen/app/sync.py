@@ -1,0 +1,145 @@
+"""Regeneration of a package with the installed mcp-gen, as its own lock says.
+
+It does the same work as `mcp-gen --out` without arguments: the lock and the settings of the project
+say which revisions, from which schemas and with which templates. Where nothing has changed, the
+files are compared with newly generated ones, not with the lock alone. Nothing is printed here.
+"""
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from mcp_protogen.app.commands import PackageState, count, standing, write
+from mcp_protogen.app.selection import PINNED, pruned
+from mcp_protogen.base.canonical import sha256
+from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.config import Settings, load_settings
+from mcp_protogen.findings.report import Action, FileChange, Report, Status
+from mcp_protogen.inputs.pins import load_pins
+from mcp_protogen.output.drift import Cause, Kind
+from mcp_protogen.output.lock import LOCK_NAME, Lock, LockedFile, read_lock
+from mcp_protogen.package import newer
+
+
+def check(out: Path, flags: Settings) -> Report:
+    """Return a report of whether `sync` would change anything, and why.
+
+    The user's own files do not matter.
+    """
+    settings = _settings(out, flags)
+    lock, found = _standing(settings, _with_draft(out, settings))
+    if not found.causes:
+        return _in_step(out, found)
+    edited = {cause.subject for cause in found.causes if cause.kind is Kind.EDITED} - {LOCK_NAME}
+    older = newer(lock.inputs.generator, found.inputs.generator)
+    command = "mcp-gen sync --force" if edited or older else "mcp-gen sync"
+    summary = f"{out}: {_versions(lock, found)}; {command} brings it in step"
+    return Report("sync", Status.DIFFERS, summary, str(out), drift=found.causes)
+
+
+def sync(out: Path, flags: Settings, *, force: bool = False) -> Report:
+    """Generate the package in `out` anew, and report what changed and why."""
+    settings = _settings(out, flags)
+    remaking = _with_draft(out, settings)
+    lock, before = _standing(settings, remaking)
+    if not before.causes:
+        return _in_step(out, before)
+    if not force:
+        _refuse_other_templates(out, lock, before)
+    done = write(remaking, force=force)
+    changes = tuple(_changes(before, lock, out))
+    written = count(sum(change.action is not Action.REMOVE for change in changes), "file")
+    removed = sum(change.action is Action.REMOVE for change in changes)
+    summary = f"{out}: {_versions(lock, before)}; {written} written, {removed} removed"
+    return replace(done, command="sync", summary=summary, drift=before.causes, files=changes)
+
+
+def _settings(out: Path, flags: Settings) -> Settings:
+    """Return the settings of the package in `out`: flags over settings of its project."""
+    project = load_settings(out.resolve(), flags, only=("format", "out"))
+    if project.out is not None and project.out.resolve() == out.resolve():
+        project = load_settings(out.resolve(), flags)
+    return flags.over(project).as_listed()
+
+
+def _with_draft(out: Path, settings: Settings) -> Settings:
+    """Return the settings with the schema of the one revision from a file, if it is there."""
+    lock = pruned(read_lock(out), settings.only, load_pins())
+    drafts = [*_drafts(lock, settings)] if lock and settings.schema is None else []
+    # Options name one schema; a package of several is not made anew without being told how.
+    return drafts[0] if len(drafts) == 1 else settings
+
+
+def _drafts(lock: Lock, settings: Settings) -> Iterator[Settings]:
+    """Yield settings for each revision from a file whose schema is there and unchanged."""
+    pins = load_pins()
+    for revision, inputs in lock.inputs.revisions.items():
+        if (
+            inputs.source == PINNED
+            or Path(inputs.source).name != inputs.source  # a URL, or nothing that we wrote
+            or (inputs.rules and not settings.rules)
+        ):
+            continue
+        file = Path(inputs.source)
+        if file.is_file() and sha256(file.read_bytes()) == inputs.published:
+            others = () if revision in pins else settings.listed or ()
+            yield replace(settings, revisions=(*others, revision), schema=inputs.source)
+
+
+def _standing(settings: Settings, remaking: Settings) -> tuple[Lock, PackageState]:
+    """Return the lock and the state of the package.
+
+    `remaking` are the settings to make it with, `settings` those to verify it with. A draft that
+    was added to others, or to which others were added, may lack translations to them. So it is not
+    generated anew for the comparison.
+    """
+    found = standing(remaking, regenerate=remaking == settings)
+    lock = found.task.lock
+    if lock is None:
+        message = f"there is no {LOCK_NAME} in this folder"
+        place = str(found.task.out)
+        raise ProblemError(Problem("no-package", message, place, hint="run mcp-gen first"))
+    if remaking != settings and not _own_causes(found):
+        found = standing(settings, regenerate=True)
+    return lock, replace(found, causes=_own_causes(found))
+
+
+def _own_causes(found: PackageState) -> tuple[Cause, ...]:
+    return tuple(cause for cause in found.causes if cause.kind is not Kind.FOREIGN)
+
+
+def _refuse_other_templates(out: Path, lock: Lock, standing: PackageState) -> None:
+    """Raise `ProblemError` if the package had templates that nobody names now."""
+    was, now = lock.inputs.options, standing.inputs.options
+    if "templates" in was and "templates" not in now:
+        message = "the package was generated with your own templates, and none are named now"
+        hint = 'name their folder with --templates, or set templates = "FOLDER"; or use --force'
+        raise ProblemError(Problem("other-templates", message, str(out), hint=hint))
+
+
+def _in_step(out: Path, standing: PackageState) -> Report:
+    revisions = ", ".join(standing.inputs.revisions)
+    summary = f"{out} is in step with {standing.inputs.generator}: {revisions}{standing.unproven}"
+    return Report("sync", Status.FINE, summary, str(out))
+
+
+def _versions(lock: Lock, standing: PackageState) -> str:
+    was, now = lock.inputs.generator, standing.inputs.generator
+    versions = f"from {was} to {now}" if was != now else now
+    return f"{versions}, {', '.join(standing.inputs.revisions)}"
+
+
+def _changes(before: PackageState, lock: Lock, out: Path) -> Iterator[FileChange]:
+    """Yield the change of each generated file except the lock, which changes with any of them."""
+    after = read_lock(out)
+    files: Mapping[str, LockedFile] = after.files if after else {}
+    found = before.tree.files
+    for path in sorted({*files, *lock.files}):
+        if path not in files:
+            if path in found and not os.path.lexists(out / path):
+                yield FileChange(path, Action.REMOVE)
+        elif path not in found:
+            yield FileChange(path, Action.CREATE)
+        elif found[path] != files[path].sha256:
+            yield FileChange(path, Action.CHANGE)

@@ -1,0 +1,1 @@
+"""What every stage of the generator may use, and what knows no stage."""

@@ -1,0 +1,118 @@
+"""Canonical JSON bytes, strict reading of JSON, and the digests that rest on both.
+
+Digests are SHA-256 in lower-case hexadecimal. This module knows JSON and files, and nothing of
+what either of them means.
+"""
+
+import hashlib
+import json
+import math
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Never
+
+from mcp_protogen.base.jsonvalue import is_array, is_object
+from mcp_protogen.base.problems import Problem, ProblemError
+
+_LINE = 100
+"""The longest line in files that people write, in characters."""
+
+
+def parse_json(data: bytes, place: str) -> Any:
+    """Return the JSON value in `data`, read more strictly than `json` does by default.
+
+    Raises `ProblemError` (`not-json`) for anything but UTF-8, for a member given twice, for NaN
+    and infinities, for half a surrogate pair, and for nesting beyond what the interpreter can hold;
+    `place` names the file.
+    """
+    try:
+        value = json.loads(
+            data.decode(),
+            object_pairs_hook=_unique_members,
+            parse_constant=_no_constant,
+            parse_float=_finite,
+        )
+        if b"\\ud" in data.lower():  # only an escape can hold half a surrogate pair
+            canonical(value)
+        return value
+    except RecursionError:
+        reason = "nested too deeply"
+    except ValueError as error:
+        reason = str(error)
+    raise ProblemError(Problem("not-json", f"this is not JSON: {reason}", place))
+
+
+def _unique_members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the member {twice!r} occurs twice in one object")
+    return members
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    return number if math.isfinite(number) else _no_constant(text)
+
+
+def _no_constant(name: str) -> Never:
+    raise ValueError(f"{name} is not a JSON number")
+
+
+def canonical(value: Any) -> bytes:
+    """Return the shortest form of a JSON value, with sorted members, in UTF-8.
+
+    Digests are made over this form.
+    """
+    return json.dumps(
+        value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+    ).encode()
+
+
+def pretty(value: Any) -> bytes:
+    """Return the form of committed files: sorted members, two spaces, a newline at the end."""
+    text = json.dumps(value, sort_keys=True, indent=2, ensure_ascii=False, allow_nan=False)
+    return f"{text}\n".encode()
+
+
+def compact(value: Any) -> bytes:
+    """Return the form of files that people write.
+
+    Members stay in their order, and a value that fits on one line is on one line.
+    """
+    return f"{_laid_out(value, 0, 0)}\n".encode()
+
+
+def _laid_out(value: Any, indent: int, before: int) -> str:
+    """Return `value` on one line after `before` characters, with a comma, or on several lines."""
+    flat = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    if len(flat) + indent + before < _LINE or not value:
+        return flat
+    inner = " " * (indent + 2)
+    if is_object(value):
+        keyed = [
+            (f"{json.dumps(name, ensure_ascii=False)}: ", item) for name, item in value.items()
+        ]
+    elif is_array(value):
+        keyed = [("", item) for item in value]
+    else:
+        return flat
+    lines = [inner + key + _laid_out(item, indent + 2, len(key)) for key, item in keyed]
+    return "\n".join([flat[0], ",\n".join(lines), " " * indent + flat[-1]])
+
+
+def sha256(data: bytes) -> str:
+    """Return the digest of bytes."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def digest(value: Any) -> str:
+    """Return the digest of a JSON value; its layout and member order in a file do not matter."""
+    return sha256(canonical(value))
+
+
+def digest_files(folder: Path, files: Iterable[Path]) -> str:
+    """Return the digest of files below `folder`: of their POSIX paths and their contents."""
+    entries = {file.relative_to(folder).as_posix(): file.read_bytes() for file in files}
+    return digest({path: sha256(content) for path, content in entries.items()})

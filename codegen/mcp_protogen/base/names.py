@@ -1,0 +1,181 @@
+"""Names that are safe to print: a value of these types is always an identifier.
+
+Schemas are input: a name in one may be a keyword, a builtin or an attempt to inject code. Every
+name goes through one of the functions below, which return a safe name or raise an error.
+"""
+
+import builtins
+import keyword
+import re
+from collections import Counter
+from collections.abc import Iterable
+
+
+class ClassName(str):
+    """A class or type alias of a generated module."""
+
+    __slots__ = ()
+
+
+class FieldName(str):
+    """An attribute of a generated class."""
+
+    __slots__ = ()
+
+
+class Stem(str):
+    """The words that name the stubs of a method: `call_tool`, `import`; see `stub`."""
+
+    __slots__ = ()
+
+
+class StubName(str):
+    """The name of a stub: `call_tool`, `on_call_tool`, `notify_cancelled`."""
+
+    __slots__ = ()
+
+
+class Constant(str):
+    """A module-level constant."""
+
+    __slots__ = ()
+
+
+class ModuleName(str):
+    """A generated package folder such as `v2025_11_25`."""
+
+    __slots__ = ()
+
+
+class UnsafeName(ValueError):
+    """Raised for a name that cannot become a Python identifier of the wanted kind."""
+
+
+# What generated clients and sessions have beside their stubs; a stub of that name would replace it.
+_RESERVED_STUBS = frozenset(
+    {"answer", "ask", "capabilities", "client_capabilities", "client_info", "close_stream"}
+    | {"info", "inputs", "instructions", "log", "notify", "once", "principal", "progress"}
+    | {"request", "request_id", "revision", "server_capabilities", "server_info", "verdict"}
+)
+
+# ASCII only: Python folds other letters (NFKC), so two different wire names could meet.
+_IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_WRITTEN_BY_TOOLS = re.compile(r"(?!__)[A-Za-z0-9_$ .,:<>\[\]|&~/@#*+-]+")
+_WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z0-9]+|[A-Z]+|[0-9]+")
+
+# Names that generated modules import or that typing gives a meaning in annotations.
+RESERVED_TYPES = frozenset(
+    {"Annotated", "Any", "ClassVar", "Exact", "Field", "Final", "Implied", "Integer", "Literal"}
+    | {"Nullable", "Number", "OpenUnion", "SUPPLIED", "TYPE_CHECKING", "TypeAlias"}
+    | {"TypeAliasType", "UnknownContent", "WireModel"}
+    | set(dir(builtins))
+)
+
+# A field with such a name would hide the builtin from the annotations after it, or an attribute of
+# a model or of its class; `type` and `id` appear in no annotation and read better unchanged.
+_RESERVED_FIELDS = frozenset(
+    {"bool", "dict", "float", "int", "list", "str"}
+    | {"construct", "copy", "from_orm", "json", "parse_file", "parse_obj", "parse_raw"}
+    | {"schema", "schema_json", "update_forward_refs", "validate"}
+    | {"from_json", "from_wire", "to_json", "to_wire"}
+    | {"mro", "register"}
+)
+# In `self.list`, `match` and the like are fine, true keywords are not.
+_KEYWORDS = frozenset(keyword.kwlist)
+
+
+def words(text: str) -> list[str]:
+    """Return the words of a camelCase, PascalCase, snake_case, dotted or slashed name."""
+    return _WORD.findall(text)
+
+
+def snake(text: str) -> str:
+    """Return a name in snake case: `listChanged` → `list_changed`."""
+    return "_".join(words(text)).lower()
+
+
+def pascal(text: str) -> str:
+    """Return a name in Pascal case: `inputSchema` → `InputSchema`, `_meta` → `Meta`."""
+    return "".join(word[0].upper() + word[1:] for word in words(text))
+
+
+def type_name(text: str) -> str:
+    """Return the Python name of a type of a schema.
+
+    This is its own name, unless Python or a generated module uses that: `Annotated` →
+    `AnnotatedObject`, `Box<Item>` → `BoxItem`, `3d` → `Type3d`. A text that no tool would write as
+    a name is returned as it is, and `class_name` refuses it.
+    """
+    if not _WRITTEN_BY_TOOLS.fullmatch(text):
+        return text
+    name = text if _IDENTIFIER.fullmatch(text) and not text[0].islower() else pascal(text)
+    if name[:1].isdigit():
+        return f"Type{name}"
+    return f"{name}Object" if name in _KEYWORDS or name in RESERVED_TYPES else name or text
+
+
+def class_name(text: str) -> ClassName:
+    """Return a type name as it is in the schema; raise `UnsafeName` for an unsafe one.
+
+    It starts with a capital, as no attribute does: inside a class, an attribute hides a type.
+    """
+    if not _IDENTIFIER.fullmatch(text) or text[0].islower():
+        raise UnsafeName(text)
+    if text in _KEYWORDS or text in RESERVED_TYPES:
+        raise UnsafeName(text)
+    return ClassName(text)
+
+
+def field_name(wire: str) -> FieldName:
+    """Return the attribute for a wire member: snake case, without `_`, `$` or a vendor prefix."""
+    local = wire.rsplit("/", 1)[-1].lstrip("_$")
+    name = snake(local)
+    if name[:1].isdigit():
+        name = f"n{name}"
+    if not _IDENTIFIER.fullmatch(name) or re.search(r"[^ A-Za-z0-9_.$:@#*+-]", local):
+        raise UnsafeName(wire)
+    reserved = name in _KEYWORDS or name in _RESERVED_FIELDS or name.startswith("model_")
+    return FieldName(f"{name}_" if reserved else name)
+
+
+def stem(message: str) -> Stem:
+    """Return the words of a method's name, from its message type: `CallToolRequest` → `call_tool`.
+
+    Raises `UnsafeName` for a type called just `Request`.
+    """
+    name = snake(re.sub(r"(Request|Notification)$", "", class_name(message)))
+    if not _IDENTIFIER.fullmatch(name):
+        raise UnsafeName(message)
+    return Stem(name)
+
+
+def stub(prefix: str, stem: Stem) -> StubName:
+    """Return the name of a stub, with a `_` at its end if Python or its class uses the name."""
+    name = prefix + stem
+    return StubName(f"{name}_" if name in _KEYWORDS | _RESERVED_STUBS else name)
+
+
+def constant(*parts: str) -> Constant:
+    """Return the name of a constant, or raise `UnsafeName`.
+
+    `("server", "tools", "listChanged")` → `SERVER_TOOLS_LIST_CHANGED`
+    """
+    name = "_".join(snake(part) for part in parts).upper()
+    if not _IDENTIFIER.fullmatch(name):
+        raise UnsafeName("/".join(parts))
+    return Constant(name)
+
+
+def module_name(revision: str) -> ModuleName:
+    """Return the module of a revision, or raise `UnsafeName`.
+
+    `2025-11-25` → `v2025_11_25`, `draft` → `vdraft`
+    """
+    if not re.fullmatch(r"[A-Za-z0-9]+([.-][A-Za-z0-9]+)*", revision):
+        raise UnsafeName(revision)
+    return ModuleName("v" + re.sub(r"[.-]", "_", revision).lower())
+
+
+def duplicates(names: Iterable[str]) -> list[str]:
+    """Return the names that occur more than once, sorted."""
+    return sorted(name for name, times in Counter(names).items() if times > 1)

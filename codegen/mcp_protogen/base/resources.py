@@ -1,0 +1,28 @@
+"""The places of the data files: inside an installed wheel, or at the top of a checkout."""
+
+from functools import cache
+from pathlib import Path
+
+_HERE = Path(__file__).resolve().parents[1]
+
+
+@cache
+def folder(name: str) -> Path:
+    """Return the `schema` or `templates` folder that belongs to this installation."""
+    packaged = _HERE / name
+    return packaged if packaged.is_dir() else _HERE.parents[1] / name
+
+
+def schema_folder() -> Path:
+    """Return the folder of pins, snapshots, patches, facts and descriptions."""
+    return folder("schema")
+
+
+def templates_folder() -> Path:
+    """Return the Jinja templates of generated packages."""
+    return folder("templates")
+
+
+def runtime_folder() -> Path:
+    """Return the runtime that is copied, byte for byte, into every generated package."""
+    return _HERE / "runtime"

@@ -1,0 +1,1 @@
+"""Findings, and the pages and reports that show them."""

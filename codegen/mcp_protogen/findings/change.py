@@ -1,0 +1,108 @@
+"""One difference, and its severity for each reader.
+
+This module has values only; other modules find differences, judge them and show them. `mcp-gen
+diff`, `audit` and `update` all use these values.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from mcp_protogen.base.problems import Problem
+
+
+class Severity(StrEnum):
+    """The importance of a change for a reader, beginning with the worst."""
+
+    BREAKING = "breaking"
+    """What worked before fails, or is refused."""
+    WARNING = "warning"
+    """What worked before still works, but has another meaning or lacks something."""
+    INFO = "info"
+    """Something to know, or to use."""
+    NONE = "none"
+    """Of no interest to this reader."""
+
+    @property
+    def rank(self) -> int:
+        """The position of the severity; 0 is the worst."""
+        return list(Severity).index(self)
+
+
+class Reader(StrEnum):
+    """The author for whom a change is judged."""
+
+    CLIENT = "client"
+    """The author of a client, or of an application that has one inside."""
+    SERVER = "server"
+    """The author of a server."""
+    SDK = "sdk"
+    """The author of a library for clients and servers."""
+    GATEWAY = "gateway"
+    """The author of a program between client and server that passes messages on."""
+
+
+class Category(StrEnum):
+    """The subject of a change."""
+
+    METHOD = "method"
+    TYPE = "type"
+    FIELD = "field"
+    UNION = "union"
+    ENUM = "enum"
+    CAPABILITY = "capability"
+    ERROR = "error"
+    META_KEY = "meta-key"
+    HEADER = "header"
+    RULE = "rule"
+    BEHAVIOUR = "behaviour"
+    """The reaction of an implementation to a message; found by audits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A difference between the side before and the side after.
+
+    `code` names the kind of change and is stable, such as `field-added-required`; `item` is what
+    has changed, such as `Tool.icons` or `tools/call`. `pointer` is an RFC 6901 JSON Pointer into
+    the schema after, or into the schema before if the item was removed; it is empty if no schema
+    has the item. `before` and `after` are the two sides as short text, empty where there is none.
+    `why` is the reason for the severities, in a sentence. `feature` is the part of the protocol
+    that the item belongs to, such as `tools`, if that is known. If one cause shows in several
+    places, `places` has all of them; then `item` is the first one, or a name for the cause.
+    """
+
+    code: str
+    category: Category
+    item: str
+    message: str
+    severity: Mapping[Reader, Severity]
+    pointer: str = ""
+    before: str = ""
+    after: str = ""
+    why: str = ""
+    feature: str = ""
+    places: tuple[str, ...] = ()
+
+    @property
+    def worst(self) -> Severity:
+        """The severity for the reader for whom it is worst."""
+        return min(self.severity.values(), key=lambda severity: severity.rank)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """All differences between two things, with the names that the user gave them.
+
+    `notes` are warnings met on the way, such as one about a method without facts. `left_out` is the
+    number of changes that are not shown, because they matter too little or not to this reader.
+    `came` and `went` are the features that only the side after or only the side before has.
+    """
+
+    before: str
+    after: str
+    changes: tuple[Change, ...]
+    notes: tuple[Problem, ...] = ()
+    left_out: int = 0
+    came: tuple[str, ...] = ()
+    went: tuple[str, ...] = ()

@@ -1,0 +1,102 @@
+"""Workflow commands of GitHub Actions: lines of a log that become annotations.
+
+Their content is escaped, so that text from elsewhere stays inside its annotation:
+https://docs.github.com/actions/reference/workflows-and-actions/workflow-commands GitHub shows some
+annotations, drops the others silently and cuts long ones. What does not fit is written into the
+log, and an annotation says so.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from mcp_protogen.base.printable import no_command, one_line
+from mcp_protogen.base.problems import Problem
+
+# https://github.com/actions/toolkit/blob/main/docs/problem-matchers.md: for each level and step.
+SHOWN = 10
+# https://github.com/actions/runner, ExecutionContext.cs: the longest message.
+LONGEST = 4096
+# https://docs.github.com/rest/checks/runs: the longest title of an annotation.
+_LONGEST_TITLE = 255
+
+
+@dataclass(frozen=True, slots=True)
+class Annotation:
+    """One annotation: `level` is error, warning or notice; `file` is the one it belongs to."""
+
+    level: str
+    title: str
+    message: str
+    file: str = ""
+
+    @property
+    def command(self) -> str:
+        """The line that becomes the annotation, within the limits."""
+        place = f"file={_property(self.file)}," if self.file else ""
+        title, message = _cut(self.title, _LONGEST_TITLE), _cut(self.message, LONGEST)
+        return f"::{self.level} {place}title={_property(title)}::{_data(message)}"
+
+    @property
+    def fits(self) -> bool:
+        """Return whether nothing of it is cut."""
+        return len(self.title) <= _LONGEST_TITLE and len(self.message) <= LONGEST
+
+    @property
+    def line(self) -> str:
+        """The whole annotation as a line that is not a command."""
+        place = f"{self.file}: " if self.file else ""
+        return log_line(f"{self.level}: {place}{self.title}: {self.message}")
+
+
+def written(parts: Iterable[Annotation | str]) -> Iterator[str]:
+    """Yield the lines of a page: annotations as far as GitHub shows them, the rest for the log.
+
+    If there are more of a level than GitHub shows, the last one that is shown says so.
+    """
+    found = list(parts)
+    left = Counter(one.level for one in found if isinstance(one, Annotation))
+    room = {level: SHOWN if number <= SHOWN else SHOWN - 1 for level, number in left.items()}
+    for one in found:
+        if isinstance(one, str):
+            yield log_line(one)
+            continue
+        if room[one.level] > 0:
+            yield one.command
+        elif room[one.level] == 0:
+            yield _more(one.level, left[one.level]).command
+        if room[one.level] <= 0 or not one.fits:
+            yield one.line
+        left[one.level] -= 1
+        room[one.level] -= 1
+
+
+def _more(level: str, number: int) -> Annotation:
+    message = f"{number} more of this level are in the log of this step; GitHub shows only {SHOWN}."
+    return Annotation(level, f"{number} more", message)
+
+
+def log_line(text: str) -> str:
+    """Return a line of the log that is never a command, whatever it begins with."""
+    return no_command(one_line(text))
+
+
+def problem_annotation(problem: Problem) -> Annotation:
+    """Return the annotation of a problem, at its place."""
+    where = f" at {problem.pointer}" if problem.pointer else ""
+    hint = f" ({problem.hint})" if problem.hint else ""
+    message = f"{problem.message}{where}{hint}"
+    return Annotation(problem.level, problem.code, message, problem.place)
+
+
+def _cut(text: str, longest: int) -> str:
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
+def _data(text: str) -> str:
+    shown = "\n".join(map(one_line, text.replace("%", "%25").split("\n")))
+    return shown.replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

@@ -1,0 +1,55 @@
+"""The check that the input is a valid JSON Schema, against its metaschema."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from mcp_protogen.base import jsonpointer
+from mcp_protogen.base.jsonvalue import is_array, is_object
+from mcp_protogen.base.problems import Problem, raise_errors
+
+# A broken file is often wrong in many places; more than this does not help.
+_SHOWN = 10
+
+
+# The deepest nesting of arrays and objects. Published schemas reach 12; validators and Python's
+# parser fail somewhere beyond 100.
+_DEPTH = 60
+
+
+def check(schema: dict[str, Any], place: str) -> None:
+    """Raise `ProblemError` with every place where `schema` violates the dialect it names."""
+    raise_errors(tuple(_unreadable(schema, place)))
+    from jsonschema.validators import validator_for
+
+    dialect = validator_for(schema)
+    errors = dialect(dialect.META_SCHEMA).iter_errors(schema)
+    # jsonschema walks through sets, whose order changes from run to run.
+    found = sorted((jsonpointer.join(*error.absolute_path), error.message) for error in errors)
+    raise_errors(
+        Problem(
+            "not-a-schema",
+            f"not valid under its metaschema: {message:.200}",
+            place,
+            pointer,
+            f"the file says that it follows {schema.get('$schema', 'no dialect')}",
+        )
+        for pointer, message in found[:_SHOWN]
+    )
+
+
+def _unreadable(schema: dict[str, Any], place: str) -> Iterator[Problem]:
+    if not isinstance(schema.get("$schema", ""), str):
+        hint = "the member $schema is the URI of a JSON Schema draft"
+        yield Problem("not-a-schema", "its dialect is not a string", place, "/$schema", hint)
+    level: list[Any] = [schema]
+    for _ in range(_DEPTH):
+        level = [inner for value in level for inner in _inside(value)]
+    if level:
+        message = f"it is nested more than {_DEPTH} levels deep"
+        yield Problem("not-a-schema", message, place, hint="give inner schemas names in $defs")
+
+
+def _inside(value: Any) -> Iterable[Any]:
+    if is_object(value):
+        return value.values()
+    return value if is_array(value) else ()

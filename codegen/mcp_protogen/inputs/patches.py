@@ -1,0 +1,95 @@
+"""Corrections of a schema: a ledger of replacements, each with the value that it replaces.
+
+A patch whose old value is no longer there stops the run: the schema has changed, and either has the
+correction itself (drop the patch) or needs another one (write it again).
+"""
+
+import copy
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from mcp_protogen.base import jsonpointer
+from mcp_protogen.base.canonical import canonical, parse_json
+from mcp_protogen.base.jsonvalue import is_array
+from mcp_protogen.base.problems import Problem, raise_errors
+
+Json = dict[str, Any]
+_ABSENT = object()
+
+
+def ledger_of(folder: Path, revision: str) -> tuple[Json, ...]:
+    """Return the ledger of a revision in a schema folder; empty if it has none."""
+    file = folder / revision / "patches.json"
+    if not file.is_file():
+        return ()
+    entries: list[Json] = parse_json(file.read_bytes(), str(file))["patches"]
+    return tuple(entries)
+
+
+def apply(schema: Json, ledger: Sequence[Mapping[str, Any]], place: str) -> Json:
+    """Return `schema` with every entry of `ledger` applied, in order.
+
+    `place` names the ledger's file. Raise `ProblemError` with all entries that do not fit.
+    """
+    patched = copy.deepcopy(schema)
+    raise_errors(tuple(_apply(patched, ledger, place)))
+    return patched
+
+
+def is_done(schema: Json, entry: Mapping[str, Any]) -> bool:
+    """Return whether the schema already has what an entry would write."""
+    return _same(_found(schema, entry["pointer"]), entry.get("now", _ABSENT))
+
+
+def _found(schema: Json, pointer: str) -> object:
+    try:
+        return jsonpointer.get(schema, pointer)
+    except jsonpointer.Absent:
+        return _ABSENT
+
+
+def _apply(schema: Json, ledger: Sequence[Mapping[str, Any]], place: str) -> Iterator[Problem]:
+    for number, entry in enumerate(ledger):
+        pointer: str = entry["pointer"]
+        was = entry.get("was", _ABSENT)
+        found = _found(schema, pointer)
+        if not _same(found, was):
+            yield _stale(f"{place}#/patches/{number}", pointer, found, entry)
+            continue
+        try:
+            _write(schema, pointer, entry)
+        except jsonpointer.Absent:
+            yield _stale(f"{place}#/patches/{number}", pointer, found, entry)
+
+
+def _write(schema: Json, pointer: str, entry: Mapping[str, Any]) -> None:
+    """Write the value of the entry at its place; raise `Absent` if there is no such place."""
+    *parents, last = jsonpointer.split(pointer)
+    holder = jsonpointer.get(schema, jsonpointer.join(*parents))
+    try:
+        key: Any = int(last) if is_array(holder) else last
+        if "now" in entry:
+            holder[key] = copy.deepcopy(entry["now"])
+        else:
+            del holder[key]
+    except (IndexError, TypeError, ValueError):
+        raise jsonpointer.Absent(pointer) from None
+
+
+def _same(left: object, right: object) -> bool:
+    """Return whether two values are equal as JSON, where true is not 1."""
+    if left is _ABSENT or right is _ABSENT:
+        return left is right
+    return canonical(left) == canonical(right)
+
+
+def _stale(place: str, pointer: str, found: object, entry: Mapping[str, Any]) -> Problem:
+    if _same(found, entry.get("now", _ABSENT)):
+        hint = "the schema already says so: drop this entry"
+    else:
+        hint = "compare it with the schema, and write the entry again or drop it"
+    seen = "nothing is there" if found is _ABSENT else f"found {found!r:.120}"
+    return Problem(
+        "stale-patch", f"{pointer} is not what the patch replaces; {seen}", place, hint=hint
+    )

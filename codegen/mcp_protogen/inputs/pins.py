@@ -1,0 +1,222 @@
+"""The published schema of each revision, and the committed snapshot of it.
+
+A pin ties a revision to the bytes of one published file by digests, and remembers earlier
+publications of the same revision, because released files do get corrected. This module reads and
+updates the schema folder; it fetches nothing and does not interpret schemas.
+"""
+
+import os
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from mcp_protogen.base.canonical import parse_json, pretty, sha256
+from mcp_protogen.base.files import replace_files, sync_folder, writing
+from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.base.resources import schema_folder
+from mcp_protogen.base.suggest import did_you_mean
+
+FORMAT = 1
+_INCOMING = "schema.json.new"
+"""A new snapshot, beside the one that it replaces once the pins name it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Publication:
+    """One version of a revision's published file.
+
+    `changed` lists the pointers into the snapshot where it differed from the publication before it;
+    `note` says the same in words. `date` is ISO 8601, or null if nobody recorded it.
+    """
+
+    sha256: str
+    spec_commit: str | None = None
+    date: str | None = None
+    changed: tuple[str, ...] = ()
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """The published file of one revision.
+
+    `published` is the version in use and `history` has the earlier ones, oldest first;
+    `snapshot_sha256` is the digest of the committed snapshot file.
+    """
+
+    repository: str
+    spec_path: str
+    dialect: str
+    snapshot_sha256: str
+    published: Publication
+    history: tuple[Publication, ...] = ()
+
+    def known(self, digest: str) -> Publication | None:
+        """Return the publication with this digest, the one in use or an earlier one."""
+        return next((p for p in (*self.history, self.published) if p.sha256 == digest), None)
+
+    def superseded_by(self, published: Publication, snapshot: str, dialect: str) -> "Pin":
+        """Return this pin with another publication; the one in use so far joins the history."""
+        history = tuple(p for p in (*self.history, self.published) if p.sha256 != published.sha256)
+        return replace(
+            self, published=published, history=history, snapshot_sha256=snapshot, dialect=dialect
+        )
+
+
+Pins = Mapping[str, Pin]
+
+
+def load_pins(folder: Path | None = None) -> Pins:
+    """Return the pins of every revision in the schema folder, sorted by revision.
+
+    Raise `ProblemError` (`bad-pins`) if the file is missing or not of a known format.
+    """
+    path = pins_file(folder)
+    try:
+        data = parse_json(path.read_bytes(), path.name)
+        if data["format"] != FORMAT:
+            raise ValueError(f"format {data['format']} is not {FORMAT}")
+        return {revision: _pin(pin) for revision, pin in sorted(data["revisions"].items())}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise ProblemError(Problem("bad-pins", f"unusable pins: {reason}", str(path))) from error
+
+
+def pins_file(folder: Path | None = None) -> Path:
+    """Return the file of the pins."""
+    return (folder or schema_folder()) / "pins.json"
+
+
+def snapshot_file(revision: str, folder: Path | None = None) -> Path:
+    """Return the file of the snapshot of `revision`."""
+    return (folder or schema_folder()) / revision / "schema.json"
+
+
+def pin_of(revision: str, pins: Pins) -> Pin:
+    """Return the pin of `revision`; raise `ProblemError` (`unknown-revision`) with a suggestion."""
+    if revision in pins:
+        return pins[revision]
+    hint = did_you_mean(revision, pins)
+    raise ProblemError(
+        Problem("unknown-revision", f"no schema is pinned for revision {revision!r}", hint=hint)
+    )
+
+
+def nearest_revision(revision: str, pins: Pins) -> str | None:
+    """Return the newest pinned revision that is not later than an unpinned one.
+
+    A name that is not a date, such as "draft", sorts after every date, so that the newest is
+    returned.
+    """
+    return max((known for known in pins if known <= revision), default=min(pins, default=None))
+
+
+def read_snapshot(revision: str, folder: Path | None = None) -> bytes:
+    """Return the committed snapshot of a pinned revision, verified against its pin.
+
+    Raise `ProblemError`: `unknown-revision`, `missing-snapshot` or `digest-mismatch`.
+    """
+    path = snapshot_file(revision, folder)
+    content = _genuine_snapshot(revision, folder)
+    if content is None:  # the pin may have changed in between: read it again
+        content = _genuine_snapshot(revision, folder)
+    if content is not None:
+        return content
+    hint = f"restore it, or make it again: mcp-gen schema add {revision} --from FILE"
+    try:
+        found = sha256(path.read_bytes())
+    except OSError as error:
+        message = f"the snapshot of {revision} cannot be read: {error.strerror}"
+        raise ProblemError(Problem("missing-snapshot", message, str(path), hint=hint)) from error
+    pinned = pin_of(revision, load_pins(folder)).snapshot_sha256
+    message = f"the snapshot of {revision} is {found[:12]}, its pin says {pinned[:12]}"
+    raise ProblemError(Problem("digest-mismatch", message, str(path), hint=hint))
+
+
+def _genuine_snapshot(revision: str, folder: Path | None) -> bytes | None:
+    """Return the snapshot that the pin names, from its place or from the incoming one."""
+    pin = pin_of(revision, load_pins(folder))
+    path = snapshot_file(revision, folder)
+    for file in (path, path.with_name(_INCOMING)):
+        with suppress(OSError):
+            content = file.read_bytes()
+            if sha256(content) == pin.snapshot_sha256:
+                return content
+    return None
+
+
+@contextmanager
+def changing(folder: Path | None = None) -> Generator[None, None, None]:
+    """Keep other runs from changing the pins between reading and saving them.
+
+    First, finish what a killed run has left. Raise `ProblemError`: `folder-busy`, or `cannot-write`
+    if nothing can be changed.
+    """
+    # Imported here, because most runs only read pins.
+    from mcp_protogen.base.folder_lock import held
+
+    target = folder or schema_folder()
+    with ExitStack() as stack:
+        with writing(target):
+            target.mkdir(parents=True, exist_ok=True)
+            stack.enter_context(held(target / ".changing"))
+            _settle(target)
+        yield
+
+
+def save(revision: str, pin: Pin, snapshot: bytes, folder: Path | None = None) -> None:
+    """Store a snapshot and its pin, both or neither, even if the process is killed.
+
+    The new snapshot is written beside the old one. Then the pins are replaced in a single step;
+    from then on, readers find the new snapshot by its digest. At last it takes its place; if that
+    fails, the next run that changes the pins does it.
+    """
+    target = folder or schema_folder()
+    pins: dict[str, Pin] = dict(load_pins(target)) if pins_file(target).exists() else {}
+    pins[revision] = pin
+    revisions = {name: _plain(kept) for name, kept in pins.items()}
+    data = pretty({"format": FORMAT, "revisions": revisions})
+    incoming = snapshot_file(revision, target).with_name(_INCOMING)
+    with writing(target):
+        try:
+            replace_files({incoming: snapshot, pins_file(target): data})
+        finally:
+            _settle(target)
+
+
+def _settle(folder: Path) -> None:
+    """Move incoming snapshots to their places if the pins name them, and remove the others."""
+    for unfinished in (*folder.glob(".pins.json.*"), *folder.glob(f"*/.{_INCOMING}.*")):
+        unfinished.unlink()
+    pins: Pins = load_pins(folder) if pins_file(folder).exists() else {}
+    for incoming in folder.glob(f"*/{_INCOMING}"):
+        pin = pins.get(incoming.parent.name)
+        if pin and sha256(incoming.read_bytes()) == pin.snapshot_sha256:
+            os.replace(incoming, snapshot_file(incoming.parent.name, folder))
+        else:
+            incoming.unlink()
+        sync_folder(incoming.parent)
+
+
+def _pin(data: Mapping[str, Any]) -> Pin:
+    own = dict(data)
+    history = tuple(_publication(earlier) for earlier in own.pop("history"))
+    published = _publication({name: own.pop(name) for name in tuple(_members(own))})
+    return Pin(published=published, history=history, **own)
+
+
+def _members(data: Mapping[str, Any]) -> Iterator[str]:
+    return (name for name in Publication.__slots__ if name in data)
+
+
+def _publication(data: Mapping[str, Any]) -> Publication:
+    members: dict[str, Any] = {**data, "changed": tuple(data["changed"])}
+    return Publication(**members)
+
+
+def _plain(pin: Pin) -> dict[str, Any]:
+    plain = asdict(pin)
+    published = plain.pop("published")
+    return {**plain, **published}

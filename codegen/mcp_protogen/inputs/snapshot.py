@@ -1,0 +1,148 @@
+"""The structural snapshot of a published schema: its content without its prose.
+
+It is the same JSON Schema with `definitions` called `$defs` and without descriptions, titles,
+comments and examples. This module knows which members of a schema hold schemas, so that a property
+called `title` stays. It knows no revision and no file.
+
+A draft-07 schema is labelled 2020-12 in its snapshot, because `$defs` is a keyword only there. That
+is done only if both drafts read the schema in the same way; a schema with one of the few keywords
+that changed keeps its dialect.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from mcp_protogen.base.canonical import canonical
+from mcp_protogen.base.jsonpointer import escape
+from mcp_protogen.base.jsonvalue import is_array, is_object
+from mcp_protogen.base.problems import Problem, ProblemError
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_DRAFT_07 = "http://json-schema.org/draft-07/schema"
+
+_PROSE = frozenset({"$comment", "description", "examples", "title"})
+_MAPS = frozenset({"$defs", "definitions", "dependentSchemas", "patternProperties", "properties"})
+_LISTS = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
+_SINGLE = frozenset(
+    {"additionalProperties", "contains", "contentSchema", "else", "if", "items", "not"}
+    | {"propertyNames", "then", "unevaluatedItems", "unevaluatedProperties"}
+)
+# https://json-schema.org/draft/2020-12/release-notes and 2019-09/release-notes: what moved.
+_CHANGED = frozenset({"$id", "$recursiveRef", "additionalItems", "dependencies", "id"})
+_OLD_REFERENCE = "#/definitions/"
+
+_ABSENT = object()
+
+
+def snapshot_of(published: Any, place: str = "") -> dict[str, Any]:
+    """Return the snapshot of a published schema.
+
+    Raise `ProblemError` (`not-a-schema`) if it is not one.
+    """
+    schema: dict[str, Any] = published if is_object(published) else {}
+    if not {"$defs", "definitions"} & schema.keys():
+        message = "this is not a schema with definitions: it has neither $defs nor definitions"
+        raise ProblemError(Problem("not-a-schema", message, place))
+    try:
+        dialect = dialect_of(schema)
+        snapshot = _members(schema, "")
+    except _Misshapen as error:
+        raise ProblemError(Problem("not-a-schema", error.message, place, error.pointer)) from None
+    except RecursionError:
+        message = "its schemas are nested too deeply to be read"
+        raise ProblemError(Problem("not-a-schema", message, place)) from None
+    except TypeError as error:
+        message = f"a keyword holds something that is not a schema: {error}"
+        raise ProblemError(Problem("not-a-schema", message, place)) from error
+    if dialect.startswith(_DRAFT_07) and not _uses_changed_keywords(snapshot):
+        snapshot["$schema"] = DIALECT
+    return snapshot
+
+
+def dialect_of(published: Mapping[str, Any]) -> str:
+    """Return the dialect that a schema names, or 2020-12 if it names none.
+
+    Raise `TypeError` if it is not a string.
+    """
+    dialect = published.get("$schema", DIALECT)
+    if not isinstance(dialect, str):
+        raise TypeError("$schema is not a string")
+    return dialect
+
+
+def differences(before: Any, after: Any, pointer: str = "") -> Iterator[str]:
+    """Yield JSON Pointers to the smallest values that differ, in order."""
+    if is_object(before) and is_object(after):
+        for name in sorted(before.keys() | after.keys()):
+            yield from differences(
+                before.get(name, _ABSENT), after.get(name, _ABSENT), f"{pointer}/{escape(name)}"
+            )
+    elif before is _ABSENT or after is _ABSENT or canonical(before) != canonical(after):
+        yield pointer  # canonical, because in Python 1 == True and 1 == 1.0
+
+
+class _Misshapen(Exception):
+    """Raised for a keyword of the wrong form; the metaschema finds all other faults."""
+
+    def __init__(self, pointer: str, wanted: str, found: Any) -> None:
+        super().__init__(pointer)
+        self.pointer = pointer
+        self.message = f"expected {wanted}, found {json.dumps(found):.80}"
+
+
+def _structure(schema: Any, pointer: str) -> Any:
+    return schema if isinstance(schema, bool) else _members(schema, pointer)
+
+
+def _members(schema: Any, pointer: str) -> dict[str, Any]:
+    if not is_object(schema):
+        raise _Misshapen(pointer, "a schema", schema)
+    if {"$defs", "definitions"} <= schema.keys():
+        raise _Misshapen(pointer, "either $defs or definitions", ["$defs", "definitions"])
+    structure: dict[str, Any] = {}
+    for keyword, value in schema.items():
+        if keyword not in _PROSE:
+            name = "$defs" if keyword == "definitions" else keyword
+            structure[name] = _value(keyword, value, f"{pointer}/{escape(keyword)}")
+    return structure
+
+
+def _value(keyword: str, value: Any, pointer: str) -> Any:
+    if keyword in _MAPS:
+        if not is_object(value):
+            raise _Misshapen(pointer, "an object of schemas", value)
+        return {name: _structure(one, f"{pointer}/{escape(name)}") for name, one in value.items()}
+    if keyword in _LISTS or (keyword == "items" and is_array(value)):
+        if not is_array(value):
+            raise _Misshapen(pointer, "an array of schemas", value)
+        return [_structure(one, f"{pointer}/{index}") for index, one in enumerate(value)]
+    if keyword in _SINGLE:
+        return _structure(value, pointer)
+    if keyword == "$ref":
+        if not isinstance(value, str):
+            raise _Misshapen(pointer, "a string", value)
+        if value.startswith(_OLD_REFERENCE):
+            return "#/$defs/" + value.removeprefix(_OLD_REFERENCE)
+    return value
+
+
+def _uses_changed_keywords(schema: Any) -> bool:
+    if isinstance(schema, bool):
+        return False
+    return (
+        bool(_CHANGED & schema.keys())
+        or ("$ref" in schema and len(schema) > 1)  # siblings were ignored up to draft-07
+        or is_array(schema.get("items"))
+        or any(map(_uses_changed_keywords, _inner(schema)))
+    )
+
+
+def _inner(schema: Mapping[str, Any]) -> Iterator[Any]:
+    for keyword, value in schema.items():
+        if keyword in _MAPS:
+            yield from value.values()
+        elif keyword in _LISTS:
+            yield from value
+        elif keyword in _SINGLE:
+            yield value

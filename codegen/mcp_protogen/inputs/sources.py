@@ -1,0 +1,126 @@
+"""The inputs of one revision, read and checked: pinned ones, or a user's file."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from mcp_protogen.base.canonical import parse_json
+from mcp_protogen.base.problems import Level, Problem
+from mcp_protogen.base.resources import schema_folder
+from mcp_protogen.config import GenerationOptions, GivenFile
+from mcp_protogen.inputs import descriptions, facts, ledger, metacheck, patches
+from mcp_protogen.inputs.descriptions import Descriptions
+from mcp_protogen.inputs.facts import Facts
+from mcp_protogen.inputs.pins import read_snapshot
+from mcp_protogen.inputs.snapshot import snapshot_of
+from mcp_protogen.inputs.todo import TODO, todos
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class RevisionSource:
+    """The inputs of one revision; `place` names the schema in problems.
+
+    `notes` are warnings about the inputs themselves. `facts_hint` says what to do if inherited
+    facts do not fit.
+    """
+
+    schema: Json
+    ledger: tuple[Json, ...]
+    facts: Facts
+    descriptions: Descriptions
+    place: str
+    ledger_place: str
+    facts_place: str
+    notes: tuple[Problem, ...] = ()
+    facts_hint: str = ""
+
+
+def load(revision: str, options: GenerationOptions) -> RevisionSource:
+    """Return the inputs of `revision`; raise `ProblemError` for unusable ones."""
+    given = options.schemas.get(revision)
+    if given is None:
+        return pinned(revision, schema_folder())
+    place, schema, own = _given(given)
+    hint = f"to give it facts, pin it: mcp-gen schema add {revision} --from FILE, then draft-facts"
+    return replace(_source(revision, schema_folder(), schema, place, own), facts_hint=hint)
+
+
+def pinned(revision: str, folder: Path) -> RevisionSource:
+    """Return the inputs of a revision that is pinned in a schema folder."""
+    place = f"schema/{revision}/schema.json"
+    schema: Json = parse_json(read_snapshot(revision, folder), place)
+    source = _source(revision, folder, schema, place, {})
+    hint = f"mcp-gen schema draft-facts {revision} writes what follows from the schema"
+    notes = (*source.notes, *_undecided(revision, folder))
+    return replace(source, facts_hint=hint, notes=notes)
+
+
+def _undecided(revision: str, folder: Path) -> Iterator[Problem]:
+    """Yield a warning for each file of a revision that still needs decisions."""
+    for name in ("facts", "patches", "translation"):
+        file = folder / revision / f"{name}.json"
+        content = file.read_bytes() if file.is_file() else b""
+        if TODO.encode() not in content:  # spares most runs the parser
+            continue
+        place = f"schema/{revision}/{file.name}"
+        pointers = list(todos(parse_json(content, place)))
+        more = f", and {len(pointers) - 1} more in this file" if pointers[1:] else ""
+        message = f"this is not decided yet{more}"
+        hint = f"mcp-gen schema draft-facts {revision} --check names each"
+        if pointers:
+            yield Problem("to-decide", message, place, pointers[0], hint, Level.WARNING)
+
+
+def _source(
+    revision: str, folder: Path, schema: Json, place: str, own: dict[str, str]
+) -> RevisionSource:
+    merged = facts.holding(folder, revision, schema)
+    entries, notes = _ledger(folder, schema, merged)
+    return RevisionSource(
+        schema=schema,
+        ledger=entries,
+        facts=merged,
+        descriptions=descriptions.load(folder / "descriptions.json", revision, own),
+        place=place,
+        ledger_place=f"schema/{revision}/patches.json",
+        facts_place=f"schema/{revision}/facts.json",
+        notes=notes,
+    )
+
+
+def _ledger(
+    folder: Path, schema: Json, merged: Facts
+) -> tuple[tuple[Json, ...], tuple[Problem, ...]]:
+    """Return the patches that apply, with notes about inherited ones."""
+    own = patches.ledger_of(folder, merged.revision)
+    if own or not merged.inherited:
+        return own, ()
+    tried = ledger.inherited(schema, folder, merged.revision, merged.basis)
+    return tried.entries, tried.notes
+
+
+def check(source: RevisionSource) -> None:
+    """Raise `ProblemError` unless the schema of `source` is valid."""
+    metacheck.check(source.schema, source.place)
+
+
+def _given(given: GivenFile) -> tuple[str, Json, dict[str, str]]:
+    published = parse_json(given.content, given.name)
+    structure = snapshot_of(published, given.name)
+    return given.name, structure, descriptions.extract(published)
+
+
+def inherited_notice(source: RevisionSource) -> Problem | None:
+    """Return a warning for a revision that has no facts of its own."""
+    if not source.facts.inherited:
+        return None
+    return Problem(
+        "derived-facts",
+        f"{source.facts.revision} has no facts: gates and codes are those of {source.facts.basis}",
+        source.facts_place,
+        hint=source.facts_hint,
+        level=Level.WARNING,
+    )

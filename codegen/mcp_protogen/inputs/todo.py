@@ -1,0 +1,18 @@
+"""The open decisions in the files of a revision: every value that is TODO."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from mcp_protogen.base import jsonpointer
+from mcp_protogen.base.jsonvalue import is_array, is_object
+
+TODO = "TODO"
+CHOICES = "choices"
+"""The member of a translation rule that takes the place of a verb until one is chosen."""
+
+
+def todos(document: Any) -> Iterator[str]:
+    """Yield JSON Pointers to the values that are not decided yet."""
+    for pointer, value in jsonpointer.walk(document):
+        if value == TODO or (is_object(value) and is_array(value.get(CHOICES))):
+            yield pointer

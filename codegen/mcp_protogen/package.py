@@ -1,0 +1,88 @@
+"""The result of one generation, and its inputs, as plain values.
+
+The generator returns a `Package`; publishing, the lock and drift use it. This module knows neither
+how files are made nor where they go.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from mcp_protogen import __version__
+from mcp_protogen.base.problems import Problem
+from mcp_protogen.ir import Era
+
+GENERATOR = f"mcp-gen {__version__}"
+"""The name and version of this generator."""
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratedFile:
+    """One file of a generated package.
+
+    `path` is a POSIX path relative to the output folder; `origin` names what made the file, such
+    as "template methods.py.jinja", "datamodel-code-generator" or "runtime".
+    """
+
+    path: str
+    content: bytes
+    origin: str
+
+
+@dataclass(frozen=True, slots=True)
+class RevisionInputs:
+    """Digests of the inputs of one revision.
+
+    `source` is "pinned", or the file name or URL given in its place; `published` is the sha256 of
+    the published bytes. The others are sha256 digests in hexadecimal of canonical contents, empty
+    where there is none. `era` is the way its sessions open, for a package that keeps the revision;
+    it is empty if the lock is too old to have it.
+    """
+
+    source: str
+    published: str
+    spec_commit: str | None
+    schema: str
+    patches: str
+    facts: str
+    descriptions: str
+    rules: str = ""
+    era: Era | Literal[""] = ""
+
+
+@dataclass(frozen=True, slots=True)
+class GenerationInputs:
+    """Everything that a generation depends on, for all its revisions.
+
+    `options` has only those that change the output, as JSON values.
+    """
+
+    generator: str
+    generator_digest: str
+    runtime_digest: str
+    templates_digest: str
+    options: Mapping[str, Any]
+    revisions: Mapping[str, RevisionInputs]
+
+
+@dataclass(frozen=True, slots=True)
+class Package:
+    """A generated package: its files sorted by path (the lock is not among them)."""
+
+    files: tuple[GeneratedFile, ...]
+    inputs: GenerationInputs
+    warnings: tuple[Problem, ...] = ()
+
+
+def newer(generator: str, than: str = GENERATOR) -> bool:
+    """Return whether one generator is a later release than another; pre-releases do not count."""
+    return _release(generator) > _release(than)
+
+
+def _release(generator: str) -> tuple[int, ...]:
+    found = re.match(r"mcp-gen (\d{1,9}(?:\.\d{1,9})*)", generator, re.ASCII)
+    numbers = [int(number) for number in found[1].split(".")] if found else []
+    while numbers and not numbers[-1]:
+        del numbers[-1]
+    return tuple(numbers)

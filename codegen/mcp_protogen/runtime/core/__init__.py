@@ -1,0 +1,1 @@
+"""Values, errors and options that every part of the runtime shares."""

@@ -1,0 +1,171 @@
+"""Checks of what a user entered into a form.
+
+A form is a flat object of strings, numbers, booleans and choices (client/elicitation, "Requested
+Schema"), so the check needs no JSON Schema library. Formats are hints for whoever fills in the
+form, and are not checked. Members that the form does not list are removed, unless its schema has
+`additionalProperties`.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final, TypeAlias
+
+from .json import JSONObject, is_array, is_object
+from .models.validation_errors import Problem, escaped
+
+Schema: TypeAlias = Mapping[str, Any]
+
+ELICIT: Final = "elicitation/create"
+
+_CONTENT: Final = "content"
+FORM: Final = "requestedSchema"
+_OTHERS: Final = "additionalProperties"
+_NONE: Final[Schema] = {}
+
+
+def as_asked(answer: JSONObject, asked: Schema, shown: Schema) -> JSONObject:
+    """Return an answer with only the requested members, in the requested types.
+
+    `asked` are the params of the request, `shown` those that the client received: a revision
+    without multiple choice asks for a text instead, with commas between the choices.
+    """
+    if not is_object(answer.get(_CONTENT)):
+        return answer
+    if FORM not in asked:
+        # A request with a URL has no form.
+        return {name: value for name, value in answer.items() if name != _CONTENT}
+    members = _members(asked)
+    several = {
+        name
+        for name, field in _members(shown).items()
+        if field.get("type") != "array" and members.get(name, _NONE).get("type") == "array"
+    }
+    content = {
+        name: _several(value, members[name]) if name in several else value
+        for name, value in answer[_CONTENT].items()
+        if name in members or _OTHERS in asked[FORM]
+    }
+    return {**answer, _CONTENT: content}
+
+
+def faults_of(answer: JSONObject, asked: Schema, at: str) -> list[Problem]:
+    """Return the problems of an answer to a request with the params `asked`; see `problems_of`."""
+    if answer.get("action") != "accept" or FORM not in asked:
+        return []
+    return problems_of(answer.get(_CONTENT, {}), asked[FORM], f"{at}/{_CONTENT}")
+
+
+def problems_of(content: object, schema: Schema, at: str) -> list[Problem]:
+    """Return the problems of a form's content, each with a pointer that begins with `at`."""
+    if not is_object(content):
+        return [Problem(at, "Input should be an object")]
+    found = [
+        Problem(f"{at}/{escaped(name)}", "Field required")
+        for name in schema.get("required", ())
+        if name not in content
+    ]
+    members: Schema = schema.get("properties", _NONE)
+    for name, value in content.items():
+        place = f"{at}/{escaped(name)}"
+        if name in members:
+            found += (Problem(place, text) for text in _faults(value, members[name]))
+        elif schema.get(_OTHERS) is False:
+            found.append(Problem(place, "The form has no such field"))
+    return found
+
+
+def _members(question: Schema) -> Schema:
+    members: Schema = question.get(FORM, _NONE).get("properties", _NONE)
+    return members
+
+
+def _several(value: object, field: Schema) -> object:
+    """Split a text at its commas into choices; a choice may contain commas of its own."""
+    if not isinstance(value, str):
+        return value
+    choices = _choices(field.get("items", _NONE)) or frozenset()
+    sizes = [1 + str(choice).count(",") for choice in choices]
+    longest = max(sizes, default=1)
+    parts = value.split(",", sum(sizes) + 1)
+    if len(parts) > sum(sizes) + 1:
+        return value  # more names than choices, even if the text ends with a comma
+    found: list[str] = []
+    start = 0
+    while start < len(parts):
+        ends = range(min(start + longest, len(parts)), start, -1)
+        named = (",".join(parts[start:end]).strip() for end in ends)
+        one = next((text for text in named if text in choices), parts[start].strip())
+        found += [one] if one else []
+        start += 1 + one.count(",")
+    return found
+
+
+def _faults(value: object, schema: Schema) -> Iterator[str]:
+    check = _CHECKS.get(schema.get("type", ""))
+    if check is None:
+        return
+    if not check[0](value):
+        yield f"Input should be {check[1]}"
+        return
+    yield from check[2](value, schema)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _is_integer(value: object) -> bool:
+    if isinstance(value, float):
+        return value.is_integer()
+    return _is_number(value)
+
+
+def _string(value: Any, schema: Schema) -> Iterator[str]:
+    if len(value) < schema.get("minLength", 0):
+        yield f"Should have at least {schema['minLength']} characters"
+    if len(value) > schema.get("maxLength", len(value)):
+        yield f"Should have at most {schema['maxLength']} characters"
+    choices = _choices(schema)
+    if choices is not None and value not in choices:
+        yield "Should be one of the choices"
+
+
+def _choices(schema: Schema) -> frozenset[Any] | None:
+    """Return the values of a choice, in any of the forms in which a schema can list them."""
+    if "enum" in schema:
+        return frozenset(schema["enum"])
+    for titled in ("oneOf", "anyOf"):
+        if titled in schema:
+            return frozenset(choice.get("const") for choice in schema[titled])
+    return None
+
+
+def _number(value: Any, schema: Schema) -> Iterator[str]:
+    if value < schema.get("minimum", value):
+        yield f"Should be at least {schema['minimum']}"
+    if value > schema.get("maximum", value):
+        yield f"Should be at most {schema['maximum']}"
+
+
+def _array(value: Any, schema: Schema) -> Iterator[str]:
+    if len(value) < schema.get("minItems", 0):
+        yield f"Should have at least {schema['minItems']} items"
+    if len(value) > schema.get("maxItems", len(value)):
+        yield f"Should have at most {schema['maxItems']} items"
+    choices = _choices(schema.get("items", {}))
+    if choices is not None and not all(isinstance(one, str) and one in choices for one in value):
+        yield "Every item should be one of the choices"
+
+
+def _nothing(value: Any, schema: Schema) -> Iterator[str]:
+    return iter(())
+
+
+_Check: TypeAlias = tuple[Callable[[object], bool], str, Callable[[Any, Schema], Iterator[str]]]
+
+_CHECKS: Final[Mapping[str, _Check]] = {
+    "array": (is_array, "an array", _array),
+    "boolean": (lambda value: isinstance(value, bool), "a boolean", _nothing),
+    "integer": (_is_integer, "an integer", _number),
+    "number": (_is_number, "a number", _number),
+    "string": (lambda value: isinstance(value, str), "a string", _string),
+}

@@ -1,0 +1,22 @@
+"""The building blocks of generated models, in one place to import from."""
+
+from .base import SUPPLIED, WireModel, validator_of
+from .core_schema import Implied, Nullable
+from .scalars import Exact, Integer, Number
+from .unions import OpenUnion, UnknownContent
+from .validation_errors import Problem, problems
+
+__all__ = [
+    "SUPPLIED",
+    "Exact",
+    "Implied",
+    "Integer",
+    "Nullable",
+    "Number",
+    "OpenUnion",
+    "Problem",
+    "UnknownContent",
+    "WireModel",
+    "problems",
+    "validator_of",
+]

@@ -1,0 +1,143 @@
+"""The notifications that the client of one connection asked for.
+
+In the handshake era a client subscribes to single resources, and gets notifications of changed
+lists without asking. From 2026-07-28 on it opens streams, and the request of each has a filter
+(2026-07-28, basic/patterns/subscriptions, "Notification Filter").
+"""
+
+from collections.abc import Mapping, Set
+from dataclasses import dataclass
+from typing import Any, Final
+
+from .errors import INTERNAL_ERROR, InvalidParams, McpError, RequestId
+from .json import JSONObject, is_array
+from .options import Options
+from .spec import Capability
+
+RESOURCE_UPDATED: Final = "notifications/resources/updated"
+
+# Member of a filter → the notification, and the capability that the server needs for it.
+_LISTS: Final[Mapping[str, tuple[str, Capability]]] = {
+    f"{feature}ListChanged": (
+        f"notifications/{feature}/list_changed",
+        Capability("server", (feature, "listChanged"), flag=True),
+    )
+    for feature in ("tools", "prompts", "resources")
+}
+_RESOURCES: Final = "resourceSubscriptions"
+_RESOURCES_NEED: Final = Capability("server", ("resources", "subscribe"), flag=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """The content of a listen stream: changes of lists, by method, and of resources, by URI."""
+
+    lists: frozenset[str] = frozenset()
+    uris: frozenset[str] = frozenset()
+
+    @staticmethod
+    def of(wanted: Mapping[str, Any]) -> "Filter":
+        """Return the filter that the `notifications` of a listen request describe."""
+        lists = {method for member, (method, _) in _LISTS.items() if wanted.get(member) is True}
+        uris = wanted.get(_RESOURCES)
+        return Filter(frozenset(lists), frozenset(uris if is_array(uris) else ()))
+
+    def honoured(self, declared: Mapping[str, Any]) -> "Filter":
+        """Return the part of the filter that a server with these capabilities fulfils."""
+        offered = {method for method, need in _LISTS.values() if need.declared_in(declared)}
+        uris = self.uris if _RESOURCES_NEED.declared_in(declared) else frozenset[str]()
+        return Filter(self.lists & offered, uris)
+
+    def to_wire(self) -> JSONObject:
+        """Return the JSON object that describes the filter."""
+        wire: JSONObject = {
+            member: True for member, (method, _) in _LISTS.items() if method in self.lists
+        }
+        if self.uris:
+            wire[_RESOURCES] = sorted(self.uris)
+        return wire
+
+    def wants(self, method: str, uri: str | None) -> bool:
+        """Return whether the filter includes a notification."""
+        return uri in self.uris if method == RESOURCE_UPDATED else method in self.lists
+
+
+class Listeners:
+    """The subscriptions of one connection, whose number and size `options` limit."""
+
+    __slots__ = ("_options", "_streams", "_uris")
+
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self._streams: dict[RequestId, Filter] = {}
+        self._uris: set[str] = set()
+
+    def add(self, id: RequestId, wanted: Filter) -> None:
+        """Register a listen stream; raise the error if there are too many, or it is too large."""
+        self._check_number(len(self._streams) + 1)
+        self._check_number(len(self.uris | wanted.uris))
+        self._check_size(wanted.uris, f"/params/notifications/{_RESOURCES}")
+        self._streams[id] = wanted
+
+    def narrow(self, id: RequestId, wanted: Filter) -> None:
+        """Narrow the filter of a listen stream."""
+        self._streams[id] = wanted
+
+    def remove(self, id: RequestId) -> None:
+        """Remove a listen stream that has ended."""
+        self._streams.pop(id, None)
+
+    def subscribe(self, uri: str) -> None:
+        """Subscribe the client to a resource; raise as `check` does."""
+        self.check(uri)
+        self._uris.add(uri)
+
+    def check(self, uri: str) -> None:
+        """Raise the error for one subscription too many, or for a URI that is too long.
+
+        That is `InvalidParams` if the URI is too long, and `McpError` if there are too many
+        subscriptions, or if all their URIs together have too many bytes.
+        """
+        if uri not in self._uris:
+            self._check_number(len(self._uris) + 1)
+            self._check_size({uri}, "/params/uri")
+
+    def unsubscribe(self, uri: str) -> None:
+        """End the subscription to a resource."""
+        self._uris.discard(uri)
+
+    def _check_number(self, number: int) -> None:
+        most = self._options.max_subscriptions
+        if number > most:
+            raise McpError(INTERNAL_ERROR, f"No more than {most} subscriptions at once")
+
+    def _check_size(self, new: Set[str], at: str) -> None:
+        """Raise if a new URI, or all URIs together, are too long; each stream counts its own."""
+        longest, most = self._options.max_uri, self._options.max_uris
+        if max(map(_size, new), default=0) > longest:
+            raise InvalidParams(
+                "A URI is too long", [(at, f"A URI may have at most {longest} bytes")]
+            )
+        kept = (self._uris, new, *(wanted.uris for wanted in self._streams.values()))
+        if sum(_size(uri) for uris in kept for uri in uris) > most:
+            raise McpError(INTERNAL_ERROR, f"No more than {most} bytes of URIs at once")
+
+    @property
+    def uris(self) -> frozenset[str]:
+        """All resources of subscriptions and streams."""
+        return frozenset(self._uris).union(*(wanted.uris for wanted in self._streams.values()))
+
+    def matching(self, method: str, uri: str | None) -> list[RequestId]:
+        """Return the listen streams that carry a notification."""
+        return [id for id, wanted in self._streams.items() if wanted.wants(method, uri)]
+
+    def wants(self, uri: str | None) -> bool:
+        """Return whether a client of the handshake era gets a notification.
+
+        It gets those of lists always, and those of the resources it subscribed to.
+        """
+        return uri is None or uri in self._uris
+
+
+def _size(uri: str) -> int:
+    return len(uri.encode())

@@ -1,0 +1,175 @@
+"""HTTP requests and their answers, by an `httpx2.AsyncClient`.
+
+Every failure of the network is a `Disconnected`. Nothing is ever sent to another origin than that
+of the server's URL, because it would reveal a message, a session id or a token.
+"""
+
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing, asynccontextmanager
+from typing import Final
+
+from ...core.errors import Disconnected, RemoteError
+from .. import headers as fields
+from .. import sse
+from .backend import URL, HttpClient, Response, httpx2
+from .response_rules import HttpReply
+
+# Redirects that keep the method and the body, or should (RFC 9110, section 15.4).
+_REDIRECTS: Final = frozenset({301, 302, 307, 308})
+_MOST_REDIRECTS: Final = 5
+
+# How much of the body of an error is read, in bytes.
+_LARGEST_REFUSAL: Final = 1024 * 1024
+
+
+class Incoming:
+    """An HTTP answer whose body has not been read yet."""
+
+    __slots__ = ("_limit", "_response", "_what", "media", "status")
+
+    def __init__(self, response: Response, what: str, limit: int) -> None:
+        self._response = response
+        self._what = what
+        self._limit = limit
+        self.status: Final = response.status_code
+        self.media: Final = fields.media_type(response.headers.get("content-type"))
+
+    @property
+    def streams(self) -> bool:
+        """Return whether its body is a stream of events."""
+        return self.media == fields.EVENTS and 200 <= self.status < 300
+
+    @property
+    def session(self) -> str | None:
+        """The id of the session that it begins, if any."""
+        session: str | None = self._response.headers.get(fields.SESSION_ID)
+        return session
+
+    async def chunks(self) -> AsyncGenerator[bytes, None]:
+        """Yield the body in chunks; raise `Disconnected`."""
+        try:
+            async for chunk in self._response.aiter_bytes():
+                yield chunk
+        except httpx2().RequestError as error:
+            raise _broken(self._what, error) from None
+
+    async def events(self) -> AsyncGenerator[sse.Event, None]:
+        """Yield the events of the body; raise `Disconnected`, `RemoteError` if one is too large."""
+        parser = sse.Parser(self._limit)
+        async with aclosing(self.chunks()) as chunks:
+            async for chunk in chunks:
+                try:
+                    events = parser.feed(chunk)
+                except ValueError as error:
+                    raise RemoteError(f"{self._what}: {error}") from None
+                for event in events:
+                    yield event
+
+    async def reply(self) -> HttpReply:
+        """Return the whole body, or only the beginning of it for an error.
+
+        Raises `Disconnected`, and `RemoteError` if it is too large.
+        """
+        success = self.status < 300
+        limit = self._limit if success else min(self._limit, _LARGEST_REFUSAL)
+        body = bytearray()
+        async with aclosing(self.chunks()) as chunks:
+            async for chunk in chunks:
+                body += chunk
+                if len(body) > limit and success:
+                    raise RemoteError(f"{self._what}: a body of more than {limit} bytes")
+                if len(body) > limit:
+                    break
+        return HttpReply(self.status, self.media, bytes(body))
+
+
+class HttpWire:
+    """A sender of requests to one origin; `owned` if the client is to be closed with it."""
+
+    __slots__ = ("_client", "_headers", "_limit", "_named", "_owned", "url")
+
+    def __init__(
+        self,
+        client: HttpClient,
+        url: URL,
+        headers: Mapping[str, str],
+        limit: int,
+        owned: bool,
+    ) -> None:
+        self._client = client
+        self._headers = {name.lower(): value for name, value in headers.items()}
+        self._limit = limit
+        self._owned = owned
+        self.url: Final = url
+        self._named = _named(url)
+
+    @asynccontextmanager
+    async def open(
+        self,
+        method: str,
+        headers: Mapping[str, str],
+        body: bytes | None = None,
+        url: URL | None = None,
+    ) -> AsyncGenerator[Incoming, None]:
+        """Send a request and wait for the head of the answer; raise `Disconnected`."""
+        target = self.url if url is None else url
+        what = f"{method} {self._named if url is None else _named(target)}"
+        try:
+            response = await self._sent(method, {**self._headers, **headers}, body, target)
+        except (httpx2().RequestError, httpx2().InvalidURL) as error:
+            raise _broken(what, error) from None
+        try:
+            yield Incoming(response, what, self._limit)
+        finally:
+            await response.aclose()
+
+    async def _sent(
+        self, method: str, headers: Mapping[str, str], body: bytes | None, url: URL
+    ) -> Response:
+        # Ids of events may be any text (HTML standard, "Last-Event-ID").
+        encoded = {name.encode(): value.encode() for name, value in headers.items()}
+        left = _MOST_REDIRECTS
+        while True:
+            request = self._client.build_request(method, url, headers=encoded, content=body)
+            response = await self._client.send(request, stream=True, follow_redirects=False)
+            target = self._redirected(response) if left else None
+            if target is None:
+                # The caller decides what a redirect means that is not followed.
+                return response
+            left -= 1
+            await response.aclose()
+            url = target
+
+    def _redirected(self, response: Response) -> URL | None:
+        location: str | None = response.headers.get("location")
+        if response.status_code not in _REDIRECTS or location is None:
+            return None
+        return self.resolved(location, response.request.url)
+
+    def resolved(self, reference: str, base: URL | None = None) -> URL | None:
+        """Return the absolute URL of a reference; None if it is invalid or of another origin."""
+        try:
+            url = (self.url if base is None else base).join(reference)
+        except httpx2().InvalidURL:
+            return None
+        return url if _origin(url) == _origin(self.url) else None
+
+    async def close(self) -> None:
+        """Close the client, unless it belongs to the user."""
+        if self._owned:
+            await self._client.aclose()
+
+
+def _origin(url: URL) -> tuple[str, str, int | None]:
+    # The port is None where it is the default of the scheme.
+    return url.scheme, url.host, url.port
+
+
+def _named(url: URL) -> str:
+    """Return a URL without the parts that may be secret."""
+    return str(url.copy_with(query=None, fragment=None, userinfo=b""))
+
+
+def _broken(what: str, error: Exception) -> Disconnected:
+    reason = str(error)
+    return Disconnected(f"{what}: {type(error).__name__}{f': {reason}' if reason else ''}")

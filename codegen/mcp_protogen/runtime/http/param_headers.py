@@ -1,0 +1,177 @@
+"""Tool arguments that are repeated in header fields, so that proxies need not read the body.
+
+The tool's schema marks them: they are the properties with `x-mcp-header` (2026-07-28,
+basic/transports/streamable-http, "Custom Headers from Tool Parameters").
+"""
+
+import re
+from collections.abc import Iterable
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, cast, get_args
+
+from ..core.json import is_array, is_object
+from ..core.models.validation_errors import escaped
+from .headers import PARAM_PREFIX, decoded, encoded
+
+MirroredType: TypeAlias = Literal["string", "integer", "boolean"]
+
+ANNOTATION: Final = "x-mcp-header"
+
+_TYPES: Final = frozenset(get_args(MirroredType))
+_TOKEN: Final = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+_INTEGER: Final = re.compile(r"(-?[0-9]{1,20})(?:\.0{1,20})?")
+_LARGEST: Final = 2**53 - 1
+
+# These keywords hold data, which may look like a schema without being one.
+_DATA: Final = frozenset({"const", "default", "enum", "examples"})
+# These keywords hold schemas by name; the names are not keywords.
+_NAMED: Final = frozenset(
+    {
+        "$defs",
+        "definitions",
+        "dependencies",
+        "dependentRequired",
+        "dependentSchemas",
+        "patternProperties",
+        "properties",
+    }
+)
+
+# Far more than any schema needs; a larger one is meant to keep its reader busy.
+_DEEPEST: Final = 200
+_MOST: Final = 100_000
+
+_Path: TypeAlias = tuple[str, ...]
+
+
+class BadAnnotation(ValueError):
+    """A schema that breaks the rules for `x-mcp-header`; the message is a pointer and a reason."""
+
+
+class Mirror(NamedTuple):
+    """One argument that is repeated in a header field."""
+
+    path: _Path
+    """The member names that lead to it, from the arguments on."""
+    header: str
+    """The full name of the header field, in lower case."""
+    type: MirroredType
+
+
+def mirrors_of(schema: object) -> tuple[Mirror, ...]:
+    """Return the arguments that a tool's input schema marks; raise `BadAnnotation`.
+
+    The whole schema is searched: a mark on something other than a nested property makes the tool
+    invalid.
+    """
+    found: dict[str, Mirror] = {}
+    # With a list and a counter: a schema built in Python may be deep, or contain itself.
+    left = [_Place(schema, "", ())]
+    seen = 0
+    while left:
+        place = left.pop()
+        seen += 1
+        if seen > _MOST or place.pointer.count("/") > _DEEPEST:
+            raise BadAnnotation(f"{place.pointer[:100]}: the schema is too large")
+        if is_object(place.value) and ANNOTATION in place.value:
+            mirror = _mirror(place)
+            if mirror.header in found:
+                raise _bad(place, "another property has the same header name, ignoring case")
+            found[mirror.header] = mirror
+        left += reversed(_below(place))
+    return tuple(found.values())
+
+
+class _Place(NamedTuple):
+    """A value inside a schema; `path` is None if it does not describe an argument."""
+
+    value: Any
+    pointer: str
+    path: _Path | None
+
+
+def _below(place: _Place) -> list[_Place]:
+    value = place.value
+    if is_array(value):
+        return [_Place(one, f"{place.pointer}/{at}", None) for at, one in enumerate(value)]
+    if not is_object(value):
+        return []
+    places: list[_Place] = []
+    for keyword, one in value.items():
+        pointer = f"{place.pointer}/{escaped(keyword)}"
+        if keyword in _NAMED and is_object(one):
+            reached = place.path if keyword == "properties" else None
+            for name, schema in one.items():
+                path = None if reached is None else (*reached, name)
+                places.append(_Place(schema, f"{pointer}/{escaped(name)}", path))
+        elif keyword not in _DATA and isinstance(one, (dict, list)):
+            places.append(_Place(one, pointer, None))
+    return places
+
+
+def _mirror(place: _Place) -> Mirror:
+    name, type = place.value[ANNOTATION], place.value.get("type")
+    if not isinstance(name, str) or not _TOKEN.fullmatch(name):
+        raise _bad(place, "has to be the name of a header field: letters, digits, !#$%&'*+-.^_`|~")
+    if not place.path:
+        raise _bad(place, "is allowed only on a property of the arguments, nested or not")
+    # `type` may also be a list, which is not allowed here and cannot be hashed.
+    if not isinstance(type, str) or type not in _TYPES:
+        raise _bad(place, "needs a property of the type string, integer or boolean")
+    return Mirror(place.path, PARAM_PREFIX + name.lower(), cast(MirroredType, type))
+
+
+def _bad(place: _Place, reason: str) -> BadAnnotation:
+    return BadAnnotation(f"{place.pointer}/{ANNOTATION}: {reason}")
+
+
+def value_at(arguments: object, path: _Path) -> Any:
+    """Return the argument at a path; None if there is none."""
+    for name in path:
+        if not is_object(arguments):
+            return None
+        arguments = arguments.get(name)
+    return arguments
+
+
+def text_of(value: object) -> str | None:
+    """Return an argument as text; None if it has no text form, and then no header field either.
+
+    Integers have to be safe for readers that only know doubles; 42.0 is an integer too.
+    """
+    if type(value) is str:
+        return value
+    if type(value) is bool:
+        return "true" if value else "false"
+    if type(value) is float and value.is_integer():
+        value = int(value)
+    if type(value) is int and -_LARGEST <= value <= _LARGEST:
+        return str(value)
+    return None
+
+
+def agrees(mirror: Mirror, header_value: str | None, arguments: object) -> bool:
+    """Return whether a header field agrees with the arguments; both may be absent.
+
+    Integers are compared as numbers (2026-07-28, basic/transports/streamable-http, "Server
+    Validation").
+    """
+    text = text_of(value_at(arguments, mirror.path))
+    if header_value is None or text is None:
+        return header_value is None and text is None
+    value = decoded(header_value)
+    if value is None or value == text:
+        return value is not None
+    return (
+        mirror.type == "integer" and _number(text) is not None and _number(value) == _number(text)
+    )
+
+
+def _number(text: str) -> int | None:
+    match = _INTEGER.fullmatch(text)
+    return None if match is None else int(match[1])
+
+
+def headers_for(mirrors: Iterable[Mirror], arguments: object) -> dict[str, str]:
+    """Return the header fields that repeat these arguments."""
+    texts = ((mirror.header, text_of(value_at(arguments, mirror.path))) for mirror in mirrors)
+    return {header: encoded(text) for header, text in texts if text is not None}

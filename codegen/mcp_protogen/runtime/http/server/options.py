@@ -1,0 +1,109 @@
+"""The options of a server over HTTP: where it is, whom it answers, and its limits."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Final
+
+from .authentication import Authentication
+from .event_store import EventStore
+from .session_store import SessionStore
+
+_POSITIVE: Final = (
+    *("session_lifetime", "max_sessions", "keep_alive", "send_timeout", "head_timeout"),
+    *("body_timeout", "max_body", "max_bodies", "max_headers", "max_requests", "max_streams"),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HttpOptions:
+    """The options of a server over HTTP. Times are in seconds, sizes in bytes.
+
+    The pages give no numbers. These are meant for a server that strangers can reach.
+    """
+
+    path: str = "/mcp"
+    """The path of the endpoint, below the place where the application is mounted."""
+    allowed_hosts: Collection[str] = ()
+    """The host names of the server, `*` for any; a port counts only where it is given.
+
+    The default is the names of this machine: localhost, 127.0.0.1 and [::1].
+    """
+    allowed_origins: Collection[str] = ()
+    """The origins of web pages that may call, such as `https://app.example.com`, `*` for any.
+
+    Pages at an allowed host may always call.
+    """
+    authentication: Authentication | None = None
+    """The check of who may call; without it, everyone may who can reach the server."""
+    sessions: bool = True
+    """Whether the handshake revisions have sessions.
+
+    Without them nothing is kept between requests, and a server can neither ask its clients
+    anything nor tell them of changes.
+    """
+    session_lifetime: float = 1800.0
+    """The time after which a session ends that has no request and no open stream."""
+    max_sessions: int = 10_000
+    """The most sessions at a time; a new one then replaces the one that is idle for longest."""
+    session_store: SessionStore | None = None
+    """The store that lets another process go on with a session; without it, none can."""
+    events: EventStore | None = None
+    """The store of what was sent, for clients that lose their connection; in memory by default."""
+    resumable: bool = True
+    """Whether clients of the handshake revisions can ask again for what they missed."""
+    retry: float = 1.0
+    """The time after which a client should come back to a stream that was closed."""
+    keep_alive: float = 15.0
+    """The longest time in which nothing is written to an open stream."""
+    send_timeout: float = 30.0
+    """The time a client has to take in what is written to it, before it counts as gone."""
+    head_timeout: float = 10.0
+    """The time the head of a request has to arrive; only `run_http` can enforce it."""
+    body_timeout: float = 30.0
+    """The time the body of a request has to arrive."""
+    max_body: int = 4 * 1024 * 1024
+    """The largest body of a request."""
+    max_bodies: int = 64 * 1024 * 1024
+    """The most bytes of all bodies that are being read or worked on, of those above 16 KiB.
+
+    When there is no room for one more, requests are answered with 503, so that their clients come
+    again: those that are sent too slowly to be complete in time, or else the new one. Of `old_sse`,
+    bodies count while they are being read.
+    """
+    max_headers: int = 64 * 1024
+    """The largest size of all header fields of a request together."""
+    max_requests: int = 1000
+    """The most requests and notifications at a time; listen streams do not count."""
+    max_streams: int = 10_000
+    """The most open streams of which no request is being worked on."""
+    header_lifetime: float = 60.0
+    """The time for which it is remembered what a tool wants repeated in header fields.
+
+    It is asked for anew at once when the server publishes `tools_list_changed`.
+    """
+    old_sse: bool = False
+    """Whether to serve clients of the transport of 2024-11-05, HTTP with SSE, too."""
+    old_sse_path: str = "/sse"
+    """The path at which those clients open their stream."""
+    old_messages_path: str = "/messages"
+    """The path to which those clients post."""
+
+    def __post_init__(self) -> None:
+        """Raise `ValueError` for options that would serve nobody, or everybody."""
+        for name in ("allowed_hosts", "allowed_origins"):
+            if isinstance(getattr(self, name), str):
+                raise ValueError(f"{name} has to be a list of names, and not one")
+        for host in self.allowed_hosts:
+            if "/" in host or (host.count(":") > 1 and not host.startswith("[")):
+                raise ValueError(f"allowed_hosts: {host!r} is no name of a host, as in Host")
+        for origin in self.allowed_origins:
+            if origin != "*" and "://" not in origin and origin != "null":
+                raise ValueError(f"allowed_origins: {origin!r} is no origin, as https://a.example")
+        for name in ("path", "old_sse_path", "old_messages_path"):
+            if not getattr(self, name).startswith("/"):
+                raise ValueError(f"{name} has to begin with a slash")
+        for name in _POSITIVE:
+            if getattr(self, name) <= 0:
+                raise ValueError(f"{name} has to be more than 0")
+        if self.max_bodies < self.max_body:
+            raise ValueError("max_bodies has to be max_body at least")

@@ -1,0 +1,1 @@
+"""JSON-RPC messages: read once into typed values, and written."""

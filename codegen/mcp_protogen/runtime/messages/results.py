@@ -1,0 +1,121 @@
+"""Which class reads a result, and what a receiver forgives before it does.
+
+When a method may be answered in more than one way, the choice is made by value, never by trying: an
+alternative is recognised by a constant it alone requires (`resultType: input_required`), or else by
+a member that it alone requires (`task`). What is none of the alternatives is the plain answer, and
+is held to the plain answer's rules.
+
+Models are as strict as the schema. Where the pages ask a receiver to be kinder, the revision's
+rules say so, and what is missing or out of range is put right here, in a copy.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any, Final, NamedTuple
+
+from ..core.json import is_object
+from ..core.models.base import (
+    Validate,
+    WireModel,
+    required_constants,
+    required_members,
+    validator_of,
+)
+from ..core.spec import Lenient, RequestSpec, Rules
+
+_RESULT_TYPE: Final = "resultType"
+
+
+class UnknownResultType(Exception):
+    """A `resultType` that the method or the revision does not have (2026-07-28, basic)."""
+
+
+class _Alternative(NamedTuple):
+    member: str
+    constant: Any  # None where presence is enough
+    validate: Validate
+
+
+@cache
+def result_reader(spec: RequestSpec[Any, Any], rules: Rules) -> Validate:
+    """Return a function that reads the decoded result of `spec` as the class that fits it.
+
+    Classes that nothing tells apart are left to Pydantic, which takes the one that fits best. The
+    function raises `pydantic.ValidationError` and `UnknownResultType`.
+    """
+    read, forgive = _by_value(spec), forgiver(spec, rules)
+    return read if forgive is None else lambda value: read(forgive(value))
+
+
+@cache
+def forgiver(spec: RequestSpec[Any, Any], rules: Rules) -> Callable[[Any], Any] | None:
+    """Return a function that makes a decoded result acceptable to the models.
+
+    None where the pages ask for no leniency. The function raises `UnknownResultType`.
+    """
+    needed = required_members(spec.results[0])
+    lenient = [one for one in rules.leniency if one.member in needed]
+    types = frozenset(rules.result_types) if _RESULT_TYPE in needed else frozenset[str]()
+    if not lenient and not types:
+        return None
+    plain_only = len(spec.results) == 1
+
+    def forgiving(value: Any) -> Any:
+        if not is_object(value):
+            return value
+        given = value.get(_RESULT_TYPE, "complete")
+        if given == "complete":
+            value = _forgiven(value, lenient)
+        elif types and type(given) is str and (plain_only or given not in types):
+            raise UnknownResultType(given)
+        return value
+
+    return forgiving
+
+
+def _forgiven(value: dict[str, Any], lenient: Sequence[Lenient]) -> dict[str, Any]:
+    for one in lenient:
+        if one.rule == "absent":
+            wrong = one.member not in value
+        else:
+            given = value.get(one.member)
+            wrong = isinstance(given, (int, float)) and given < 0
+        if wrong:
+            value = {**value, one.member: one.value}
+    return value
+
+
+def _by_value(spec: RequestSpec[Any, Any]) -> Validate:
+    plain = validator_of(spec.results[0])
+    if len(spec.results) == 1:
+        return plain
+    alternatives: list[_Alternative] = []
+    for arm in spec.results[1:]:
+        others = [other for other in spec.results if other is not arm]
+        alternative = _by_constant(arm, others) or _by_member(arm, others)
+        if alternative is None:
+            return validator_of(spec.result)
+        alternatives.append(alternative)
+
+    def read(value: Any) -> Any:
+        if type(value) is dict:
+            for member, constant, validate in alternatives:
+                if member in value and (constant is None or value[member] == constant):
+                    return validate(value)
+        return plain(value)
+
+    return read
+
+
+def _by_constant(arm: type[WireModel], others: Sequence[type[WireModel]]) -> _Alternative | None:
+    for member, constant in required_constants(arm).items():
+        if all(required_constants(other).get(member) != constant for other in others):
+            return _Alternative(member, constant, validator_of(arm))
+    return None
+
+
+def _by_member(arm: type[WireModel], others: Sequence[type[WireModel]]) -> _Alternative | None:
+    for member in required_members(arm):
+        if all(member not in required_members(other) for other in others):
+            return _Alternative(member, None, validator_of(arm))
+    return None

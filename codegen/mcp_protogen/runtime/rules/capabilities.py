@@ -1,0 +1,132 @@
+"""Capability checks, in both directions.
+
+A message may need that a side has declared a capability. Before sending, an unmet need is this
+side's fault (`MissingCapability`); on receipt it is the peer's, and what to answer is the caller's
+decision. Needs of level SHOULD are advice: they are listed in the tables and never enforced.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from typing import Any, Final, TypeAlias
+
+from ..core.errors import (
+    InvalidParams,
+    LocalError,
+    MethodNotFound,
+    MissingCapability,
+    RemoteError,
+    RequestId,
+)
+from ..core.json import JSONObject, is_object
+from ..core.models.base import WireModel
+from ..core.spec import Capability, Condition, NotificationSpec, RequestSpec, Requirement, Role
+
+AnySpec: TypeAlias = RequestSpec[Any, Any] | NotificationSpec[Any]
+Declared: TypeAlias = Mapping[Role, Mapping[str, Any]]
+
+_NOTHING: Final[Mapping[str, Any]] = {}
+
+
+def check(spec: AnySpec, sender: Role, params: object, declared: Declared) -> None:
+    """Let `sender` send a message only if the protocol allows it.
+
+    `declared` maps each side to the JSON object of its capabilities. Raises `LocalError` if the
+    message is not this side's to send, and `MissingCapability` if a capability is not declared.
+    """
+    if sender not in spec.senders:
+        raise LocalError(f"a {sender} does not send {spec.method}")
+    require(spec.method, spec.requires, sender, params, declared)
+
+
+def require(
+    method: str,
+    requirements: Iterable[Requirement],
+    sender: Role,
+    params: object,
+    declared: Declared,
+) -> None:
+    """Raise `MissingCapability`, naming it, unless `requirements` hold for `method`."""
+    need = unmet(requirements, sender, params, declared)
+    if need is not None:
+        condition = " or ".join(map(str, need.when))
+        raise MissingCapability(method, need.capability.name, condition)
+
+
+def unmet(
+    requirements: Iterable[Requirement], sender: Role, params: object, declared: Declared
+) -> Requirement | None:
+    """Return the first requirement of level MUST that a message from `sender` does not meet."""
+    for need in requirements:
+        if need.level != "MUST" or need.sender != sender:
+            continue
+        # Most conditions are about a member that few messages have.
+        if need.when and not _applies(need.when, params):
+            continue
+        if not need.capability.declared_in(declared[need.capability.role]):
+            return need
+    return None
+
+
+def _applies(conditions: Iterable[Condition], params: object) -> bool:
+    # Asked for each request, so no generator is made.
+    for one in conditions:  # noqa: SIM110
+        if one.holds(_members(params, one.member)):
+            return True
+    return False
+
+
+def _members(params: object, wanted: str) -> Mapping[str, Any]:
+    """Return the wanted member of a model, or all members of a plain object."""
+    if not isinstance(params, WireModel):
+        return params if is_object(params) else _NOTHING
+    name = _names(type(params)).get(wanted)
+    if name is None:
+        return params.model_extra or _NOTHING
+    value = getattr(params, name)
+    if value is not None:
+        return {wanted: value}
+    if name not in params.__pydantic_fields_set__:
+        return _NOTHING
+    # What would be written is what counts, be it null; a None that is left out is no member.
+    return params.to_wire() if name in params.model_fields_set else _NOTHING
+
+
+@cache
+def _names(cls: type[WireModel]) -> Mapping[str, str]:
+    """Return the names of the members in Python, by their names on the wire."""
+    return {field.alias or name: name for name, field in cls.model_fields.items()}
+
+
+def undeclared(method: str, need: Requirement, id: RequestId) -> RemoteError:
+    """Return the error that answers a request which needs what is not declared."""
+    # A missing feature hides the whole method; a missing mode of it makes the params wrong
+    # (client/elicitation, "Error Handling"; client/roots, "Error Handling").
+    if not need.when:
+        return MethodNotFound(method, id=id)
+    return InvalidParams(
+        f"{method} needs {need.capability.name} here, which is not declared", id=id
+    )
+
+
+@cache
+def asks_of(role: Role, spec: RequestSpec[Any, Any]) -> bool:
+    """Return whether a request needs something that `role` has to declare."""
+    return any(need.capability.role == role for need in spec.requires)
+
+
+def needed(requirements: Iterable[Requirement], role: Role) -> Iterator[Capability]:
+    """Yield the capabilities that `role` has to declare whatever a message carries."""
+    for need in requirements:
+        if need.level == "MUST" and not need.when and need.capability.role == role:
+            yield need.capability
+
+
+def declare(capabilities: Iterable[Capability]) -> JSONObject:
+    """Return the JSON object that declares `capabilities`: flags as true, others as `{}`."""
+    declared: JSONObject = {}
+    for capability in sorted(capabilities, key=lambda capability: capability.path):
+        around = declared
+        for step in capability.path[:-1]:
+            around = around.setdefault(step, {})
+        around.setdefault(capability.path[-1], True if capability.flag else {})
+    return declared

@@ -1,0 +1,336 @@
+"""What a client decides: which revision to propose, in which era, and when to give up.
+
+`Negotiation` is a machine without input or output. It says what to do next, is told what came of
+it, and says what to do then, until it adopts a revision or fails. Its rules:
+
+* a server that answers `server/discover` as the page says, or with one of the errors that only
+  servers of the stateless era have, is of that era; whatever else it answers, it is not, and the
+  handshake is tried (2026-07-28, basic/transports/stdio, "Backward Compatibility");
+* silence is taken for an old server, a broken connection for nothing: the first is asked again in
+  the old way, after the second a new connection is opened once; a client that knows no old way
+  takes silence for nothing, too;
+* over HTTP an answer may be a status, of which 4xx is an old server's; but 401 and 403 say who asks
+  and not what is asked, and they, other statuses, silence and a broken connection are reported
+  (2026-07-28, basic/transports/streamable-http, "Backward Compatibility");
+* only what the offer holds is ever adopted, and nothing is tried twice.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+from ..core.era import ERAS, HANDSHAKE_ERA, STATELESS_ERA, EraName
+from ..core.errors import (
+    HEADER_MISMATCH,
+    INVALID_PARAMS,
+    MISSING_CLIENT_CAPABILITY,
+    UNSUPPORTED_VERSION,
+    Disconnected,
+    HttpError,
+    InvalidAnswer,
+    McpError,
+    NegotiationError,
+    RequestTimeout,
+)
+from ..core.json import is_array, is_object
+from .server_negotiation import DISCOVER, INITIALIZE, Offer
+
+
+@dataclass(frozen=True, slots=True)
+class NegotiatedRevision:
+    """The revision and era of a server; may be kept for the next connection to it."""
+
+    revision: str
+    era: EraName
+
+
+@dataclass(frozen=True, slots=True)
+class Discover:
+    """The step to send `server/discover` in this revision."""
+
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Initialize:
+    """The step to send `initialize` with this revision."""
+
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Restart:
+    """The step to close the connection, open a new one, and do `then`."""
+
+    then: "Discover | Initialize"
+
+
+@dataclass(frozen=True, slots=True)
+class Adopt:
+    """The step to speak what the verdict says; `result` is the answer that it stands on."""
+
+    verdict: NegotiatedRevision
+    result: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Fail:
+    """The step to give up, for this reason."""
+
+    error: Exception
+
+
+Ask: TypeAlias = Discover | Initialize
+Step: TypeAlias = Ask | Restart | Adopt | Fail
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The result of what was asked, as it came."""
+
+    result: object
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The error that answered what was asked."""
+
+    code: int
+    message: str
+    data: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Silent:
+    """The lack of an answer within this time, in seconds."""
+
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """The end of the connection, which broke or was closed."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The certainty that no answer will come, for this reason; the connection goes on."""
+
+    error: Exception
+
+
+Outcome: TypeAlias = Answered | Refused | Silent | Gone | Failed
+
+# On stdio -32020 is no sign of the stateless era: it is about headers (basic, "Error Codes").
+_MODERN_ERRORS: Final = frozenset({UNSUPPORTED_VERSION, MISSING_CLIENT_CAPABILITY})
+_MODERN_OVER_HTTP: Final = _MODERN_ERRORS | {HEADER_MISMATCH}
+
+# They are about who asks, and would answer any request alike.
+_ABOUT_THE_CLIENT: Final = frozenset({401, 403})
+
+
+class Negotiation:
+    """The search for what to speak with a server, within `offer`; `known` is an old verdict."""
+
+    def __init__(
+        self, offer: Offer, known: NegotiatedRevision | None = None, *, over_http: bool = False
+    ) -> None:
+        if not offer.revisions:
+            raise ValueError("a client needs at least one revision")
+        self._offer = offer
+        self._over_http = over_http
+        self._modern_errors = _MODERN_OVER_HTTP if over_http else _MODERN_ERRORS
+        fits = known is not None and known.revision in offer.of(known.era)
+        self._known = known if fits else None
+        self._asked: Ask | None = None
+        self._tried: set[Ask] = set()
+        self._corrections: set[str] = set()
+        self._restarted = False
+        self._probed_again = False
+
+    @property
+    def silence_means_old(self) -> bool:
+        """Return whether a server that does not answer `server/discover` gets another request."""
+        return bool(self._offer.handshake) and not self._over_http
+
+    def start(self) -> Step:
+        """Return the first step."""
+        if self._known is None:
+            return self._afresh()
+        ask = Initialize if ERAS[self._known.era].has_handshake else Discover
+        return self._ask(ask(self._known.revision))
+
+    def _afresh(self) -> Step:
+        # Also a client of the stateless era alone asks first: an old server might take another
+        # request for one of its own (basic/transports/stdio, "Backward Compatibility").
+        if self._offer.stateless:
+            return self._ask(Discover(self._offer.stateless[0]))
+        return self._ask(Initialize(self._offer.handshake[0]))
+
+    def _ask(self, ask: Ask) -> Ask:
+        self._asked = ask
+        self._tried.add(ask)
+        return ask
+
+    def next(self, outcome: Outcome) -> Step:
+        """Return the step after `outcome` came of the last one, which was to ask something."""
+        inconclusive = self._inconclusive(outcome)
+        if inconclusive is not None:
+            return Fail(inconclusive)
+        step = self._judge(outcome)
+        if isinstance(step, Fail) and self._known is not None:
+            # What was known has proved wrong; what is found out now may be something else.
+            self._known = None
+            self._tried.clear()
+            self._restarted = True
+            fresh = self._afresh()
+            assert isinstance(fresh, (Discover, Initialize))
+            return Restart(fresh)
+        return step
+
+    def _inconclusive(self, outcome: Outcome) -> Exception | None:
+        """Return the error of an outcome that says nothing about the server's era, if it is one."""
+        match outcome:
+            case Silent(seconds) if not self.silence_means_old:
+                method = DISCOVER if isinstance(self._asked, Discover) else INITIALIZE
+                return RequestTimeout(method, seconds)
+            case Gone(reason) if self._over_http:
+                return Disconnected(reason)
+            case Failed(error) if not _is_refusal(error):
+                return error
+            case _:
+                return None
+
+    def _judge(self, outcome: Outcome) -> Step:
+        if isinstance(self._asked, Discover):
+            return self._discovered(self._asked.version, outcome)
+        assert self._asked is not None
+        return self._initialized(self._asked.version, outcome)
+
+    # The stateless era.
+
+    def _discovered(self, version: str, outcome: Outcome) -> Step:
+        match outcome:
+            case Answered(result):
+                supported = _names(result, "supportedVersions")
+                # An old server might answer anything to what it does not know.
+                return self._old() if supported is None else self._choose(result, supported)
+            case Refused(code, _, data) if code in self._modern_errors:
+                return self._corrected(version, outcome, _names(data, "supported") or ())
+            case Refused() | Silent():
+                return self._old()
+            case Failed(error):
+                return self._old(f" ({error})")
+            case Gone(reason):
+                return self._gone(reason)
+
+    def _choose(self, result: object, supported: Sequence[str]) -> Step:
+        for version in self._offer.stateless:
+            if version in supported:
+                return Adopt(NegotiatedRevision(version, STATELESS_ERA.name), result)
+        return self._common_handshake(supported)
+
+    def _corrected(self, version: str, refused: Refused, supported: Sequence[str]) -> Step:
+        if refused.code in (MISSING_CLIENT_CAPABILITY, HEADER_MISMATCH):
+            # Everything this client can do was declared already, and its fields repeat its message.
+            return Fail(McpError(refused.code, refused.message, refused.data))
+        for other in self._offer.stateless:
+            if other in supported and self._may_correct_to(other):
+                self._corrections.add(other)
+                return self._ask(Discover(other))
+        return self._common_handshake(supported)
+
+    def _may_correct_to(self, version: str) -> bool:
+        if self._over_http:
+            # Behind one URL there may be several servers: one of them may have refused what the
+            # others support. Each revision is asked for once more.
+            return version not in self._corrections
+        return Discover(version) not in self._tried
+
+    def _common_handshake(self, supported: Sequence[str]) -> Step:
+        """Ask for a listed revision by a handshake, if it can only be had so; or give up."""
+        for version in self._offer.handshake:
+            if version in supported and Initialize(version) not in self._tried:
+                return self._ask(Initialize(version))
+        return Fail(self._nothing_in_common(supported))
+
+    def _nothing_in_common(self, supported: Sequence[str]) -> NegotiationError:
+        ours = ", ".join(self._offer.all)
+        theirs = ", ".join(supported) or "none that it names"
+        message = f"no revision in common: the client allows {ours}; the server supports {theirs}"
+        return NegotiationError(message, self._offer.all, supported)
+
+    # The handshake era.
+
+    def _old(self, because: str = "") -> Step:
+        """Return the step for a server that is not of the stateless era."""
+        if not self._offer.handshake:
+            ours = ", ".join(self._offer.all)
+            message = f"the server knows only revisions with a handshake; the client allows {ours}"
+            return Fail(NegotiationError(message + because, self._offer.all))
+        return self._ask(Initialize(self._offer.handshake[0]))
+
+    def _gone(self, reason: str) -> Step:
+        if self._restarted or not self._offer.handshake:
+            return Fail(Disconnected(reason))
+        self._restarted = True
+        return Restart(self._ask(Initialize(self._offer.handshake[0])))
+
+    def _initialized(self, version: str, outcome: Outcome) -> Step:
+        match outcome:
+            case Answered(result):
+                return self._adopted(result)
+            case Refused():
+                return self._refused(version, outcome)
+            case Silent(seconds):
+                # Never cancelled (basic/utilities/cancellation); the connection is closed instead.
+                return Fail(RequestTimeout(INITIALIZE, seconds))
+            case Gone(reason):
+                return Fail(Disconnected(reason))
+            case Failed(error):
+                return Fail(error)
+
+    def _adopted(self, result: object) -> Step:
+        agreed = result.get("protocolVersion") if is_object(result) else None
+        if not isinstance(agreed, str):
+            problem = ("/result/protocolVersion", "Input should be a string")
+            return Fail(InvalidAnswer("Invalid result of initialize", [problem]))
+        if agreed not in self._offer.handshake:
+            return Fail(self._nothing_in_common([agreed]))
+        return Adopt(NegotiatedRevision(agreed, HANDSHAKE_ERA.name), result)
+
+    def _refused(self, version: str, refused: Refused) -> Step:
+        supported = _names(refused.data, "supported")
+        if supported is not None:
+            for other in self._offer.stateless:
+                # It is of the stateless era after all, and was slow to say so.
+                if other in supported and not self._probed_again:
+                    self._probed_again = True
+                    return self._ask(Discover(other))
+            for other in self._offer.handshake:
+                if refused.code == INVALID_PARAMS and other in supported:
+                    ask = Initialize(other)
+                    if ask not in self._tried:
+                        return Restart(self._ask(ask))
+            return Fail(self._nothing_in_common(supported))
+        return Fail(McpError(refused.code, refused.message, refused.data))
+
+
+def _is_refusal(error: Exception) -> bool:
+    """Return whether the server has answered in a way that the stateless era does not know."""
+    if isinstance(error, InvalidAnswer):
+        return True
+    if not isinstance(error, HttpError) or error.status in _ABOUT_THE_CLIENT:
+        return False
+    # A success without a message is no answer of the stateless era either.
+    return 200 <= error.status < 300 or 400 <= error.status < 500
+
+
+def _names(value: object, member: str) -> Sequence[str] | None:
+    """Return a member that is a list of names; None if it is anything else."""
+    names = value.get(member) if is_object(value) else None
+    if is_array(names) and all(isinstance(name, str) for name in names):
+        return names
+    return None

@@ -1,0 +1,175 @@
+"""Classes whose methods answer what the peer sends.
+
+A generated base class has one method per message and a table that says which is which; what a
+subclass overrides is what it handles, and from that follows what it has to declare.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, ClassVar, Final, TypeAlias, TypeVar
+
+from ..core.json import JSONObject, is_object
+from ..core.models.base import WireModel
+from ..core.spec import NotificationSpec, RequestSpec, Role
+from ..messages.method_table import MethodTable
+from . import capabilities
+
+RequestHandlers: TypeAlias = Mapping[str, tuple[RequestSpec[Any, Any], str]]
+NotificationHandlers: TypeAlias = Mapping[str, tuple[NotificationSpec[Any], str]]
+
+_TABLES: Final = ("REQUESTS", "INPUT_REQUESTS", "NOTIFICATIONS")
+
+
+class HandlerSet:
+    """The runtime's part of an object with handlers: what it answers, declares and is called."""
+
+    def __init__(self, owner: "Handlers") -> None:
+        self.owner: Final = owner
+
+    def handled(self, revision: str | None = None) -> frozenset[str]:
+        """Return the wire names of the messages that the class handles from a peer of a revision.
+
+        Without one, from a peer of its own.
+        """
+        cls = type(self.owner)
+        tables = (cls.REQUESTS, cls.INPUT_REQUESTS, cls.NOTIFICATIONS)
+        overridden = frozenset(
+            method
+            for table in tables
+            for method, (_, name) in table.items()
+            if _overrides(cls, name)
+        )
+        return overridden.union(_special(cls, revision or cls.TABLE.revision))
+
+    def unused(self) -> frozenset[str]:
+        """Return what the class handles, but this object has nothing to answer with."""
+        return frozenset()
+
+    def answered(self, revision: str | None = None) -> frozenset[str]:
+        """Return what the object handles, in the way of `handled`: all but what is `unused`."""
+        special = _special(type(self.owner), revision or self.owner.TABLE.revision)
+        return self.handled(revision) - (self.unused() - special.keys())
+
+    def declaration(self) -> JSONObject:
+        """Return the capabilities to declare: what is handled and sent needs them."""
+        owner, handled = self.owner, self.answered()
+        needs = [
+            need
+            for method, (spec, _) in (*owner.REQUESTS.items(), *owner.INPUT_REQUESTS.items())
+            if method in handled
+            for need in spec.requires
+        ]
+        for method in owner.SENDS:
+            needs += owner.TABLE.notifications[method].requires
+        return merged(capabilities.declare(capabilities.needed(needs, owner.ROLE)), owner.DECLARES)
+
+    def declaration_in(self, revision: str) -> JSONObject:
+        """Return as much of the declaration as is to be said in the words of another revision."""
+        return self.declaration()
+
+    def bound(self, revision: str) -> Mapping[str, Callable[..., Awaitable[Any]]]:
+        """Return the handlers of what comes from a peer of `revision`, by wire name."""
+        owner, handled = self.owner, self.answered(revision)
+        tables = (owner.REQUESTS, owner.INPUT_REQUESTS, owner.NOTIFICATIONS)
+        names = {
+            method: name
+            for table in tables
+            for method, (_, name) in table.items()
+            if method in handled
+        }
+        names |= _special(type(owner), revision)
+        return {method: getattr(owner, name) for method, name in names.items()}
+
+    def identity(self) -> JSONObject:
+        """Return what the object calls itself: its `info`, or else the name of its class."""
+        info: WireModel | None = getattr(self.owner, "info", None)
+        if info is None:
+            return {"name": type(self.owner).__name__, "version": "0"}
+        return info.to_wire()
+
+
+class Handlers:
+    """Base of the generated classes that hold one handler per message.
+
+    `REQUESTS` and `NOTIFICATIONS` map a wire name to its entry in the method table and the name of
+    the handler; generated code fills them in. All that the runtime itself asks for is behind
+    `__mcp_runtime__`, so that subclasses may call what is their own as they like.
+    """
+
+    ROLE: ClassVar[Role]
+    TABLE: ClassVar[MethodTable]
+    REQUESTS: ClassVar[RequestHandlers] = {}
+    NOTIFICATIONS: ClassVar[NotificationHandlers] = {}
+    INPUT_REQUESTS: ClassVar[RequestHandlers] = {}
+    """Questions that a server puts into a result (2026-07-28, basic/patterns/mrtr)."""
+    SENDS: ClassVar[frozenset[str]] = frozenset()
+    """Wire names of the notifications that a subclass sends; they may need a capability."""
+    DECLARES: ClassVar[Mapping[str, Any]] = {}
+    """Capabilities to declare beside those, as a JSON object: modes, extensions, experiments."""
+
+    @property
+    def __mcp_runtime__(self) -> HandlerSet:
+        return runtime_of(self, HandlerSet)
+
+
+_RUNTIME: Final = "__mcp_runtime__"
+
+RuntimeT = TypeVar("RuntimeT")
+
+
+def runtime_of(owner: Any, make: Callable[[Any], RuntimeT]) -> RuntimeT:
+    """Return what the runtime keeps of an object, made when it is first asked for."""
+    # A user's __init__ need not call ours.
+    attributes: dict[str, Any] = owner.__dict__
+    kept: RuntimeT | None = attributes.get(_RUNTIME)
+    if kept is None:
+        kept = attributes[_RUNTIME] = make(owner)
+    return kept
+
+
+def _overrides(cls: type[Handlers], name: str) -> bool:
+    # The generated class is the first to bring a table along; it heads the user's classes.
+    generated = next(
+        base
+        for base in reversed(cls.__mro__)
+        if base is not Handlers and not base.__dict__.keys().isdisjoint(_TABLES)
+    )
+    return getattr(cls, name) is not getattr(generated, name, None)
+
+
+HandlerT = TypeVar("HandlerT", bound=Callable[..., Any])
+
+_FOR: Final = "__mcp_handles__"
+
+
+def handles(method: str, *revisions: str) -> Callable[[HandlerT], HandlerT]:
+    """Mark a handler of `method` that goes before the usual one for peers of some revisions.
+
+    It has the types of the class it stands in, as the usual one has.
+    """
+
+    def marked(handler: HandlerT) -> HandlerT:
+        setattr(handler, _FOR, (method, frozenset(revisions)))
+        return handler
+
+    return marked
+
+
+def _special(cls: type[Any], revision: str) -> dict[str, str]:
+    """Return the names of the marked handlers for a revision, by wire name."""
+    found: dict[str, str] = {}
+    for base in reversed(cls.__mro__):
+        for name, value in base.__dict__.items():
+            marked: Any = getattr(value, _FOR, None)
+            # Some objects say of any attribute that they have it.
+            if isinstance(marked, tuple) and revision in marked[1]:
+                found[marked[0]] = name
+    return found
+
+
+def merged(one: Mapping[str, Any], other: Mapping[str, Any]) -> JSONObject:
+    """Merge two JSON objects; where both have a member that is no object, `other` counts."""
+    both = dict(one)
+    for key, value in other.items():
+        mine = both.get(key)
+        both[key] = merged(mine, value) if is_object(mine) and is_object(value) else value
+    return both

@@ -1,0 +1,196 @@
+"""What a server decides: which revision to agree on, and which era a message belongs to.
+
+Pure functions of the message and of what is on offer. Revisions are opaque names: what counts is
+their place in the offer, never how they compare as text. The offer is a ceiling: nothing outside it
+is ever agreed on.
+
+Pages: basic/lifecycle up to 2025-11-25, "Version Negotiation"; 2026-07-28, basic/versioning, and
+basic, "_meta".
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final, TypeAlias
+
+from ..core.era import HANDSHAKE_ERA, STATELESS_ERA, EraName
+from ..core.errors import (
+    INVALID_PARAMS,
+    InvalidParams,
+    InvalidRequest,
+    MethodNotFound,
+    RemoteError,
+    RequestId,
+    UnsupportedVersion,
+)
+from ..core.json import is_object
+from ..core.models.validation_errors import escaped
+from ..messages.envelope import CLIENT_CAPABILITIES, PROTOCOL_VERSION
+from ..messages.jsonrpc import Call
+
+DISCOVER: Final = STATELESS_ERA.opened_by
+INITIALIZE: Final = HANDSHAKE_ERA.opened_by
+PING: Final = "ping"
+
+
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """One revision on offer, and its era."""
+
+    id: str
+    era: EraName
+
+
+@dataclass(frozen=True)
+class Offer:
+    """The revisions that one side allows, oldest first."""
+
+    revisions: tuple[Offered, ...]
+
+    def of(self, era: EraName) -> tuple[str, ...]:
+        """Return the revisions of one era, newest first."""
+        return tuple(one.id for one in reversed(self.revisions) if one.era == era)
+
+    # Asked for with each message, so found out once.
+
+    @cached_property
+    def handshake(self) -> tuple[str, ...]:
+        """Those that begin with a handshake, newest first."""
+        return self.of(HANDSHAKE_ERA.name)
+
+    @cached_property
+    def stateless(self) -> tuple[str, ...]:
+        """Those that need none, newest first."""
+        return self.of(STATELESS_ERA.name)
+
+    @cached_property
+    def all(self) -> tuple[str, ...]:
+        """All of them, newest first; what `server/discover` and a refusal name."""
+        return tuple(one.id for one in reversed(self.revisions))
+
+
+class UnsupportedInHandshake(RemoteError):
+    """The error that no revision can be had by a handshake (basic/lifecycle, "Error Handling")."""
+
+    CODE = INVALID_PARAMS
+
+
+def answer_initialize(params: Mapping[str, Any], offer: Offer, id: RequestId | None = None) -> str:
+    """Return the revision a server settles on: the one asked for, or else its newest.
+
+    Raises `InvalidParams` if none is asked for, and `UnsupportedInHandshake` if none is on offer.
+    """
+    requested = params.get("protocolVersion")
+    if not isinstance(requested, str):
+        problem = ("/params/protocolVersion", "Input should be a string")
+        raise InvalidParams("Invalid params of initialize", [problem], id=id)
+    if requested in offer.handshake:
+        return requested
+    if not offer.handshake:
+        data = {"supported": list(offer.all), "requested": requested}
+        raise UnsupportedInHandshake("Unsupported protocol version", id=id, data=data)
+    return offer.handshake[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Stateless:
+    """A message that stands by itself, in the revision it names."""
+
+    revision: str
+
+
+@dataclass(frozen=True, slots=True)
+class Handshake:
+    """A message that belongs to the handshake that was made."""
+
+
+@dataclass(frozen=True, slots=True)
+class Initialize:
+    """A message that begins a handshake."""
+
+
+@dataclass(frozen=True, slots=True)
+class BeforeHandshake:
+    """A message that needs no handshake: a ping to answer, or a notification to pass over."""
+
+
+Route: TypeAlias = Stateless | Handshake | Initialize | BeforeHandshake
+
+_HANDSHAKE: Final = Handshake()
+
+
+def route(call: Call, offer: Offer, *, handshaken: bool) -> Route:
+    """Return what a call belongs to, which is no member of a batch.
+
+    A request with a revision in its `_meta` is stateless, whatever happened before; any other
+    belongs to the handshake, which `initialize` begins (2026-07-28, basic/versioning, "Backward
+    Compatibility"). Cancellations carry no mark: theirs is the era of the request they name.
+
+    Raises the `RemoteError` to answer with.
+    """
+    if PROTOCOL_VERSION in call.meta and offer.stateless:
+        return _stateless(call, offer)
+    if handshaken and call.method != INITIALIZE:
+        return _HANDSHAKE
+    return _unmarked(call, offer, handshaken)
+
+
+def _stateless(call: Call, offer: Offer) -> Route:
+    if call.id is None:
+        version = call.meta[PROTOCOL_VERSION]
+        # Whatever is wrong with a notification, it is not answered.
+        return Stateless(version) if version in offer.stateless else BeforeHandshake()
+    version = named(call)
+    check_offered(version, offer, call.id)
+    return Stateless(version)
+
+
+def named(call: Call) -> str:
+    """Return the revision that a request of the stateless era names in its `_meta`.
+
+    Raises `InvalidParams` if it does not, or says nothing of the client's capabilities.
+    """
+    version = call.meta.get(PROTOCOL_VERSION)
+    if not isinstance(version, str):
+        raise _missing([PROTOCOL_VERSION], call.id)
+    if not is_object(call.meta.get(CLIENT_CAPABILITIES)):
+        raise _missing([CLIENT_CAPABILITIES], call.id)
+    return version
+
+
+def check_offered(version: str, offer: Offer, id: RequestId | None) -> None:
+    """Raise `UnsupportedVersion` for a revision of the stateless era that is not on offer."""
+    if version not in offer.stateless:
+        raise UnsupportedVersion(version, offer.all, id=id)
+
+
+def _unmarked(call: Call, offer: Offer, handshaken: bool) -> Route:
+    method, id = call.method, call.id
+    if id is None:
+        return _HANDSHAKE if handshaken else BeforeHandshake()
+    if method == INITIALIZE:
+        if handshaken:
+            raise InvalidRequest("the handshake was made already", id=id)
+        if not offer.handshake:
+            raise no_handshake(call, offer)
+        return Initialize()
+    if not offer.handshake:
+        raise _missing([PROTOCOL_VERSION, CLIENT_CAPABILITIES], id)
+    if method == PING:
+        return BeforeHandshake()
+    if PROTOCOL_VERSION in call.meta:
+        # What a server of the handshake era makes of a probe: a method it does not have.
+        raise MethodNotFound(method, id=id)
+    raise InvalidRequest(f"{method} came before initialize", id=id)
+
+
+def no_handshake(call: Call, offer: Offer) -> UnsupportedVersion:
+    """Return what answers an `initialize` where no revision begins with a handshake."""
+    version = call.params.get("protocolVersion")
+    return UnsupportedVersion(version if isinstance(version, str) else "", offer.all, id=call.id)
+
+
+def _missing(keys: list[str], id: RequestId | None) -> InvalidParams:
+    kinds = {PROTOCOL_VERSION: "a string", CLIENT_CAPABILITIES: "an object"}
+    problems = [(f"/params/_meta/{escaped(key)}", f"Required, {kinds[key]}") for key in keys]
+    return InvalidParams("Invalid _meta of a request", problems, id=id)

@@ -1,0 +1,337 @@
+"""What the runtime knows of a request while its handler runs, and of the client that sent it.
+
+A context belongs to one request, or to a connection as a whole when there is no request to belong
+to. Handlers see it as a session. What they send on the way, progress and log entries, is bound to
+the request: it stops when the request is answered or cancelled.
+"""
+
+from asyncio import Task
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from typing import Any, Final, Protocol, TypeVar, cast
+
+from pydantic_core import PydanticSerializationError
+
+from ..connection.connection import PROGRESS
+from ..core import forms
+from ..core.errors import METHOD_NOT_FOUND, Disconnected, InvalidParams, LocalError, RequestId
+from ..core.json import JSONObject, is_object
+from ..core.log_levels import Level, passes
+from ..core.losses import Untranslatable
+from ..core.models.base import WireModel
+from ..core.options import CallOptions
+from ..core.spec import NotificationSpec, RequestSpec, Role, Rules
+from ..messages.envelope import CLIENT_INFO, LOG_LEVEL, PROGRESS_TOKEN, client_capabilities
+from ..messages.jsonrpc import LONGEST
+from ..messages.method_table import MethodTable
+from ..messages.parsed import Request
+from ..rpc.endpoint import Endpoint
+from ..rpc.replies import Reply
+from ..rpc.send_queue import MessageSink
+from ..rules import capabilities
+from .base import ServerBase
+from .input_required.inputs import Asking, Inputs, ask
+from .input_required.once import Once
+from .input_required.replay import Rounds
+
+P = TypeVar("P")
+R = TypeVar("R")
+T = TypeVar("T")
+
+_NOTHING: Final[Mapping[str, Any]] = {}
+
+
+class RequestConnection(Protocol):
+    """The connection that a request came over, as its context sees it."""
+
+    @property
+    def endpoint(self) -> Endpoint:
+        """The endpoint that carries its messages."""
+        ...
+
+    @property
+    def server(self) -> ServerBase[Any]:
+        """The server that answers."""
+        ...
+
+    @property
+    def level(self) -> str:
+        """The least severe log entries that the client has asked for, in the handshake era."""
+        ...
+
+    def asking(self, request: Request[Any], principal: str | None) -> Asking:
+        """Return on whose behalf a request asks questions."""
+        ...
+
+
+class _Reports:
+    """The progress that a client was told of, and what was held back since."""
+
+    __slots__ = ("at", "complete", "done", "held")
+
+    def __init__(self) -> None:
+        self.at = self.done = float("-inf")
+        self.held: Any = None
+        self.complete = False
+
+
+class RequestContext:
+    """A request and the client behind it.
+
+    `raw` are its params, and `meta` is their `_meta`, as they came.
+    """
+
+    __slots__ = (
+        "_connection",
+        "_handled_by",
+        "_once",
+        "_reply",
+        "_reports",
+        "_request",
+        "begun",
+        "inputs",
+        "meta",
+        "raw",
+    )
+
+    def __init__(
+        self,
+        connection: RequestConnection,
+        request: Request[Any] | None = None,
+        reply: Reply | None = None,
+        meta: Mapping[str, Any] = _NOTHING,
+    ) -> None:
+        self._connection = connection
+        self._request = request
+        self._reply = reply
+        self.raw = _NOTHING if request is None else request.raw
+        self.meta = meta if request is None else request.meta
+        # What most requests never need is not made for each of them.
+        self._reports: _Reports | None = None
+        self._once: Once | None = None
+        self._handled_by: Task[Any] | None = None
+        self.inputs: Inputs | None = None
+        """The client's answers to the questions of the round before; None in the first one."""
+        self.begun: Rounds | None = None
+        """The questions of the request, if there have been any."""
+
+    def session(self) -> Any:
+        """Return what the handler gets: a session of the server's own revision."""
+        return self._connection.server.SESSION(self)
+
+    def again(self) -> "RequestContext":
+        """Return the same context for another run of the handler."""
+        context = RequestContext(self._connection, self._request, self._reply)
+        context._once = self._once = self._once or Once(self.endpoint.tasks)
+        context._reports = self._reports = self._reports or _Reports()
+        return context
+
+    # What is known.
+
+    @property
+    def endpoint(self) -> Endpoint:
+        """The endpoint that carries the messages of the connection."""
+        return self._connection.endpoint
+
+    @property
+    def table(self) -> MethodTable:
+        """The messages of the server's own revision."""
+        return self._connection.server.TABLE
+
+    @property
+    def revision(self) -> str:
+        """The revision that the client speaks."""
+        return self.endpoint.connection.table.revision
+
+    @property
+    def rules(self) -> Rules:
+        """The rules of the revision that the client speaks."""
+        return self.endpoint.connection.table.rules
+
+    @property
+    def request_id(self) -> RequestId | None:
+        """The id of the request, if there is one."""
+        return None if self._request is None else self._request.id
+
+    @property
+    def principal(self) -> str | None:
+        """The client as the transport has authenticated it, if it does."""
+        own = None if self._reply is None else self._reply.principal
+        return self.endpoint.principal if own is None else own
+
+    @property
+    def _remembered(self) -> bool:
+        """Return whether what the client says of itself holds for the connection."""
+        return self.endpoint.connection.table.era.remembers_client
+
+    def peer_declared(self) -> Mapping[str, Any]:
+        """Return the JSON object of the capabilities that the client has declared."""
+        connection = self.endpoint.connection
+        if self._remembered:
+            return connection.declared["client"]
+        return connection.table.declared_by("client", dict(client_capabilities(self.meta)))
+
+    def peer_info(self) -> Mapping[str, Any] | None:
+        """Return the JSON object of what the client calls itself, if it does."""
+        connection = self.endpoint.connection
+        if self._remembered:
+            return connection.identity.get("client")
+        info = self.meta.get(CLIENT_INFO)
+        return connection.table.called(info) if is_object(info) else None
+
+    def _is_awaited(self) -> bool:
+        """Return whether the client still waits for the answer to the request, if there is one."""
+        request, reply = self._request, self._reply
+        return request is not None and reply is not None and reply.awaits(request.id)
+
+    # What the client is told.
+
+    async def progress(
+        self, done: float, total: float | None = None, message: str | None = None
+    ) -> None:
+        """Report progress to a client that asked for it; see `SessionBase.progress`."""
+        token = self.meta.get(PROGRESS_TOKEN)
+        # Who asks under a name too long is not told: it would come back with each report.
+        if token is None or not self._is_awaited() or len(str(token)) > LONGEST:
+            return
+        reports = self._reports = self._reports or _Reports()
+        if done <= reports.done:
+            return
+        said = {"progress_token": token, "progress": done, "total": total}
+        params = self.table.notifications[PROGRESS].params
+        # The first revision has progress without words.
+        if "message" in params.model_fields:
+            said["message"] = message
+        endpoint = self.endpoint
+        # Made here, so that what is wrong with it is told at once, even if it has to wait.
+        reports.held, reports.done = params(**said), done
+        completes = not reports.complete and total is not None and done >= total
+        reports.complete |= completes
+        if completes or endpoint.now() - reports.at >= endpoint.options.progress_interval:
+            await self._report()
+
+    async def report(self) -> None:
+        """Send what was held back of the progress, whatever comes of that."""
+        try:
+            await self._report()
+        except Disconnected:
+            self.endpoint.log.info("nobody is left to be told of progress")
+        except LocalError as error:
+            self.endpoint.log.warning("progress was not reported: %s", error)
+
+    async def _report(self) -> None:
+        reports = self._reports
+        if reports is None or reports.held is None or not self._is_awaited():
+            return
+        params, reports.held = reports.held, None
+        reports.at = self.endpoint.now()
+        await self.notify(self.table.notifications[PROGRESS], params)
+
+    async def log(self, level: Level, data: Any, logger: str | None) -> None:
+        """Send a log entry to a client that wants it; see `SessionBase.log`."""
+        threshold = self._threshold()
+        if threshold is None or not passes(level, threshold):
+            return
+        spec = self.table.notifications["notifications/message"]
+        try:
+            params = spec.params(level=level, data=data, logger=logger)
+            await self.notify(spec, params)
+        except PydanticSerializationError as error:
+            raise LocalError(f"a log entry cannot be written: {error}") from error
+
+    def _threshold(self) -> str | None:
+        if self._remembered:
+            return self._connection.level
+        level = self.meta.get(LOG_LEVEL)
+        return level if isinstance(level, str) and self._is_awaited() else None
+
+    def _way(self) -> MessageSink | None:
+        """Return the way of what belongs to the request (2025-11-25, basic/transports)."""
+        return None if self._reply is None else self._reply.beside
+
+    async def notify(self, spec: NotificationSpec[P], params: P | None) -> None:
+        """Send a notification."""
+        await self.endpoint.notify(spec, params, via=self._way())
+
+    async def close_stream(self) -> None:
+        """Let go of the connection that carries the request; see `SessionBase.close_stream`."""
+        if self._reply is not None and self.rules.polling:
+            await self._reply.release()
+
+    # What the client is asked.
+
+    def in_rounds(self, task: Task[Any]) -> None:
+        """Let questions travel in the results of the request, which `task` handles."""
+        self._handled_by = task
+
+    @property
+    def rounds(self) -> Rounds | None:
+        """The questions of the request, where they travel in its results."""
+        task = self._handled_by
+        if self.begun is None and task is not None:
+            tasks, limit = self.endpoint.tasks, self.endpoint.options.max_rounds
+            self.begun = Rounds(self.asker(), task, limit, Once(tasks))
+        return self.begun
+
+    async def request(self, spec: RequestSpec[P, R], params: P | None, options: CallOptions) -> R:
+        """Ask the client, and hold the answer to a form to it; see `SessionBase.request`."""
+        answer: Any = await self.put(spec, params, options)
+        plain: type[WireModel] = spec.results[0]
+        if spec.method != forms.ELICIT or not isinstance(answer, plain):
+            return cast(R, answer)  # a task, too, in which the form is still to be filled in
+        asked: JSONObject = cast(Any, params).to_wire()
+        shown = self.endpoint.connection.table.carry_out(spec.method, "params", asked)
+        kept = forms.as_asked(answer.to_wire(), asked, shown)
+        faults = forms.faults_of(kept, asked, "/result")
+        if faults:
+            raise InvalidParams("Invalid answers", faults)
+        return cast(R, plain.from_wire(kept))
+
+    async def put(self, spec: RequestSpec[P, R], params: P | None, options: CallOptions) -> R:
+        """Ask the client, and take the answer as it comes."""
+        endpoint = self.endpoint
+        if self.rules.server_requests:
+            return await endpoint.request(spec, params, options, self._way())
+        return await self._question(spec, params)
+
+    async def _question(self, spec: RequestSpec[P, R], params: P | None) -> R:
+        if spec.method == "ping":
+            # A client that has just made a request is there.
+            alive: R = spec.results[0]()
+            return alive
+        declared: dict[Role, Mapping[str, Any]] = {
+            "client": self.peer_declared(),
+            "server": _NOTHING,
+        }
+        capabilities.check(spec, "server", params, declared)
+        if self.rounds is None:
+            why = f"{self.revision} has no requests of a server, and nothing to answer with one"
+            raise Untranslatable("", why, code=METHOD_NOT_FOUND)
+        table = self.endpoint.connection.table
+        answer = await self.rounds.answer_to(table.write_question(spec, params))
+        return table.read_response(spec, answer)
+
+    async def once(self, key: str, work: Callable[[], Awaitable[T] | T]) -> T:
+        """Return the result of `work`, done once for the request; see `SessionBase.once`."""
+        if self.rounds is not None:
+            return await self.rounds.once.do(key, work)
+        if self._once is None:
+            self._once = Once(self.endpoint.tasks)
+        return await self._once.do(key, work)
+
+    def asking(self) -> Asking:
+        """Return on whose behalf questions are asked; raise `LocalError` without a request."""
+        return self.asker()()
+
+    def asker(self) -> Callable[[], Asking]:
+        """Return what does so later, and does not hold on to the context."""
+        if self._request is None:
+            raise LocalError("only the answer to a request can ask for input")
+        return partial(self._connection.asking, self._request, self.principal)
+
+    def ask(self, requests: Mapping[str, Any], state: Any) -> dict[str, Any]:
+        """Return the members of a result that asks the client for more; see `inputs.ask`."""
+        questions = {key: one.to_wire() for key, one in requests.items()}
+        memo = None if self.rounds is None else self.rounds.memo(own=False)
+        sealed = ask(questions, state, self.asking(), memo)
+        return {"input_requests": dict(requests) or None, "request_state": sealed}

@@ -1,0 +1,1 @@
+"""Requests that need input of the client before they can be answered."""

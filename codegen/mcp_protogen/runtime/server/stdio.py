@@ -1,0 +1,76 @@
+"""A server on standard input and output: what the main function of a program calls."""
+
+import asyncio
+from asyncio import get_running_loop
+from collections.abc import Callable, Generator, Iterable
+from contextlib import contextmanager, suppress
+from signal import SIGINT, SIGTERM
+from typing import Final
+
+from ..core.options import Options
+from ..core.revision import Revision
+from ..transports.framing import LONGEST
+from ..transports.stdio import open_stdio
+from .serve import Server, serve
+
+_USUAL: Final = Options()
+_ENDING: Final = (SIGTERM, SIGINT)
+
+
+def run_stdio(
+    servers: Server | Iterable[Server],
+    *,
+    revisions: Iterable[Revision] | None = None,
+    options: Options = _USUAL,
+    limit: int = LONGEST,
+) -> None:
+    """Serve standard input and output until the client closes them, as the main of a program.
+
+    `servers` and `revisions` are those of `serve`. SIGTERM and Ctrl-C end it as the client
+    would: handlers get `options.drain` seconds to finish. A line of more than `limit` bytes is
+    answered with an error.
+    """
+    # Where asyncio handles no signals, Ctrl-C arrives as an exception.
+    with suppress(KeyboardInterrupt):
+        asyncio.run(serve_stdio(servers, revisions=revisions, options=options, limit=limit))
+
+
+async def serve_stdio(
+    servers: Server | Iterable[Server],
+    *,
+    revisions: Iterable[Revision] | None = None,
+    options: Options = _USUAL,
+    limit: int = LONGEST,
+) -> None:
+    """Do the same as `run_stdio` inside a running event loop."""
+    transport = await open_stdio(limit)
+    serving = asyncio.create_task(serve(servers, transport, revisions=revisions, options=options))
+    stopped = False
+
+    def stop() -> None:
+        nonlocal stopped
+        stopped = True
+        serving.cancel()
+
+    with _signals(stop):
+        try:
+            await serving
+        except asyncio.CancelledError:
+            if not stopped:
+                raise
+
+
+@contextmanager
+def _signals(stop: Callable[[], None]) -> Generator[None, None, None]:
+    """Call `stop` for the signals that end a program, where an event loop can."""
+    loop = get_running_loop()
+    # Not on Windows, and not outside the main thread.
+    with suppress(NotImplementedError, RuntimeError, ValueError):
+        for number in _ENDING:
+            loop.add_signal_handler(number, stop)
+    try:
+        yield
+    finally:
+        with suppress(NotImplementedError, RuntimeError, ValueError):
+            for number in _ENDING:
+                loop.remove_signal_handler(number)

@@ -1,0 +1,292 @@
+"""The client's side of stdio: starts a server as a process, talks to it, and ends it.
+
+The process gets a group of its own, so that what it starts in turn can be ended with it.
+"""
+
+import asyncio
+import os
+import signal
+import sys
+from asyncio import SubprocessTransport, get_running_loop
+from collections import deque
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, TypeAlias, cast
+
+from ..core.errors import Disconnected
+from .base import Received, Transport
+from .framing import LONGEST
+from .streams import IncomingLines, OutgoingLines
+
+SAFE_VARIABLES: Final = frozenset(
+    {"HOME", "LANG", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER"}
+    if sys.platform != "win32"
+    else {"APPDATA", "COMSPEC", "HOMEDRIVE", "HOMEPATH", "LOCALAPPDATA", "PATH", "PATHEXT"}
+    | {"PROCESSOR_ARCHITECTURE", "PROGRAMDATA", "PROGRAMFILES", "SYSTEMDRIVE", "SYSTEMROOT"}
+    | {"TEMP", "TMP", "USERNAME", "USERPROFILE"}
+)
+"""The variables that a server inherits by default, beside those that begin with `LC_`."""
+
+StandardError: TypeAlias = Callable[[str], object] | Path | None
+"""Where a server's standard error goes: to a function, line by line, to a file, or to ours."""
+
+_LAST_LINES: Final = 10
+_LONGEST_LAST_LINE: Final = 2000
+
+# Windows has no SIGKILL; there both mean the same.
+_ESCALATION: Final = (signal.SIGTERM, getattr(signal, "SIGKILL", signal.SIGTERM))
+
+# For what a server has started to end when it is told to; seconds.
+_ORPHANS: Final = 1.0
+
+# For the exit code, once a process has closed its output; seconds.
+_EXIT_CODE: Final = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class StdioClient:
+    """An `Opener` that starts a server as a process; see `stdio_client`."""
+
+    argv: tuple[str, ...]
+    cwd: Path | None
+    env: Mapping[str, str]
+    stderr: StandardError
+    grace: float
+    limit: int
+
+    async def __call__(self) -> Transport:
+        """Start the process; raise `Disconnected` if it cannot be started."""
+        process = _Process(self)
+        try:
+            transport, _ = await get_running_loop().subprocess_exec(
+                lambda: process,
+                *self.argv,
+                cwd=self.cwd,
+                env=dict(self.env),
+                start_new_session=True,
+            )
+        except OSError as error:
+            process.errors.close()
+            raise Disconnected(f"cannot start {self.argv[0]}: {error.strerror}") from None
+        return ProcessTransport(process, transport, self.grace)
+
+
+def stdio_client(
+    argv: Sequence[str | os.PathLike[str]],
+    *,
+    cwd: str | os.PathLike[str] | None = None,
+    env: Mapping[str, str] | None = None,
+    inherit: bool | Collection[str] = SAFE_VARIABLES,
+    stderr: StandardError = None,
+    grace: float = 5.0,
+    limit: int = LONGEST,
+) -> StdioClient:
+    """Return what starts a server as a process, for `connect`; `argv` is the program and arguments.
+
+    The server inherits the environment variables that `inherit` names, or all of them, or none;
+    `env` is added. Its standard error goes to ours, to a function line by line, or to the end of a
+    file. To end it, its input is closed; after `grace` seconds it gets SIGTERM, and after as many
+    again SIGKILL (basic/lifecycle, "Shutdown"). `limit` is the longest line, in bytes.
+
+    Raise `ValueError` if `argv` is empty.
+    """
+    if not argv:
+        raise ValueError("there is no program to start")
+    return StdioClient(
+        tuple(os.fspath(part) for part in argv),
+        None if cwd is None else Path(cwd),
+        {**_inherited(inherit), **(env or {})},
+        stderr,
+        grace,
+        limit,
+    )
+
+
+def _inherited(inherit: bool | Collection[str]) -> dict[str, str]:
+    if inherit is True:
+        return dict(os.environ)
+    wanted = inherit or ()
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if (name in wanted or (wanted is SAFE_VARIABLES and name.startswith("LC_")))
+        # A shell function is code, whatever it is called.
+        and not value.startswith("()")
+    }
+
+
+class _Errors:
+    """The standard error of a server: it is passed on, and its last lines are kept."""
+
+    def __init__(self, target: StandardError) -> None:
+        self._callback = target if callable(target) else None
+        self._file = target.open("ab", buffering=0) if isinstance(target, Path) else None
+        self._rest = b""
+        self.last: deque[str] = deque(maxlen=_LAST_LINES)
+
+    def feed(self, chunk: bytes) -> None:
+        if self._file is not None:
+            self._file.write(chunk)
+        elif self._callback is None:
+            # Standard error may be closed, or full of somebody else's making.
+            with suppress(OSError):
+                os.write(2, chunk)
+        *lines, self._rest = (self._rest + chunk).split(b"\n")
+        for line in lines:
+            self._line(line)
+        if len(self._rest) > _LONGEST_LAST_LINE:
+            self._line(self._rest)
+            self._rest = b""
+
+    def _line(self, line: bytes) -> None:
+        text = line.decode("utf-8", errors="replace").rstrip("\r")
+        self.last.append(text[:_LONGEST_LAST_LINE])
+        if self._callback is not None:
+            self._callback(text)
+
+    def close(self) -> None:
+        if self._rest:
+            self._line(self._rest)
+            self._rest = b""
+        if self._file is not None:
+            self._file.close()
+
+
+class _Process(asyncio.SubprocessProtocol):
+    """The callbacks of asyncio for what happens to the process."""
+
+    def __init__(self, how: StdioClient) -> None:
+        self.incoming = IncomingLines(how.limit)
+        self.outgoing = OutgoingLines()
+        self.errors = _Errors(how.stderr)
+        self.exited = asyncio.Event()
+        self.finished = asyncio.Event()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        process = cast(SubprocessTransport, transport)
+        self.incoming.set_transport(cast(asyncio.ReadTransport, process.get_pipe_transport(1)))
+        self.outgoing.set_transport(cast(asyncio.WriteTransport, process.get_pipe_transport(0)))
+
+    def pipe_data_received(self, fd: int, data: bytes | str) -> None:
+        chunk = cast(bytes, data)
+        if fd == 1:
+            self.incoming.feed_data(chunk)
+        else:
+            self.errors.feed(chunk)
+
+    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
+        if fd == 0:
+            self.outgoing.connection_lost(exc)
+        elif fd == 1:
+            self.incoming.feed_eof()
+
+    def process_exited(self) -> None:
+        self.exited.set()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.finished.set()
+        self.errors.close()
+
+    def pause_writing(self) -> None:
+        self.outgoing.pause_writing()
+
+    def resume_writing(self) -> None:
+        self.outgoing.resume_writing()
+
+
+class ProcessTransport:
+    """A server that runs as a process of its own, as a transport."""
+
+    def __init__(self, process: _Process, transport: SubprocessTransport, grace: float) -> None:
+        self._process = process
+        self._transport = transport
+        self._grace = grace
+        self._group = transport.get_pid()
+        self._ending: asyncio.Task[None] | None = None
+
+    @property
+    def pid(self) -> int:
+        """The process id, which is that of its group too."""
+        return self._group
+
+    async def receive(self) -> Sequence[Received]:
+        """Wait for messages; raise `Disconnected` that says how the process ended, if it has."""
+        received = await self._process.incoming.receive()
+        if not received and self._ending is None:
+            await self._raise_if_exited()
+        return received
+
+    def hand_over(self, take: Callable[[Received], bool] | None) -> None:
+        self._process.incoming.hand_over(take)
+
+    async def send(self, messages: Sequence[bytes]) -> None:
+        await self._process.outgoing.send(messages)
+
+    async def _raise_if_exited(self) -> None:
+        if await _within(_EXIT_CODE, self._process.exited):
+            # Standard error is another pipe: what it says last may arrive last.
+            await _within(_EXIT_CODE / 10, self._process.finished)
+            raise Disconnected(self._obituary())
+
+    def _obituary(self) -> str:
+        code = self._transport.get_returncode()
+        how = f"with code {code}"
+        if code is not None and code < 0:
+            how = f"by {signal.Signals(-code).name}"
+        said = "\n".join(self._process.errors.last)
+        last_words = f"; the last it wrote to standard error:\n{said}" if said else ""
+        return f"the server ended {how}{last_words}"
+
+    async def close(self) -> None:
+        """End the process, and whatever it has started in its group."""
+        if self._ending is None:
+            self._ending = asyncio.create_task(self._end())
+        # Whoever stops waiting does not keep the process from being ended.
+        await asyncio.shield(self._ending)
+
+    async def _end(self) -> None:
+        stdin = cast(Any, self._transport.get_pipe_transport(0))
+        stdin.close()
+        for number in _ESCALATION:
+            if await _within(self._grace, self._process.exited):
+                break
+            self._signal(number)
+        await self._process.exited.wait()
+        await self._end_group()
+        self._transport.close()
+        await _within(_EXIT_CODE, self._process.finished)
+
+    async def _end_group(self) -> None:
+        """End what a wrapper has started and left behind."""
+        for number in _ESCALATION:
+            if not self._signal(number):
+                return
+            until = get_running_loop().time() + min(self._grace, _ORPHANS)
+            # Nobody announces that a group is empty.
+            while self._signal(0) and get_running_loop().time() < until:
+                await asyncio.sleep(0.01)
+
+    def _signal(self, number: int) -> bool:
+        """Send a signal to the whole group; return False if nobody is left to get it."""
+        try:
+            if sys.platform != "win32":
+                os.killpg(self._group, number)
+            elif number and not self._process.exited.is_set():
+                self._transport.terminate()
+            else:
+                return False
+        except (ProcessLookupError, PermissionError):
+            return False
+        return True
+
+
+async def _within(seconds: float, event: asyncio.Event) -> bool:
+    """Return whether an event happens in time."""
+    try:
+        async with asyncio.timeout(seconds):
+            await event.wait()
+    except TimeoutError:
+        return False
+    return True

@@ -1,0 +1,51 @@
+"""Published schemas in a plain folder with the layout of the specification's repository."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from stat import S_ISREG
+
+from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.upstream.source import Listing, Published, listing_of, path_of
+from mcp_protogen.upstream.upstream import read_source
+
+
+@dataclass(frozen=True, slots=True)
+class FolderSource:
+    """A folder with `schema/<revision>/schema.json` in it; nothing else in it is read."""
+
+    folder: Path
+    kind: str = "folder"
+    commit: str | None = None
+    repository: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The folder as it was named."""
+        return str(self.folder)
+
+    def listing(self) -> Listing:
+        """Return all folders below `schema` that hold a schema."""
+        try:
+            names = [entry.name for entry in (self.folder / "schema").iterdir()]
+            found = [name for name in names if (self.folder / path_of(name)).is_file()]
+        except OSError as error:
+            message = f"the folder schema cannot be read: {error.strerror or error}"
+            raise ProblemError(Problem("unreadable-source", message, self.name)) from error
+        return listing_of(found, self.name)
+
+    def read(self, path: str) -> Published | None:
+        """Return the bytes of a file, without a day, because file times do not mean that."""
+        file = self.folder / path
+        try:
+            mode = file.stat().st_mode
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            raise _unreadable(error.strerror or str(error), str(file)) from error
+        if not S_ISREG(mode):  # reading from a pipe would wait for somebody to write
+            raise _unreadable("it is not a file", str(file))
+        return Published(read_source(str(file)))
+
+
+def _unreadable(reason: str, place: str) -> ProblemError:
+    return ProblemError(Problem("unreadable-source", f"nothing could be read: {reason}", place))

@@ -1,0 +1,107 @@
+"""The interface of every source of published schemas.
+
+A source has the layout of the specification's repository: `schema/<revision>/schema.json`.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Protocol
+
+from mcp_protogen.base.names import UnsafeName, module_name
+from mcp_protogen.base.problems import Level, Problem
+
+MOST_REVISIONS = 200
+"""The largest number of folders that are taken for revisions of a protocol."""
+_PATH = re.compile(r"schema/([^/]+)/schema\.json")
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """A published file, with the commit and day (YYYY-MM-DD) of its last change, if known."""
+
+    content: bytes
+    commit: str | None = None
+    date: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The names of the revisions that a source has.
+
+    `incomplete` says why there may be more of them; it is empty if these are all.
+    """
+
+    revisions: tuple[str, ...]
+    incomplete: str = ""
+    notices: tuple[Problem, ...] = ()
+
+
+class SchemaSource(Protocol):
+    """A place where published schemas are."""
+
+    @property
+    def name(self) -> str:
+        """The value of --source for this place, without passwords."""
+        ...
+
+    @property
+    def kind(self) -> str:
+        """The kind of source, in a word."""
+        ...
+
+    @property
+    def commit(self) -> str | None:
+        """The commit that is read, if it is known."""
+        ...
+
+    @property
+    def repository(self) -> str | None:
+        """The repository on the web that this is, if it is one."""
+        ...
+
+    def listing(self) -> Listing:
+        """Return the revisions of the source."""
+        ...
+
+    def read(self, path: str) -> Published | None:
+        """Return a file such as `schema/2025-11-25/schema.json`, or None if there is none.
+
+        Raise `ProblemError` if it cannot be read.
+        """
+        ...
+
+
+def path_of(revision: str) -> str:
+    """Return the path of the schema of a revision in the specification's repository."""
+    return f"schema/{revision}/schema.json"
+
+
+def revision_at(path: str) -> str | None:
+    """Return the revision whose schema is at a path; None for any other path."""
+    found = _PATH.fullmatch(path)
+    return found[1] if found else None
+
+
+def listing_of(names: list[str], place: str, incomplete: str = "") -> Listing:
+    """Return a listing of usable names of revisions, with a warning about the others."""
+    usable = sorted({name for name in names if _usable(name)})[:MOST_REVISIONS]
+    unusable = sorted({name for name in names if not _usable(name)})
+    notices = tuple(
+        Problem(
+            "unsafe-name",
+            f"{name!r:.80} cannot be the name of a revision, so it was not looked at",
+            place,
+            hint="letters and digits, with single hyphens or dots between them",
+            level=Level.WARNING,
+        )
+        for name in unusable[:3]
+    )
+    return Listing(tuple(usable), incomplete, notices)
+
+
+def _usable(name: str) -> bool:
+    try:
+        module_name(name)
+    except UnsafeName:
+        return False
+    return True

@@ -1,0 +1,1 @@
+"""A server that passes on every request to another server, whatever revision each speaks."""

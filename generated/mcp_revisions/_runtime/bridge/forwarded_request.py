@@ -1,0 +1,193 @@
+"""A request on its way across a bridge: it lasts as long as the server works on it.
+
+The request of the client may end sooner, where a question to the client ends it. Then it waits for
+the client to come back.
+"""
+
+from asyncio import CancelledError, Event, Future, Task, TimerHandle, get_running_loop
+from collections import deque
+from collections.abc import Awaitable, Callable
+from logging import getLogger
+from typing import Any, Final, NamedTuple
+
+from ..core.errors import (
+    INTERNAL_ERROR,
+    INVALID_REQUEST,
+    Disconnected,
+    LocalError,
+    McpError,
+    RemoteError,
+)
+from ..core.options import Progress
+from ..core.spec import RequestSpec
+from ..server.context import RequestContext
+
+_log: Final = getLogger(__name__)
+
+
+class _Question(NamedTuple):
+    spec: RequestSpec[Any, Any]
+    params: Any
+    answer: Future[Any]
+
+
+class ForwardedRequest:
+    """One request on its way to the server, with the questions that the server asks meanwhile.
+
+    It goes on while the client is asked, even if that ends the request of the client.
+    """
+
+    def __init__(self, work: Awaitable[Any]) -> None:
+        self._task: Task[Any] = get_running_loop().create_task(_awaited(work))
+        self._task.add_done_callback(self._ended)
+        self._questions: deque[_Question] = deque()
+        self._answered: list[_Question] = []
+        self._changed = Event()
+        self._expiry: TimerHandle | None = None
+        self._busy = self._given_up = False
+        self._untold: Progress | None = None
+        self._telling: Task[None] | None = None
+        self.context: RequestContext | None = None
+        """Whom to tell what is said on the way."""
+
+    def _ended(self, task: Task[Any]) -> None:
+        if not task.cancelled():
+            task.exception()  # whoever comes for the outcome is told; there may be nobody
+        for question in self._questions:
+            question.answer.cancel()
+        self._changed.set()
+
+    async def ask(self, spec: RequestSpec[Any, Any], params: Any) -> Any:
+        """Return the client's answer to a question of the server."""
+        answer: Future[Any] = get_running_loop().create_future()
+        self._questions.append(_Question(spec, params, answer))
+        self._changed.set()
+        return await answer
+
+    def progressed(self, progress: Progress) -> None:
+        """Pass on how far the server has come.
+
+        While the client is away, or has still to take in what it was told before, the newest report
+        is kept for it.
+        """
+        if not self._busy or (self._telling is not None and not self._telling.done()):
+            self._untold = progress
+        else:
+            self._telling = get_running_loop().create_task(self._tell(progress))
+
+    async def _tell(self, progress: Progress) -> None:
+        while self.context is not None:
+            try:
+                await self.context.progress(*progress)
+            except Disconnected:
+                _log.info("nobody is left to be told of progress")
+            if not self._busy or self._untold is None:
+                break
+            progress, self._untold = self._untold, None
+
+    async def _told(self) -> None:
+        """Wait until the client was told of all that is to be told so far."""
+        if self._telling is not None:
+            await self._telling
+
+    async def outcome(self, context: RequestContext) -> Any:
+        """Return the server's answer; until it is there, put its questions to the client."""
+        if self._busy:
+            raise McpError(INVALID_REQUEST, "The same request is being answered already")
+        self._busy, self.context = True, context
+        if self._expiry is not None:
+            self._expiry.cancel()
+        try:
+            untold, self._untold = self._untold, None
+            if untold is not None:
+                self.progressed(untold)
+                await self._told()
+            await self._questioning(context)
+            # What was said before the answer arrives before it.
+            await self._told()
+        except CancelledError:
+            # Either the client is being asked, and comes back, or it has given up.
+            if context.rounds is None or not context.rounds.suspended:
+                self.cancel()
+            raise
+        finally:
+            self._busy = False
+        if self._task.cancelled():
+            raise McpError(INTERNAL_ERROR, "The request was given up meanwhile")
+        return self._task.result()
+
+    async def _questioning(self, context: RequestContext) -> None:
+        if context.rounds is not None:
+            # What was asked in earlier rounds is answered already, and asked again for that.
+            for question in self._answered:
+                await context.put(question.spec, question.params, {})
+        while not self._task.done():
+            while self._questions:
+                question = self._questions[0]
+                await self._put(context, question)
+                self._questions.popleft()
+                if not question.answer.cancelled():
+                    self._answered.append(question)
+            self._changed.clear()
+            if not self._task.done() and not self._questions:
+                await self._changed.wait()
+
+    @staticmethod
+    async def _put(context: RequestContext, question: _Question) -> None:
+        if question.answer.done():
+            return  # withdrawn before it was put
+        try:
+            answer = await context.put(question.spec, question.params, {})
+        except (McpError, LocalError, RemoteError) as error:
+            if not question.answer.done():
+                question.answer.set_exception(_passed_on(error))
+        else:
+            # The server may have withdrawn its question meanwhile.
+            if not question.answer.done():
+                question.answer.set_result(answer)
+
+    def expire(self, seconds: float, forget: Callable[[], object]) -> None:
+        """Give the request up unless the client comes back for its outcome in time."""
+
+        def give_up() -> None:
+            self.cancel()
+            forget()
+
+        self._expiry = get_running_loop().call_later(seconds, give_up)
+
+    def cancel(self) -> None:
+        """Give the request up."""
+        if self._expiry is not None:
+            self._expiry.cancel()
+        self._given_up = True
+        self._task.cancel()
+
+    @property
+    def may_ask(self) -> bool:
+        """Return whether the client can be asked something before there is an answer."""
+        asked = self.context is not None and self.context.rounds is not None
+        return asked and not self.over
+
+    @property
+    def waits(self) -> bool:
+        """Return whether it waits for the client to come back."""
+        return not self._busy and not self.over
+
+    @property
+    def over(self) -> bool:
+        """Return whether the server has answered, or will never answer."""
+        return self._given_up or self._task.done()
+
+
+async def _awaited(work: Awaitable[Any]) -> Any:
+    try:
+        return await work
+    except (McpError, LocalError, RemoteError) as error:
+        raise _passed_on(error) from error
+    except Disconnected as error:
+        raise McpError(INTERNAL_ERROR, "The server is gone") from error
+
+
+def _passed_on(error: McpError | LocalError | RemoteError) -> McpError:
+    """Return what went wrong at one end as an answer at the other."""
+    return McpError(error.code, error.message, error.data)

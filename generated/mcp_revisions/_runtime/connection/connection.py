@@ -1,0 +1,342 @@
+"""One side of one connection in one revision: messages in, events out; calls in, bytes out.
+
+A connection never awaits, opens nothing and has no clock: whoever drives it passes the time, in
+seconds of any clock that does not go back. It remembers
+
+* the requests it sent: what they ask, until when an answer is awaited, who wants their progress;
+* the requests it received and has not answered: an id is answered once, and not at all after it
+  was cancelled (basic/utilities/cancellation, "Behavior Requirements");
+* the state of the lifecycle, what each side has declared, and who it said it is.
+
+Which side it plays is a value. In the stateless era the same class serves: its requests carry an
+envelope, its state never changes, and what a client declares is looked up for each request.
+"""
+
+from collections.abc import Iterator, Mapping
+from itertools import count
+from typing import Any, Final, TypeVar
+
+from pydantic_core import to_json
+
+from ..core.errors import (
+    InvalidAnswer,
+    InvalidRequest,
+    LocalError,
+    ProtocolError,
+    RemoteError,
+    RequestId,
+)
+from ..core.options import FOREVER, Patience
+from ..core.spec import NotificationSpec, RequestSpec, Role
+from ..core.stored_json import StoredJSON
+from ..messages import jsonrpc
+from ..messages.envelope import PROGRESS_TOKEN, client_capabilities
+from ..messages.jsonrpc import Batch, Malformed, Parsed
+from ..messages.method_table import MethodTable
+from ..messages.parsed import Error, Notification, Request, Result
+from ..rules import capabilities
+from ..rules.lifecycle import HANDSHAKE, State, advance, may_pass
+from ..rules.lifecycle import Event as Step
+from .events import Cancelled, Ended, Event, Failure, Ignored, Progressed, Refusal
+from .pending import Overdue, Pending
+
+P = TypeVar("P")
+R = TypeVar("R")
+
+CANCELLED: Final = "notifications/cancelled"
+PROGRESS: Final = "notifications/progress"
+INITIALIZED: Final = "notifications/initialized"
+
+
+class Connection:
+    """The knowledge that one side, `role`, has of its connection in the revision of `table`.
+
+    `declared` maps each side to the JSON object of the capabilities in force and `identity` to what
+    it calls itself; whoever negotiates may replace their values at any time. `state` is that of the
+    lifecycle. `envelope` holds the members, as JSON text, that belong into `_meta` of each request.
+    """
+
+    __slots__ = (
+        "_asked",
+        "_declared_by_request",
+        "_everything_passes",
+        "_open",
+        "declared",
+        "envelope",
+        "identity",
+        "ids",
+        "latest_due",
+        "peer",
+        "role",
+        "shared",
+        "signature",
+        "state",
+        "table",
+    )
+
+    def __init__(
+        self,
+        table: MethodTable,
+        role: Role,
+        declared: Mapping[Role, Mapping[str, Any]],
+        *,
+        state: State = State.OPEN,
+    ) -> None:
+        self.table = table
+        self.role: Role = role
+        self.peer: Role = "server" if role == "client" else "client"
+        self.declared = StoredJSON(declared)
+        self.identity = StoredJSON()
+        self.envelope: bytes | None = None
+        self.signature: bytes | None = None
+        """Members, as JSON text, that belong into `_meta` of each result."""
+        self.shared = False
+        """Whether many clients send requests, of which several may have the same id.
+
+        Each of them is then known to whoever answers it, and to nobody by its id.
+        """
+        self.state = state if table.era.has_handshake else State.NEW
+        self._everything_passes = self.state is State.OPEN or not table.era.has_handshake
+        # What a client can do, it may say in each request.
+        self._declared_by_request = role == "server" and not table.era.remembers_client
+        self.ids: Iterator[RequestId] = count(1)
+        """The ids of the requests that are still to be sent."""
+        self._asked: dict[RequestId, Pending] = {}
+        self._open: dict[RequestId, Request[Any]] = {}
+        self.latest_due = float("inf")
+        """The time at which the answer to the request made last is overdue."""
+
+    def step(self, event: Step) -> None:
+        """Go on in the lifecycle of the handshake; raise `IllegalTransition`."""
+        self.state = advance(HANDSHAKE, self.state, event)
+        self._everything_passes = self.state is State.OPEN
+
+    # What this side sends.
+
+    def request(
+        self,
+        spec: RequestSpec[P, Any],
+        params: P | None,
+        patience: Patience = FOREVER,
+        now: float = 0.0,
+        *,
+        progress: bool = False,
+    ) -> tuple[RequestId, bytes]:
+        """Return a new request and its id; raise `LocalError`, and then nothing has changed.
+
+        With `progress` the peer is asked to report how far it has come, under the id as token.
+        """
+        self._check(spec, params)
+        self.table.admit(spec.method, self.role)
+        id = next(self.ids)
+        data = self.table.serialise_request(spec, id, params, meta=self._meta(id, progress))
+        pending = self._asked[id] = Pending(spec, patience, progress, now)
+        self.latest_due = pending.due
+        return id, data
+
+    def _meta(self, id: RequestId, progress: bool) -> bytes | None:
+        if not progress:
+            return self.envelope
+        token = b'"%b":%b' % (PROGRESS_TOKEN.encode(), jsonrpc.write_id(id))
+        return token if self.envelope is None else b"%b,%b" % (self.envelope, token)
+
+    def notify(
+        self, spec: NotificationSpec[P], params: P | None, *, meta: bytes | None = None
+    ) -> bytes:
+        """Return a notification, with the members `meta` in its `_meta`; raise `LocalError`."""
+        self.table.admit(spec.method, self.role)
+        self._check(spec, params)
+        return self.table.serialise_notification(spec, params, meta=meta)
+
+    def _check(self, spec: RequestSpec[P, Any] | NotificationSpec[P], params: P | None) -> None:
+        capabilities.check(spec, self.role, params, self.declared)
+        if not self._everything_passes and not may_pass(self.state, spec.phase, self.role):
+            raise LocalError(f"{spec.method} cannot be sent yet: the state is {self.state.name}")
+
+    def cancel(self, id: RequestId, reason: str) -> bytes | None:
+        """Forget the request `id`, and return the notification that tells the peer so.
+
+        None if it was answered meanwhile, or if the revision does not let this side cancel.
+        """
+        pending = self._asked.pop(id, None)
+        if pending is None or self.table.notification(CANCELLED, self.role) is None:
+            return None
+        # The one request that is never cancelled is the first (basic/utilities/cancellation).
+        return None if pending.spec.phase == "before_ready" else self._cancelled(id, reason)
+
+    def end(self, id: RequestId, reason: str) -> bytes | None:
+        """Return what tells the peer that its open request `id` is over; its answer follows.
+
+        None if it is not open any more (2026-07-28, basic/patterns/cancellation).
+        """
+        return self._cancelled(id, reason) if id in self._open else None
+
+    def _cancelled(self, id: RequestId, reason: str) -> bytes:
+        return jsonrpc.write_call(
+            None, to_json(CANCELLED), to_json({"requestId": id, "reason": reason})
+        )
+
+    def forget(self, id: RequestId) -> None:
+        """Stop waiting for the answer to the request `id`."""
+        self._asked.pop(id, None)
+
+    def awaits_answer_to(self, id: object) -> bool:
+        """Return whether an answer to the request `id` is awaited."""
+        return id in self._asked
+
+    @property
+    def awaits(self) -> bool:
+        """Return whether an answer of the peer is awaited."""
+        return bool(self._asked)
+
+    def deadline(self) -> float:
+        """Return when the next answer is overdue; infinity if none is awaited."""
+        return min((pending.due for pending in self._asked.values()), default=float("inf"))
+
+    def overdue(self, now: float) -> list[Overdue]:
+        """Return what is overdue; it still has to be cancelled or forgotten."""
+        return [
+            Overdue(id, pending.spec, pending.seconds)
+            for id, pending in self._asked.items()
+            if pending.due <= now
+        ]
+
+    # What this side answers.
+
+    def is_open(self, id: RequestId) -> bool:
+        """Return whether the peer still waits for the answer to its request `id`."""
+        return id in self._open
+
+    def discard(self, id: RequestId) -> None:
+        """Note that the peer waits no longer for the answer to its request `id`."""
+        self._open.pop(id, None)
+
+    def answer(self, request: Request[Any], result: Any) -> bytes | None:
+        """Return the result of a request that came; None if nobody waits for it any more.
+
+        Raise `LocalError`, and then the request is still open.
+        """
+        open, id = self._open, request.id
+        if open.get(id) is not request and not self.shared:
+            return None
+        data = self.table.serialise_result(request.spec, id, result, meta=self.signature)
+        open.pop(id, None)
+        return data
+
+    def refuse(self, request: Request[Any], error: ProtocolError) -> bytes | None:
+        """Return the error that answers a request that came, as `answer` does a result.
+
+        None also if the revision cannot say it.
+        """
+        if self._open.get(request.id) is not request and not self.shared:
+            return None
+        self._open.pop(request.id, None)
+        return self.table.refusal(request.spec.method, request.id, error)
+
+    def reject(self, id: RequestId | None, error: ProtocolError) -> bytes | None:
+        """Return the error that answers what is no request to answer otherwise.
+
+        None if the revision cannot say it.
+        """
+        return self.table.refusal("", id, error)
+
+    # What comes.
+
+    def receive(self, data: bytes | str, now: float = 0.0) -> Event | list[Event]:
+        """Return what came: one event, or a list of them for a batch. Never raises."""
+        try:
+            message = jsonrpc.read(data)
+            if not isinstance(message, Batch):
+                return self.take(message, now)
+            self.table.check_batch(message)
+        except RemoteError as error:
+            return Refusal(error.id, error)
+        return [self.take(member, now) for member in message.members]
+
+    def take(self, message: Parsed, now: float = 0.0) -> Event:
+        """Return the event that a message comes to. Never raises."""
+        if isinstance(message, Malformed):
+            return self._fault(message.error)
+        try:
+            outcome = self.table.interpret(message, self.peer, self._asked_with)
+        except RemoteError as error:
+            return self._fault(error)
+        if isinstance(outcome, Request):
+            return self._requested(outcome)
+        if isinstance(outcome, (Result, Error)):
+            return self._answered(outcome)
+        if isinstance(outcome, Notification):
+            return self._notified(outcome, now)
+        # A notification is never answered, whatever is wrong with it.
+        refused = outcome.error()
+        return Ignored(refused) if outcome.id is None else self._fault(refused)
+
+    def _asked_with(self, id: RequestId) -> RequestSpec[Any, Any] | None:
+        pending = self._asked.get(id)
+        return None if pending is None else pending.spec
+
+    def _fault(self, error: RemoteError) -> Event:
+        if not isinstance(error, InvalidAnswer):
+            return Refusal(error.id if self._may_answer(error.id) else None, error)
+        if error.id is None or self._asked.pop(error.id, None) is None:
+            return Ignored(error)
+        return Failure(error.id, error)
+
+    def _may_answer(self, id: RequestId | None) -> bool:
+        # The first request of that id is still to be answered, and no id is answered twice.
+        return id not in self._open
+
+    def _answered(self, answer: Result[Any] | Error) -> Event:
+        pending = None if answer.id is None else self._asked.pop(answer.id, None)
+        if pending is None:
+            return Ignored(InvalidAnswer("an answer to no open request", id=answer.id))
+        if isinstance(answer, Result):
+            return answer
+        return answer._replace(code=self.table.code_that_came(pending.spec.method, answer.code))
+
+    def _requested(self, request: Request[Any]) -> Event:
+        id, spec = request.id, request.spec
+        if id in self._open:
+            return Refusal(None, InvalidRequest(f"the id {id!r} is in use", id=id))
+        if not self._everything_passes and not may_pass(self.state, spec.phase, self.peer):
+            return Refusal(id, InvalidRequest(f"{spec.method} came before its time", id=id))
+        if spec.requires:
+            # Nothing is remembered between requests (2026-07-28, basic, "Statelessness").
+            by_request = self._declared_by_request and capabilities.asks_of("client", spec)
+            declared = self._declared_in(request) if by_request else self.declared
+            need = capabilities.unmet(spec.requires, self.peer, request.params, declared)
+            if need is not None:
+                return Refusal(id, capabilities.undeclared(spec.method, need, id))
+        if not self.shared:
+            self._open[id] = request
+        return request
+
+    def _declared_in(self, request: Request[Any]) -> Mapping[Role, Mapping[str, Any]]:
+        declared = dict(client_capabilities(request.meta))
+        return {**self.declared, "client": self.table.declared_by("client", declared)}
+
+    def _notified(self, notification: Notification[Any], now: float) -> Event:
+        spec, params, _ = notification
+        if spec.method == CANCELLED:
+            return self._given_up(notification)
+        if spec.method == PROGRESS:
+            pending = self._asked.get(params.progress_token)
+            if pending is None or not pending.progress:
+                return Ignored(InvalidRequest("progress of a request that is not open"))
+            pending.renew(now)
+            return Progressed(params.progress_token, notification)
+        if not self._everything_passes and not may_pass(self.state, spec.phase, self.peer):
+            return Ignored(InvalidRequest(f"{spec.method} came before its time"))
+        return notification
+
+    def _given_up(self, notification: Notification[Any]) -> Event:
+        id: RequestId | None = notification.params.request_id
+        request = None if id is None else self._open.get(id)
+        if id is not None and request is not None and request.spec.phase != "before_ready":
+            del self._open[id]
+            return Cancelled(id, notification)
+        pending = None if id is None else self._asked.get(id)
+        if id is not None and pending is not None and "long_lived" in pending.spec.traits:
+            return Ended(id, notification)
+        # Late, or never asked: "fire and forget" (basic/utilities/cancellation, "Error Handling").
+        return Ignored(InvalidRequest("cancels a request that is not open"))

@@ -1,0 +1,349 @@
+"""Models that accept from the wire what the JSON Schema accepts, and are convenient in Python.
+
+Pydantic has one notion of "optional". A JSON Schema has three: a member may be absent, may be null,
+or both. It also has constants, which every sender writes although no caller wants to repeat them.
+`WireModel` keeps these apart: it adjusts the validation schema once, when a class is first used.
+
+* A constant (`type: Literal["text"] = "text"`), and any member marked `Implied`, is required on the
+  wire and filled in for callers.
+* `None` in an optional member that may not be null means absent; a null from the wire is refused.
+* A member marked `Nullable`, one of type `Any`, and undeclared members keep an explicit null.
+"""
+
+from collections.abc import Callable, Mapping
+from threading import RLock
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Self, TypeAlias, TypeVar, cast
+
+from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, TypeAdapter, ValidationError
+from pydantic_core import CoreSchema, InitErrorDetails, SchemaValidator, to_json
+from pydantic_core import core_schema as cs
+
+from ..json import read_json
+from .core_schema import absent_if_none, adjust, build_before, is_constant, is_implied
+
+# Pydantic builds a class at its first use, in any thread: all builds share this lock.
+BUILDING: Final = RLock()
+
+# Classes whose build has begun. A class builds the classes it refers to before itself. So each is
+# built only once, and instances are written by their own class.
+_under_way: set[type["WireModel"]] = set()
+
+_STRICT: Final = ConfigDict(strict=True, allow_inf_nan=False)
+
+# Pydantic reads NaN and infinities where any value is allowed, and has no option against it. A text
+# without these words has none.
+_NO_NUMBERS: Final = SchemaValidator(cs.str_schema(pattern="NaN|Infinity"))
+
+T = TypeVar("T", bound="WireModel")
+
+Validate: TypeAlias = Callable[[Any], Any]
+"""A function that reads a decoded JSON value."""
+
+
+SUPPLIED: Final[Any] = object()
+"""The usual value of an object member: an object whose own members have their usual values.
+
+All instances without the member share it, so it cannot be changed. `supplied` recognises it.
+"""
+
+
+class _Rules(NamedTuple):
+    """The rules that the constructor of a class applies."""
+
+    implied: tuple[tuple[str, str, Any], ...]  # name, wire name, value
+    absent_if_none: frozenset[str]  # wire names and Python names
+    optional: frozenset[str]  # the Python names among these
+    names: Mapping[str, str]  # Python names by wire name, where they differ
+
+
+class WireModel(BaseModel):
+    """A JSON object of the protocol.
+
+    Undeclared members are kept. Types are not coerced: `"1"` and `true` are not integers. Only the
+    constructor takes Python names as well as wire names; reading takes wire names only.
+    """
+
+    model_config = ConfigDict(
+        extra="allow",
+        strict=True,
+        defer_build=True,
+        validate_assignment=True,
+        serialize_by_alias=True,
+        protected_namespaces=(),
+        allow_inf_nan=False,
+    )
+
+    # Only declared: Pydantic would evaluate the annotation again for each subclass, which is a
+    # quarter of the cost of a small class.
+    if TYPE_CHECKING:
+        ANY_OF_REQUIRED: ClassVar[tuple[str, ...]]
+        """Wire names of which at least one must be present; most classes have none."""
+
+        __wire_rules__: ClassVar[_Rules]
+
+    @classmethod
+    def from_wire(cls, value: Any) -> Self:
+        """Read a decoded JSON value; raise `pydantic.ValidationError`."""
+        return cls.model_validate(value)
+
+    @classmethod
+    def from_json(cls, data: bytes | str) -> Self:
+        """Read JSON text; raise `pydantic.ValidationError`.
+
+        NaN and infinities are refused. If a member occurs twice, the last one counts.
+        """
+        if not _NO_NUMBERS.isinstance_python(data):
+            try:
+                model: Self = cls.__pydantic_validator__.validate_json(data)
+                return model
+            except ValidationError:
+                # The error may be in the first of two members, which does not count.
+                pass
+        return _read_strictly(cls, data)
+
+    def to_wire(self) -> dict[str, Any]:
+        """Return the JSON object to send, as a dictionary of JSON values."""
+        wire: dict[str, Any] = self.__pydantic_serializer__.to_python(
+            self, mode="json", by_alias=True, exclude_unset=True
+        )
+        return wire
+
+    def to_json(self) -> bytes:
+        """Return the JSON object to send, as UTF-8 text.
+
+        NaN and infinities become null, as in JavaScript; only members of any type can hold them.
+        Raises `pydantic_core.PydanticSerializationError` for a value without a JSON form.
+        """
+        return self.__pydantic_serializer__.to_json(self, by_alias=True, exclude_unset=True)
+
+    # Type checkers take the signatures from the fields and from BaseModel; the methods below only
+    # change the behaviour.
+    if not TYPE_CHECKING:
+
+        def __init__(self, /, **members: Any) -> None:
+            cls = type(self)
+            _complete(cls, members)
+            cls.__pydantic_validator__.validate_python(members, self_instance=self, by_name=True)
+
+        # Without this mark Pydantic would call __init__ for every object it reads. That costs a
+        # Python call each, and would fill in constants on the wire too.
+        __init__.__pydantic_base_init__ = True
+
+        @property
+        def model_fields_set(self) -> set[str]:
+            given = self.__pydantic_fields_set__
+            namesakes = _namesakes(self) & _rules_of(type(self)).optional
+            absent = {name for name in namesakes if self.__dict__.get(name) is None}
+            return given - absent if absent else given
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            _refuse_if_shared(self)
+            rules = _rules_of(type(self))
+            if name in rules.names:
+                raise AttributeError(f"{name} is called {rules.names[name]} in Python")
+            if value is None and name in rules.optional:
+                _leave_out(self, name)
+                return
+            # Pydantic checks an assignment with declared and undeclared members in one dictionary.
+            extra = self.__pydantic_extra__
+            aside = {namesake: extra.pop(namesake) for namesake in _namesakes(self)}
+            try:
+                super().__setattr__(name, value)
+            finally:
+                if aside:
+                    self.__pydantic_extra__.update(aside)
+
+        def __delattr__(self, name: str) -> None:
+            _refuse_if_shared(self)
+            field = type(self).model_fields.get(name)
+            if field is not None and field.default is None:
+                _leave_out(self, name)
+            else:
+                super().__delattr__(name)
+
+        def model_copy(
+            self, *, update: Mapping[str, Any] | None = None, deep: bool = False
+        ) -> Self:
+            if update is not None:
+                names = _rules_of(type(self)).names
+                update = {names.get(name, name): value for name, value in update.items()}
+            return super().model_copy(update=update, deep=deep)
+
+        @classmethod
+        def model_construct(cls, _fields_set: set[str] | None = None, **members: Any) -> Self:
+            _complete(cls, members)
+            if _fields_set is not None:
+                _fields_set = _fields_set | {name for name, _, _ in _rules_of(cls).implied}
+            return super().model_construct(_fields_set, **members)
+
+        def model_dump(self, **options: Any) -> dict[str, Any]:
+            return super().model_dump(**{"exclude_unset": True, **options})
+
+        def model_dump_json(self, **options: Any) -> str:
+            return super().model_dump_json(**{"exclude_unset": True, **options})
+
+        @classmethod
+        def model_rebuild(cls, *, _parent_namespace_depth: int = 2, **options: Any) -> bool | None:
+            depth, build = _parent_namespace_depth + 1, super().model_rebuild
+            with BUILDING:
+                _under_way.add(cls)
+                try:
+                    return build(_parent_namespace_depth=depth, **options)
+                except RecursionError:
+                    if len(_under_way) > 1:
+                        raise
+                    build_before(cls, WireModel)
+                    return build(_parent_namespace_depth=depth, **options)
+                finally:
+                    _under_way.discard(cls)
+
+        @classmethod
+        def __get_pydantic_core_schema__(
+            cls, source: Any, handler: GetCoreSchemaHandler, /
+        ) -> CoreSchema:
+            with BUILDING:
+                if cls not in _under_way:
+                    cls.model_rebuild(raise_errors=False)
+                schema = handler(source)
+                if not cls.__pydantic_complete__:
+                    resolve = handler.resolve_ref_schema
+                    adjust(cls, resolve(schema), resolve)
+            return schema
+
+
+_shared: dict[type, WireModel] = {}
+
+
+def supplied(value: object) -> bool:
+    """Return whether a value is the shared one of a member that was not given (see `SUPPLIED`)."""
+    return value is not None and _shared.get(type(value)) is value
+
+
+def _refuse_if_shared(model: WireModel) -> None:
+    if supplied(model):
+        raise AttributeError(
+            f"this {type(model).__name__} is shared: pass one of your own to change it"
+        )
+
+
+def _leave_out(model: WireModel, name: str) -> None:
+    vars(model)[name] = None
+    model.__pydantic_fields_set__.discard(name)
+
+
+def _namesakes(model: WireModel) -> set[str]:
+    """Return the undeclared members whose wire name is the Python name of a declared member."""
+    extra = model.__pydantic_extra__
+    return extra.keys() & type(model).model_fields.keys() if extra else set()
+
+
+def declared(model: object, name: str) -> Any:
+    """Return the declared member called `name` in Python; None if it is absent or not declared.
+
+    For members that only some classes declare: an attribute may also be an undeclared member.
+    """
+    return model.__dict__.get(name) if isinstance(model, WireModel) else None
+
+
+def _read_strictly(cls: type[T], data: bytes | str) -> T:
+    try:
+        value = read_json(data)
+    except ValueError as error:
+        line: InitErrorDetails = {
+            "type": "json_invalid",
+            "input": data,
+            "ctx": {"error": str(error)},
+        }
+        raise ValidationError.from_exception_data(cls.__name__, [line], input_type="json") from None
+    # As text again, because a class may read some members differently from JSON text.
+    model: T = cls.__pydantic_validator__.validate_json(to_json(value))
+    return model
+
+
+def _share(cls: type[WireModel]) -> WireModel:
+    with BUILDING:
+        if cls not in _shared:
+            _shared[cls] = cls()
+        return _shared[cls]
+
+
+def required_constants(cls: type[WireModel]) -> dict[str, Any]:
+    """Return the members with only one valid value, by wire name."""
+    return {
+        field.alias or name: field.default
+        for name, field in cls.model_fields.items()
+        if is_constant(field)
+    }
+
+
+def required_members(cls: type[WireModel]) -> list[str]:
+    """Return the wire names of the required members, in the order of the class."""
+    return [
+        field.alias or name
+        for name, field in cls.model_fields.items()
+        if field.is_required() or is_implied(field)
+    ]
+
+
+def _complete(cls: type[WireModel], members: dict[str, Any]) -> None:
+    """Add and remove members so that they are what the wire would have carried."""
+    rules: _Rules = cls.__dict__.get("__wire_rules__") or _derive_rules(cls)
+    for name in tuple(members):
+        if members[name] is None and name in rules.absent_if_none:
+            del members[name]
+    for name, wire_name, value in rules.implied:
+        if name not in members and wire_name not in members:
+            members[name] = value
+
+
+def _rules_of(cls: type[WireModel]) -> _Rules:
+    return cls.__dict__.get("__wire_rules__") or _derive_rules(cls)
+
+
+def _derive_rules(cls: type[WireModel]) -> _Rules:
+    # The build resolves annotations that name classes defined further down.
+    cls.model_rebuild()
+    implied: list[tuple[str, str, Any]] = []
+    optional: dict[str, str] = {}
+    renamed: dict[str, str] = {}
+    for name, field in cls.model_fields.items():
+        wire_name = field.alias or name
+        if wire_name != name:
+            renamed[wire_name] = name
+        if is_implied(field):
+            default = field.default
+            if default is SUPPLIED:
+                default = _share(cast(type[WireModel], field.annotation))
+            implied.append((name, wire_name, default))
+        elif absent_if_none(field):
+            optional[name] = wire_name
+    names = frozenset(optional)
+    rules = _Rules(tuple(implied), names.union(optional.values()), names, renamed)
+    cls.__wire_rules__ = rules
+    return rules
+
+
+_validators: dict[Any, Validate] = {}
+
+
+def validator_of(expression: Any) -> Validate:
+    """Return a function that reads decoded JSON as a model, a union or any other type.
+
+    It is built once per expression, in whichever thread asks first, and raises
+    `pydantic.ValidationError`. Raises `TypeError` if `expression` cannot be hashed.
+    """
+    validate = _validators.get(expression)
+    if validate is None:
+        with BUILDING:
+            validate = _validators[expression] = _build_validator(expression)
+    return validate
+
+
+def _build_validator(expression: Any) -> Validate:
+    if isinstance(expression, type) and issubclass(expression, WireModel):
+        expression.model_rebuild()
+        validator = expression.__pydantic_validator__
+    else:
+        adapter: TypeAdapter[Any] = TypeAdapter(cast(Any, expression), config=_STRICT)
+        validator = adapter.validator
+    return validator.validate_python

@@ -1,0 +1,155 @@
+"""Validation errors as RFC 6901 pointers into the JSON that was refused.
+
+Pydantic's locations mix members of the input with the names of union arms and validators. To tell
+them apart, the location is followed through the input: the pointer has to end at the value that the
+error is about. The messages contain neither values nor links, because they leave the process.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, NamedTuple
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from ..json import is_array, is_object
+
+# Pydantic uses the terms of Python, but the sender of a message needs those of JSON.
+_IN_JSON: Final = {
+    "model_type": "Input should be an object",
+    "model_attributes_type": "Input should be an object",
+    "dict_type": "Input should be an object",
+    "list_type": "Input should be an array",
+}
+# A long message that is wrong everywhere must not take much time, nor get an answer many times as
+# long.
+_MOST: Final = 1000
+_LONGEST: Final = 64 * 1024
+
+
+# Pydantic puts a prefix before the message of a validator.
+_SAID_BY_VALIDATORS: Final = frozenset({"value_error", "assertion_error"})
+
+
+class Problem(NamedTuple):
+    """One thing that is wrong with a message."""
+
+    pointer: str
+    message: str
+
+
+def problems(error: ValidationError, value: Any, prefix: str = "") -> list[Problem]:
+    """Return the problems that `error` reports about `value`, the JSON value that was validated.
+
+    `prefix` is the pointer of `value` inside the whole message. A problem that several arms of a
+    union report is listed once. Arms for another JSON type than the input are ignored. Of very many
+    problems, only the first are listed.
+    """
+    lines = error.errors(include_url=False)
+    found: dict[Problem, str] = {}
+    left = _LONGEST
+    for line in lines[:_MOST]:
+        problem = _problem(line, value, prefix)
+        left -= len(problem.pointer)
+        # A common prefix also counts each time, because each pointer repeats it.
+        if left < 0 and found:
+            break
+        found.setdefault(problem, line["type"])
+    outer = _outer(problem.pointer for problem in found)
+    return [
+        problem
+        for problem, type in found.items()
+        if not (type.endswith("_type") and problem.pointer in outer)
+    ]
+
+
+def message_of(line: ErrorDetails) -> str:
+    """Return the problem in words that need no knowledge of Python or Pydantic."""
+    if line["type"] in _SAID_BY_VALIDATORS:
+        return str(line.get("ctx", {}).get("error", "")) or "Input is not valid"
+    return _IN_JSON.get(line["type"], line["msg"])
+
+
+def _outer(pointers: Iterable[str]) -> set[str]:
+    """Return the pointers of all values that contain the values at these pointers."""
+    found: set[str] = set()
+    for pointer in pointers:
+        outer, slash, _ = pointer.rpartition("/")
+        # The containers of a pointer that was found before were found with it.
+        while slash and outer not in found:
+            found.add(outer)
+            outer, slash, _ = outer.rpartition("/")
+    return found
+
+
+def _problem(line: ErrorDetails, value: Any, prefix: str) -> Problem:
+    location, about, message = line["loc"], line["input"], message_of(line)
+    if line["type"] == "missing":
+        # The input of such an error is the object that lacks the member.
+        steps = [*_path(location[:-1], value, about), location[-1]]
+    elif line["type"] in ("union_tag_not_found", "union_tag_invalid"):
+        context = line.get("ctx", {})
+        steps = [*_path(location, value, about), str(context["discriminator"]).strip("'")]
+        expected = context.get("expected_tags")
+        message = f"Input should be one of {expected}" if expected else "Field required"
+    else:
+        steps = _path(location, value, about)
+    return Problem(prefix + _pointer(steps), message)
+
+
+def _path(location: Sequence[int | str], value: Any, target: Any) -> list[int | str]:
+    steps = _steps(location, value, target, set())
+    return _longest(location, value) if steps is None else steps
+
+
+def _steps(
+    location: Sequence[int | str], value: Any, target: Any, dead: set[tuple[int, int]]
+) -> list[int | str] | None:
+    """Return the part of `location` that leads from `value` to `target`, or None.
+
+    `dead` holds the points where the search has already failed: the length that was left, and the
+    value that was reached. Otherwise members with the names of union arms would double the work per
+    level.
+    """
+    if not location:
+        return [] if _same(value, target) else None
+    if (len(location), id(value)) in dead:
+        return None
+    step, rest = location[0], location[1:]
+    if _has(value, step):
+        further = _steps(rest, value[step], target, dead)
+        if further is not None:
+            return [step, *further]
+    further = _steps(rest, value, target, dead)
+    if further is None:
+        dead.add((len(location), id(value)))
+    return further
+
+
+def _longest(location: Sequence[int | str], value: Any) -> list[int | str]:
+    steps: list[int | str] = []
+    for step in location:
+        if _has(value, step):
+            value = value[step]
+            steps.append(step)
+    return steps
+
+
+def _has(value: Any, step: int | str) -> bool:
+    if isinstance(step, int):
+        return is_array(value) and step < len(value)
+    return is_object(value) and step in value
+
+
+def _same(value: Any, target: Any) -> bool:
+    # Text that was read twice gives values that are equal but not identical; 1, 1.0 and true
+    # differ.
+    return value is target or (type(value) is type(target) and value == target)
+
+
+def _pointer(steps: Sequence[int | str]) -> str:
+    return "".join("/" + escaped(str(step)) for step in steps)
+
+
+def escaped(step: str) -> str:
+    """Return the name of a member, escaped for a pointer."""
+    return step.replace("~", "~0").replace("/", "~1")

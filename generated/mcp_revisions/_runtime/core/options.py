@@ -1,0 +1,146 @@
+"""Options of a connection and of a single call: limits and timeouts."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple, TypedDict
+
+from .loss_report import Lost
+from .spec import RequestSpec
+from .stored_json import SizeLimit
+
+TIMEOUTS: Final[Mapping[str, float]] = MappingProxyType(
+    {
+        "ping": 5.0,
+        "tools/call": 60.0,
+        "sampling/createMessage": 120.0,
+        # A person answers these.
+        "elicitation/create": 300.0,
+    }
+)
+"""Timeouts in seconds by method, where neither the call nor the connection sets one."""
+
+
+class Progress(NamedTuple):
+    """The progress of a request; only the peer knows the unit of `done` and `total`."""
+
+    done: float
+    total: float | None = None
+    message: str | None = None
+
+
+class CallOptions(TypedDict, total=False):
+    """Options of a single call, besides its params.
+
+    `timeout` and `max_timeout` are in seconds. With `reset_on_progress`, each report of progress
+    restarts `timeout`, but never `max_timeout`. `on_progress` asks the peer to report progress;
+    if it returns an awaitable, that is awaited in a task of its own.
+    """
+
+    timeout: float
+    max_timeout: float
+    reset_on_progress: bool
+    on_progress: Callable[[Progress], object]
+
+
+class Patience(NamedTuple):
+    """The timeouts of one request, in seconds."""
+
+    timeout: float
+    max_timeout: float
+    renewed_by_progress: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """Limits of one connection. Times are in seconds.
+
+    The pages ask for a timeout on every request, for a maximum that progress does not extend, and
+    for both to be configurable (2025-11-25, basic/lifecycle, "Timeouts"); they give no numbers.
+    """
+
+    timeout: float = 30.0
+    """Timeout of a request, if `timeouts` has none for its method."""
+    timeouts: Mapping[str, float] = field(default_factory=lambda: TIMEOUTS)
+    """Timeouts by method."""
+    max_timeout: float = 600.0
+    """Longest time for an answer, even if progress is reported."""
+    initialize_timeout: float = 30.0
+    """Timeout of `initialize`; the server may have to start first."""
+    probe_timeout: float = 5.0
+    """Timeout of `server/discover`; a server that is silent for longer gets a handshake.
+
+    Over HTTP, and where no revision with a handshake is allowed, `timeout` applies instead.
+    """
+    max_in_flight: int = 100
+    """Requests of the peer that are handled at the same time."""
+    max_waiting: int = 1000
+    """Requests of the peer that wait to be handled; when there are so many, reading pauses."""
+    max_outgoing: int = 1000
+    """Messages that wait to be written; when there are so many, senders wait."""
+    max_subscriptions: int = 100
+    """Listen streams and subscribed resources of one connection."""
+    max_uri: int = 8 * 1024
+    """Bytes of one URI in a subscription."""
+    max_uris: int = 64 * 1024
+    """Bytes of all URIs in the subscriptions of one connection."""
+    max_client: int = 32 * 1024
+    """Bytes of JSON of a client's `capabilities` and `clientInfo`.
+
+    The request of a listen stream may have as many, besides its URIs.
+    """
+    max_server: int = 1024 * 1024
+    """Bytes of JSON of a server's capabilities, information and `instructions`."""
+    max_values: int = 2000
+    """JSON values in each of these, where every object and array counts too."""
+    max_rounds: int = 10
+    """Input rounds of one request, on either side."""
+    max_pages: int = 1000
+    """Pages of one list that are requested. A client that walks a list raises if there are more.
+
+    A server that checks header fields against its own tools uses its last complete list instead. A
+    client that corrects header fields stops at the default, with the pages it has.
+    """
+    progress_interval: float = 0.05
+    """Least time between two reports of progress on one request."""
+    drain: float = 3.0
+    """Time for handlers to finish after the peer is gone or the server is stopped."""
+    state_key: bytes | None = None
+    """Key that signs the state of input rounds; by default a random one per process.
+
+    Several processes that answer rounds of the same request need the same key.
+    """
+    state_lifetime: float = 3600.0
+    """Lifetime of that state, in which the client has to come back."""
+    on_loss: Callable[[Lost], object] | None = None
+    """Callback for what a translation between revisions could not keep, once for each kind."""
+
+    @property
+    def of_client(self) -> SizeLimit:
+        """The limit for what a client declares about itself."""
+        return SizeLimit(self.max_client, self.max_values)
+
+    @property
+    def of_server(self) -> SizeLimit:
+        """The limit for what a server declares about itself."""
+        return SizeLimit(self.max_server, self.max_values)
+
+    @property
+    def of_stream(self) -> SizeLimit:
+        """The limit for the request of a listen stream, which is kept while the stream is open."""
+        return SizeLimit(self.max_client + self.max_uris, self.max_values + self.max_subscriptions)
+
+    def patience(self, spec: RequestSpec[Any, Any], call: CallOptions) -> Patience:
+        """Return the timeouts of one request."""
+        if "long_lived" in spec.traits and "timeout" not in call:
+            return FOREVER
+        usual = self.timeouts.get(spec.method, self.timeout)
+        return Patience(
+            call.get("timeout", usual),
+            call.get("max_timeout", self.max_timeout),
+            call.get("reset_on_progress", False),
+        )
+
+
+FOREVER: Final = Patience(float("inf"), float("inf"))
+"""For requests that are answered when they end, such as a listen stream."""

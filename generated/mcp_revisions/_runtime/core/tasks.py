@@ -1,0 +1,80 @@
+"""Tasks that belong to one connection and end with it.
+
+This is not a `TaskGroup`, for two reasons: a task that fails must not cancel the others, and what a
+user raises inside `async with connect(...)` must not be wrapped in a group.
+"""
+
+from asyncio import Future, Task, TaskGroup, gather, get_running_loop, shield
+from collections.abc import Callable, Coroutine, Iterable
+from logging import getLogger
+from typing import Any, Final, TypeAlias
+
+_log: Final = getLogger(__name__)
+
+Ended: TypeAlias = Callable[[Task[None]], object]
+
+
+class Tasks:
+    """The running tasks of one connection."""
+
+    __slots__ = ("_loop", "_running")
+
+    def __init__(self) -> None:
+        self._loop = get_running_loop()
+        self._running: dict[Task[None], Ended | None] = {}
+
+    def start(self, work: Coroutine[Any, Any, None], ended: Ended | None = None) -> Task[None]:
+        """Run `work` in a task; log an exception that it does not handle.
+
+        `ended` is called at the end, even if the task was cancelled before its first step.
+        """
+        task = self._loop.create_task(work)
+        self._running[task] = ended
+        task.add_done_callback(self._ended)
+        return task
+
+    def _ended(self, task: Task[None]) -> None:
+        ended = self._running.pop(task)
+        if ended is not None:
+            ended(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            _log.error("a task of a connection failed", exc_info=error)
+
+    async def cancel(self) -> None:
+        """Cancel the running tasks, and wait until they have ended."""
+        running = list(self._running)
+        for task in running:
+            task.cancel()
+        await gather(*running, return_exceptions=True)
+
+
+class Signal:
+    """A signal of changes, which takes no memory while nobody waits for it."""
+
+    __slots__ = ("_waiting",)
+
+    def __init__(self) -> None:
+        self._waiting: Future[None] | None = None
+
+    def ring(self) -> None:
+        """Wake every waiter."""
+        waiting, self._waiting = self._waiting, None
+        if waiting is not None:
+            waiting.set_result(None)
+
+    async def heard(self) -> None:
+        """Wait until something changes."""
+        if self._waiting is None:
+            self._waiting = get_running_loop().create_future()
+        # A waiter that is cancelled must not cancel the shared future.
+        await shield(self._waiting)
+
+
+async def together(work: Iterable[Coroutine[Any, Any, None]]) -> None:
+    """Await all; the first failure cancels the others, and is raised without a group."""
+    try:
+        async with TaskGroup() as group:
+            for one in work:
+                group.create_task(one)
+    except BaseExceptionGroup as failures:
+        raise failures.exceptions[0] from None

@@ -1,0 +1,45 @@
+"""The members of `_meta` that the protocol itself reads and writes.
+
+In the stateless era each request says by itself which revision it speaks, who sends it and what the
+sender can do (2026-07-28, basic, "_meta"); in both eras it may ask for progress. Reading is lenient
+here: the models have said by then whether a message is valid.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from ..core.json import is_object, json_text
+
+PROTOCOL_VERSION: Final = "io.modelcontextprotocol/protocolVersion"
+CLIENT_CAPABILITIES: Final = "io.modelcontextprotocol/clientCapabilities"
+CLIENT_INFO: Final = "io.modelcontextprotocol/clientInfo"
+LOG_LEVEL: Final = "io.modelcontextprotocol/logLevel"
+SERVER_INFO: Final = "io.modelcontextprotocol/serverInfo"
+SUBSCRIPTION_ID: Final = "io.modelcontextprotocol/subscriptionId"
+PROGRESS_TOKEN: Final = "progressToken"
+
+_NOTHING: Final[Mapping[str, Any]] = {}
+
+
+def meta_in(params: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the `_meta` of params; empty if there is none."""
+    meta = params.get("_meta")
+    return meta if is_object(meta) else _NOTHING
+
+
+def client_capabilities(meta: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what the sender of a request declares in its `_meta`."""
+    declared = meta.get(CLIENT_CAPABILITIES)
+    return declared if is_object(declared) else _NOTHING
+
+
+def client_envelope(
+    revision: str, capabilities: Mapping[str, Any], info: Mapping[str, Any]
+) -> Mapping[str, Any]:
+    """Return what a client says of itself in each request of the stateless era."""
+    return {PROTOCOL_VERSION: revision, CLIENT_CAPABILITIES: capabilities, CLIENT_INFO: info}
+
+
+def members(meta: Mapping[str, Any]) -> bytes:
+    """Return the members of an object as JSON text, without the braces around them."""
+    return json_text(meta)[1:-1]

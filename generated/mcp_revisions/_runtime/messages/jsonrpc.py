@@ -1,0 +1,220 @@
+"""JSON-RPC 2.0: what kind of message a JSON value is, and how one is written.
+
+Pages: "basic" of each revision (ids, batches) and the JSON-RPC 2.0 specification. A message is
+looked at once: everyone who deals with it later reads the `Call`, the `Answer` or the `Malformed`
+that it was found to be. This module knows no method.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple, TypeAlias, TypeGuard
+
+from pydantic_core import to_json
+
+from ..core.errors import InvalidAnswer, InvalidRequest, ParseError, RequestId
+from ..core.json import JSONObject, is_array, is_object, json_text, read_json
+
+VERSION: Final = "2.0"
+
+LONGEST: Final = 1000
+"""Characters of an id, or of a token for progress: both are kept while a request is open."""
+_NOT_AN_ID: Final = (
+    f"id has to be a string or an integer, of {LONGEST} characters or digits at most"
+)
+_TOO_LARGE: Final = 10**LONGEST
+
+_NOTHING: Final[Mapping[str, Any]] = {}
+
+
+class Call(NamedTuple):
+    """A request, or a notification if it has no id; the method may be any."""
+
+    id: RequestId | None
+    method: str
+    params: Mapping[str, Any]
+    """Empty if there are none, or if they are not an object."""
+    meta: Mapping[str, Any]
+    """The `_meta` of the params; empty if there is none."""
+    message: JSONObject
+    """The whole message as it came."""
+
+
+class Answer(NamedTuple):
+    """A result, or an error if there is one."""
+
+    id: RequestId | None
+    result: Any
+    error: JSONObject | None = None
+
+
+class Malformed(NamedTuple):
+    """A value that is no message: `error` says why, and `meta` is the `_meta` it has all the same.
+
+    The error is an `InvalidAnswer` if the value was meant as an answer.
+    """
+
+    error: InvalidRequest | InvalidAnswer
+    meta: Mapping[str, Any] = _NOTHING
+
+
+Parsed: TypeAlias = Call | Answer | Malformed
+
+
+class Batch:
+    """An array, whose members are parsed once somebody asks for them."""
+
+    __slots__ = ("_members", "values")
+
+    def __init__(self, values: list[Any]) -> None:
+        self.values = values
+        self._members: list[Parsed] | None = None
+
+    @property
+    def members(self) -> list[Parsed]:
+        """The messages."""
+        if self._members is None:
+            self._members = [message_of(value) for value in self.values]
+        return self._members
+
+
+def parse(data: bytes | str) -> Any:
+    """Read one JSON text, as `read_json` does.
+
+    Raise `ParseError`, which names the position and repeats none of the text.
+    """
+    try:
+        return read_json(data)
+    except ValueError as error:
+        raise ParseError(f"Parse error: {error}") from None
+
+
+def read(data: bytes | str) -> Parsed | Batch:
+    """Read one message, or a batch of them; raise `ParseError`."""
+    value = parse(data)
+    return Batch(value) if is_array(value) else message_of(value)
+
+
+def message_of(value: object) -> Parsed:
+    """Return what a decoded JSON value is as a message. Never raises.
+
+    An id that was written as 1.0 becomes 1.
+    """
+    if not is_object(value):
+        return Malformed(InvalidRequest("a message has to be an object"))
+    params = value.get("params")
+    params = params if is_object(params) else _NOTHING
+    meta = params.get("_meta")
+    meta = meta if is_object(meta) else _NOTHING
+    try:
+        if "method" not in value:
+            return _answer(value)
+        id: object = value.get("id")
+        if not _is_id(id):
+            id = _unusual_id(value, InvalidRequest)
+        if value.get("jsonrpc") != VERSION:
+            raise InvalidRequest(f'jsonrpc has to be "{VERSION}"', id=id)
+        method: object = value["method"]
+        if type(method) is not str:
+            raise InvalidRequest("method has to be a string", id=id)
+        if "result" in value or "error" in value:
+            raise InvalidRequest("a message with a method has neither result nor error", id=id)
+        return Call(id, method, params, meta, value)
+    except (InvalidRequest, InvalidAnswer) as error:
+        return Malformed(error, meta)
+
+
+def _answer(value: JSONObject) -> Answer:
+    if "result" not in value and "error" not in value:
+        raise InvalidRequest("a message has a method, a result or an error", id=id_of(value))
+    id = value.get("id")
+    if not _is_id(id) and not ("error" in value and id is None):
+        # An error may lack its id, or have null there as JSON-RPC does for what it could not read.
+        id = _unusual_id(value, InvalidAnswer)
+    if value.get("jsonrpc") != VERSION:
+        raise InvalidAnswer(f'jsonrpc has to be "{VERSION}"', id=id)
+    if "error" not in value:
+        if id is None:
+            raise InvalidAnswer("a result has an id")
+        return Answer(id, value["result"])
+    if "result" in value:
+        raise InvalidAnswer("an answer has a result or an error, not both", id=id)
+    _check_error(value["error"], id)
+    return Answer(id, None, value["error"])
+
+
+def _check_error(error: object, id: RequestId | None) -> None:
+    if not is_object(error):
+        raise InvalidAnswer("error has to be an object", id=id)
+    code = error.get("code")
+    if isinstance(code, float) and code.is_integer():
+        code = error["code"] = int(code)
+    if type(code) is not int:
+        raise InvalidAnswer("the code of an error has to be an integer", id=id)
+    if not isinstance(error.get("message"), str):
+        raise InvalidAnswer("the message of an error has to be a string", id=id)
+
+
+def _unusual_id(
+    message: JSONObject, refusal: type[InvalidRequest] | type[InvalidAnswer]
+) -> RequestId | None:
+    """Return None if there is no id, and an integer if it was written with a fraction of zero."""
+    if "id" not in message:
+        return None
+    id = id_of(message)
+    if id is None:
+        raise refusal(_NOT_AN_ID)
+    return id
+
+
+def id_of(message: Mapping[str, Any]) -> RequestId | None:
+    """Return the id of a decoded message, an integer also where it has a fraction of zero.
+
+    None if there is no id, or one that is too long or of another type.
+    """
+    id = message.get("id")
+    if isinstance(id, float) and id.is_integer():
+        return int(id)
+    return id if _is_id(id) else None
+
+
+def _is_id(id: object) -> TypeGuard[RequestId]:
+    if type(id) is int:
+        return -_TOO_LARGE < id < _TOO_LARGE
+    return type(id) is str and len(id) <= LONGEST
+
+
+def answered(value: object) -> RequestId | None:
+    """Return the id of the request that a decoded JSON value means to answer, soundly or not."""
+    if not is_object(value) or "method" in value or not ("result" in value or "error" in value):
+        return None
+    return id_of(value)
+
+
+def write_id(id: RequestId) -> bytes:
+    """Return an id as JSON text."""
+    return b"%d" % id if type(id) is int else to_json(id)
+
+
+def write_call(id: RequestId | None, method: bytes, params: bytes | None) -> bytes:
+    """Return a request, or a notification if `id` is None; `method` and `params` are JSON text."""
+    head = b'{"jsonrpc":"2.0",' if id is None else b'{"jsonrpc":"2.0","id":%b,' % write_id(id)
+    if params is None:
+        return b'%b"method":%b}' % (head, method)
+    return b'%b"method":%b,"params":%b}' % (head, method, params)
+
+
+def write_result(id: RequestId, result: bytes) -> bytes:
+    """Return a result; `result` is JSON text."""
+    text = b"%d" % id if type(id) is int else to_json(id)
+    return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (text, result)
+
+
+def write_error(id: RequestId | None, code: int, message: str, data: Any = None) -> bytes:
+    """Return an error; without an id it answers something that could not be read.
+
+    Raise `pydantic_core.PydanticSerializationError` if `data` has no JSON form.
+    """
+    error: JSONObject = {"code": code, "message": message}
+    if data is not None:
+        error["data"] = data
+    head = b'{"jsonrpc":"2.0",' if id is None else b'{"jsonrpc":"2.0","id":%b,' % write_id(id)
+    return b'%b"error":%b}' % (head, json_text(error))

@@ -1,0 +1,347 @@
+"""The method table of one revision, and its messages as bytes, in and out.
+
+Reading looks a message up by its method and the side that sent it, or, for an answer, by the
+request it answers. Writing goes from the compiled serialiser of a model straight into the message.
+Nothing here knows a connection: the caller says which requests are pending.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from typing import Any, Final, Literal, TypeAlias, TypeVar, get_args
+
+from pydantic import ValidationError
+from pydantic_core import PydanticSerializationError, to_json
+
+from ..core.era import ERAS
+from ..core.errors import InvalidAnswer, InvalidRequest, LocalError, ProtocolError, RequestId
+from ..core.json import JSONObject
+from ..core.losses import Untranslatable
+from ..core.models.base import Validate, validator_of
+from ..core.spec import ErrorSpec, NotificationSpec, RequestSpec, Role, Rules
+from .jsonrpc import Answer, Batch, Call, write_call, write_error, write_result
+from .meta import written
+from .parsed import (
+    Error,
+    InvalidMessage,
+    Message,
+    MethodSpecs,
+    Notification,
+    Outcome,
+    Request,
+    Result,
+    UnknownMethod,
+    nothing_pending,
+    read_error,
+    read_result,
+    single,
+    understood,
+    unfit_call,
+)
+from .results import result_reader
+
+P = TypeVar("P")
+R = TypeVar("R")
+
+Part: TypeAlias = Literal["params", "result"]
+Pending: TypeAlias = Callable[[RequestId], RequestSpec[Any, Any] | None]
+
+_ROLES: Final[tuple[Role, ...]] = ("client", "server")
+_ABSENT: Final = object()
+
+
+class MethodTable:
+    """The messages that may travel in one revision.
+
+    `requests` and `notifications` are by wire name, `errors` by code. `input_requests` are those
+    that travel inside a result only. `rules` says what else differs between revisions.
+    """
+
+    __slots__ = (
+        "_notifications",
+        "_requests",
+        "era",
+        "errors",
+        "input_requests",
+        "notifications",
+        "requests",
+        "revision",
+        "rules",
+    )
+
+    def __init__(
+        self,
+        revision: str,
+        *,
+        requests: Mapping[str, RequestSpec[Any, Any]],
+        notifications: Mapping[str, NotificationSpec[Any]],
+        errors: Mapping[int, ErrorSpec],
+        input_requests: Mapping[str, RequestSpec[Any, Any]] | None = None,
+        rules: Rules = Rules(),  # noqa: B008 (frozen)
+    ) -> None:
+        self.revision = revision
+        self.requests = requests
+        self.notifications = notifications
+        self.errors = errors
+        self.input_requests = input_requests or {}
+        self.rules = rules
+        self.era = ERAS[rules.era]
+        self._requests = {role: MethodSpecs(requests, role) for role in _ROLES}
+        self._notifications = {role: MethodSpecs(notifications, role) for role in _ROLES}
+
+    @property
+    def wire(self) -> "MethodTable":
+        """Return the table of the revision on the wire: this one, unless it translates."""
+        return self
+
+    def request(self, method: str, sender: Role) -> RequestSpec[Any, Any] | None:
+        """Return the request of that wire name that `sender` may send, if there is one."""
+        spec = self.requests.get(method)
+        return spec if spec is not None and sender in spec.senders else None
+
+    def notification(self, method: str, sender: Role) -> NotificationSpec[Any] | None:
+        """Return the notification of that wire name that `sender` may send, if there is one."""
+        spec = self.notifications.get(method)
+        return spec if spec is not None and sender in spec.senders else None
+
+    def interpret(self, message: Call | Answer, sender: Role, pending: Pending) -> Outcome:
+        """Return what a message sent by `sender` comes to, as a value.
+
+        `pending` gives the request that is waiting for an answer with an id, if there is one.
+        Raise `InvalidAnswer` for a result that answers nothing.
+        """
+        if isinstance(message, Answer):
+            return self._interpret_answer(message, pending)
+        id, method, params, meta, whole = message
+        calls: MethodSpecs[Any] = (self._notifications if id is None else self._requests)[sender]
+        known = calls.known.get(method) or calls.find(method)
+        if known is None:
+            return UnknownMethod(id, method)
+        spec, validate = known
+        # There may be none, or something that is no object.
+        given = params or whole.get("params", _ABSENT)
+        if given is _ABSENT:
+            if spec.params_required:
+                return unfit_call(message, None)
+            given = {}
+        try:
+            value = validate(given)
+        except (ValidationError, Untranslatable) as error:
+            return unfit_call(message, error)
+        if id is None:
+            return Notification(spec, value, meta)
+        return Request(id, spec, value, params, meta)
+
+    def _interpret_answer(
+        self, answer: Answer, pending: Pending
+    ) -> Result[Any] | Error | InvalidMessage:
+        id, result, error = answer
+        if error is not None:
+            return read_error(id, error)
+        spec = None if id is None else pending(id)
+        if id is None or spec is None:
+            raise InvalidAnswer("a result for a request that is not pending", id=id)
+        return read_result(spec, id, result, self.result_reader(spec))
+
+    def check_batch(self, batch: Batch) -> None:
+        """Raise `InvalidRequest` for an empty batch, and for any where the revision has none.
+
+        2025-03-26, basic, "Batching"; JSON-RPC 2.0, section 6.
+        """
+        if not self.rules.batching:
+            raise InvalidRequest(f"{self.revision} has no batches")
+        if not batch.values:
+            raise InvalidRequest("a batch cannot be empty")
+
+    def parse(self, data: bytes | str, *, sender: Role, pending: Pending) -> Message:
+        """Read one message sent by `sender`.
+
+        `pending` gives the request that is waiting for an answer with an id, if there is one.
+        Raise `RemoteError`.
+        """
+        return understood(self.interpret(single(data), sender, pending))
+
+    def parse_request(self, data: bytes | str, *, sender: Role) -> Request[Any]:
+        """Read a request sent by `sender`; raise `RemoteError`."""
+        message = single(data)
+        if not isinstance(message, Call) or message.id is None:
+            raise InvalidRequest("not a request")
+        outcome = understood(self.interpret(message, sender, nothing_pending))
+        assert isinstance(outcome, Request)
+        return outcome
+
+    def parse_notification(self, data: bytes | str, *, sender: Role) -> Notification[Any]:
+        """Read a notification sent by `sender`; raise `RemoteError`."""
+        message = single(data)
+        if not isinstance(message, Call) or message.id is not None:
+            raise InvalidRequest("not a notification")
+        outcome = understood(self.interpret(message, sender, nothing_pending))
+        assert isinstance(outcome, Notification)
+        return outcome
+
+    def parse_answer(self, data: bytes | str, *, spec: RequestSpec[Any, R]) -> Result[R] | Error:
+        """Read what answers a request made with `spec`; raise `RemoteError`."""
+        message = single(data)
+        if not isinstance(message, Answer):
+            raise InvalidAnswer("not an answer")
+        outcome = understood(self._interpret_answer(message, lambda _: spec))
+        assert isinstance(outcome, (Result, Error))
+        return outcome
+
+    def read_result(self, spec: RequestSpec[Any, R], result: Any) -> R:
+        """Read the decoded result of a request made with `spec`; raise `InvalidAnswer`."""
+        outcome = read_result(spec, 0, result, self.result_reader(spec))
+        if not isinstance(outcome, Result):
+            raise outcome.error()
+        value: R = outcome.value
+        return value
+
+    def result_reader(self, spec: RequestSpec[Any, Any]) -> Validate:
+        """Return what reads the decoded results of `spec`."""
+        return result_reader(spec, self.rules)
+
+    def serialise_request(
+        self,
+        spec: RequestSpec[P, Any],
+        id: RequestId,
+        params: P | None,
+        *,
+        meta: bytes | None = None,
+    ) -> bytes:
+        """Return a request as JSON text.
+
+        Params of None are left out where the method can do without. `meta` holds members, as JSON
+        text, that its `_meta` is to have beside those of `params`. Raise `LocalError`.
+        """
+        if self.requests.get(spec.method) is not spec:
+            raise LocalError(f"{spec.method} is not a request of {self.revision}")
+        return write_call(id, method_text(spec), params_text(spec, params, meta))
+
+    def serialise_notification(
+        self, spec: NotificationSpec[P], params: P | None, *, meta: bytes | None = None
+    ) -> bytes:
+        """Return a notification as JSON text, `meta` as for a request; raise `LocalError`."""
+        if self.notifications.get(spec.method) is not spec:
+            raise LocalError(f"{spec.method} is not a notification of {self.revision}")
+        return write_call(None, method_text(spec), params_text(spec, params, meta))
+
+    def serialise_result(
+        self, spec: RequestSpec[Any, R], id: RequestId, result: R, *, meta: bytes | None = None
+    ) -> bytes:
+        """Return a result as JSON text, `meta` as for a request; raise `LocalError`."""
+        if type(result) not in spec.results and not isinstance(result, spec.results):
+            raise LocalError(f"{type(result).__name__} is not a result of {spec.method}")
+        return write_result(id, body_text(spec.method, result, meta))
+
+    def write_question(self, spec: RequestSpec[P, Any], params: P | None) -> JSONObject:
+        """Return a request that travels inside a result, as JSON; raise `LocalError`."""
+        model: Any = params
+        given = {} if model is None else {"params": model.to_wire()}
+        return {"method": spec.method, **given}
+
+    def read_response(self, spec: RequestSpec[Any, R], value: Any) -> R:
+        """Read what answers such a request, which was found to be valid on the wire."""
+        response: R = validator_of(spec.results[0])(value)
+        return response
+
+    def carry_out(self, method: str, part: Part, value: JSONObject) -> JSONObject:
+        """Return params or a result as the wire has them; raise `Untranslatable`."""
+        return value
+
+    def declared_by(self, role: Role, capabilities: JSONObject) -> JSONObject:
+        """Return capabilities that came, as this side's own revision has them."""
+        return capabilities
+
+    def called(self, info: JSONObject) -> JSONObject:
+        """Return what the peer calls itself, as this side's own revision has it."""
+        return info
+
+    def presuming(self, members: Callable[[], Mapping[str, Any]]) -> "MethodTable":
+        """Return the table for a connection whose requests all have these members in `_meta`."""
+        return self
+
+    def admit(self, method: str, sender: Role) -> None:
+        """Raise `LocalError` for a method that is not this side's to send on the wire."""
+
+    def lost(self, method: str, error: LocalError) -> None:
+        """Take note that a message was not sent because it cannot be said on the wire."""
+        raise error
+
+    def code_to_send(self, method: str, code: int) -> int:
+        """Return the code on the wire of an error that answers a method."""
+        return code
+
+    def code_that_came(self, method: str, code: int) -> int:
+        """Return the code, in this side's own revision, of an error that answered a method."""
+        return code
+
+    def refusal(self, method: str, id: RequestId | None, error: ProtocolError) -> bytes | None:
+        """Return the error that answers a method; None if the revision cannot say it."""
+        code = self.code_to_send(method, error.code)
+        try:
+            return self.serialise_error(id, code, error.message, error.data)
+        except LocalError:
+            if id is None:
+                return None
+            # What a handler put beside its error has no JSON form; the error itself still has.
+            return self.serialise_error(id, code, error.message)
+
+    def serialise_error(
+        self, id: RequestId | None, code: int, message: str, data: Any = None
+    ) -> bytes:
+        """Return an error as JSON text; raise `LocalError`."""
+        if id is None and not self.rules.error_id_optional:
+            raise LocalError(f"{self.revision} has no errors without an id")
+        try:
+            return write_error(id, code, message, data)
+        except PydanticSerializationError as error:
+            raise LocalError(f"the data of an error cannot be written: {error}") from error
+
+
+@cache
+def method_text(spec: RequestSpec[Any, Any] | NotificationSpec[Any]) -> bytes:
+    """Return the name of a method as JSON text."""
+    return to_json(spec.method)
+
+
+@cache
+def _params_classes(spec: RequestSpec[Any, Any] | NotificationSpec[Any]) -> tuple[type, ...]:
+    return tuple(classes_in(spec.params))
+
+
+def classes_in(expression: Any) -> Iterator[type]:
+    """Yield the classes that a type expression names, whatever stands around them."""
+    expression = getattr(expression, "__value__", expression)  # what an alias stands for
+    if isinstance(expression, type) and not get_args(expression):
+        yield expression
+    for part in get_args(expression):
+        yield from classes_in(part)
+
+
+def params_text(
+    spec: RequestSpec[Any, Any] | NotificationSpec[Any], params: object, meta: bytes | None
+) -> bytes | None:
+    """Return params as JSON text; None if they are left out. Raise `LocalError`."""
+    if params is None:
+        if not spec.params_required:
+            return None if meta is None else written(None, meta)
+        params = _left_out(spec)
+    elif not isinstance(params, _params_classes(spec)):
+        raise LocalError(f"{type(params).__name__} is not what {spec.method} carries")
+    return body_text(spec.method, params, meta)
+
+
+def _left_out(spec: RequestSpec[Any, Any] | NotificationSpec[Any]) -> object:
+    """Return params of which a caller need say nothing, though the wire needs them."""
+    try:
+        return spec.params()
+    except (TypeError, ValidationError):
+        raise LocalError(f"{spec.method} needs params") from None
+
+
+def body_text(method: str, model: Any, meta: bytes | None) -> bytes:
+    """Return a model as JSON text, with members in its `_meta`; raise `LocalError`."""
+    try:
+        body: bytes = model.to_json() if meta is None else written(model, meta)
+    except PydanticSerializationError as error:
+        raise LocalError(f"{method} cannot be written: {error}") from error
+    return body

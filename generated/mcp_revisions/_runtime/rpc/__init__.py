@@ -1,0 +1,1 @@
+"""A connection driven by asyncio: requests, answers and notifications, both ways."""

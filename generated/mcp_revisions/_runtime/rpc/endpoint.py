@@ -1,0 +1,350 @@
+"""A connection driven by asyncio: calls are awaited, and what the peer sends is handled.
+
+All requests of the peer take the same way: `take` understands one, the limits are checked, and
+`_handle` has it served and answered. Where messages come one after the other, `receive` starts a
+task for each, so that a slow or failing one harms no other and may call back to the peer that waits
+for it. Where each message brings a way for its answer along, as over HTTP, `attend` answers it in
+the task of the caller. Notifications are handled in the order in which they came, and before the
+answers that came after them.
+"""
+
+from asyncio import CancelledError, get_running_loop
+from collections.abc import Awaitable, Callable, Mapping
+from logging import getLogger
+from typing import Any, Final, TypeVar
+
+from ..connection.connection import Connection
+from ..connection.events import Cancelled, Ended, Event, Failure, Ignored, Progressed, Refusal
+from ..core.errors import Disconnected, LocalError, ProtocolError, RemoteError, RequestId
+from ..core.losses import Untranslatable
+from ..core.options import CallOptions, Options
+from ..core.spec import NotificationSpec, RequestSpec
+from ..core.tasks import Signal, Tasks, together
+from ..core.throttle import Throttle
+from ..messages.jsonrpc import Batch, Parsed
+from ..messages.parsed import Error, Notification, Request, Result
+from .incoming import Job, Jobs, Serve, Work
+from .outgoing import PendingCalls
+from .replies import BatchReply, GatheredReply, Reply, SingleReply, array_of
+from .responses import error_of_handler, error_of_result, fault, is_cancellation
+from .send_queue import MessageSink
+
+P = TypeVar("P")
+R = TypeVar("R")
+
+_log: Final = getLogger(__name__)
+
+_BUSY: Final = fault("Too many requests at once")
+_STOPPED: Final = fault("The server is shutting down")
+
+
+class Endpoint:
+    """One side of a connection in one revision.
+
+    `serve` gives the result of a request; `on_notification` gives the work that a notification and
+    its `_meta` make, or None if there is no handler for it.
+    """
+
+    __slots__ = (
+        "_aborted",
+        "_calls",
+        "_ended",
+        "_gone",
+        "_loop",
+        "_on_notification",
+        "_serve",
+        "_single",
+        "connection",
+        "jobs",
+        "log",
+        "options",
+        "outbox",
+        "principal",
+        "tasks",
+    )
+
+    def __init__(
+        self,
+        connection: Connection,
+        outbox: MessageSink,
+        tasks: Tasks,
+        options: Options,
+        serve: Serve,
+        on_notification: Callable[[Notification[Any], Mapping[str, Any]], Awaitable[None] | None],
+    ) -> None:
+        self.connection = connection
+        self.outbox = outbox
+        self.tasks = tasks
+        self.options = options
+        self.log = Throttle(_log)
+        """The log for what the peer may do without end."""
+        self.principal: str | None = None
+        """The id of the peer as the transport has authenticated it, if it does."""
+        self._serve = serve
+        self._on_notification = on_notification
+        self._loop = get_running_loop()
+        self._calls = PendingCalls(connection, outbox, options, tasks)
+        self.jobs = Jobs(self._handle, connection.discard, options.max_in_flight, tasks)
+        """The requests of the peer that are worked on."""
+        self._single = SingleReply(connection, outbox, self.jobs)
+        self._ended = False
+        self._gone = False
+        self._aborted = Signal()
+
+    def now(self) -> float:
+        """Return the time, in seconds of a clock that does not go back."""
+        return self._loop.time()
+
+    # What this side sends.
+
+    async def request(
+        self,
+        spec: RequestSpec[P, R],
+        params: P | None,
+        options: CallOptions,
+        via: MessageSink | None = None,
+    ) -> R:
+        """Send a request and wait for its result; see `PendingCalls.request`."""
+        # From now on reading may be what a handler waits for.
+        self.jobs.wake()
+        return await self._calls.request(spec, params, options, via)
+
+    async def notify(
+        self,
+        spec: NotificationSpec[P],
+        params: P | None,
+        *,
+        meta: bytes | None = None,
+        via: MessageSink | None = None,
+    ) -> None:
+        """Send a notification, by another way than the usual if one is given.
+
+        One that the peer's revision has no words for is not sent, and reported as lost. Raise
+        `LocalError` and `Disconnected`.
+        """
+        try:
+            data = self.connection.notify(spec, params, meta=meta)
+        except Untranslatable as error:
+            self.connection.table.lost(spec.method, error)
+            return
+        await (self.outbox if via is None else via).send(data)
+
+    # What comes.
+
+    def take(self, message: Parsed) -> Event:
+        """Return what a message comes to."""
+        return self.connection.take(message, self._loop.time())
+
+    def receive(self, message: Parsed | Batch) -> None:
+        """Take in a message, or a batch, and deal with it in tasks of its own."""
+        if isinstance(message, Batch):
+            self._receive_batch(message)
+        else:
+            self._react(self.connection.take(message, self._loop.time()), self._single)
+
+    def _receive_batch(self, batch: Batch) -> None:
+        try:
+            self._check_batch(batch)
+        except RemoteError as error:
+            self._react(Refusal(None, error), self._single)
+            return
+        events = [self.take(member) for member in batch.members]
+        answered = sum(isinstance(event, (Request, Refusal)) for event in events)
+        reply = BatchReply(self.connection, self.outbox, answered)
+        for event in events:
+            self._react(event, reply)
+
+    def _check_batch(self, batch: Batch) -> None:
+        """Raise `RemoteError` if there may be no such batch; what it was to answer fails then."""
+        try:
+            self.connection.table.check_batch(batch)
+        except RemoteError as error:
+            self._calls.fail_all(batch.values, error)
+            raise
+
+    def _react(self, event: Event, reply: Reply) -> None:
+        jobs = self.jobs
+        if isinstance(event, Request):
+            if self._ended:
+                reply.skip()
+            elif jobs.waiting >= self.options.max_waiting:
+                self._answer_soon(self.connection.refuse(event, _BUSY), reply)
+            else:
+                jobs.start(Job(event, reply))
+        elif isinstance(event, Refusal):
+            self.log.info("refused a message: %r", str(event.error))
+            answered = self._is_to_be_answered(event)
+            data = self.connection.reject(event.id, event.error) if answered else None
+            self._answer_soon(data, reply)
+        else:
+            self._take_note(event)
+
+    def _take_note(self, event: Event) -> None:
+        """Deal with what is not to be answered."""
+        if isinstance(event, (Result, Error, Failure)):
+            self._calls.settle(event)
+        elif isinstance(event, Notification):
+            self._notified(event)
+        elif isinstance(event, Progressed):
+            self._calls.progressed(event)
+            self._notified(event.notification)
+        elif isinstance(event, Cancelled):
+            self.log.info("request %r was cancelled", event.id)
+            job = self.jobs.find(event.id)
+            if job is not None:
+                self.jobs.cancel(job)
+            self._notified(event.notification)
+        elif isinstance(event, Ended):
+            self._calls.ended(event)
+            self._notified(event.notification)
+        elif isinstance(event, Ignored):
+            self.log.info("ignored a message: %s", event.error)
+
+    def _notified(self, notification: Notification[Any]) -> None:
+        work = self._on_notification(notification, notification.meta)
+        if work is not None:
+            self.jobs.run_beside(work, notification.spec.method)
+
+    def _is_to_be_answered(self, refusal: Refusal) -> bool:
+        if self.connection.role == "server":
+            return True
+        # A server's stray output is no request, and where servers have no requests a client never
+        # answers (2026-07-28, basic/transports/stdio, "Sending Messages").
+        return refusal.id is not None and self.connection.table.rules.server_requests
+
+    def _answer_soon(self, data: bytes | None, reply: Reply) -> None:
+        if data is None:
+            reply.skip()
+        elif reply is self._single:
+            self.outbox.put(data)
+        else:
+            self.tasks.start(reply.answer(data, None))
+
+    # What comes, where every message brings a way for its answer along.
+
+    async def attend(self, message: Parsed | Batch, reply: Reply) -> None:
+        """Deal with a message until it is answered; with a batch, its members side by side.
+
+        Raise `RemoteError` if there may be no such batch.
+        """
+        if isinstance(message, Batch):
+            await self._attend_batch(message, reply)
+            return
+        event = self.connection.take(message, self._loop.time())
+        if isinstance(event, Request):
+            await self.run(Job(event, reply))
+        elif isinstance(event, Refusal):
+            self.log.info("refused a message: %r", str(event.error))
+            await _answer(self.connection.reject(event.id, event.error), event.error, reply)
+        else:
+            self._take_note(event)
+            reply.skip()
+
+    async def _attend_batch(self, batch: Batch, reply: Reply) -> None:
+        self._check_batch(batch)
+        gathered = GatheredReply(self.connection, reply)
+        await together([self.attend(member, gathered) for member in batch.members])
+        if gathered.answers:
+            await reply.answer(array_of(gathered.answers), None)
+        else:
+            reply.skip()
+
+    def run(self, job: Job, before: Work | None = None) -> Work:
+        """Return what answers a request in the task that awaits it; see `Jobs.run`."""
+        if not self._ended and not self.jobs.busy:
+            return self.jobs.run(job, before)
+        if before is not None:
+            before.close()
+        return _answer(self.connection.refuse(job.request, _BUSY), _BUSY, job.reply)
+
+    # The way of each request.
+
+    async def _handle(self, job: Job) -> None:
+        """Answer a request, whatever becomes of its handler; cancelling ends the handler."""
+        request, connection, error, data = job.request, self.connection, None, None
+        try:
+            result = await self._serve(job)
+            try:
+                if job.open:
+                    data = connection.answer(request, result)
+            except LocalError as unsent:
+                error = error_of_result(unsent, request.spec.method, self.log)
+        except (Exception, CancelledError) as raised:
+            if is_cancellation(raised):
+                raise
+            error = error_of_handler(raised, request.spec.method, connection, self.log)
+        if error is not None and job.open:
+            data = connection.refuse(request, error)
+        job.open = False
+        if data is None:
+            job.reply.skip()
+            return
+        try:
+            await job.reply.answer(data, None if error is None else error.code)
+        except Disconnected:
+            self.log.info("nobody is left to read the answer to %.100r", request.spec.method)
+
+    def cancel(self, job: Job) -> None:
+        """End the handler of a job whose answer nobody waits for any more."""
+        # An answer that is on its way is not cut short.
+        if job.open:
+            self.connection.discard(job.request.id)
+            self.jobs.cancel(job)
+
+    def cancel_all(self) -> None:
+        """End all handlers, and begin no more."""
+        self._ended = True
+        for job in list(self.jobs.running):
+            self.cancel(job)
+
+    def break_cycle(self) -> None:
+        """Break the ring of references that a connection is; it is not used any more.
+
+        Where each request has a connection of its own, rings would keep the collector busy.
+        """
+        del self._serve, self._on_notification, self.jobs, self._single
+
+    def fail(self, id: RequestId, error: Exception) -> None:
+        """Fail our request `id`, to which no answer will come."""
+        self._calls.fail(id, error)
+
+    # How it ends.
+
+    @property
+    def crowded(self) -> bool:
+        """Return whether there is so much to do that nothing more should be read."""
+        return self.outbox.flooded or self.jobs.waiting >= self.options.max_waiting
+
+    async def room(self) -> None:
+        """Wait until it is right to read on."""
+        await self.outbox.room()
+        await self.jobs.room(self.options.max_waiting, lambda: self.connection.awaits)
+
+    def abort(self, error: Disconnected) -> None:
+        """Fail the calls that wait for the peer, which will send nothing more."""
+        self._calls.abort(error)
+        self.jobs.wake()
+        self._gone = True
+        self._aborted.ring()
+
+    async def until_aborted(self) -> None:
+        """Wait until the peer will send nothing more."""
+        while not self._gone:
+            await self._aborted.heard()
+
+    async def close(self, within: float) -> None:
+        """Answer what is open: with results for `within` seconds, then with errors."""
+        self._ended = True
+        for job in await self.jobs.close(within):
+            # The answer to one that is not open is on its way already.
+            data = self.connection.refuse(job.request, _STOPPED) if job.open else None
+            job.open = False
+            if data is not None:
+                self.outbox.put(data)
+
+
+async def _answer(data: bytes | None, error: ProtocolError, reply: Reply) -> None:
+    if data is None:
+        reply.skip()
+    else:
+        await reply.answer(data, error.code)

@@ -1,0 +1,102 @@
+"""The base of both sides of a connection: calls, notifications, and lists page by page.
+
+How things end, here and in the rest of the runtime: `close()` is orderly and awaited,
+`abort(reason)` is at once, and `cancel(id)` ends one request. A connection ends in this order:
+
+| what | who calls it | what it does |
+|---|---|---|
+| `Endpoint.abort` | the tasks that read and write, or the owner | fails our own requests |
+| `Endpoint.close` | the owner | gives handlers time; answers the rest with errors |
+| `Tasks.cancel` | the owner | cancels whatever still runs |
+| `SendQueue.close` | the owner | lets the last answers be written |
+| `Transport.close` | who opened it | frees what is left |
+
+The owner is `serve` or `connect`. `Endpoint.cancel` ends one request of the peer and `cancel_all`
+all of them at once, as when a session is deleted; `Endpoint.fail` ends one of our own, where a
+transport knows that no answer will come. Over HTTP a server has more to end: see
+`http.server.service`.
+"""
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Any, ClassVar, Protocol, TypeVar, Unpack
+
+from ..core.options import CallOptions
+from ..core.pagination import items
+from ..core.spec import NotificationSpec, RequestSpec, Role
+from ..messages.method_table import MethodTable
+from .endpoint import Endpoint
+
+P = TypeVar("P")
+R = TypeVar("R")
+T = TypeVar("T")
+
+
+class PeerRuntime(Protocol):
+    """The sender of one side's messages, which is behind the object of the user."""
+
+    @property
+    def endpoint(self) -> Endpoint:
+        """The endpoint that carries the messages; raises `LocalError` if there is none."""
+        ...
+
+    async def request(
+        self, spec: RequestSpec[P, R], params: P | None, options: CallOptions, /
+    ) -> R:
+        """Send a request and wait for its result."""
+        ...
+
+    async def notify(self, spec: NotificationSpec[P], params: P | None, /) -> None:
+        """Send a notification."""
+        ...
+
+
+class Peer:
+    """One side of a connection. Generated subclasses add one method per message it may send.
+
+    All that the runtime itself needs is behind the one attribute `__mcp_runtime__`, so that
+    subclasses may call their own what they like.
+    """
+
+    ROLE: ClassVar[Role]
+    TABLE: ClassVar[MethodTable]
+
+    @property
+    def __mcp_runtime__(self) -> PeerRuntime:
+        raise NotImplementedError
+
+    async def request(
+        self, spec: RequestSpec[P, R], params: P | None, **options: Unpack[CallOptions]
+    ) -> R:
+        """Send a request and wait for its result; None leaves out params that may be left out.
+
+        Raise `LocalError` if it may not be sent, `McpError` if the peer answers with an error,
+        `RemoteError` if the answer does not fit, `RequestTimeout` and `Disconnected`. When the call
+        is cancelled, the peer is told.
+        """
+        return await self.__mcp_runtime__.request(spec, params, options)
+
+    async def notify(self, spec: NotificationSpec[P], params: P | None) -> None:
+        """Send a notification; None leaves out params that may be left out.
+
+        Raise `LocalError` if it may not be sent, and `Disconnected`.
+        """
+        await self.__mcp_runtime__.notify(spec, params)
+
+
+def all_items(
+    peer: Peer,
+    spec: RequestSpec[P, R],
+    of: Callable[[R], Sequence[T]],
+    params: P | None,
+    options: CallOptions,
+) -> AsyncIterator[T]:
+    """Return what a paginated method lists, one by one, over all pages."""
+
+    async def page(cursor: str | None) -> R:
+        if cursor is None:
+            return await peer.request(spec, params, **options)
+        first: Any = spec.params() if params is None else params
+        next_page: P = first.model_copy(update={"cursor": cursor})
+        return await peer.request(spec, next_page, **options)
+
+    return items(page, of, lambda: peer.__mcp_runtime__.endpoint.options.max_pages)

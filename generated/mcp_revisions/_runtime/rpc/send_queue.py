@@ -1,0 +1,179 @@
+"""Messages on their way out: a bounded queue, and the one task that writes them out.
+
+Everything that is waiting goes out in one call, so that a busy connection pays for one write where
+an idle one pays for each message.
+"""
+
+from asyncio import Event, Future
+from typing import Any, Final, Protocol
+
+from ..core.errors import Disconnected
+from ..transports.base import MessageWriter
+
+_CLOSED: Final = "the connection is closed"
+
+
+class MessageSink(Protocol):
+    """A way to send messages to the peer: that of a connection, or of one of its requests."""
+
+    @property
+    def full(self) -> bool:
+        """Return whether a sender has to wait."""
+        ...
+
+    @property
+    def flooded(self) -> bool:
+        """Return whether so much waits that no more requests should be read."""
+        ...
+
+    async def room(self) -> None:
+        """Wait until the sink is not flooded any more."""
+        ...
+
+    async def send(self, message: bytes, *, unless: Future[Any] | None = None) -> None:
+        """Send a message once there is room; raise `Disconnected`.
+
+        The message is dropped if `unless` is done by then: nobody wants it any more.
+        """
+        ...
+
+    def put(self, message: bytes) -> None:
+        """Send a message without waiting; it is lost if the connection is."""
+        ...
+
+
+class SendQueue:
+    """The queue of one connection, or stream. When `limit` messages wait, senders wait too."""
+
+    __slots__ = (
+        "_closing",
+        "_idle",
+        "_limit",
+        "_messages",
+        "_room",
+        "_sending",
+        "_work",
+        "_writer",
+        "broken",
+    )
+
+    def __init__(self, writer: MessageWriter, limit: int) -> None:
+        self._writer = writer
+        self._limit = limit
+        self._messages: list[bytes] = []
+        self._work = Event()
+        self._room = Event()
+        self._room.set()
+        # A transport is asked to send one thing at a time.
+        self._sending = False
+        self._idle = Event()
+        self._closing = False
+        self.broken: Disconnected | None = None
+        """The reason why nothing can be sent any more."""
+
+    async def send(self, message: bytes, *, unless: Future[Any] | None = None) -> None:
+        if self.full and unless is not None:
+            unless.add_done_callback(self._look_again)
+        while self.full and self.broken is None:
+            if unless is not None and unless.done():
+                return
+            self._room.clear()
+            await self._room.wait()
+        if self.broken is not None:
+            raise self.broken
+        self.put(message)
+
+    def _look_again(self, _: object) -> None:
+        self._room.set()
+
+    async def send_now(self, message: bytes) -> None:
+        """Send a message at once if none is waiting; raise `Disconnected`.
+
+        This is worth it if no other message is about to follow.
+        """
+        if self._messages or self._sending or self._closing or self.broken is not None:
+            await self.send(message)
+        else:
+            await self._transfer([message])
+            if self.broken is not None:
+                raise self.broken
+
+    async def _transfer(self, messages: list[bytes]) -> None:
+        self._sending = True
+        try:
+            await self._writer.send(messages)
+        except (Disconnected, OSError) as error:
+            self._break(error)
+        except Exception as error:
+            # Nobody may wait for a way that has no end.
+            self._break(Disconnected(f"the transport failed: {type(error).__name__}"))
+            raise
+        finally:
+            self._sending = False
+            self._idle.set()
+
+    def put(self, message: bytes) -> None:
+        if self.broken is None and not self._closing:
+            self._messages.append(message)
+            self._work.set()
+
+    @property
+    def full(self) -> bool:
+        return len(self._messages) >= self._limit
+
+    @property
+    def flooded(self) -> bool:
+        return len(self._messages) >= 2 * self._limit
+
+    async def room(self) -> None:
+        while self.flooded and self.broken is None:
+            self._room.clear()
+            await self._room.wait()
+
+    async def run(self) -> None:
+        """Write what is sent until the queue is closed and empty, or the writer breaks."""
+        while self.broken is None and (self._messages or not self._closing):
+            await self._work.wait()
+            self._work.clear()
+            messages, self._messages = self._messages, []
+            self._room.set()
+            while self._sending:
+                self._idle.clear()
+                await self._idle.wait()
+            if messages and self.broken is None:
+                await self._transfer(messages)
+        if self.broken is None:
+            self._break(Disconnected(_CLOSED))
+
+    def _break(self, error: OSError) -> None:
+        broken = error if isinstance(error, Disconnected) else Disconnected(str(error))
+        self.broken = broken
+        self._messages.clear()
+        self._room.set()
+        self._work.set()
+
+    def close(self) -> None:
+        """Take no more messages, and let `run` return once those that wait are written."""
+        self._closing = True
+        self._work.set()
+
+
+class NullSink:
+    """A sink that leads to nobody, and the reason for it."""
+
+    __slots__ = ("_reason",)
+
+    full = flooded = False
+
+    def __init__(self, reason: str = "there is nobody to say this to") -> None:
+        self._reason = reason
+
+    async def room(self) -> None:
+        """Return at once."""
+
+    async def send(self, message: bytes, *, unless: Future[Any] | None = None) -> None:
+        """Raise `Disconnected`."""
+        raise Disconnected(self._reason)
+
+    def put(self, message: bytes) -> None:
+        """Lose a message."""

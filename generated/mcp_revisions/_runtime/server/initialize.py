@@ -1,0 +1,72 @@
+"""The beginning of a connection of the handshake era, on the server's side."""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, NamedTuple
+
+from ..connection.connection import Connection
+from ..connection.events import Refusal
+from ..core.errors import InvalidParams, InvalidRequest
+from ..core.json import JSONObject
+from ..core.options import Options
+from ..core.stored_json import StoredJSON
+from ..messages.envelope import client_envelope
+from ..messages.jsonrpc import Call
+from ..messages.parsed import Request
+from ..rules.lifecycle import Event as Step
+from ..rules.lifecycle import State
+from .bound_server import BoundServer
+
+
+class Admitted(NamedTuple):
+    """A connection that has begun, and the answer to `initialize` as JSON text."""
+
+    connection: Connection
+    answer: bytes | None
+
+
+def admitted(repertoire: BoundServer, call: Call, options: Options) -> Admitted:
+    """Return the connection that `initialize` begins; raise the `RemoteError` that answers it."""
+    connection = repertoire.connection(State.NEW)
+    event = connection.take(call)
+    if not isinstance(event, Request):
+        raise event.error if isinstance(event, Refusal) else InvalidRequest("no handshake")
+    connection.step(Step.INITIALIZE)
+    said = {name: event.raw[name] for name in ("capabilities", "clientInfo")}
+    problems = options.of_client.problems("/params", said)
+    if problems:
+        raise InvalidParams(problems[0].message, problems, id=event.id)
+    table = repertoire.face.table
+    declared = table.declared_by("client", said["capabilities"])
+    remember(connection, repertoire, declared, table.called(said["clientInfo"]))
+    answer = connection.answer(event, _welcome(event, repertoire))
+    connection.step(Step.INITIALIZE_ACCEPTED)
+    return Admitted(connection, answer)
+
+
+def remember(
+    connection: Connection, repertoire: BoundServer, declared: JSONObject, called: JSONObject
+) -> None:
+    """Remember what a client declares and is called, in the words of the server's own revision."""
+    face = repertoire.face
+    own = face.side.TABLE
+    connection.declared.keep("client", declared)
+    connection.identity.keep("client", called)
+    if not own.era.remembers_client:
+        # Handlers of the stateless era find it in each request.
+        connection.table = face.table.presuming(
+            partial(_envelope, own.revision, connection.declared, connection.identity)
+        )
+
+
+def _envelope(revision: str, declared: StoredJSON, identity: StoredJSON) -> Mapping[str, Any]:
+    return client_envelope(revision, declared["client"], identity["client"])
+
+
+def _welcome(request: Request[Any], repertoire: BoundServer) -> Any:
+    face, result = repertoire.face, request.spec.results[0]
+    return result(
+        protocol_version=face.table.revision,
+        instructions=getattr(face.side, "instructions", None),
+        **face.introduction(result),
+    )

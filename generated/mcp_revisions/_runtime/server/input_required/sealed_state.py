@@ -1,0 +1,127 @@
+"""The sealed state of a request, which a client carries from one round to the next.
+
+It passes through the client. So a server can trust it only if it knows that it made the state
+itself, for this request and this caller, and that it has not expired (2026-07-28,
+basic/patterns/mrtr, "Server Requirements"). A seal proves that; it does not hide anything: the
+client can read the content. It does not prevent a second use either: a server that needs that has
+to check it.
+"""
+
+import hmac
+import time
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from binascii import Error as NotBase64
+from collections.abc import Callable, Mapping
+from hashlib import sha256
+from json import dumps
+from secrets import token_bytes
+from struct import Struct
+from typing import Any, Final, NamedTuple
+
+from pydantic_core import from_json, to_json
+
+from ...core.errors import InvalidParams, LocalError
+from ...core.json import json_text
+
+# The version of the format, then the time of expiry in whole seconds.
+_HEAD: Final = Struct(">BQ")
+_VERSION: Final = 1
+_MAC_SIZE: Final = sha256().digest_size
+_LONGEST: Final = 4_000_000
+_SHORTEST_KEY: Final = 16
+
+# The members that change between the rounds of one request.
+_OF_A_ROUND: Final = frozenset({"_meta", "inputResponses", "requestState"})
+
+
+class Bearer(NamedTuple):
+    """The binding of a state: to a request, its caller and its server.
+
+    The request is known by its method and a digest of its params, the server by its class and
+    revision.
+    """
+
+    method: str
+    digest: bytes
+    principal: str | None
+    audience: str = ""
+
+
+def digest_of(params: Mapping[str, Any]) -> bytes:
+    """Return a digest of params that is the same in every round of a request."""
+    lasting = {key: value for key, value in params.items() if key not in _OF_A_ROUND}
+    return sha256(dumps(lasting, sort_keys=True, separators=(",", ":")).encode()).digest()
+
+
+# A client may come back on another connection, but to the same process.
+_KEY_OF_THIS_PROCESS: Final = token_bytes(32)
+
+
+class StateSeal:
+    """A seal for states, with a key; without one, with a random key of this process.
+
+    `lifetime` is in seconds. Raises `ValueError` for a key of less than 16 bytes.
+    """
+
+    __slots__ = ("_clock", "_key", "_lifetime")
+
+    def __init__(
+        self,
+        key: bytes | None = None,
+        *,
+        lifetime: float = 3600.0,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        if key is not None and len(key) < _SHORTEST_KEY:
+            raise ValueError(f"the key of a request state needs at least {_SHORTEST_KEY} bytes")
+        self._key = _KEY_OF_THIS_PROCESS if key is None else key
+        self._lifetime = lifetime
+        self._clock = clock
+
+    def seal(self, value: Any, bearer: Bearer) -> str:
+        """Return the sealed text of a JSON value.
+
+        Raises `LocalError` if it is too long to come back, and
+        `pydantic_core.PydanticSerializationError` for a value without a JSON form.
+        """
+        head = _HEAD.pack(_VERSION, int(self._clock() + self._lifetime))
+        body = head + json_text(value)
+        sealed = urlsafe_b64encode(self._mac(body, bearer) + body).rstrip(b"=")
+        if len(sealed) > _LONGEST:
+            raise LocalError(f"the state of a request has more than {_LONGEST} characters")
+        return sealed.decode("ascii")
+
+    def open(self, text: str, bearer: Bearer) -> Any:
+        """Return the value that was sealed; raise `InvalidParams`, which does not say why."""
+        sealed = _decoded(text)
+        mac, body = sealed[:_MAC_SIZE], sealed[_MAC_SIZE:]
+        if len(body) <= _HEAD.size or not hmac.compare_digest(mac, self._mac(body, bearer)):
+            raise refused()
+        version, lapses = _HEAD.unpack_from(body)
+        if version != _VERSION or self._clock() > lapses:
+            raise refused()
+        return from_json(body[_HEAD.size :])
+
+    def _mac(self, body: bytes, bearer: Bearer) -> bytes:
+        bound = to_json([bearer.method, bearer.digest.hex(), bearer.principal, bearer.audience])
+        # The length marks where the binding ends and the sealed body begins.
+        return hmac.digest(self._key, b"%d:%b%b" % (len(bound), bound, body), "sha256")
+
+
+def refused() -> InvalidParams:
+    """Return the error for a state that is not accepted, whatever the reason."""
+    problem = ("/params/requestState", "The state was not made for this request, or has expired")
+    return InvalidParams("Invalid requestState", [problem])
+
+
+def _decoded(text: str) -> bytes:
+    if len(text) > _LONGEST:
+        raise refused()
+    try:
+        sealed = urlsafe_b64decode(text.encode("ascii") + b"=" * (-len(text) % 4))
+    except (NotBase64, ValueError):
+        raise refused() from None
+    # The decoder accepts several texts for the same bytes; only one is valid.
+    if urlsafe_b64encode(sealed).rstrip(b"=") != text.encode("ascii"):
+        raise refused()
+    return sealed

@@ -1,0 +1,173 @@
+"""Running the handler of a request that may have to ask the client before it can answer.
+
+How a question gets to the client depends on the wire alone. Where servers have requests of their
+own, a question is one, and a handler of the stateless era, which asks in its result, is run again
+with the answers. Where they have none, a question ends the round (see `rounds`).
+"""
+
+from asyncio import current_task, sleep
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
+from typing import Any, Final, TypeAlias
+
+from ...core.errors import INTERNAL_ERROR, Disconnected, InvalidParams, McpError, RemoteError
+from ...core.forms import ELICIT
+from ...core.json import JSONObject, is_array, is_object
+from ...core.models.base import WireModel
+from ...core.tasks import together
+from ...messages.method_table import MethodTable
+from ...messages.parsed import Request
+from ..context import RequestContext
+from . import inputs
+
+Handler: TypeAlias = Callable[[Any, Any], Awaitable[Any]]
+Strategy: TypeAlias = Callable[[Handler, RequestContext, Request[Any]], Awaitable[Any]]
+
+_URLS_FIRST: Final = -32042
+_TOOL: Final = "tools/call"
+
+# A server that only wants to be asked again is asked at once, then less and less eagerly.
+_PAUSE: Final = 0.05
+
+
+def strategies(own: MethodTable, table: MethodTable) -> Mapping[str, Strategy]:
+    """Return how handlers of a server of `own` are run, by method; most need no way of theirs."""
+    if not table.rules.server_requests:
+        return dict.fromkeys(_asking(table), in_rounds)
+    ways = dict.fromkeys(_asking(own), by_requests)
+    if _URLS_FIRST in own.errors and _URLS_FIRST not in table.wire.errors:
+        ways.setdefault(_TOOL, in_words)
+    return ways
+
+
+def _asking(table: MethodTable) -> list[str]:
+    requests = table.requests.items()
+    return [method for method, spec in requests if "may_require_input" in spec.traits]
+
+
+async def in_rounds(handler: Handler, context: RequestContext, request: Request[Any]) -> Any:
+    """Return what a handler does, or the result that asks the client what it wants to know."""
+    task = current_task()
+    assert task is not None
+    context.in_rounds(task)
+    if "requestState" in context.raw:
+        _resume(context, request)
+    try:
+        try:
+            result = await handler(context.session(), request.params)
+        except BaseException as error:
+            if not _is_stopped(context, error):
+                raise
+        else:
+            # Most requests ask nothing.
+            if context.begun is None or not context.begun.end(None):
+                return result
+        return await _question(context, request)
+    finally:
+        if context.begun is not None:
+            context.begun.once.cancel()
+
+
+def _resume(context: RequestContext, request: Request[Any]) -> None:
+    """Take in what the client answered to the round before; raise `InvalidParams` if unfit."""
+    asking, ours = context.asking(), context.table.input_requests
+    rounds, round_ = context.rounds, inputs.read(context.raw, asking)
+    if rounds is None or round_ is None:
+        return
+    if round_.memo is not None:
+        rounds.remember(round_.memo)
+    if round_.memo is not None and round_.memo["own"]:
+        rounds.learn(round_)
+        return
+    if asking.specs is not ours:
+        # A handler that asks by hand gets answers of its own revision.
+        round_ = inputs.read(request.params.to_wire(), replace(asking, specs=ours))
+    context.inputs = None if round_ is None else round_.inputs
+
+
+def _is_stopped(context: RequestContext, error: BaseException) -> bool:
+    """Return whether what a handler raised means that the client has to be asked."""
+    stopped = context.begun is not None and context.begun.end(error)
+    rounds = context.rounds
+    if stopped or rounds is None or not isinstance(error, McpError) or error.code != _URLS_FIRST:
+        return stopped
+    # It says which URLs to visit first, and they can be asked for.
+    asked = [rounds.ask({"method": ELICIT, "params": params}) for params in _urls(error)]
+    return any(asked)
+
+
+async def _question(context: RequestContext, request: Request[Any]) -> WireModel:
+    """Return the result that asks the client."""
+    rounds = context.rounds
+    assert rounds is not None
+    await rounds.once.settled()
+    native = context.endpoint.connection.table.wire.requests[request.spec.method]
+    asked: type[WireModel] = native.results[-1]
+    return asked.from_wire(rounds.request())
+
+
+def _urls(error: McpError) -> list[JSONObject]:
+    data = error.data
+    listed = data.get("elicitations") if is_object(data) else None
+    given: list[Any] = listed if is_array(listed) else []
+    return [
+        {"mode": "url", "message": str(one.get("message", "")), "url": str(one["url"])}
+        for one in given
+        if is_object(one) and "url" in one
+    ]
+
+
+async def by_requests(handler: Handler, context: RequestContext, request: Request[Any]) -> Any:
+    """Return the plain result of a handler that asks in its result, and ask for it."""
+    own = context.table.requests[request.spec.method]
+    params = request.params
+    endpoint = context.endpoint
+    for number in range(endpoint.options.max_rounds):
+        result = await handler(context.session(), params)
+        if isinstance(result, own.results[0]):
+            return result
+        questions: Mapping[str, Any] = result.input_requests or {}
+        if not questions:
+            await sleep(_PAUSE * number)
+        answers = await _answers(context, questions)
+        update = {"input_responses": answers or None, "request_state": result.request_state}
+        params = params.model_copy(update=update)
+        context = context.again()
+        round_ = inputs.read(params.to_wire(), context.asking())
+        context.inputs = None if round_ is None else round_.inputs
+    raise McpError(INTERNAL_ERROR, "Too many rounds of questions")
+
+
+async def _answers(context: RequestContext, questions: Mapping[str, Any]) -> dict[str, Any]:
+    answers: dict[str, Any] = {}
+
+    async def answer(key: str, question: Any) -> None:
+        spec = context.table.input_requests[question.method]
+        try:
+            answers[key] = await context.request(spec, question.params, {})
+        except InvalidParams:
+            raise  # what was entered, and not the way it came, is wrong
+        except (RemoteError, Disconnected) as error:
+            raise McpError(INTERNAL_ERROR, f"The client did not answer: {error}") from error
+        except McpError:
+            # Only a form has an answer that says "no".
+            if question.method != ELICIT:
+                raise
+            cancelled: type[WireModel] = spec.results[0]
+            answers[key] = cancelled.from_wire({"action": "cancel"})
+
+    await together([answer(key, question) for key, question in questions.items()])
+    return answers
+
+
+async def in_words(handler: Handler, context: RequestContext, request: Request[Any]) -> Any:
+    """Return what a handler does, or a result that says which URLs to visit first."""
+    try:
+        return await handler(context.session(), request.params)
+    except McpError as error:
+        urls = _urls(error) if error.code == _URLS_FIRST else []
+        if not urls:
+            raise
+    text = "\n".join(f"{one['message']} {one['url']}".strip() for one in urls)
+    result: type[WireModel] = request.spec.results[0]
+    return result.from_wire({"content": [{"type": "text", "text": text}], "isError": True})

@@ -1,0 +1,121 @@
+"""Serving: one connection with `serve`, the standard streams of this process with `run_stdio`."""
+
+import asyncio
+from asyncio import CancelledError, Task
+from collections.abc import Iterable
+from contextlib import suppress
+from logging import getLogger
+from typing import Any, Final, TypeAlias
+
+from ..core.errors import Disconnected
+from ..core.options import Options
+from ..core.revision import Revision
+from ..core.tasks import Tasks
+from ..rpc.read_loop import read
+from ..rpc.send_queue import SendQueue
+from ..translation.revision_view import RevisionViews
+from ..transports.base import Transport
+from .base import ServerBase
+from .router import Router
+from .shared import ServerState
+
+_log: Final = getLogger(__name__)
+
+Server: TypeAlias = ServerBase[Any] | type[ServerBase[Any]]
+"""A server, which all its connections share, or a class, of which each connection gets its own."""
+
+_USUAL: Final = Options()
+
+
+async def serve(
+    servers: Server | Iterable[Server],
+    transport: Transport,
+    *,
+    revisions: Iterable[Revision] | None = None,
+    options: Options = _USUAL,
+) -> None:
+    """Serve one connection until the client is gone; each of `servers` speaks one revision.
+
+    `revisions`, such as the `REVISIONS` of the package, are all that is spoken; without them, those
+    of the servers are. What is said in one that has no server is translated for the server of the
+    next newer one, or else of the newest; `options.on_loss` is told of what cannot be carried.
+
+    What the client offers decides which of them it gets: in a handshake the revision it asks for,
+    or else the newest there is; from 2026-07-28 on, request by request, the one it names. When the
+    client is gone, or this call is cancelled, handlers get `options.drain` seconds to finish; what
+    is then still open is answered with an error. Nothing is left running, and `transport` is
+    closed. Raises `ValueError` if no server is given, or two of the same revision.
+    """
+    try:
+        faces = RevisionViews(by_revision(servers), revisions, options.on_loss)
+        await serve_faces(faces, transport, options)
+    finally:
+        await transport.close()
+
+
+async def serve_faces(
+    faces: RevisionViews[ServerBase[Any]],
+    transport: Transport,
+    options: Options,
+    principal: str | None = None,
+) -> None:
+    """Serve one connection, which is not closed at the end; `principal` is whose it is."""
+    tasks, outbox = Tasks(), SendQueue(transport, options.max_outgoing)
+    shared = ServerState(tasks, options, faces.offer.all)
+    reception = Router(faces, shared, outbox, principal)
+    writer = asyncio.create_task(outbox.run())
+    try:
+        await _read(reception, transport, writer)
+    finally:
+        await _finish(reception, shared, outbox, writer)
+
+
+def by_revision(servers: Server | Iterable[Server]) -> dict[str, ServerBase[Any]]:
+    """Return the servers by revision, made where only a class is given; see `serve` for errors."""
+    given = servers if isinstance(servers, Iterable) else [servers]
+    made = [server() if isinstance(server, type) else server for server in given]
+    # Revisions are named by dates: their names sort as they were published.
+    found = {server.TABLE.revision: server for server in made}
+    if len(found) < len(made) or not made:
+        raise ValueError("serve needs at least one server, and one for a revision at most")
+    return dict(sorted(found.items()))
+
+
+async def _read(reception: Router, transport: Transport, writer: Task[None]) -> None:
+    """Take in what comes until the client is gone, or cannot be written to any more."""
+    reader = asyncio.create_task(_receive(reception, transport))
+    try:
+        await asyncio.wait((reader, writer), return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        reader.cancel()
+        with suppress(CancelledError):
+            await reader
+
+
+async def _receive(reception: Router, transport: Transport) -> None:
+    try:
+        await read(transport, reception)
+    except Disconnected as error:
+        _log.info("the connection broke: %s", error)
+
+
+async def _finish(
+    reception: Router, shared: ServerState, outbox: SendQueue, writer: Task[None]
+) -> None:
+    """End what is under way, in order: calls, streams, handlers, and then the way out."""
+    gone = Disconnected("the client is gone")
+    try:
+        for side in reception.sides:
+            side.abort(gone)
+        async with asyncio.TaskGroup() as group:
+            for side in reception.sides:
+                group.create_task(side.endpoint.close(shared.options.drain))
+        await shared.tasks.cancel()
+        outbox.close()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(asyncio.shield(writer), shared.options.drain)
+    finally:
+        await shared.tasks.cancel()
+        writer.cancel()
+        with suppress(CancelledError):
+            await writer

@@ -1,0 +1,139 @@
+"""Clients that check the structured results of tools against the tools' output schemas.
+
+2025-11-25, server/tools, "Output Schema": clients SHOULD.
+"""
+
+from asyncio import get_running_loop, timeout_at
+from collections.abc import Mapping
+from logging import getLogger
+from typing import Any, Final, TypeVar, Unpack, cast
+
+from ..client.base import ClientBase
+from ..connection.pending import Pending
+from ..core.errors import Disconnected, InvalidAnswer, ProtocolError, RequestTimeout
+from ..core.models.base import declared
+from ..core.options import CallOptions
+from ..core.spec import RequestSpec
+from ..core.stored_json import RecentNames, is_too_large
+from .schema_validation import Check, checker
+
+P = TypeVar("P")
+R = TypeVar("R")
+
+_log: Final = getLogger(__name__)
+
+_LIST: Final = "tools/list"
+_CALL: Final = "tools/call"
+_KNOWN: Final = "_checked_tools"
+
+
+class _KnownTools:
+    """The output schemas of the tools that `client` has listed."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self.checks: RecentNames[Check | None] = RecentNames()
+
+    async def look_up(self, name: str, call: Pending) -> bool:
+        """Look for a tool in the time of a call of it; return false if it is known already."""
+        if name in self.checks:
+            return False
+        if not await self._is_listed(name, call):
+            self.checks.learn(name, None, None)
+        return True
+
+    async def hold(self, name: str, result: Any, call: Pending) -> None:
+        """Raise `InvalidAnswer` for a result that does not fit what the tool now says."""
+        try:
+            self._check(name, result)
+        except InvalidAnswer as unfit:
+            call.renew(_now())
+            try:
+                listed = await self._is_listed(name, call)
+            except (RequestTimeout, Disconnected):
+                raise unfit from None
+            if not listed:
+                raise
+            self._check(name, result)
+
+    async def _is_listed(self, name: str, call: Pending) -> bool:
+        """Return whether a tool is found, and so learnt, in the time of a call of it."""
+        try:
+            async with timeout_at(call.due):
+                async for tool in self._client.iter_tools():
+                    if tool.name == name:
+                        return name in self.checks
+        except ProtocolError as error:
+            # The call itself need not suffer for it.
+            _log.warning("results are not checked, because the tools cannot be listed: %s", error)
+        except TimeoutError:
+            raise RequestTimeout(call.spec.method, call.seconds) from None
+        return False
+
+    def learn(self, listed: Any) -> None:
+        """Remember the schemas of the tools on a page of a list."""
+        for tool in listed.tools:
+            schema: Mapping[str, Any] | None = declared(tool, "output_schema")
+            check = None if schema is None else _usable(tool.name, schema)
+            self.checks.learn(tool.name, check, schema if check else None)
+
+    def _check(self, name: str, result: Any) -> None:
+        check = self.checks.get(name)
+        if check is None or result.is_error:
+            return
+        at = "/result/structuredContent"
+        if "structured_content" not in result.model_fields_set:
+            raise InvalidAnswer(f"the tool {name} has an output schema", [(at, "Field required")])
+        found = check(result.structured_content)
+        if found:
+            problems = [(at + pointer, message) for pointer, message in found]
+            raise InvalidAnswer(f"the result of {name} does not fit its schema", problems)
+
+
+class CheckedResults:
+    """A mixin that checks the results of tools: `class Mine(CheckedResults, mcp.Client)`.
+
+    It needs the package jsonschema. A result that does not fit raises `InvalidAnswer`, a
+    `RemoteError`. The schemas come from the last list of tools. The client lists the tools again
+    before it calls one that it does not know, and after a result that does not fit, because the
+    schema may have changed; the timeout of the call includes this. A schema that cannot be used is
+    ignored, and the log says so.
+    """
+
+    async def request(
+        self, spec: RequestSpec[P, R], params: P | None, **options: Unpack[CallOptions]
+    ) -> R:
+        """Send a request, and check the result if it is a tool's; see `Peer.request`."""
+        client = cast(ClientBase, super())
+        # A user's __init__ need not call ours.
+        known: _KnownTools = self.__dict__.setdefault(_KNOWN, _KnownTools(self))
+        if spec.method != _CALL:
+            result = await client.request(spec, params, **options)
+            if spec.method == _LIST:
+                known.learn(result)
+            return result
+        name: str = cast(Any, params).name
+        endpoint = cast(ClientBase, self).__mcp_runtime__.endpoint
+        patience = endpoint.options.patience(spec, options)
+        call = Pending(spec, patience, progress=False, now=_now())
+        if await known.look_up(name, call):
+            options = {**options, **call.left(_now())}
+        result = await client.request(spec, params, **options)
+        if isinstance(result, spec.results[0]):
+            await known.hold(name, result, call)
+        return result
+
+
+def _now() -> float:
+    return get_running_loop().time()
+
+
+def _usable(name: str, schema: Mapping[str, Any]) -> Check | None:
+    if is_too_large(schema):
+        _log.warning("results are not checked: the output schema of %s is too large", name[:100])
+        return None
+    try:
+        return checker(schema, f"the output schema of {name}", of_objects=False)
+    except ValueError as error:
+        _log.warning("results are not checked: %s", error)
+        return None

@@ -1,0 +1,170 @@
+"""The decorators, which note on a function what it is to clients, and return the function.
+
+A function can be decorated before there is a server, and can be several things at once. It stays as
+it was: methods can be called and tested directly.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final, TypeAlias, TypedDict, TypeVar, Unpack, cast, overload
+
+from ..core.models.base import WireModel
+
+FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
+
+# Two separate forms, or type checkers would not infer the parameters of a lambda.
+_Function: TypeAlias = Callable[[str], object] | Callable[[str, Any], object]
+_Method: TypeAlias = Callable[[Any, str], object] | Callable[[Any, str, Any], object]
+Completions: TypeAlias = Mapping[str, _Function | _Method | Sequence[str]]
+"""By parameter: the possible values, or a function that returns them for the text so far.
+
+The function gets the text and, if it takes two arguments, also the arguments that are already
+known. It may be a method of the class, and a coroutine function.
+"""
+
+_MARKS: Final = "__mcp_marks__"
+
+
+class DecoratorOptions(TypedDict, total=False):
+    """Options that tools, resources and prompts have in common."""
+
+    name: str
+    title: str
+    description: str
+    icons: Sequence[WireModel]
+    meta: Mapping[str, Any]
+    thread: bool
+
+
+class ToolOptions(DecoratorOptions, total=False):
+    """Options of a tool, beside what its function says."""
+
+    annotations: WireModel
+    input_schema: Mapping[str, Any]
+    output_schema: Mapping[str, Any]
+    structured: bool
+
+
+class ResourceOptions(DecoratorOptions, total=False):
+    """Options of a resource, beside what its function says."""
+
+    annotations: WireModel
+    mime_type: str
+    size: int
+    completions: Completions
+
+
+class PromptOptions(DecoratorOptions, total=False):
+    """Options of a prompt, beside what its function says."""
+
+    completions: Completions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mark:
+    """The properties of tools, resources and prompts; None leaves one to the function."""
+
+    name: str | None = None
+    title: str | None = None
+    description: str | None = None
+    icons: Sequence[WireModel] | None = None
+    meta: Mapping[str, Any] | None = None
+    thread: bool = False
+    """Whether a plain function runs in a thread of its own, because it would block the event loop.
+    """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolMark(Mark):
+    """A mark that makes a function a tool."""
+
+    annotations: WireModel | None = None
+    input_schema: Mapping[str, Any] | None = None
+    """A handwritten schema; the function then takes the arguments as one mapping."""
+    output_schema: Mapping[str, Any] | None = None
+    structured: bool = True
+    """Whether results are structured, if the function's return annotation allows it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResourceMark(Mark):
+    """A mark that makes a function a resource, or all resources of a template."""
+
+    uri: str
+    annotations: WireModel | None = None
+    mime_type: str | None = None
+    size: int | None = None
+    completions: Completions | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromptMark(Mark):
+    """A mark that makes a function a prompt."""
+
+    completions: Completions | None = None
+
+
+@overload
+def tool(function: FunctionT, /) -> FunctionT: ...
+@overload
+def tool(**options: Unpack[ToolOptions]) -> Callable[[FunctionT], FunctionT]: ...
+def tool(function: Any = None, /, **options: Unpack[ToolOptions]) -> Any:
+    """Mark a function as a tool: its parameters are the arguments, its docstring describes it."""
+    return _marking("@tool", ToolMark(**options), function)
+
+
+def resource(uri: str, /, **options: Unpack[ResourceOptions]) -> Callable[[FunctionT], FunctionT]:
+    """Mark a function as the resource of a URI, or of all URIs of a template.
+
+    The variables of the template are the parameters of the function.
+    """
+    # Without a URI, the function is the first argument.
+    if not isinstance(uri, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError('@resource needs a URI: @resource("scheme://…")')
+    mark = ResourceMark(uri=uri, **options)
+
+    def marked(function: FunctionT) -> FunctionT:
+        return noted(function, mark, "@resource")
+
+    return marked
+
+
+@overload
+def prompt(function: FunctionT, /) -> FunctionT: ...
+@overload
+def prompt(**options: Unpack[PromptOptions]) -> Callable[[FunctionT], FunctionT]: ...
+def prompt(function: Any = None, /, **options: Unpack[PromptOptions]) -> Any:
+    """Mark a function as a prompt: its parameters are the arguments, its docstring describes it."""
+    return _marking("@prompt", PromptMark(**options), function)
+
+
+def _marking(decorator: str, mark: Mark, function: Any) -> Any:
+    """Return the marked function, or a decorator if there is no function yet."""
+    marking = partial(noted, mark=mark, decorator=decorator)
+    return marking if function is None else marking(function)
+
+
+def noted(function: FunctionT, mark: Mark, decorator: str) -> FunctionT:
+    """Add a mark to a function, and return the function."""
+    # A mark on a static or class method goes to the function inside, where it is found again.
+    inner = getattr(function, "__func__", function)
+    if not callable(inner):
+        raise TypeError(f"{decorator} takes one function; pass everything else by name: name=…")
+    setattr(inner, _MARKS, (mark, *marks_of(inner)))
+    return function
+
+
+def marks_of(value: object) -> tuple[Mark, ...]:
+    """Return the marks of a value; it has none if it is not a decorated function."""
+    marks: Any = getattr(function_of(value), _MARKS, ())
+    # Some objects claim to have every attribute.
+    return cast(tuple[Mark, ...], marks) if isinstance(marks, tuple) else ()
+
+
+def function_of(value: Any) -> Any:
+    """Return the function inside a static or class method, and anything else unchanged."""
+    if not isinstance(value, (staticmethod, classmethod)):
+        return value
+    function: Any = cast(Any, value).__func__
+    return function

@@ -1,0 +1,330 @@
+"""The functions that translate what tables cannot: what the target revision has no member for.
+
+Each takes a value that is valid in the source revision. It returns one that is valid there too, but
+uses only what the target revision has, so that the tables can do the rest. `why` is the reason that
+the report gives.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final, TypeAlias
+
+from pydantic_core import to_json
+
+from ..core.json import JSONObject, is_array, is_object, read_json
+from ..core.losses import Place, Report, refuse
+
+Judgement: TypeAlias = Callable[[Any, Place, Report, str], Any]
+
+# Content.
+
+
+def audio_as_resource(block: JSONObject, at: Place, report: Report, why: str) -> JSONObject:
+    """Return an audio block as an embedded resource with the same bytes."""
+    report.lose(at, "replaced", why)
+    digest = hashlib.sha256(block["data"].encode()).hexdigest()[:16]
+    resource = {
+        "uri": f"audio:{digest}",
+        "mimeType": block["mimeType"],
+        "blob": block["data"],
+    }
+    return {"type": "resource", "resource": resource, **_beside(block)}
+
+
+def audio_as_text(block: JSONObject, at: Place, report: Report, why: str) -> JSONObject:
+    """Return a text in place of an audio block, where no type can hold the bytes."""
+    report.lose(at, "replaced", why)
+    return {
+        "type": "text",
+        "text": f"[audio, {block['mimeType']}, not delivered]",
+        **_beside(block),
+    }
+
+
+def link_as_text(block: JSONObject, at: Place, report: Report, why: str) -> JSONObject:
+    """Return a resource link as a text block with its title and URI."""
+    report.lose(at, "replaced", why)
+    name = block.get("title", block["name"])
+    about = f": {block['description']}" if block.get("description") else ""
+    return {"type": "text", "text": f"{name} <{block['uri']}>{about}", **_beside(block)}
+
+
+def _beside(block: JSONObject) -> JSONObject:
+    """Return the members that every kind of content block may have."""
+    members = {key: block.get(key) for key in ("annotations", "_meta")}
+    return {key: value for key, value in members.items() if value is not None}
+
+
+def structured_content_as_text(
+    result: JSONObject, at: Place, report: Report, why: str
+) -> JSONObject:
+    """Return a tool's result with its structured content as a text block, unless one says it."""
+    if "structuredContent" not in result:
+        return result
+    out = dict(result)
+    structured = out.pop("structuredContent")
+    report.lose((at, "structuredContent"), "replaced", why)
+    if not any(_says(block, structured) for block in out["content"]):
+        text = to_json(structured).decode()
+        out["content"] = [*out["content"], {"type": "text", "text": text}]
+    return out
+
+
+def _says(block: JSONObject, structured: Any) -> bool:
+    if block["type"] != "text":
+        return False
+    try:
+        said: Any = read_json(block["text"])
+    except ValueError:
+        return False
+    # Python's equality would take 1 and true for the same.
+    return to_json(said) == to_json(structured)
+
+
+def structured_content_of_objects_only(
+    holder: JSONObject, at: Place, report: Report, why: str
+) -> JSONObject:
+    """Replace structured content that is not a JSON object by a text block, unless one says it."""
+    if "structuredContent" not in holder or is_object(holder["structuredContent"]):
+        return holder
+    return structured_content_as_text(holder, at, report, why)
+
+
+# Tools.
+
+
+def output_schema_of_objects_only(
+    tool: JSONObject, at: Place, report: Report, why: str
+) -> JSONObject:
+    """Drop an output schema whose root is not of the type object."""
+    schema = tool.get("outputSchema")
+    if schema is None or schema.get("type") == "object":
+        return tool
+    report.lose((at, "outputSchema"), "dropped", why)
+    return {key: value for key, value in tool.items() if key != "outputSchema"}
+
+
+def tool_schemas_of_known_form(tool: JSONObject, at: Place, report: Report, why: str) -> JSONObject:
+    """Drop the keywords of a tool's schemas that do not have the form the target requires."""
+    out = tool
+    for member in ("inputSchema", "outputSchema"):
+        if member in tool:
+            schema: JSONObject = tool[member]
+            wrong = [key for key in schema if key in _FORMS and not _FORMS[key](schema[key])]
+            for key in wrong:
+                report.lose(((at, member), key), "dropped", why)
+            if wrong:
+                kept = {key: value for key, value in schema.items() if key not in wrong}
+                out = {**out, member: kept}
+    return out
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _are_schemas(value: object) -> bool:
+    return is_object(value) and all(isinstance(v, (dict, bool)) for v in value.values())
+
+
+def _are_texts(value: object) -> bool:
+    return is_array(value) and all(isinstance(item, str) for item in value)
+
+
+_FORMS: Final[Mapping[str, Callable[[object], bool]]] = {
+    "$schema": _is_text,
+    "properties": _are_schemas,
+    "required": _are_texts,
+}
+
+
+# Sampling.
+
+
+def one_block_per_message(params: JSONObject, at: Place, report: Report, why: str) -> JSONObject:
+    """Split messages of several blocks into several messages of the same role."""
+    messages: list[JSONObject] = params["messages"]
+    if not any(is_array(message["content"]) for message in messages):
+        return params
+    split: list[JSONObject] = []
+    for message in messages:
+        content = message["content"]
+        blocks = content if is_array(content) else [content]
+        split += ({**message, "content": block} for block in blocks)
+    report.lose((at, "messages"), "replaced", why, harmless=len(split) == len(messages))
+    return {**params, "messages": split}
+
+
+def one_block(result: JSONObject, at: Place, report: Report, why: str) -> JSONObject:
+    """Reduce a message of several blocks to one: their texts together, or else the first block."""
+    content = result["content"]
+    if not is_array(content):
+        return result
+    report.lose((at, "content"), "replaced", why, harmless=len(content) == 1)
+    if len(content) == 1:
+        return {**result, "content": content[0]}
+    texts = [block["text"] for block in content if block["type"] == "text"]
+    if texts or not content:
+        return {**result, "content": {"type": "text", "text": "\n".join(texts)}}
+    return {**result, "content": content[0]}
+
+
+def no_tools(params: JSONObject, at: Place, report: Report, why: str) -> JSONObject:
+    """Refuse sampling with tools: without them the answer would be different."""
+    for member in ("tools", "toolChoice"):
+        if member in params:
+            refuse((at, member), why)
+    return params
+
+
+def not_to_be_said(value: Any, at: Place, report: Report, why: str) -> Any:
+    """Refuse a value that the target cannot express."""
+    return refuse(at, why)
+
+
+# Elicitation.
+
+
+def forms_only(params: JSONObject, at: Place, report: Report, why: str) -> JSONObject:
+    """Refuse an elicitation by URL."""
+    return refuse((at, "mode"), why) if params.get("mode") == "url" else params
+
+
+def forms_if_declared(capabilities: JSONObject, at: Place, report: Report, why: str) -> JSONObject:
+    """Drop the capability to elicit by URL alone: the target revision has only forms."""
+    modes = capabilities.get("elicitation")
+    if not modes or "form" in modes or "url" not in modes:
+        return capabilities
+    report.lose((at, "elicitation"), "dropped", why)
+    return {key: value for key, value in capabilities.items() if key != "elicitation"}
+
+
+def elicitation_id(params: JSONObject, at: Place, report: Report, why: str) -> JSONObject:
+    """Add an id to a URL elicitation that has none: the same id for the same question."""
+    asked = to_json([params["message"], params["url"]])
+    return {**params, "elicitationId": hashlib.sha256(asked).hexdigest()[:32]}
+
+
+def plain_fields(field: JSONObject, at: Place, report: Report, why: str) -> JSONObject:
+    """Return a form field as the first forms have it: without defaults, titles beside an enum."""
+    if field["type"] == "array":
+        return _free_list(field, at, report, why)
+    out = dict(field)
+    if "default" in out and field["type"] != "boolean":
+        del out["default"]
+        report.lose((at, "default"), "dropped", why)
+    choices = _choices(out.get("oneOf"))
+    if field["type"] == "string" and choices is not None and "enum" not in out:
+        del out["oneOf"]
+        out["enum"] = [choice["const"] for choice in choices]
+        out["enumNames"] = [choice["title"] for choice in choices]
+        report.lose((at, "oneOf"), "moved", why, harmless=True)
+    return out
+
+
+def _choices(value: object) -> list[JSONObject] | None:
+    """Return the titled choices of a field, or None if they are something else."""
+    listed: list[Any] = value if is_array(value) else [None]
+    choices = [one for one in listed if is_object(one) and _is_choice(one)]
+    return choices if len(choices) == len(listed) else None
+
+
+def _is_choice(value: JSONObject) -> bool:
+    return all(isinstance(value.get(member), str) for member in ("const", "title"))
+
+
+def fields_without_defaults(field: JSONObject, at: Place, report: Report, why: str) -> JSONObject:
+    """Drop `default` from a field where the target has none; only a boolean may have one."""
+    if field["type"] == "boolean" or "default" not in field:
+        return field
+    report.lose((at, "default"), "dropped", why)
+    return {key: value for key, value in field.items() if key != "default"}
+
+
+def _free_list(field: JSONObject, at: Place, report: Report, why: str) -> JSONObject:
+    """Return a list of choices as a text field whose description names the choices."""
+    report.lose(at, "replaced", why)
+    choices = ", ".join(_labels(field["items"]))
+    about = field.get("description")
+    hint = f"Any of these, separated by commas: {choices}"
+    plain: JSONObject = {"type": "string", "description": f"{about} {hint}" if about else hint}
+    if "title" in field:
+        plain["title"] = field["title"]
+    return plain
+
+
+def _labels(items: JSONObject) -> Iterator[str]:
+    if "enum" in items:
+        yield from items["enum"]
+    else:
+        for choice in items["anyOf"]:
+            yield choice["const"]
+
+
+def choices_as_text(result: JSONObject, at: Place, report: Report, why: str) -> JSONObject:
+    """Join several choices into one text, with commas between them."""
+    content: JSONObject = result.get("content", {})
+    lists = {key: value for key, value in content.items() if is_array(value)}
+    if not lists:
+        return result
+    for key in lists:
+        report.lose(((at, "content"), key), "replaced", why)
+    joined = {key: ", ".join(value) for key, value in lists.items()}
+    return {**result, "content": {**content, **joined}}
+
+
+# Completion.
+
+
+def at_most_100_values(completion: JSONObject, at: Place, report: Report, why: str) -> JSONObject:
+    """Cut suggestions to 100, and say that there are more."""
+    values: list[str] = completion["values"]
+    if len(values) <= 100:
+        return completion
+    for index in range(100, len(values)):
+        report.lose(((at, "values"), index), "dropped", why)
+    return {"total": len(values), **completion, "values": values[:100], "hasMore": True}
+
+
+# Cancellation.
+
+
+def named_request_only(params: JSONObject, at: Place, report: Report, why: str) -> JSONObject:
+    """Refuse a cancellation without a request id: the target requires one."""
+    return params if "requestId" in params else refuse((at, "requestId"), why)
+
+
+# Results.
+
+
+def complete_only(result: JSONObject, at: Place, report: Report, why: str) -> JSONObject:
+    """Refuse a result of a type that the target does not have."""
+    kind = result.get("resultType", "complete")
+    return result if kind == "complete" else refuse((at, "resultType"), why)
+
+
+CONVERSIONS: Final[Mapping[str, Judgement]] = {
+    function.__name__: function
+    for function in (
+        at_most_100_values,
+        audio_as_resource,
+        audio_as_text,
+        choices_as_text,
+        complete_only,
+        elicitation_id,
+        fields_without_defaults,
+        forms_if_declared,
+        forms_only,
+        link_as_text,
+        named_request_only,
+        no_tools,
+        not_to_be_said,
+        one_block,
+        one_block_per_message,
+        output_schema_of_objects_only,
+        plain_fields,
+        structured_content_as_text,
+        structured_content_of_objects_only,
+        tool_schemas_of_known_form,
+    )
+}

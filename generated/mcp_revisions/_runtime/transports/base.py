@@ -1,0 +1,83 @@
+"""What a transport is: the few calls through which a connection moves its messages.
+
+A transport knows where one message ends and the next begins, and nothing else about them. Any
+channel that keeps messages whole and in order will do (2025-11-25, basic/transports, "Custom
+Transports"; 2026-07-28, basic/transports, "Custom Transports").
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
+
+from ..core.errors import RemoteError, RequestId
+
+
+class Unanswered(NamedTuple):
+    """A request that was sent and will not be answered, although the connection goes on.
+
+    Only a transport on which each request is an exchange of its own can know that, as a client
+    does over HTTP.
+    """
+
+    id: RequestId
+    error: Exception
+
+
+Received: TypeAlias = bytes | RemoteError | Unanswered
+"""A message as it came, the error of one that could not be read, or a request without an answer.
+
+A server never gets an `Unanswered`.
+"""
+
+
+class MessageWriter(Protocol):
+    """A destination for messages: a whole transport, or one stream of an HTTP response."""
+
+    async def send(self, messages: Sequence[bytes]) -> None:
+        """Write messages, in order; return once there is room for more. Raise `Disconnected`."""
+        ...
+
+
+class Transport(MessageWriter, Protocol):
+    """One open connection. One task receives, and one task sends."""
+
+    async def receive(self) -> Sequence[Received]:
+        """Wait for messages, and return all that have come; none at all once the peer is done.
+
+        Nothing is lost when this is cancelled. Raise `Disconnected`, with the reason, if the
+        connection broke.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Free everything the transport holds. Do nothing the second time."""
+        ...
+
+
+@runtime_checkable
+class EagerTransport(Protocol):
+    """A transport that can call back for each message, which saves waking a task that waits."""
+
+    def hand_over(self, take: Callable[[Received], bool] | None) -> None:
+        """Call `take` for each message as soon as it comes, until it returns False.
+
+        `receive` returns the messages after that. None takes the callback away.
+        """
+        ...
+
+
+@runtime_checkable
+class ExchangingTransport(Protocol):
+    """A transport that carries each request and its answer in an HTTP exchange of its own.
+
+    A peer answers what it does not understand with a status, and an answer that does not come says
+    nothing about its age. So a client has another way to find out which revision to speak.
+    """
+
+    @property
+    def over_http(self) -> bool:
+        """Return whether this is HTTP; a transport that wraps another returns its answer."""
+        ...
+
+
+Opener: TypeAlias = Callable[[], Awaitable[Transport]]
+"""A function that makes a new connection to the same peer each time; raises `Disconnected`."""

@@ -1,0 +1,87 @@
+"""The two ends of a connection within one process, with real messages between them.
+
+What one side sends arrives at the other as the bytes it would put on any wire, so tests and
+embedded servers see exactly what a remote peer would see.
+"""
+
+from asyncio import Event, Task
+from collections.abc import Callable, Sequence
+from typing import Final, TypeAlias
+
+from ..core.errors import Disconnected
+from ..core.spec import Role
+
+Tap: TypeAlias = Callable[[Role, bytes], object]
+"""A function that is shown every message before it is delivered: its sender, and its bytes."""
+
+# As many messages may wait to be read before the sender has to wait.
+_CAPACITY: Final = 1000
+
+
+class _Pipe:
+    """One direction of a connection; it keeps the order of the messages."""
+
+    def __init__(self, sender: Role, tap: Tap | None) -> None:
+        self._sender: Role = sender
+        self._tap = tap
+        self._messages: list[bytes] = []
+        self._closed = False
+        self._changed = Event()
+
+    async def send(self, messages: Sequence[bytes]) -> None:
+        while len(self._messages) >= _CAPACITY and not self._closed:
+            await self._change()
+        if self._closed:
+            raise Disconnected("the other side has closed the connection")
+        if self._tap is not None:
+            for message in messages:
+                self._tap(self._sender, message)
+        self._messages += messages
+        self._changed.set()
+
+    async def receive(self) -> Sequence[bytes]:
+        while not self._messages and not self._closed:
+            await self._change()
+        messages, self._messages = self._messages, []
+        self._changed.set()
+        return messages
+
+    async def _change(self) -> None:
+        self._changed.clear()
+        await self._changed.wait()
+
+    def close(self) -> None:
+        self._closed = True
+        self._changed.set()
+
+
+class MemoryTransport:
+    """One end of a connection within the process."""
+
+    def __init__(self, incoming: _Pipe, outgoing: _Pipe) -> None:
+        self._incoming = incoming
+        self._outgoing = outgoing
+        self.serving: Task[None] | None = None
+        """The task of the server at the other end, if closing this one has to wait for it."""
+
+    async def receive(self) -> Sequence[bytes]:
+        return await self._incoming.receive()
+
+    async def send(self, messages: Sequence[bytes]) -> None:
+        await self._outgoing.send(messages)
+
+    def feed_eof(self) -> None:
+        """Let `receive` return what has come, and nothing more."""
+        self._incoming.close()
+
+    async def close(self) -> None:
+        self._incoming.close()
+        self._outgoing.close()
+        if self.serving is not None:
+            await self.serving
+
+
+def memory_pair(tap: Tap | None = None) -> tuple[MemoryTransport, MemoryTransport]:
+    """Return the client's and the server's end of a connection."""
+    to_server, to_client = _Pipe("client", tap), _Pipe("server", tap)
+    return MemoryTransport(to_client, to_server), MemoryTransport(to_server, to_client)
