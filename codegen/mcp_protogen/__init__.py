@@ -1,3 +1,3 @@
 """mcp-gen: typed Python packages from the published schemas of the Model Context Protocol."""
 
-__version__ = "0.1.0"
+from mcp_protogen.runtime import __version__ as __version__

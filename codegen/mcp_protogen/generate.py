@@ -11,7 +11,7 @@ from typing import Literal
 
 from mcp_protogen.base.names import UnsafeName, module_name
 from mcp_protogen.base.problems import Level, Problem, ProblemError, raise_errors
-from mcp_protogen.base.resources import runtime_folder, templates_folder
+from mcp_protogen.base.resources import runtime_files, runtime_folder, templates_folder
 from mcp_protogen.config import GenerationOptions
 from mcp_protogen.derive.revision import derive_revision
 from mcp_protogen.emit import layout, models
@@ -50,7 +50,7 @@ def generate(options: GenerationOptions) -> Package:
         formatter.add(package.pieces)
         modules = [package, *(module for outcome in outcomes for module in outcome.modules)]
         files = [_file(module, formatter) for module in modules]
-    files += layout.fixed_files(runtime_folder())
+    files += layout.fixed_files(runtime_folder(), runtime_files())
     return Package(tuple(sorted(files, key=lambda file: file.path)), inputs, problems)
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from jsonschema import Draft202012Validator
 from mcp_protogen.base.problems import Level, Problem, ProblemError
-from mcp_protogen.base.resources import runtime_folder, templates_folder
+from mcp_protogen.base.resources import runtime_files, runtime_folder, templates_folder
 from mcp_protogen.config import GenerationOptions, GivenFile
 from mcp_protogen.derive.revision import Derived, derive_revision
 from mcp_protogen.emit import layout, models
@@ -212,7 +212,7 @@ def make_models(document: Any, revision: str = "draft") -> Package:
     emitted = models.emit(found.ir, templates_folder())
     module = layout.models_module(found.ir, emitted, Renderer(templates_folder()))
     file = GeneratedFile("models/all.py", "\n".join(module.pieces).encode(), module.origin)
-    files = (file, *layout.fixed_files(runtime_folder()))
+    files = (file, *layout.fixed_files(runtime_folder(), runtime_files()))
     return Package(files, GenerationInputs("", "", "", "", {}, {}), found.warnings)
 
 

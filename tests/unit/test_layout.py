@@ -1,15 +1,19 @@
 """Which modules a package has, and what made each."""
 
 import ast
+from pathlib import Path
 
 import pytest
 import schemas
+from mcp_protogen import __version__
 from mcp_protogen.base.names import Constant
 from mcp_protogen.base.resources import runtime_folder
 from mcp_protogen.config import GenerationOptions
 from mcp_protogen.generate import generate
 from mcp_protogen.package import Package, RevisionInputs
 
+ROOT = Path(__file__).resolve().parents[2]
+TERMS = ("LICENSE", "NOTICE")
 KEPT = RevisionInputs("draft.json", "0", None, "0", "", "", "")
 
 
@@ -38,9 +42,22 @@ def test_the_runtime_is_copied_byte_for_byte(package: Package) -> None:
     copied = {f.path: f.content for f in package.files if f.path.startswith("_runtime/")}
     source = {
         f"_runtime/{path.relative_to(runtime_folder()).as_posix()}": path.read_bytes()
-        for path in runtime_folder().rglob("*.py")
+        for path in (*runtime_folder().rglob("*.py"), *map(runtime_folder().joinpath, TERMS))
     }
     assert copied == source
+
+
+def test_a_package_says_whose_it_is_and_under_which_terms_its_runtime_is(package: Package) -> None:
+    runtime, notice, terms = (
+        schemas.text_of(package, f"_runtime/{name}") for name in ("__init__.py", *TERMS[::-1])
+    )
+    assert "\n# SPDX-License-Identifier: Apache-2.0\n" in runtime
+    assert f'\n__version__ = "{__version__}"\n' in runtime
+    assert "Apache License, Version 2.0" in notice and "put no terms on it" in notice
+    assert terms == (ROOT / "LICENSE").read_text(encoding="utf-8")
+    assert "mcp-gen puts no terms on what it generates" in schemas.text_of(package, "__init__.py")
+    spoken = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    assert "What is generated is yours" in spoken and "runtime is under Apache-2.0" in spoken
 
 
 def test_revisions_that_are_kept_are_listed_and_not_made(package: Package) -> None:

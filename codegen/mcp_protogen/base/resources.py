@@ -26,3 +26,10 @@ def templates_folder() -> Path:
 def runtime_folder() -> Path:
     """Return the runtime that is copied, byte for byte, into every generated package."""
     return _HERE / "runtime"
+
+
+def runtime_files() -> list[Path]:
+    """Return the files of a copy of the runtime: its modules, and its terms."""
+    runtime = runtime_folder()
+    modules = (path for path in runtime.rglob("*.py") if "__pycache__" not in path.parts)
+    return sorted([*modules, runtime / "LICENSE", runtime / "NOTICE"])

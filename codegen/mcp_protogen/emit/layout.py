@@ -142,13 +142,13 @@ def package_module(revisions: tuple[ListedRevision, ...], renderer: Renderer) ->
     return _module("__init__.py", PACKAGE_TEMPLATE, renderer.render(PACKAGE_TEMPLATE, context))
 
 
-def fixed_files(runtime: Path) -> Iterator[GeneratedFile]:
+def fixed_files(runtime: Path, copied: Iterable[Path]) -> Iterator[GeneratedFile]:
     """Yield the files that are the same in every package.
 
-    These are the runtime, byte for byte, and the typing marker.
+    These are the typing marker, and the files of the runtime, byte for byte.
     """
     yield GeneratedFile("py.typed", b"", "mcp-gen")
-    for path in sorted(runtime.rglob("*.py")):
+    for path in copied:
         relative = path.relative_to(runtime).as_posix()
         yield GeneratedFile(f"_runtime/{relative}", path.read_bytes(), "runtime")
 

@@ -9,7 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from mcp_protogen.base.canonical import digest, digest_files, parse_json, pretty, sha256
-from mcp_protogen.base.resources import runtime_folder, schema_folder, templates_folder
+from mcp_protogen.base.resources import (
+    runtime_files,
+    runtime_folder,
+    schema_folder,
+    templates_folder,
+)
 from mcp_protogen.config import GenerationOptions, GivenFile
 from mcp_protogen.inputs.facts import basis_of, holding, merge_patch
 from mcp_protogen.inputs.pins import load_pins, pin_of, read_snapshot
@@ -32,7 +37,7 @@ def read_inputs(options: GenerationOptions, folder: Path | None = None) -> Gener
     return GenerationInputs(
         generator=GENERATOR,
         generator_digest=_code_digest(),
-        runtime_digest=digest_files(runtime_folder(), _below(runtime_folder(), "*.py")),
+        runtime_digest=digest_files(runtime_folder(), runtime_files()),
         templates_digest=_templates_digest(options.templates),
         options={} if options.templates is None else {"templates": "own"},
         revisions=dict(sorted({**options.kept, **generated}.items())),
