@@ -19,6 +19,9 @@ from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.base.suggest import did_you_mean
 from mcp_protogen.package import RevisionInputs
 
+COPY = "copy"
+"""What says that a package has a copy of the runtime; no module of a runtime is called so."""
+
 _TABLE = "[tool.mcp-gen]"
 _OF_REVISIONS = frozenset({"listed", "rules", "schema"})
 _SAID_WITH = {
@@ -48,6 +51,7 @@ class GenerationOptions:
     are further revisions of the package whose files stay as they are: they are listed, not
     generated. `templates` is a folder whose templates take precedence over the built-in ones.
     `rules` are translation rules between a revision and the one before it, in place of ours.
+    `runtime` is the module of an installed runtime to import; without one, the package has a copy.
     """
 
     revisions: tuple[str, ...]
@@ -55,6 +59,7 @@ class GenerationOptions:
     templates: Path | None = None
     kept: Mapping[str, RevisionInputs] = field(default_factory=dict[str, RevisionInputs])
     rules: Mapping[str, GivenFile] = field(default_factory=dict[str, GivenFile])
+    runtime: str | None = None
 
 
 class Format(StrEnum):
@@ -72,6 +77,7 @@ class Settings:
     `own` are patterns of files in the output folder that belong to the user; `--check` does not
     report them. `listed` are the revisions that pyproject.toml lists, which are all that the
     package has. With `prune`, revisions that are not asked for are removed from the package.
+    `runtime` is the module of an installed runtime, or `COPY`.
     """
 
     revisions: tuple[str, ...] | None = None
@@ -83,6 +89,7 @@ class Settings:
     own: tuple[str, ...] | None = None
     listed: tuple[str, ...] | None = None
     prune: bool = False
+    runtime: str | None = None
 
     @property
     def only(self) -> tuple[str, ...] | None:
@@ -214,6 +221,7 @@ _READERS: Mapping[str, tuple[str, Callable[[Any, Path], Any]]] = {
     "revision": ("revisions", _texts),
     "revisions": ("revisions", _texts),
     "rules": ("rules", _source),
+    "runtime": ("runtime", _text),
     "schema": ("schema", _source),
     "templates": ("templates", _path),
 }

@@ -50,7 +50,8 @@ def generate(options: GenerationOptions) -> Package:
         formatter.add(package.pieces)
         modules = [package, *(module for outcome in outcomes for module in outcome.modules)]
         files = [_file(module, formatter) for module in modules]
-    files += layout.fixed_files(runtime_folder(), runtime_files())
+    copied = runtime_files() if options.runtime is None else []
+    files += layout.fixed_files(runtime_folder(), copied)
     return Package(tuple(sorted(files, key=lambda file: file.path)), inputs, problems)
 
 
@@ -102,9 +103,10 @@ def _outcome(job: _Job) -> _Outcome:
     if job.part == "modules" or job.options.schemas:
         sources.check(source)
     derived = derive_revision(source)
-    renderer = Renderer(templates_folder(), job.options.templates)
+    renderer = _renderer(job.options)
     if job.part == "models":
-        emitted = models.emit(derived.ir, templates_folder())
+        runtime = renderer.runtime_in(f"{derived.ir.module}/models.py")
+        emitted = models.emit(derived.ir, templates_folder(), runtime)
         return _Outcome((layout.models_module(derived.ir, emitted, renderer),))
     notice = sources.inherited_notice(source)
     warnings = (*((notice,) if notice else ()), *derived.warnings)
@@ -119,8 +121,8 @@ def _translations(options: GenerationOptions) -> _Outcome:
         if options.schemas:
             sources.check(source)
         derived[revision] = derive_revision(source).ir
-    renderer = Renderer(templates_folder(), options.templates)
-    return _Outcome(tuple(layout.translation_modules(all_tables(derived, options), renderer)))
+    tables = all_tables(derived, options)
+    return _Outcome(tuple(layout.translation_modules(tables, _renderer(options))))
 
 
 def _package_module(inputs: GenerationInputs, options: GenerationOptions) -> Module:
@@ -128,7 +130,11 @@ def _package_module(inputs: GenerationInputs, options: GenerationOptions) -> Mod
         layout.ListedRevision(revision, made_from.era or "handshake", module_name(revision))
         for revision, made_from in inputs.revisions.items()
     )
-    return layout.package_module(listed, Renderer(templates_folder(), options.templates))
+    return layout.package_module(listed, _renderer(options))
+
+
+def _renderer(options: GenerationOptions) -> Renderer:
+    return Renderer(templates_folder(), options.templates, options.runtime)
 
 
 def _file(module: Module, formatter: Formatter) -> GeneratedFile:

@@ -17,6 +17,10 @@ GENERATOR = f"mcp-gen {__version__}"
 """The name and version of this generator."""
 
 
+RUNTIME_FOLDER = "_runtime"
+"""Where a package has its copy of the runtime."""
+
+
 @dataclass(frozen=True, slots=True)
 class GeneratedFile:
     """One file of a generated package.
@@ -73,6 +77,11 @@ class Package:
     files: tuple[GeneratedFile, ...]
     inputs: GenerationInputs
     warnings: tuple[Problem, ...] = ()
+
+
+def runtime_in(inputs: GenerationInputs) -> str | None:
+    """Return the module of the runtime that a package imports; None where it has a copy."""
+    return inputs.options.get("runtime")
 
 
 def newer(generator: str, than: str = GENERATOR) -> bool:

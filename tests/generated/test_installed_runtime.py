@@ -1,13 +1,77 @@
 """Packages without a runtime of their own: they stand on one that is installed."""
 
+import ast
 import importlib.util
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
-from mcp_protogen.base.resources import runtime_folder
+from generating import generate_little
+from golden_package import PACKAGE, ROOT
+from made_once import generated_once
+from mcp_protogen import __version__
+from mcp_protogen.base.names import module_name
+from mcp_protogen.base.resources import runtime_folder, templates_folder
+from mcp_protogen.config import GenerationOptions
+from mcp_protogen.emit import layout
+from mcp_protogen.emit.render import Renderer
+from mcp_protogen.inputs.pins import snapshot_file
+from mcp_protogen.output.lock import read_lock
+from mcp_protogen.output.trial import require_importable
+from mcp_protogen.package import GeneratedFile, Package
+from running import Ran
 
+RunIt: TypeAlias = Callable[..., Ran]
 NAME = "mcp_protogen_runtime"
+OPTIONS = GenerationOptions(("2025-11-25", "2026-07-28"), runtime=NAME)
+SERVER = """
+from pkg import REVISIONS, Toolkit, run_stdio, tool
+from pkg import v2025_11_25 as mcp
+
+
+class Greeter(Toolkit, mcp.Server):
+    @tool
+    def greet(self, name: str = "world") -> str:
+        return f"Hello, {name}"
+
+
+if __name__ == "__main__":
+    run_stdio(Greeter(), revisions=REVISIONS)
+"""
+CLIENT = """
+import asyncio
+import sys
+
+from pkg import Options, connect, connect_in_memory, stdio_client, translate
+from pkg import v2025_11_25 as old
+from pkg import v2026_07_28 as new
+from server import Greeter
+
+
+async def main() -> None:
+    asked = old.models.CallToolRequestParams(name="greet", arguments={"name": "Ada"})
+    async with connect_in_memory(old.Client(), Greeter()) as client:
+        print((await client.call_tool(asked)).to_json().decode())
+    async with connect(stdio_client([sys.executable, "server.py"]), old.Client()) as client:
+        print((await client.call_tool(asked)).to_json().decode())
+    options = Options(timeout=20)
+    opening = stdio_client([sys.executable, "server.py"])
+    async with connect(opening, new.Client(), options=options) as stateless:
+        params = new.models.CallToolRequestParams(name="greet")
+        print((await stateless.call_tool(params)).content[0].to_json().decode())
+    print(translate(old.models.TextContent(text="x"), old, new).value)
+
+
+asyncio.run(main())
+"""
 
 
 def runtime_called(name: str, **versions: str) -> Any:
@@ -38,3 +102,199 @@ def test_a_runtime_of_another_name_is_not_looked_for_at_an_index() -> None:
     runtime = runtime_called("ours.runtime", __version__="0.1.0")
     with pytest.raises(ImportError, match=r"ours\.runtime 0\.2\.0, .*: put version 0\.2\.0 in its"):
         runtime.require_version("0.2.0", "pkg")
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with the runtime as it is installed, and a package and programs beside."""
+    folder = tmp_path_factory.mktemp("installed")
+    shutil.copytree(runtime_folder(), folder / NAME, ignore=shutil.ignore_patterns("__pycache__"))
+    for file in generated_once(OPTIONS).files:
+        (folder / "pkg" / file.path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / "pkg" / file.path).write_bytes(file.content)
+    (folder / "server.py").write_text(SERVER)
+    (folder / "client.py").write_text(CLIENT)
+    return folder
+
+
+def ran(place: Path, *command: str | Path) -> list[str]:
+    """Return the lines that Python prints where package and runtime are found."""
+    done = subprocess.run(
+        [sys.executable, *command],
+        cwd=place,
+        env={**os.environ, "PYTHONPATH": str(place)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout.splitlines()
+
+
+def as_copied(text: str, path: str) -> str:
+    """Return a module with the imports that it would have beside a copy of the runtime."""
+    text = text.replace(f"from {NAME}.", f"from {'.' * (path.count('/') + 1)}_runtime.")
+    return text.replace(f'f"{NAME}.', 'f"{__name__}._runtime.')
+
+
+def test_modules_are_the_same_as_with_a_copy_but_for_imports(place: Path) -> None:
+    modules = {path.relative_to(place / "pkg").as_posix() for path in place.rglob("pkg/**/*.py")}
+    assert modules == {file.path for file in generated_once(OPTIONS).files} - {"py.typed"}
+    assert not [path for path in modules if path.startswith("_runtime")]
+    for path in modules - {"__init__.py"}:
+        installed = as_copied((place / "pkg" / path).read_text(), path)
+        assert ast.dump(ast.parse(installed)) == ast.dump(ast.parse((PACKAGE / path).read_text()))
+    eras: Any = {"2025-11-25": "handshake", "2026-07-28": "stateless"}
+    listed = tuple(layout.ListedRevision(*one, module_name(one[0])) for one in eras.items())
+    copied = "\n".join(layout.package_module(listed, Renderer(templates_folder())).pieces)
+    asking = f'from {NAME} import require_version\n\nrequire_version("{__version__}", __name__)\n'
+    installed = as_copied((place / "pkg" / "__init__.py").read_text(), "__init__.py")
+    assert installed.count(asking) == 1
+    assert ast.dump(ast.parse(installed.replace(asking, ""))) == ast.dump(ast.parse(copied))
+
+
+def test_servers_and_clients_talk_in_memory_and_over_stdio(place: Path) -> None:
+    *answers, block, translated = ran(place, "client.py")
+    greeting = {"content": [{"type": "text", "text": "Hello, Ada"}]}
+    assert [json.loads(answer) for answer in answers] == [greeting, greeting]
+    assert json.loads(block) == {"type": "text", "text": "Hello, world"}
+    assert translated.startswith("type='text' text='x'")
+
+
+def test_the_demo_shows_the_same(place: Path) -> None:
+    assert ran(place, ROOT / "examples" / "demo.py")[-1] == "The tool says: Sunny in Lisbon"
+
+
+def test_importing_a_package_asks_for_the_version_and_imports_next_to_nothing(place: Path) -> None:
+    program = f"""
+import sys
+at_start = set(sys.modules)
+import pkg
+print(*sorted(set(sys.modules) - at_start - sys.stdlib_module_names))
+for name in [name for name in sys.modules if name.startswith("pkg")]:
+    del sys.modules[name]
+import {NAME}
+{NAME}.__version__ = "0.0.9"
+try:
+    import pkg.v2025_11_25.models
+except ImportError as error:
+    print(error, "pydantic" in sys.modules)
+"""
+    loaded, refusal = ran(place, "-c", program)
+    assert loaded.split() == [NAME, f"{NAME}.core", f"{NAME}.core.revision", "pkg"]
+    assert refusal.startswith(f"pkg was generated for {NAME} {__version__}, and 0.0.9 is installed")
+    assert refusal.endswith("False")
+
+
+def test_type_checkers_find_nothing_wrong(place: Path) -> None:
+    checked = ["pkg", "server.py", "client.py"]
+    settings = {"typeCheckingMode": "strict", "pythonVersion": "3.11", "include": checked}
+    (place / "pyrightconfig.json").write_text(json.dumps(settings))
+    last = ran(place, "-m", "pyright", "--pythonpath", sys.executable)[-1]
+    assert last.startswith("0 errors, 0 warnings")
+    options = ("--strict", "--config-file=", "--python-version=3.11", "--cache-dir=.mypy_cache")
+    assert ran(place, "-m", "mypy", *options, *checked)[-1].startswith("Success")
+
+
+@pytest.mark.parametrize("module", ["ours.shared.runtime", "generated"])
+def test_a_package_is_tried_with_a_runtime_of_any_name(module: str) -> None:
+    made = generated_once(OPTIONS)
+    files = (
+        replace(file, content=file.content.replace(NAME.encode(), module.encode()))
+        for file in made.files
+        if not file.path.startswith("v2026")
+    )
+    require_importable(Package(tuple(files), replace(made.inputs, options={"runtime": module})))
+
+
+def generate_with_runtime(options: GenerationOptions) -> Package:
+    """Return a package of few files, with a copy of a runtime of two unless one is installed."""
+    made = generate_little(options)
+    copied = () if options.runtime else ("_runtime/__init__.py", "_runtime/core/errors.py")
+    files = (*made.files, *(GeneratedFile(path, b"1\n", "runtime") for path in copied))
+    return replace(made, files=tuple(sorted(files, key=lambda file: file.path)))
+
+
+@pytest.fixture
+def switching(little: None, monkeypatch: pytest.MonkeyPatch, mcp_gen: RunIt) -> RunIt:
+    """Return what runs `mcp-gen` on one package, with a generator that takes no time."""
+    monkeypatch.setattr("mcp_protogen.generate.generate", generate_with_runtime)
+    return lambda *arguments: mcp_gen(*arguments, "--out", "pkg")
+
+
+def runtime_of(package: Path = Path("pkg")) -> Any:
+    """Return the installed runtime that a lock names, and whether there is a copy."""
+    lock = read_lock(package)
+    assert lock is not None
+    return lock.inputs.options.get("runtime"), (package / "_runtime").exists()
+
+
+def test_which_runtime_a_package_has_is_kept_until_somebody_says_otherwise(
+    switching: RunIt, mcp_gen: RunIt
+) -> None:
+    assert switching("--revision", "2025-11-25").code == 0
+    assert runtime_of() == (None, True)
+    moved = switching("--check", "--runtime", NAME)
+    assert moved.code == 1 and f"runtime was not set and is '{NAME}'" in moved.out
+    assert "runtime-moved" not in moved.out
+    assert switching("--runtime", NAME).code == 0
+    assert runtime_of() == (NAME, False)
+    assert switching("--revision", "2025-06-18").code == 0
+    assert mcp_gen("sync", "pkg").code == mcp_gen("sync", "pkg", "--check").code == 0
+    assert switching("--check").code == switching("--check", "--runtime", NAME).code == 0
+    assert runtime_of() == (NAME, False)
+    assert switching("--check", "--runtime", "copy").code == 1
+    assert switching("--runtime", "copy").code == 0
+    assert runtime_of() == (None, True)
+    Path("pyproject.toml").write_text(f'[tool.mcp-gen]\nout = "pkg"\nruntime = "{NAME}"\n')
+    assert mcp_gen("--check").code == 1
+    assert mcp_gen("sync").code == 0
+    assert runtime_of() == (NAME, False)
+
+
+def test_an_edited_copy_of_the_runtime_goes_by_force_only(switching: RunIt) -> None:
+    switching("--revision", "2025-11-25")
+    edited = Path("pkg/_runtime/core/errors.py")
+    edited.write_text("mine\n")
+    refused = switching("--runtime", NAME)
+    assert refused.code == 2 and "error[edited-file]: pkg/_runtime/core/errors.py" in refused.err
+    assert edited.read_text() == "mine\n" and runtime_of() == (None, True)
+    assert switching("--runtime", NAME, "--force").code == 0
+    assert runtime_of() == (NAME, False)
+
+
+def test_a_revision_that_cannot_be_made_anew_keeps_its_runtime(switching: RunIt) -> None:
+    draft = ("--revision", "2025-12-01", "--schema", str(snapshot_file("2025-11-25")))
+    assert switching(*draft, "--runtime", NAME).code == 0
+    for other in ("copy", "ours.runtime"):
+        refused = switching("--revision", "2025-11-25", "--runtime", other)
+        assert refused.code == 2 and "error[needs-schema]" in refused.err
+        assert runtime_of() == (NAME, False)
+    assert switching(*draft, "--runtime", "ours.runtime").code == 0
+    assert runtime_of() == ("ours.runtime", False)
+
+
+def test_what_is_no_module_of_a_runtime_is_one_clear_error(switching: RunIt) -> None:
+    reasons = {
+        "mcp-protogen-runtime": "is not the name of a module",
+        ".runtime": "is not the name of a module",
+        "a..b": "is not the name of a module",
+        "os; import x": "is not the name of a module",
+        "rüntime": "is not the name of a module",
+        "ours.class": "has the keyword class in it",
+        "json.runtime": "is in json, which is no runtime",
+        "pydantic": "is in pydantic, which is no runtime",
+    }
+    for name, reason in reasons.items():
+        refused = switching("--revision", "2025-11-25", "--runtime", name)
+        assert refused.code == 2 and refused.err.count("error[") == 1
+        said = f"error[unsafe-name]: {name!r} cannot be the module of a runtime: it {reason}"
+        assert refused.err.startswith(said)
+        assert not Path("pkg").exists()
+    Path("pyproject.toml").write_text('[tool.mcp-gen]\nrevision = "2025-11-25"\nruntime = "a-b"\n')
+    assert "error[unsafe-name]: 'a-b'" in switching().err
+    Path("pyproject.toml").unlink()
+    switching("--revision", "2025-11-25", "--runtime", NAME)
+    lock = Path("pkg/mcp-gen.lock")
+    lock.write_text(lock.read_text().replace(f'"runtime": "{NAME}"', '"runtime": ["os"]'))
+    assert switching("--check").err.startswith("error[unsafe-name]: ['os'] cannot be the module")

@@ -8,6 +8,8 @@ from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
+from mcp_protogen.inputs.inputs import GENERATING
+
 ROOT = Path(__file__).resolve().parents[2]
 CODE = ROOT / "codegen" / "mcp_protogen"
 RUNTIME = CODE / "runtime"
@@ -114,6 +116,16 @@ def test_imports_follow_the_map_of_the_house() -> None:
             if places.get(".".join(target.split(".")[:parts]), -1) > (here or 0)
         ]
         assert upward == []
+
+
+def test_all_code_that_generates_is_among_what_a_package_is_made_from() -> None:
+    found, left = set[str](), ["mcp_protogen.generate"]
+    while left:
+        found.add(module := left.pop())
+        left += {*imported(module)} - found
+    rooms = {module.split(".")[1] for module in found if module.count(".") > 1}
+    # The runtime has a digest of its own.
+    assert rooms - {"runtime"} == set(GENERATING)
 
 
 def test_the_top_of_the_runtime_is_read_at_a_glance() -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mcp_protogen.app.selection import (
+    installed_runtime,
     pruned,
     refuse_going_back,
     refuse_unmakeable,
@@ -160,6 +161,7 @@ def prepare(settings: Settings) -> Task:
         raise ProblemError(Problem("no-revision", message, hint="name them with --revision"))
     staying = pruned(lock, settings.only, pins)
     options = select(asked, pins, staying, schema, _templates(settings))
+    options = replace(options, runtime=installed_runtime(settings.runtime, lock))
     if rules is not None:
         options = replace(options, rules=dict.fromkeys(options.schemas, rules))
     return Task(out, lock, staying, options)

@@ -9,13 +9,13 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from mcp_protogen.base.names import UnsafeName, module_name
+from mcp_protogen.base.names import UnsafeName, installed_module, module_name
 from mcp_protogen.base.problems import Problem, ProblemError, raise_errors
 from mcp_protogen.base.suggest import did_you_mean
-from mcp_protogen.config import GenerationOptions, GivenFile
+from mcp_protogen.config import COPY, GenerationOptions, GivenFile
 from mcp_protogen.inputs.pins import Pins
 from mcp_protogen.output.lock import Lock
-from mcp_protogen.package import GenerationInputs, RevisionInputs, newer
+from mcp_protogen.package import GenerationInputs, RevisionInputs, newer, runtime_in
 
 ALL = "all"
 PINNED = "pinned"
@@ -57,6 +57,22 @@ def select(
         if name not in made and inputs.source != PINNED
     }
     return GenerationOptions(tuple(sorted(made)), schemas, templates, kept)
+
+
+def installed_runtime(said: str | None, lock: Lock | None) -> str | None:
+    """Return the module of the runtime to import, as said or else as before; None for a copy.
+
+    Raise `ProblemError` (`unsafe-name`) for what cannot be the name of a module.
+    """
+    name = said or (runtime_in(lock.inputs) if lock else None)
+    if name is None or name == COPY:
+        return None
+    try:
+        return installed_module(str(name))
+    except UnsafeName as error:
+        message = f"{name!r:.80} cannot be the module of a runtime: it {error}"
+        hint = f"name it as programs import it: mcp_protogen_runtime; or {COPY}, for a copy"
+        raise ProblemError(Problem("unsafe-name", message, hint=hint)) from error
 
 
 def pruned(lock: Lock | None, only: Iterable[str] | None, pins: Pins) -> Lock | None:
@@ -131,11 +147,11 @@ def _is_safe(name: str) -> bool:
 
 
 def _same_tool(was: GenerationInputs, now: GenerationInputs) -> bool:
-    return (was.generator_digest, was.runtime_digest, was.templates_digest) == (
-        now.generator_digest,
-        now.runtime_digest,
-        now.templates_digest,
+    before, after = (
+        (made.generator_digest, made.runtime_digest, made.templates_digest, runtime_in(made))
+        for made in (was, now)
     )
+    return before == after
 
 
 def _outdated(options: GenerationOptions) -> Iterator[Problem]:

@@ -7,6 +7,7 @@ name goes through one of the functions below, which return a safe name or raise 
 import builtins
 import keyword
 import re
+import sys
 from collections import Counter
 from collections.abc import Iterable
 
@@ -82,6 +83,25 @@ _RESERVED_FIELDS = frozenset(
 )
 # In `self.list`, `match` and the like are fine, true keywords are not.
 _KEYWORDS = frozenset(keyword.kwlist)
+
+
+# What generated modules import besides their runtime.
+_IMPORTED = sys.stdlib_module_names | {"pydantic", "pydantic_core", "typing_extensions"}
+
+
+def installed_module(name: str) -> str:
+    """Return the dotted name of a module that generated code may import in place of a copy.
+
+    Raise `UnsafeName` if it is no such name.
+    """
+    parts = name.split(".")
+    if not all(_IDENTIFIER.fullmatch(part.lstrip("_")) for part in parts):
+        raise UnsafeName("is not the name of a module")
+    if taken := next((part for part in parts if keyword.iskeyword(part)), ""):
+        raise UnsafeName(f"has the keyword {taken} in it")
+    if parts[0] in _IMPORTED:
+        raise UnsafeName(f"is in {parts[0]}, which is no runtime")
+    return name
 
 
 def words(text: str) -> list[str]:

@@ -98,6 +98,12 @@ def generate(
         Path | None,
         typer.Option(metavar="DIR", help="Folder of templates that replace built-in ones."),
     ] = None,
+    runtime: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODULE", help="An installed runtime to import; copy has the package bring one."
+        ),
+    ] = None,
     format: Annotated[Format | None, typer.Option(help="Form of the report.")] = None,
     force: Annotated[
         bool, typer.Option("--force", help="Overwrite files that were edited by hand.")
@@ -124,6 +130,7 @@ def generate(
         templates=templates,
         format=format,
         prune=prune,
+        runtime=runtime,
     )
     modes = [name for name, on in zip(_MODES, (check, diff, dry_run), strict=True) if on]
     if context.invoked_subcommand is not None:

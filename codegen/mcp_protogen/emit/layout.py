@@ -5,13 +5,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from mcp_protogen import __version__
 from mcp_protogen.base import names
 from mcp_protogen.base.problems import raise_errors
 from mcp_protogen.emit import formatting, verify, views
 from mcp_protogen.emit.models import ModelsSource
 from mcp_protogen.emit.render import Renderer
 from mcp_protogen.ir import Era, RevisionIR
-from mcp_protogen.package import GeneratedFile
+from mcp_protogen.package import RUNTIME_FOLDER, GeneratedFile
 from mcp_protogen.plans.tables import PairTables
 
 # Module of a revision's folder → template; the models are not among them.
@@ -107,8 +108,9 @@ def models_module(ir: RevisionIR, models: ModelsSource, renderer: Renderer) -> M
 
 
 def revision_modules(ir: RevisionIR, renderer: Renderer) -> Iterator[Module]:
-    """Yield the other modules of a revision, verified against its types and each other."""
-    context = views.revision_context(ir)
+    """Yield the other modules of a revision, proven against its types and each other."""
+    runtime = renderer.runtime_in(f"{ir.module}/__init__.py")
+    context = {**views.revision_context(ir), "runtime": runtime}
     sources = {module: renderer.render(template, context) for module, template in MODULES.items()}
     for module, source in sources.items():
         yield _module(f"{ir.module}/{module}.py", MODULES[module], source)
@@ -121,10 +123,12 @@ def translation_modules(pairs: Iterable[PairTables], renderer: Renderer) -> Iter
         ("translate/__init__.py", TRANSLATIONS_TEMPLATE),
         ("bridge.py", BRIDGE_TEMPLATE),
     ):
-        yield _module(path, template, renderer.render(template, {}))
+        context = {"runtime": renderer.runtime_in(path)}
+        yield _module(path, template, renderer.render(template, context))
     for pair in pairs:
         path = f"translate/{pair.older.module}__{pair.newer.module}.py"
-        source = renderer.render(TRANSLATION_TEMPLATE, {"pair": pair, **views.pair_context(pair)})
+        context = views.pair_context(pair, renderer.runtime_in(path))
+        source = renderer.render(TRANSLATION_TEMPLATE, {"pair": pair, **context})
         made = _module(path, TRANSLATION_TEMPLATE, source)
         yield replace(made, pieces=(source,), formed=True)
 
@@ -133,8 +137,12 @@ def package_module(revisions: tuple[ListedRevision, ...], renderer: Renderer) ->
     """Return the `__init__` of the package, which lists its revisions."""
     modules = [str(revision.module) for revision in revisions]
     exports = [name for _, names in RUNTIME_EXPORTS for name in names]
+    runtime = renderer.runtime_in("__init__.py")
     context: Mapping[str, Any] = {
         "revisions": revisions,
+        "runtime": runtime,
+        "copied": runtime.startswith("."),
+        "made_for": __version__,
         "runtime_exports": RUNTIME_EXPORTS,
         "package_exported": sorted(["Bridge", "REVISIONS", "load", "translate", *exports])
         + modules,
@@ -150,7 +158,7 @@ def fixed_files(runtime: Path, copied: Iterable[Path]) -> Iterator[GeneratedFile
     yield GeneratedFile("py.typed", b"", "mcp-gen")
     for path in copied:
         relative = path.relative_to(runtime).as_posix()
-        yield GeneratedFile(f"_runtime/{relative}", path.read_bytes(), "runtime")
+        yield GeneratedFile(f"{RUNTIME_FOLDER}/{relative}", path.read_bytes(), "runtime")
 
 
 def _module(path: str, template: str, source: str) -> Module:

@@ -21,6 +21,7 @@ from mcp_protogen.emit import text
 from mcp_protogen.emit.annotations import alias_annotation, default_text, field_annotation
 from mcp_protogen.ir import AliasIR, FieldIR, ObjectIR, RevisionIR, TypeIR, UnionIR
 from mcp_protogen.normalise.references import to
+from mcp_protogen.package import RUNTIME_FOLDER
 
 Json = dict[str, Any]
 
@@ -32,13 +33,10 @@ _IMPORTS: tuple[tuple[str, frozenset[str]], ...] = (
     ),
     ("pydantic", frozenset({"Field"})),
     ("typing_extensions", frozenset({"TypeAliasType"})),
-    (
-        ".._runtime.core.models",
-        frozenset(
-            {"Exact", "Implied", "Integer", "Nullable", "Number", "OpenUnion"}
-            | {"SUPPLIED", "UnknownContent", "WireModel"}
-        ),
-    ),
+)
+_OF_RUNTIME = frozenset(
+    {"Exact", "Implied", "Integer", "Nullable", "Number", "OpenUnion"}
+    | {"SUPPLIED", "UnknownContent", "WireModel"}
 )
 _RUNTIME = "mcp_protogen.runtime.core.models"
 
@@ -51,13 +49,14 @@ class ModelsSource:
     body: str
 
 
-def emit(ir: RevisionIR, templates: Path) -> ModelsSource:
-    """Return the Python source for every type of `ir`."""
+def emit(ir: RevisionIR, templates: Path, runtime: str = f"..{RUNTIME_FOLDER}") -> ModelsSource:
+    """Return Python source for every type of `ir`, with imports from the module `runtime`."""
     body = _definitions(_generate(ir, templates / "models"))
     hints = map(alias_annotation, _endless(ir).values())
     used = {name for part in (body, *hints) for name in _used(ast.parse(part))}
+    offered = (*_IMPORTS, (f"{runtime}.core.models", _OF_RUNTIME))
     imports = tuple(
-        (module, tuple(sorted(used & provided))) for module, provided in _IMPORTS if used & provided
+        (module, tuple(sorted(used & provided))) for module, provided in offered if used & provided
     )
     return ModelsSource(imports, _quoted(body))
 

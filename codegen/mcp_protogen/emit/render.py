@@ -11,6 +11,7 @@ from typing import Any
 
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.emit import text, views
+from mcp_protogen.package import RUNTIME_FOLDER
 
 _ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+")
 
@@ -18,10 +19,13 @@ _ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+")
 class Renderer:
     """A renderer of package templates; the user's templates take precedence over ours."""
 
-    def __init__(self, templates: Path, override: Path | None = None) -> None:
+    def __init__(
+        self, templates: Path, override: Path | None = None, runtime: str | None = None
+    ) -> None:
         # Slow to import, and no other module needs it.
         from mcp_protogen.emit.sandbox import sandbox
 
+        self._runtime = runtime
         self._environment = sandbox(templates / "package", override)
         filters: dict[str, Any] = self._environment.filters
         filters |= views.FILTERS
@@ -31,6 +35,10 @@ class Renderer:
             "tuple_of": text.tuple_of,
             "set_of": text.set_of,
         }
+
+    def runtime_in(self, path: str) -> str:
+        """Return what the module at `path` of a package calls the runtime in its imports."""
+        return self._runtime or "." * (path.count("/") + 1) + RUNTIME_FOLDER
 
     def render(self, template: str, context: Mapping[str, Any]) -> str:
         """Return the text of `template`; raise `ProblemError` with its name and line."""

@@ -141,9 +141,9 @@ def revision_context(ir: RevisionIR) -> dict[str, Any]:
     }
 
 
-def pair_context(pair: PairTables) -> dict[str, Any]:
-    """Return everything that the template of a pair of revisions uses beside the pair."""
-    plans = "from .._runtime.translation.plans import "
+def pair_context(pair: PairTables, runtime: str) -> dict[str, Any]:
+    """Return what the template of a pair of revisions needs beside the pair."""
+    plans = f"from {runtime}.translation.plans import "
     classes = sorted({"Plan", *rows.classes_in((pair.up, pair.down))})
     listed = rows.laid_out(tuple(map(rows.Name, classes)), plans)
     return {

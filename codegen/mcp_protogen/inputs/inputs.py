@@ -21,8 +21,8 @@ from mcp_protogen.inputs.pins import load_pins, pin_of, read_snapshot
 from mcp_protogen.package import GENERATOR, GenerationInputs, RevisionInputs
 
 _CODE = Path(__file__).resolve().parents[1]
-# The parts whose code shapes the output; the command line and publishing only pass it on.
-_GENERATING = ("*.py", "derive/*.py", "emit/*.py", "normalise/*.py", "store/*.py", "translate/*.py")
+# The parts whose code decides on the output; the command line and publishing only carry it.
+GENERATING = ("base", "derive", "emit", "inputs", "normalise", "plans")
 _TEMPLATES = ("models", "package")
 
 
@@ -37,11 +37,18 @@ def read_inputs(options: GenerationOptions, folder: Path | None = None) -> Gener
     return GenerationInputs(
         generator=GENERATOR,
         generator_digest=_code_digest(),
-        runtime_digest=digest_files(runtime_folder(), runtime_files()),
+        # What is installed may move without the package.
+        runtime_digest="" if options.runtime else digest_files(runtime_folder(), runtime_files()),
         templates_digest=_templates_digest(options.templates),
-        options={} if options.templates is None else {"templates": "own"},
+        options=_told(options),
         revisions=dict(sorted({**options.kept, **generated}.items())),
     )
+
+
+def _told(options: GenerationOptions) -> dict[str, str]:
+    """Return the options that change the output, whatever revisions there are."""
+    told = {"templates": options.templates and "own", "runtime": options.runtime}
+    return {name: value for name, value in told.items() if value is not None}
 
 
 class _SchemaFolder:
@@ -126,7 +133,8 @@ def _given(given: GivenFile) -> tuple[str, str, str | None, bytes]:
 
 
 def _code_digest() -> str:
-    return digest_files(_CODE, (file for part in _GENERATING for file in _CODE.glob(part)))
+    folders = (_CODE, *(_CODE / part for part in GENERATING))
+    return digest_files(_CODE, (file for folder in folders for file in folder.glob("*.py")))
 
 
 def _templates_digest(override: Path | None) -> str:

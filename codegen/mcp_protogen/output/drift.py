@@ -13,7 +13,7 @@ from typing import Any
 
 from mcp_protogen.output.lock import LOCK_NAME, Lock, LockedFile
 from mcp_protogen.output.tree import NOT_A_FILE, Tree, parents
-from mcp_protogen.package import GenerationInputs, RevisionInputs, newer
+from mcp_protogen.package import GenerationInputs, RevisionInputs, newer, runtime_in
 
 _SHORT = 12
 
@@ -132,7 +132,7 @@ def _tool(was: GenerationInputs, now: GenerationInputs) -> Iterator[Cause]:
         message = "the templates changed, or --templates names others"
         digests = was.templates_digest, now.templates_digest
         yield _moved(Kind.TEMPLATES, "templates", message, *digests)
-    if was.runtime_digest != now.runtime_digest:
+    if runtime_in(was) == runtime_in(now) and was.runtime_digest != now.runtime_digest:
         digests = was.runtime_digest, now.runtime_digest
         yield _moved(Kind.RUNTIME, "runtime", "the vendored runtime changed", *digests)
     yield from _options(was.options, now.options)
@@ -140,10 +140,10 @@ def _tool(was: GenerationInputs, now: GenerationInputs) -> Iterator[Cause]:
 
 def _options(was: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[Cause]:
     for name in sorted(was.keys() | now.keys()):
-        before, after = was.get(name), now.get(name)
+        before, after = (repr(told[name]) if name in told else "not set" for told in (was, now))
         if before != after:
-            message = f"{name} was {before!r} and is {after!r}"
-            yield Cause(Kind.OPTIONS, name, message, repr(before), repr(after))
+            message = f"{name} was {before} and is {after}"
+            yield Cause(Kind.OPTIONS, name, message, before, after)
 
 
 def _lock(lock: Lock, files: Mapping[str, LockedFile]) -> Iterator[Cause]:

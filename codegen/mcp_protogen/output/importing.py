@@ -13,24 +13,27 @@ from importlib.machinery import ModuleSpec
 from importlib.util import spec_from_file_location, spec_from_loader
 from typing import Any
 
-_PACKAGE = "generated"
-_RUNTIME = f"{_PACKAGE}._runtime"
+_PACKAGE = "generated package"  # a name that no module of a runtime can have
 
 
 class _Generated(MetaPathFinder, InspectLoader):
     """A finder and loader of modules by their paths in the package, from text."""
 
-    def __init__(self, runtime: str, files: dict[str, str]) -> None:
+    def __init__(self, runtime: str, name: str, files: dict[str, str]) -> None:
         self._runtime = runtime
+        self._name = name
         self._paths = {_named(path): path for path in files}
         self._files = files
 
     def find_spec(self, fullname: str, path: Any, target: Any = None) -> ModuleSpec | None:
-        """Return the origin of a module of the package; the runtime is found in its own folder."""
-        if fullname == _RUNTIME:
+        """Return the origin of a module of the package, and of the packages above its runtime."""
+        if fullname == self._name:
             init, places = f"{self._runtime}/__init__.py", [self._runtime]
             return spec_from_file_location(fullname, init, submodule_search_locations=places)
-        return spec_from_loader(fullname, self) if fullname in self._paths else None
+        if fullname in self._paths:
+            return spec_from_loader(fullname, self)
+        is_above = self._name.startswith(f"{fullname}.")
+        return ModuleSpec(fullname, None, is_package=True) if is_above else None
 
     def is_package(self, fullname: str) -> bool:
         """Return whether a module can have modules below it."""
@@ -69,7 +72,8 @@ def _named(path: str) -> str:
 def _main() -> None:
     job = json.load(sys.stdin)
     sys.path += job["path"]
-    finder = _Generated(job["runtime"], job["files"])
+    name = job["runtime_module"] or f"{_PACKAGE}._runtime"
+    finder = _Generated(job["runtime"], name, job["files"])
     sys.meta_path.insert(0, finder)
     # Text that modules print while they are imported is not the answer.
     out, sys.stdout = sys.stdout, sys.stderr

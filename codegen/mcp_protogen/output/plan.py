@@ -14,7 +14,14 @@ from mcp_protogen.base.names import module_name
 from mcp_protogen.base.problems import Level, Problem
 from mcp_protogen.output.lock import LOCK_NAME, Lock, LockedFile, lock_file, lock_of
 from mcp_protogen.output.tree import NOT_A_FILE, Tree, parents
-from mcp_protogen.package import GeneratedFile, GenerationInputs, Package, RevisionInputs
+from mcp_protogen.package import (
+    RUNTIME_FOLDER,
+    GeneratedFile,
+    GenerationInputs,
+    Package,
+    RevisionInputs,
+    runtime_in,
+)
 
 _NAMED = 20
 
@@ -44,7 +51,7 @@ def plan(package: Package, before: Lock | None, tree: Tree, *, force: bool = Fal
     """Return the steps from `tree`, whose lock is `before`, to `package`.
 
     With `force`, edited files and files in the way are overwritten and not reported, and edited
-    files of removed revisions are removed.
+    files of removed revisions, or of a copy of the runtime, are removed.
     """
     locked: Mapping[str, LockedFile] = before.files if before else {}
     kept = kept_files(package, locked)
@@ -55,6 +62,7 @@ def plan(package: Package, before: Lock | None, tree: Tree, *, force: bool = Fal
     unchanged = tuple(p for p in files if p not in written)
     stale = [p for p in locked if p not in files and p not in kept and p in tree.files]
     out = _folders(before.inputs).keys() - _folders(package.inputs).keys() if before else set[str]()
+    out |= {RUNTIME_FOLDER} if runtime_in(package.inputs) else set()
     removed = tuple(
         p for p in stale if tree.is_written(p, locked[p].sha256) or (force and _belongs_to(p) & out)
     )
@@ -92,7 +100,7 @@ def _believed(before: Lock, after: Lock) -> dict[str, LockedFile]:
     was, now = _folders(before.inputs), _folders(after.inputs)
     if replace(before.inputs, revisions=after.inputs.revisions) != after.inputs:
         return dict(before.files)
-    same = {"_runtime", *(folder for folder in was if now.get(folder) == was[folder])}
+    same = {RUNTIME_FOLDER, *(folder for folder in was if now.get(folder) == was[folder])}
     return {
         path: entry
         for path, said in before.files.items()

@@ -15,7 +15,7 @@ from pathlib import Path
 from mcp_protogen.base.names import module_name
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.base.resources import runtime_folder
-from mcp_protogen.package import Package
+from mcp_protogen.package import RUNTIME_FOLDER, Package, runtime_in
 
 _PROGRAM = Path(__file__).resolve().with_name("importing.py")
 _PATIENCE = 120.0
@@ -41,11 +41,13 @@ def require_importable(package: Package) -> None:
 def _job(package: Package) -> str:
     made = [file for file in package.files if file.path.endswith(".py")]
     listed = {str(module_name(revision)) for revision in package.inputs.revisions}
+    copied = f"{RUNTIME_FOLDER}/"
     job = {
-        "files": {f.path: f.content.decode() for f in made if not f.path.startswith("_runtime/")},
+        "files": {f.path: f.content.decode() for f in made if not f.path.startswith(copied)},
         "kept": sorted(listed - {file.path.partition("/")[0] for file in made}),
         "path": list(dict.fromkeys(filter(None, map(_folder_of, _NEEDED)))),
         "runtime": str(runtime_folder()),
+        "runtime_module": runtime_in(package.inputs),
     }
     return json.dumps(job)
 
