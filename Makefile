@@ -44,8 +44,9 @@ conformance: $(READY) ## Run the official suite, and write what it found into th
 bench: $(READY) ## Measure against other tools, side by side
 	$(BIN)/python -m benchmarks
 
-wheel: $(READY) ## Build sdist and wheel into dist/
+wheel: $(READY) ## Build sdists and wheels into dist/: the generator, and the runtime alone
 	$(BIN)/python -m build --outdir dist .
+	$(BIN)/python -m build --outdir dist codegen/mcp_protogen/runtime
 
 clean: ## Remove what the other habits made
 	rm -rf build dist .hypothesis .pytest_cache .mypy_cache .ruff_cache $(VENV)

@@ -4,12 +4,14 @@ import subprocess
 import sys
 import venv
 from collections.abc import Sequence
+from email import message_from_bytes
 from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+RUNTIME = ROOT / "codegen" / "mcp_protogen" / "runtime"
 GOLDEN = ROOT / "generated" / "mcp_revisions"
 
 # The bottom of every range in pyproject.toml; the top is what the rest of the suite runs on.
@@ -55,6 +57,14 @@ def environment(folder: Path, *requirements: str | Path, options: Sequence[str] 
 def installed(dist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The `bin` folder of an environment that was empty, and now has the wheel."""
     return environment(tmp_path_factory.mktemp("installed") / "venv", wheel_in(dist))
+
+
+@pytest.fixture(scope="module")
+def runtime_wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel of the runtime alone, built from its sdist."""
+    folder = tmp_path_factory.mktemp("runtime")
+    run(sys.executable, "-m", "build", "--outdir", folder, RUNTIME, cwd=folder)
+    return wheel_in(folder)
 
 
 def wheel_in(dist: Path) -> Path:
@@ -103,6 +113,53 @@ def test_wheel_puts_only_its_package_into_site_packages(dist: Path) -> None:
     folders = {name.partition("/")[0] for name in names}
     assert {one for one in folders if not one.endswith(".dist-info")} == {"mcp_protogen"}
     assert "mcp_protogen/py.typed" in names
+    assert "mcp_protogen/runtime/pyproject.toml" not in names
+
+
+CALL = """
+import asyncio, pkg
+from pkg import v2025_11_25 as mcp
+
+class Kit(pkg.Toolkit, mcp.Server):
+    @pkg.tool
+    def add(self, a: int, b: int) -> int:
+        return a + b
+
+async def main():
+    async with pkg.connect_in_memory(mcp.Client(), Kit()) as client:
+        asked = mcp.models.CallToolRequestParams(name="add", arguments={"a": 1, "b": 2})
+        print((await client.call_tool(asked)).structured_content)
+
+asyncio.run(main())
+"""
+
+
+def test_the_runtime_has_a_wheel_of_the_same_version_that_packages_can_stand_on(
+    dist: Path, installed: Path, runtime_wheel: Path, tmp_path: Path
+) -> None:
+    version = wheel_in(dist).name.split("-")[1]
+    with ZipFile(runtime_wheel) as archive:
+        (place,) = {name.partition("/")[0] for name in archive.namelist() if ".dist-info" in name}
+        assert place == f"mcp_protogen_runtime-{version}.dist-info"
+        metadata = message_from_bytes(archive.read(f"{place}/METADATA"))
+        assert metadata.get_all("Requires-Dist") == ["pydantic<3,>=2.12"]
+        assert metadata["License-Expression"] == "Apache-2.0"
+        inside = {name for name in archive.namelist() if ".dist-info" not in name}
+        for name in ("LICENSE", "NOTICE"):
+            content = (RUNTIME / name).read_bytes()
+            assert archive.read(f"{place}/licenses/{name}") == content
+            assert archive.read(f"mcp_protogen_runtime/{name}") == content
+        top = archive.read("mcp_protogen_runtime/__init__.py")
+    files = {
+        *RUNTIME.rglob("*.py"),
+        *(RUNTIME / name for name in ("LICENSE", "NOTICE", "py.typed")),
+    }
+    assert inside == {f"mcp_protogen_runtime/{path.relative_to(RUNTIME)}" for path in files}
+    assert b"# SPDX-License-Identifier: Apache-2.0" in top
+    options = ("--revision", "2025-11-25", "--runtime", "mcp_protogen_runtime")
+    run(installed / "mcp-gen", *options, "--out", "pkg", cwd=tmp_path)
+    binaries = environment(tmp_path / "venv", runtime_wheel)
+    assert run(binaries / "python", "-c", CALL, cwd=tmp_path) == "{'result': 3}\n"
 
 
 def test_editable_install_sees_the_checkout(installed: Path, tmp_path: Path) -> None:
