@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 import pytest
 from jsonschema import Draft202012Validator
-from kits import Refused, asking, call, kit, listed_tools, mcp, run, text_of, tool
+from kits import Refused, Toolkit, asking, call, kit, listed_tools, mcp, run, text_of, tool
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 from revisions import OLD, REVISIONS
 
@@ -212,7 +212,10 @@ def test_defaults_are_those_of_the_function() -> None:
         ("self, place", "the parameter place has no annotation"),
         ("self, *places", "the parameter places takes any number of arguments"),
         ("self, **places", "the parameter places takes arguments of any name"),
-        ("", "the first parameter of a method is self"),
+        ("", "a method takes self first, and this one takes nothing: write self before the rest"),
+        ("place: str", "a method takes self first, and this one takes place: .* a @staticmethod"),
+        ("*, place: str", "a method takes self first, and this one takes place: "),
+        ("**places: str", "a method takes self first, and this one takes places: "),
     ],
 )
 def test_what_no_client_can_fill_in_is_refused_when_the_class_is_made(
@@ -222,6 +225,28 @@ def test_what_no_client_can_fill_in_is_refused_when_the_class_is_made(
     exec(f"def forecast({parameters}): ...", names)
     with pytest.raises(TypeError, match=f"^forecast: {reason}"):
         kit(forecast=tool(names["forecast"]))
+
+
+def test_a_static_method_has_no_self_and_a_class_method_takes_its_class() -> None:
+    class Sums(Toolkit, mcp.Server):
+        start = 7
+
+        @staticmethod
+        @tool
+        def double(number: int) -> int:
+            return 2 * number
+
+        @tool
+        @classmethod
+        def add(cls, number: int) -> int:
+            return cls.start + number
+
+        @tool
+        def ignore(_, number: int) -> int:
+            return number
+
+    for name, expected in {"double": 6, "add": 10, "ignore": 3}.items():
+        assert call(Sums(), name, number=3)["structuredContent"] == {"result": expected}
 
 
 def test_positional_parameters_and_generators_are_refused_as_well() -> None:

@@ -205,6 +205,29 @@ def test_the_toolkit_stands_before_the_server() -> None:
         type("Wrong", (mcp.Server, Toolkit), {"shout": shout})
 
 
+def test_marked_functions_without_a_toolkit_are_refused_when_the_class_is_made() -> None:
+    class Aside:
+        """No server, but to be one base of a server that has a toolkit."""
+
+        shout = shout
+
+    said = "is marked, but there is no toolkit here"
+    for name, function in {"shout": shout, "note": note, "ask": ask}.items():
+        advice = rf"write class Weather\(Toolkit, {mcp.Server.__name__}\)"
+        for method in (function, staticmethod(function)):
+            with pytest.raises(TypeError, match=rf"^Weather\.{name} {said}: {advice}"):
+                type("Weather", (mcp.Server,), {name: method})
+    with pytest.raises(
+        TypeError, match=rf"^Both\.shout {said}: write class Both\(Toolkit, Aside, "
+    ):
+        type("Both", (Aside, mcp.Server), {})
+    with pytest.raises(TypeError, match=rf"^Odd\.shout {said}: only servers have tools"):
+        type("Odd", (mcp.Client,), {"shout": shout})
+    assert type("None", (Aside, mcp.Server), {"shout": None, "any": Anything()})().bound(OLD) == {}
+    made = type("Both", (Aside, Toolkit, mcp.Server), {})
+    assert list(listed_tools(made())) == ["shout"]
+
+
 @pytest.mark.parametrize(
     "attribute",
     ["resource_updated", "info", "instructions", "add_tool", "on_call_tool", "TABLE", "sessions"],
