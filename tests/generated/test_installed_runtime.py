@@ -24,6 +24,7 @@ from mcp_protogen.config import GenerationOptions
 from mcp_protogen.emit import layout
 from mcp_protogen.emit.render import Renderer
 from mcp_protogen.inputs.pins import snapshot_file
+from mcp_protogen.ir import Era
 from mcp_protogen.output.lock import read_lock
 from mcp_protogen.output.trial import require_importable
 from mcp_protogen.package import GeneratedFile, Package
@@ -144,8 +145,8 @@ def test_modules_are_the_same_as_with_a_copy_but_for_imports(place: Path) -> Non
     for path in modules - {"__init__.py"}:
         installed = as_copied((place / "pkg" / path).read_text(), path)
         assert ast.dump(ast.parse(installed)) == ast.dump(ast.parse((PACKAGE / path).read_text()))
-    eras: Any = {"2025-11-25": "handshake", "2026-07-28": "stateless"}
-    listed = tuple(layout.ListedRevision(*one, module_name(one[0])) for one in eras.items())
+    eras: dict[str, Era] = {"2025-11-25": "handshake", "2026-07-28": "stateless"}
+    listed = tuple(layout.ListedRevision(id, era, module_name(id)) for id, era in eras.items())
     copied = "\n".join(layout.package_module(listed, Renderer(templates_folder())).pieces)
     asking = f'from {NAME} import require_version\n\nrequire_version("{__version__}", __name__)\n'
     installed = as_copied((place / "pkg" / "__init__.py").read_text(), "__init__.py")
@@ -197,7 +198,12 @@ def test_type_checkers_find_nothing_wrong(place: Path) -> None:
 
 
 @pytest.mark.parametrize("module", ["ours.shared.runtime", "generated"])
-def test_a_package_is_tried_with_a_runtime_of_any_name(module: str) -> None:
+def test_a_package_is_tried_with_our_runtime_under_any_name(
+    module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / f"{module.partition('.')[0]}.py").write_text("import os; os.mkdir('executed')")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     made = generated_once(OPTIONS)
     files = (
         replace(file, content=file.content.replace(NAME.encode(), module.encode()))
@@ -205,6 +211,7 @@ def test_a_package_is_tried_with_a_runtime_of_any_name(module: str) -> None:
         if not file.path.startswith("v2026")
     )
     require_importable(Package(tuple(files), replace(made.inputs, options={"runtime": module})))
+    assert not (tmp_path / "executed").exists()
 
 
 def generate_with_runtime(options: GenerationOptions) -> Package:

@@ -212,7 +212,8 @@ def test_marked_functions_without_a_toolkit_are_refused_when_the_class_is_made()
         shout = shout
 
     said = "is marked, but there is no toolkit here"
-    for name, function in {"shout": shout, "note": note, "ask": ask}.items():
+    marked: dict[str, Any] = {"shout": shout, "note": note, "ask": ask}
+    for name, function in marked.items():
         advice = rf"write class Weather\(Toolkit, {mcp.Server.__name__}\)"
         for method in (function, staticmethod(function)):
             with pytest.raises(TypeError, match=rf"^Weather\.{name} {said}: {advice}"):

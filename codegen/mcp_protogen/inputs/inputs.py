@@ -47,7 +47,8 @@ def read_inputs(options: GenerationOptions, folder: Path | None = None) -> Gener
 
 def _told(options: GenerationOptions) -> dict[str, str]:
     """Return the options that change the output, whatever revisions there are."""
-    told = {"templates": options.templates and "own", "runtime": options.runtime}
+    templates = "own" if options.templates else None
+    told = {"templates": templates, "runtime": options.runtime}
     return {name: value for name, value in told.items() if value is not None}
 
 
