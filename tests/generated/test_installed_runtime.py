@@ -162,8 +162,13 @@ def test_servers_and_clients_talk_in_memory_and_over_stdio(place: Path) -> None:
     assert translated.startswith("type='text' text='x'")
 
 
-def test_the_demo_shows_the_same(place: Path) -> None:
-    assert ran(place, ROOT / "examples" / "demo.py")[-1] == "The tool says: Sunny in Lisbon"
+def test_the_demo_shows_the_same_with_either_runtime(place: Path, tmp_path: Path) -> None:
+    (tmp_path / "pkg").symlink_to(PACKAGE, target_is_directory=True)
+    installed, copied = (ran(folder, ROOT / "examples" / "demo.py") for folder in (place, tmp_path))
+    shown = copied[copied.index("") :]
+    assert shown[-1] == "The tool says: Sunny in Lisbon"
+    assert installed[installed.index("") :] == shown
+    assert "_runtime/" in "".join(copied) and "_runtime/" not in "".join(installed)
 
 
 def test_importing_a_package_asks_for_the_version_and_imports_next_to_nothing(place: Path) -> None:
@@ -305,3 +310,5 @@ def test_what_is_no_module_of_a_runtime_is_one_clear_error(switching: RunIt) -> 
     lock = Path("pkg/mcp-gen.lock")
     lock.write_text(lock.read_text().replace(f'"runtime": "{NAME}"', '"runtime": ["os"]'))
     assert switching("--check").err.startswith("error[unsafe-name]: ['os'] cannot be the module")
+    lock.write_text(json.dumps({**json.loads(lock.read_bytes()), "options": [NAME]}))
+    assert switching("--check").err.startswith("error[bad-lock]")

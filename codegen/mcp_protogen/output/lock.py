@@ -104,7 +104,7 @@ def _lock(path: Path, data: Any) -> Lock:
         generator_digest=data["generator_digest"],
         runtime_digest=data["runtime_digest"],
         templates_digest=data["templates_digest"],
-        options=data["options"],
+        options={**data["options"]},
         revisions={_named(name): RevisionInputs(**r) for name, r in data["revisions"].items()},
     )
     files = {_inside(path): LockedFile(**entry) for path, entry in data["files"].items()}

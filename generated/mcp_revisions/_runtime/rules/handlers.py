@@ -16,6 +16,9 @@ from . import capabilities
 RequestHandlers: TypeAlias = Mapping[str, tuple[RequestSpec[Any, Any], str]]
 NotificationHandlers: TypeAlias = Mapping[str, tuple[NotificationSpec[Any], str]]
 
+MARKS: Final = "__mcp_marks__"
+"""The attribute of a function that says what it is to clients; only a toolkit reads it."""
+
 _TABLES: Final = ("REQUESTS", "INPUT_REQUESTS", "NOTIFICATIONS")
 
 
@@ -105,6 +108,14 @@ class Handlers:
     """Wire names of the notifications that a subclass sends; they may need a capability."""
     DECLARES: ClassVar[Mapping[str, Any]] = {}
     """Capabilities to declare beside those, as a JSON object: modes, extensions, experiments."""
+    _READS_MARKS: ClassVar[bool] = False
+    """Whether there is a toolkit among the bases."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Raise `TypeError` for marked functions that nothing would ever call."""
+        super().__init_subclass__(**options)
+        if not cls._READS_MARKS:
+            _refuse_marked(cls)
 
     @property
     def __mcp_runtime__(self) -> HandlerSet:
@@ -164,6 +175,23 @@ def _special(cls: type[Any], revision: str) -> dict[str, str]:
             if isinstance(marked, tuple) and revision in marked[1]:
                 found[marked[0]] = name
     return found
+
+
+def _refuse_marked(cls: type[Any]) -> None:
+    """Raise `TypeError` if a class has, or inherits, functions that are marked for a toolkit."""
+    attributes = {name: value for base in cls.__mro__[::-1] for name, value in vars(base).items()}
+    name = next((name for name, value in attributes.items() if _is_marked(value)), "")
+    if name:
+        bases = ", ".join(("Toolkit", *(base.__name__ for base in cls.__bases__)))
+        advice = f"write class {cls.__name__}({bases})"
+        if getattr(cls, "ROLE", "") == "client":
+            advice = "only servers have tools, resources and prompts"
+        raise TypeError(f"{cls.__name__}.{name} is marked, but there is no toolkit here: {advice}")
+
+
+def _is_marked(value: object) -> bool:
+    # Some objects say of any attribute that they have it.
+    return isinstance(getattr(getattr(value, "__func__", value), MARKS, None), tuple)
 
 
 def merged(one: Mapping[str, Any], other: Mapping[str, Any]) -> JSONObject:

@@ -7,9 +7,10 @@ it was: methods can be called and tested directly.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final, TypeAlias, TypedDict, TypeVar, Unpack, cast, overload
+from typing import Any, TypeAlias, TypedDict, TypeVar, Unpack, cast, overload
 
 from ..core.models.base import WireModel
+from ..rules.handlers import MARKS
 
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 
@@ -22,8 +23,6 @@ Completions: TypeAlias = Mapping[str, _Function | _Method | Sequence[str]]
 The function gets the text and, if it takes two arguments, also the arguments that are already
 known. It may be a method of the class, and a coroutine function.
 """
-
-_MARKS: Final = "__mcp_marks__"
 
 
 class DecoratorOptions(TypedDict, total=False):
@@ -151,13 +150,13 @@ def noted(function: FunctionT, mark: Mark, decorator: str) -> FunctionT:
     inner = getattr(function, "__func__", function)
     if not callable(inner):
         raise TypeError(f"{decorator} takes one function; pass everything else by name: name=…")
-    setattr(inner, _MARKS, (mark, *marks_of(inner)))
+    setattr(inner, MARKS, (mark, *marks_of(inner)))
     return function
 
 
 def marks_of(value: object) -> tuple[Mark, ...]:
     """Return the marks of a value; it has none if it is not a decorated function."""
-    marks: Any = getattr(function_of(value), _MARKS, ())
+    marks: Any = getattr(function_of(value), MARKS, ())
     # Some objects claim to have every attribute.
     return cast(tuple[Mark, ...], marks) if isinstance(marks, tuple) else ()
 

@@ -54,7 +54,8 @@ class Toolkit:
     """
 
     page_size: ClassVar[int] = 100
-    """How many items of a list a client gets in one page."""
+    """The number of items of a list that a client gets in one page."""
+    _READS_MARKS: ClassVar[bool] = True
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Check the decorated functions, but not their types; raise `TypeError`, `ValueError`."""

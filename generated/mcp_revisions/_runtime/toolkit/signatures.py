@@ -22,6 +22,8 @@ _UNFIT: Final[Mapping[Any, str]] = {
     inspect.Parameter.VAR_KEYWORD: "takes arguments of any name, but each one needs a schema",
 }
 
+_BY_NAME: Final = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD)
+
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
@@ -124,9 +126,19 @@ def _parameter(where: str, parameter: inspect.Parameter, annotation: Any) -> Par
 
 def _parameters(function: Callable[..., Any], method: bool) -> Iterator[inspect.Parameter]:
     parameters = iter(inspect.signature(function).parameters.values())
-    if method and next(parameters, None) is None:
-        raise TypeError(f"{named(function)}: the first parameter of a method is self")
+    if method and not _is_self(first := next(parameters, None)):
+        found = f"and this one takes {first.name}" if first else "and this one takes nothing"
+        advice = "write self before the rest, or make it a @staticmethod"
+        raise TypeError(f"{named(function)}: a method takes self first, {found}: {advice}")
     return parameters
+
+
+def _is_self(parameter: inspect.Parameter | None) -> bool:
+    """Return whether Python fills in a parameter, or it takes anything, as in wrappers."""
+    if parameter is None or parameter.kind in _BY_NAME:
+        return False
+    anything = parameter.kind is inspect.Parameter.VAR_POSITIONAL
+    return anything or parameter.name in ("self", "cls") or parameter.name.startswith("_")
 
 
 def _is_session(annotation: Any) -> bool:
