@@ -114,9 +114,6 @@ if TYPE_CHECKING:
         Translated as Translated,
         Untranslatable as Untranslatable,
     )
-    from ._runtime.core.loss_report import (
-        Lost as Lost,
-    )
     from ._runtime.transports.base import (
         Opener as Opener,
         Received as Received,
@@ -149,7 +146,6 @@ __all__ = [
     "LineTransport",
     "LocalError",
     "Loss",
-    "Lost",
     "McpError",
     "MemoryEventStore",
     "MethodNotFound",
@@ -274,7 +270,6 @@ _ELSEWHERE = {
     "Loss": "core.losses",
     "Translated": "core.losses",
     "Untranslatable": "core.losses",
-    "Lost": "core.loss_report",
     "Opener": "transports.base",
     "Received": "transports.base",
     "Transport": "transports.base",

@@ -164,7 +164,7 @@ async def by_hand() -> None:
 BETWEEN = """
 from typing import assert_type
 
-from mcp_revisions import REVISIONS, Bridge, Lost, Options, connect, handles, open_stdio
+from mcp_revisions import REVISIONS, Bridge, Loss, Options, connect, handles, open_stdio
 from mcp_revisions import run_stdio, stdio_client, translate, v2025_11_25, v2026_07_28
 from mcp_revisions.translate.v2024_11_05__v2025_03_26 import UP
 from mcp_revisions.v2026_07_28 import models as m
@@ -187,8 +187,8 @@ class Asking(v2026_07_28.Server):
         return m.CallToolResult(content=[m.TextContent(text=session.revision)])
 
 
-def told(lost: Lost) -> None:
-    print(lost.method, lost.loss.pointer, lost.loss.why)
+def told(lost: Loss) -> None:
+    print(lost.method, lost.pointer, lost.why)
 
 
 async def main() -> None:

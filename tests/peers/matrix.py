@@ -56,8 +56,8 @@ async def run(kind: Kind, server: str, client: str) -> Run:
             done.lost.add(line.strip().removeprefix("LOST "))
 
     def told(lost: Any) -> None:
-        place = "/".join("*" if step.isdigit() else step for step in lost.loss.pointer.split("/"))
-        heard(f"LOST {lost.method} {place} {lost.loss.why}")
+        place = "/".join("*" if step.isdigit() else step for step in lost.pointer.split("/"))
+        heard(f"LOST {lost.method} {place} {lost.why}")
 
     mcp = pkg.load(client)
     opened = pkg.stdio_client(

@@ -400,7 +400,7 @@ def test_what_needs_a_capability_that_was_not_declared_is_reported_once(
             assert (await ours.call_tool(named(revision, "x"))).content == []
 
     run(script())
-    assert [(one.method, one.loss.what) for one in lost] == [
+    assert [(one.method, one.what) for one in lost] == [
         (method, "dropped") for method in (LOG, TOOLS_CHANGED, UPDATED)
     ]
 
@@ -493,7 +493,7 @@ def test_between_two_revisions_extensions_are_not_declared_and_that_is_reported(
             assert (await hand.take())["error"]["code"] == -32601
 
     run(script())
-    assert {one.loss.pointer for one in lost} == {
+    assert {one.pointer for one in lost} == {
         "/ClientCapabilities/extensions",
         "/ServerCapabilities/extensions",
     }

@@ -65,7 +65,6 @@ RUNTIME_EXPORTS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("toolkit.server", ("Toolkit",)),
     ("toolkit.uri_templates", ("UriTemplate",)),
     ("core.losses", ("Loss", "Translated", "Untranslatable")),
-    ("core.loss_report", ("Lost",)),
     ("transports.base", ("Opener", "Received", "Transport")),
     ("transports.streams", ("LineProtocol", "LineTransport")),
     ("transports.subprocess", ("stdio_client",)),

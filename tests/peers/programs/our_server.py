@@ -156,8 +156,8 @@ TOOL_NAMES = sorted(name.removeprefix("tool_") for name in vars(Tools) if name.s
 
 def told(lost: Any) -> None:
     """Say on standard error what a translation has lost."""
-    place = "/".join("*" if step.isdigit() else step for step in lost.loss.pointer.split("/"))
-    print(f"LOST {lost.method} {place} {lost.loss.why}", file=sys.stderr, flush=True)
+    place = "/".join("*" if step.isdigit() else step for step in lost.pointer.split("/"))
+    print(f"LOST {lost.method} {place} {lost.why}", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

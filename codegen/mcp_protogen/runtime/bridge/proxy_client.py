@@ -11,7 +11,7 @@ from ..client.base import Agreement, ClientBase, ClientRuntime
 from ..client.listen_stream import ACKNOWLEDGED, LISTEN, ListenStream
 from ..client.to_handshake import ToHandshake
 from ..core.json import JSONObject, is_object
-from ..core.loss_report import LossReport, Lost
+from ..core.loss_report import LossReport
 from ..core.losses import Loss
 from ..core.models.validation_errors import Problem
 from ..core.options import CallOptions
@@ -122,7 +122,7 @@ class ProxyClient(ClientBase):
 
     caller: Caller
     server: ClientFacing
-    on_loss: Callable[[Lost], object] | None = None
+    on_loss: Callable[[Loss], object] | None = None
     notice: LossReport
     _listening: ListenStream | None = None
 

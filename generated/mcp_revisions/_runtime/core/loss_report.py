@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from logging import getLogger
-from typing import Final, NamedTuple
+from typing import Final
 
 from .losses import Loss
 
@@ -15,15 +16,6 @@ _KINDS: Final = 1000
 _INDEX: Final = re.compile(r"/\d+(?=/|$)")
 
 
-class Lost(NamedTuple):
-    """A loss on a connection, with its two revisions and the method of the message."""
-
-    own: str
-    wire: str
-    method: str
-    loss: Loss
-
-
 class LossReport:
     """A reporter of losses, which reports each kind once.
 
@@ -32,7 +24,7 @@ class LossReport:
     """
 
     def __init__(
-        self, own: str, wire: str, callback: Callable[[Lost], object] | None = None
+        self, own: str, wire: str, callback: Callable[[Loss], object] | None = None
     ) -> None:
         self._own = own
         self._wire = wire
@@ -55,6 +47,6 @@ class LossReport:
         _log.warning("%s: %r was %s between %s and %s: %s", *parts)
         if self._callback is not None:
             try:
-                self._callback(Lost(self._own, self._wire, method, loss))
+                self._callback(replace(loss, method=method, own=self._own, wire=self._wire))
             except Exception:
                 _log.exception("the callback for losses failed")

@@ -19,13 +19,17 @@ class Loss:
     """A part of the input that the output does not hold, or holds in another form.
 
     `pointer` is a JSON pointer into the input. A loss is `harmless` if the reader misses nothing:
-    the target revision says the same in another way, or implies it.
+    the target revision says the same in another way, or implies it. On a connection, `method` is
+    that of the message, `own` the revision of this side and `wire` that of the peer.
     """
 
     pointer: str
     what: What
     why: str
     harmless: bool = False
+    method: str = ""
+    own: str = ""
+    wire: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypedDict
 
-from .loss_report import Lost
+from .losses import Loss
 from .spec import RequestSpec
 from .stored_json import SizeLimit
 
@@ -112,7 +112,7 @@ class Options:
     """
     state_lifetime: float = 3600.0
     """Lifetime of that state, in which the client has to come back."""
-    on_loss: Callable[[Lost], object] | None = None
+    on_loss: Callable[[Loss], object] | None = None
     """Callback for what a translation between revisions could not keep, once for each kind."""
 
     @property

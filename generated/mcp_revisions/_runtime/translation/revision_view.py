@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from ..core.era import EraName
 from ..core.json import JSONObject
-from ..core.loss_report import LossReport, Lost
+from ..core.loss_report import LossReport
+from ..core.losses import Loss
 from ..core.models.base import WireModel, validator_of
 from ..core.revision import Revision
 from ..core.spec import Role
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 SideT = TypeVar("SideT", bound=Handlers)
 
-OnLoss = Callable[[Lost], object] | None
+OnLoss = Callable[[Loss], object] | None
 
 
 @dataclass(frozen=True, slots=True)
