@@ -98,7 +98,7 @@ def test_without_a_key_it_is_one_of_this_process() -> None:
     assert StateSeal().open(text, BEARER) == 1
     bearer = f"r.Bearer({BEARER.method!r}, {BEARER.digest!r}, None)"
     program = (
-        "from mcp_protogen.runtime import request_state as r; "
+        "from mcp_protogen.runtime.server.input_required import sealed_state as r; "
         f"print(r.StateSeal().seal(1, {bearer}))"
     )
     there = subprocess.run(

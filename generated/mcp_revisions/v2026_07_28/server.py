@@ -131,7 +131,7 @@ class Session(SessionBase):
 
 
 class Server(ServerBase[Session]):
-    """A server. A method that is not overridden answers 'method not found', and is not advertised."""
+    """A server. A method that is not overridden answers 'method not found', and is not declared."""
 
     TABLE = methods.TABLE
     SESSION: ClassVar[type[Session]] = Session

@@ -7,8 +7,8 @@ from contextlib import suppress
 from types import ModuleType
 from typing import Any
 
-from mcp_protogen.audit.probe import members
-from mcp_protogen.audit.probe.expressions import expression, is_union, name_of, plain
+from . import members
+from .expressions import expression, is_union, name_of, plain
 
 _SCALARS = (str, int, float, bool, dict, list)
 

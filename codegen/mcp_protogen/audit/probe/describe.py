@@ -11,9 +11,9 @@ import platform
 import sys
 from typing import Any
 
-from mcp_protogen.audit.probe.catalogue import Catalogue
-from mcp_protogen.audit.probe.constants import constants, tables, words
-from mcp_protogen.audit.probe.importing import import_target, spoken_through, take
+from .catalogue import Catalogue
+from .constants import constants, tables, words
+from .importing import import_target, spoken_through, take
 
 FORMAT = 1
 

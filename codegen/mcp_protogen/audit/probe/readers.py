@@ -9,9 +9,9 @@ import typing
 import warnings
 from typing import Any, NamedTuple
 
-from mcp_protogen.audit.probe import members
-from mcp_protogen.audit.probe.catalogue import Catalogue
-from mcp_protogen.audit.probe.structure import fault
+from . import members
+from .catalogue import Catalogue
+from .structure import fault
 
 NOTHING: Any = object()
 _LEFT_OUT: dict[str, dict[str, bool]] = {

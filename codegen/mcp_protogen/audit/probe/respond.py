@@ -13,9 +13,9 @@ import os
 import sys
 from typing import Any, cast
 
-from mcp_protogen.audit.probe.catalogue import Catalogue
-from mcp_protogen.audit.probe.importing import import_target
-from mcp_protogen.audit.probe.readers import NOTHING, Read, Readers
+from .catalogue import Catalogue
+from .importing import import_target
+from .readers import NOTHING, Read, Readers
 
 FORMAT = 1
 _ENVELOPE = ("jsonrpc", "id")

@@ -55,7 +55,7 @@ class Toolkit:
 
     page_size: ClassVar[int] = 100
     """The number of items of a list that a client gets in one page."""
-    _READS_MARKS: ClassVar[bool] = True
+    __mcp_reads_marks__: ClassVar[bool] = True
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Check the decorated functions, but not their types; raise `TypeError`, `ValueError`."""

@@ -108,13 +108,13 @@ class Handlers:
     """Wire names of the notifications that a subclass sends; they may need a capability."""
     DECLARES: ClassVar[Mapping[str, Any]] = {}
     """Capabilities to declare beside those, as a JSON object: modes, extensions, experiments."""
-    _READS_MARKS: ClassVar[bool] = False
+    __mcp_reads_marks__: ClassVar[bool] = False
     """Whether there is a toolkit among the bases."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Raise `TypeError` for marked functions that nothing would ever call."""
         super().__init_subclass__(**options)
-        if not cls._READS_MARKS:
+        if not cls.__mcp_reads_marks__:
             _refuse_marked(cls)
 
     @property
