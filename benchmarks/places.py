@@ -54,8 +54,8 @@ def package() -> Path:
     """
     folder = BUILD / "package"
     out = folder / "mcp_revisions"
-    generate: list[str | Path] = [tool("mcp-gen"), "--revision", "all", "--out", out, "--force"]
-    command(generate, ROOT, environment())()
+    whole = ("--revision", "all", "--with", "all")
+    command([tool("mcp-gen"), *whole, "--out", out, "--force"], ROOT, environment())()
     return folder
 
 

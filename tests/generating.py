@@ -4,6 +4,7 @@ from mcp_protogen.base.names import module_name
 from mcp_protogen.config import GenerationOptions
 from mcp_protogen.inputs.inputs import read_inputs
 from mcp_protogen.package import GeneratedFile, Package
+from mcp_protogen.parts import DEFAULT
 
 
 def generate_little(options: GenerationOptions) -> Package:
@@ -14,6 +15,8 @@ def generate_little(options: GenerationOptions) -> Package:
     listed = f"REVISIONS = {sorted({*options.revisions, *options.kept})}\n".encode()
     files.append(GeneratedFile("__init__.py", listed, "template package.py.jinja"))
     files.append(GeneratedFile("py.typed", b"", "template py.typed.jinja"))
+    for part in sorted({*options.parts} - {*DEFAULT}):
+        files.append(GeneratedFile(f"_runtime/{part}.py", b'"""Usual."""\n', "runtime"))
     for revision in options.revisions:
         path, content = f"{module_name(revision)}/models.py", f'"""Of {revision}."""\n'.encode()
         files.append(GeneratedFile(path, content, f"schema of {revision}"))

@@ -18,6 +18,7 @@ from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.base.suggest import did_you_mean
 from mcp_protogen.package import RevisionInputs
+from mcp_protogen.parts import DEFAULT, Selection
 
 COPY = "copy"
 """What says that a package has a copy of the runtime; no module of a runtime is called so."""
@@ -52,6 +53,7 @@ class GenerationOptions:
     generated. `templates` is a folder whose templates take precedence over the built-in ones.
     `rules` are translation rules between a revision and the one before it, in place of ours.
     `runtime` is the module of an installed runtime to import; without one, the package has a copy.
+    `parts` are what the package has beside messages.
     """
 
     revisions: tuple[str, ...]
@@ -60,6 +62,12 @@ class GenerationOptions:
     kept: Mapping[str, RevisionInputs] = field(default_factory=dict[str, RevisionInputs])
     rules: Mapping[str, GivenFile] = field(default_factory=dict[str, GivenFile])
     runtime: str | None = None
+    parts: tuple[str, ...] = DEFAULT
+
+    @property
+    def selection(self) -> Selection:
+        """The contents of the package, by its parts."""
+        return Selection(self.parts, several=len({*self.revisions, *self.kept}) > 1)
 
 
 class Format(StrEnum):
@@ -90,15 +98,28 @@ class Settings:
     listed: tuple[str, ...] | None = None
     prune: bool = False
     runtime: str | None = None
+    parts: tuple[str, ...] | None = None
+    listed_parts: tuple[str, ...] | None = None
+    prune_parts: bool = False
 
     @property
     def only(self) -> tuple[str, ...] | None:
         """The revisions that stay in the package; None if none is to be removed."""
-        return (self.listed or self.revisions or ()) if self.prune else None
+        unsaid = () if self.parts is None else None
+        return (self.listed or self.revisions or unsaid) if self.prune else None
+
+    @property
+    def only_parts(self) -> bool:
+        """Return whether the package is to have no other parts than those asked for."""
+        return self.parts is not None and (self.prune or self.prune_parts)
 
     def as_listed(self) -> "Settings":
-        """Return these settings, with `prune` if there is a list of revisions."""
-        return replace(self, prune=self.prune or self.listed is not None)
+        """Return these settings, with `prune` and `prune_parts` where there are lists."""
+        return replace(
+            self,
+            prune=self.prune or self.listed is not None,
+            prune_parts=self.prune or self.listed_parts is not None,
+        )
 
     def over(self, other: "Settings") -> "Settings":
         """Return these settings, with those of `other` where these are not set.
@@ -108,12 +129,13 @@ class Settings:
         """
         said = {name: getattr(self, name) for name in Settings.__slots__ if self.overrule(name)}
         if self.out and other.out and os.path.realpath(self.out) != os.path.realpath(other.out):
-            said["listed"] = None
+            said["listed"] = said["listed_parts"] = None
         return replace(other, **said)
 
     def overrule(self, name: str) -> bool:
         """Return whether these settings, put over others, replace or drop their value of `name`."""
         dropped = self.revisions is not None and name in _OF_REVISIONS
+        dropped |= self.parts is not None and name == "listed_parts"
         return dropped or getattr(self, name) is not None
 
 
@@ -164,7 +186,8 @@ def _settings(table: Any, file: Path, flags: Settings, only: Container[str] | No
             problems.append(_bad(f"{key} in {_TABLE} {error}", file))
     if problems:
         raise ProblemError(*problems)
-    return Settings(**values, listed=values.get("revisions") or None)
+    parts = values.get("parts") or None
+    return Settings(**values, listed=values.get("revisions") or None, listed_parts=parts)
 
 
 def _bad(message: str, file: Path, hint: str = "") -> Problem:
@@ -224,4 +247,5 @@ _READERS: Mapping[str, tuple[str, Callable[[Any, Path], Any]]] = {
     "runtime": ("runtime", _text),
     "schema": ("schema", _source),
     "templates": ("templates", _path),
+    "with": ("parts", _texts),
 }

@@ -51,7 +51,7 @@ def generate(options: GenerationOptions) -> Package:
         modules = [package, *(module for outcome in outcomes for module in outcome.modules)]
         files = [_file(module, formatter) for module in modules]
     copied = runtime_files() if options.runtime is None else []
-    files += layout.fixed_files(runtime_folder(), copied)
+    files += layout.fixed_files(runtime_folder(), copied, options.selection)
     return Package(tuple(sorted(files, key=lambda file: file.path)), inputs, problems)
 
 
@@ -110,7 +110,9 @@ def _outcome(job: _Job) -> _Outcome:
         return _Outcome((layout.models_module(derived.ir, emitted, renderer),))
     notice = sources.inherited_notice(source)
     warnings = (*((notice,) if notice else ()), *derived.warnings)
-    return _Outcome(tuple(layout.revision_modules(derived.ir, renderer)), warnings)
+    return _Outcome(
+        tuple(layout.revision_modules(derived.ir, job.options.selection, renderer)), warnings
+    )
 
 
 def _translations(options: GenerationOptions) -> _Outcome:
@@ -122,7 +124,8 @@ def _translations(options: GenerationOptions) -> _Outcome:
             sources.check(source)
         derived[revision] = derive_revision(source).ir
     tables = all_tables(derived, options)
-    return _Outcome(tuple(layout.translation_modules(tables, _renderer(options))))
+    modules = layout.shared_modules(tables, options.selection, _renderer(options))
+    return _Outcome(tuple(modules))
 
 
 def _package_module(inputs: GenerationInputs, options: GenerationOptions) -> Module:
@@ -130,7 +133,7 @@ def _package_module(inputs: GenerationInputs, options: GenerationOptions) -> Mod
         layout.ListedRevision(revision, made_from.era or "handshake", module_name(revision))
         for revision, made_from in inputs.revisions.items()
     )
-    return layout.package_module(listed, _renderer(options))
+    return layout.package_module(listed, options.selection, _renderer(options))
 
 
 def _renderer(options: GenerationOptions) -> Renderer:

@@ -12,6 +12,7 @@ from typing import Any, Literal
 from mcp_protogen import __version__
 from mcp_protogen.base.problems import Problem
 from mcp_protogen.ir import Era
+from mcp_protogen.parts import unrecorded
 
 GENERATOR = f"mcp-gen {__version__}"
 """The name and version of this generator."""
@@ -68,6 +69,11 @@ class GenerationInputs:
     templates_digest: str
     options: Mapping[str, Any]
     revisions: Mapping[str, RevisionInputs]
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The parts that the package has beside messages."""
+        return unrecorded(self.options.get("with"))
 
 
 @dataclass(frozen=True, slots=True)

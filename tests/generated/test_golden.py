@@ -11,13 +11,14 @@ from mcp_protogen.findings.report import Status
 from mcp_protogen.generate import generate
 from mcp_protogen.inputs.pins import load_pins
 from mcp_protogen.package import Package
+from mcp_protogen.parts import PARTS
 
 pytestmark = pytest.mark.long
 
 
 @pytest.fixture(scope="module")
 def package() -> Package:
-    return generate(GenerationOptions(REVISIONS))
+    return generate(GenerationOptions(REVISIONS, parts=tuple(PARTS)))
 
 
 def test_it_holds_every_pinned_revision() -> None:

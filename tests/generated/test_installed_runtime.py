@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -28,6 +28,7 @@ from mcp_protogen.ir import Era
 from mcp_protogen.output.lock import read_lock
 from mcp_protogen.output.trial import require_importable
 from mcp_protogen.package import GeneratedFile, Package
+from mcp_protogen.parts import DEFAULT
 from running import Ran
 
 RunIt: TypeAlias = Callable[..., Ran]
@@ -147,11 +148,26 @@ def test_modules_are_the_same_as_with_a_copy_but_for_imports(place: Path) -> Non
         assert ast.dump(ast.parse(installed)) == ast.dump(ast.parse((PACKAGE / path).read_text()))
     eras: dict[str, Era] = {"2025-11-25": "handshake", "2026-07-28": "stateless"}
     listed = tuple(layout.ListedRevision(id, era, module_name(id)) for id, era in eras.items())
-    copied = "\n".join(layout.package_module(listed, Renderer(templates_folder())).pieces)
+    renderer = Renderer(templates_folder())
+    copied = "\n".join(layout.package_module(listed, OPTIONS.selection, renderer).pieces)
     asking = f'from {NAME} import require_version\n\nrequire_version("{__version__}", __name__)\n'
     installed = as_copied((place / "pkg" / "__init__.py").read_text(), "__init__.py")
     assert installed.count(asking) == 1
     assert ast.dump(ast.parse(installed.replace(asking, ""))) == ast.dump(ast.parse(copied))
+
+
+def test_parts_decide_what_a_package_offers_of_the_installed_runtime(place: Path) -> None:
+    program = """
+import pkg
+from pkg import Toolkit
+try:
+    from pkg import http_app
+except ImportError as error:
+    print(Toolkit.__module__, error, sep="; ")
+"""
+    need = "pkg was generated without http_app: generate it with --with http-server"
+    assert ran(place, "-c", program) == [f"{NAME}.toolkit.server; {need}"]
+    assert generated_once(OPTIONS).inputs.options == {"runtime": NAME, "with": [*DEFAULT]}
 
 
 def test_servers_and_clients_talk_in_memory_and_over_stdio(place: Path) -> None:
@@ -236,9 +252,7 @@ def switching(little: None, monkeypatch: pytest.MonkeyPatch, mcp_gen: RunIt) -> 
 
 def runtime_of(package: Path = Path("pkg")) -> Any:
     """Return the installed runtime that a lock names, and whether there is a copy."""
-    lock = read_lock(package)
-    assert lock is not None
-    return lock.inputs.options.get("runtime"), (package / "_runtime").exists()
+    return options_of(package).get("runtime"), (package / "_runtime").exists()
 
 
 def test_which_runtime_a_package_has_is_kept_until_somebody_says_otherwise(
@@ -262,6 +276,23 @@ def test_which_runtime_a_package_has_is_kept_until_somebody_says_otherwise(
     assert mcp_gen("--check").code == 1
     assert mcp_gen("sync").code == 0
     assert runtime_of() == (NAME, False)
+
+
+def test_parts_and_runtime_change_each_without_the_other(switching: RunIt) -> None:
+    assert switching("--revision", "2025-11-25", "--with", "bridge", "--runtime", NAME).code == 0
+    assert switching("--with", "stdio").code == switching("--check", "--runtime", NAME).code == 0
+    assert options_of() == {"runtime": NAME, "with": ["bridge", "stdio"]}
+    assert switching("--runtime", "copy").code == 0
+    assert options_of() == {"with": ["bridge", "stdio"]}
+    assert switching("--prune", "--with", "none").code == 0
+    assert options_of() == {"with": []}
+
+
+def options_of(package: Path = Path("pkg")) -> Mapping[str, Any]:
+    """Return the options that a lock has."""
+    lock = read_lock(package)
+    assert lock is not None
+    return lock.inputs.options
 
 
 def test_an_edited_copy_of_the_runtime_goes_by_force_only(switching: RunIt) -> None:

@@ -11,6 +11,7 @@ import pytest
 from golden_package import PACKAGE, REVISIONS
 from mcp_protogen.config import GenerationOptions, GivenFile
 from mcp_protogen.generate import generate
+from mcp_protogen.parts import PARTS
 
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("published_input")]
 
@@ -26,7 +27,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         if file.is_file()
     }
     place = tmp_path_factory.mktemp("published")
-    for file in generate(GenerationOptions(REVISIONS, schemas)).files:
+    for file in generate(GenerationOptions(REVISIONS, schemas, parts=tuple(PARTS))).files:
         path = place / "pkg" / file.path
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(file.content)

@@ -86,7 +86,7 @@ def assert_golden(package: Path, golden: Path = GOLDEN) -> None:
 
 
 def test_wheel_does_the_main_job_in_an_empty_environment(installed: Path, tmp_path: Path) -> None:
-    run(installed / "mcp-gen", "--revision", "all", "--out", "pkg", cwd=tmp_path)
+    run(installed / "mcp-gen", "--revision", "all", "--with", "all", "--out", "pkg", cwd=tmp_path)
     run(installed / "mcp-gen", "--revision", "all", "--out", "pkg", "--check", cwd=tmp_path)
     assert_golden(tmp_path / "pkg")
     run(installed / "python", "-c", "import pkg; pkg.load('2025-11-25').Server()", cwd=tmp_path)
@@ -170,8 +170,9 @@ def test_editable_install_sees_the_checkout(installed: Path, tmp_path: Path) -> 
     (others,) = installed.parent.glob("lib/python3*/site-packages")
     (site / "others.pth").write_text(f"{others}\n")
     run(binaries / "mcp-gen", "--revision", "all", "--out", GOLDEN, "--check", cwd=tmp_path)
-    run(binaries / "mcp-gen", "--revision", "2024-11-05", "--out", "pkg", cwd=tmp_path)
-    for part in ("v2024_11_05", "_runtime"):
+    one = ("--revision", "2024-11-05", "--with", "all", "--out", "pkg")
+    run(binaries / "mcp-gen", *one, cwd=tmp_path)
+    for part in ("v2024_11_05", "_runtime/http"):
         assert_golden(tmp_path / "pkg" / part, GOLDEN / part)
     found = run(
         binaries / "python", "-c", "import mcp_protogen as it; print(it.__file__)", cwd=site
@@ -183,7 +184,7 @@ def test_lowest_supported_dependencies_write_the_same_bytes(dist: Path, tmp_path
     binaries = environment(tmp_path / "venv", wheel_in(dist), *LOWEST)
     work = tmp_path / "work"
     work.mkdir()
-    run(binaries / "mcp-gen", "--revision", "all", "--out", "pkg", cwd=work)
+    run(binaries / "mcp-gen", "--revision", "all", "--with", "all", "--out", "pkg", cwd=work)
     assert_golden(work / "pkg")
     run(binaries / "python", "-c", "import pkg; pkg.load('2026-07-28').Client()", cwd=work)
     wrong = subprocess.run([binaries / "mcp-gen", "new"], cwd=work, capture_output=True, text=True)

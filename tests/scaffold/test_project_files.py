@@ -12,8 +12,10 @@ from typing import Any
 
 import projects
 import pytest
+import tables
 from mcp_protogen.base.names import module_name
 from mcp_protogen.output.tree import Tree
+from mcp_protogen.parts import Selection, missing_names
 from mcp_protogen.scaffold import requirements
 from mcp_protogen.scaffold.choices import Choices, Kind, Transport
 from mcp_protogen.scaffold.files import project_files, protocol_folder
@@ -187,7 +189,11 @@ def test_pydantic_is_asked_for_in_the_range_that_generated_packages_are_tested_w
 def test_settings_say_where_the_generated_package_is_and_what_it_speaks() -> None:
     choices = projects.choices(Kind.SERVER, Transport.BOTH)
     settings = tomllib.loads(text(choices, "pyproject.toml"))["tool"]["mcp-gen"]
-    assert settings == {"out": protocol_folder(choices), "revisions": [*choices.revisions]}
+    assert settings == {
+        "out": protocol_folder(choices),
+        "revisions": [*choices.revisions],
+        "with": [*choices.parts],
+    }
 
 
 def test_tests_of_a_transport_are_there_where_it_is_used() -> None:
@@ -202,3 +208,21 @@ def test_a_name_is_used_in_both_its_forms() -> None:
     assert "src/word_clock/server.py" in files
     assert tomllib.loads(files["pyproject.toml"].decode())["project"]["name"] == "Word-Clock"
     assert project_name("Word-Clock").package == "word_clock"
+
+
+def test_a_project_has_the_parts_that_it_uses_and_no_others() -> None:
+    for choices in EVERY_KIND:
+        used = {
+            alias.name
+            for path, content in project_files(choices).items()
+            if path.endswith(".py")
+            for node in ast.walk(ast.parse(content))
+            if isinstance(node, ast.ImportFrom)
+            and node.module in ("protocol", f"{choices.name.package}.protocol")
+            for alias in node.names
+        } - {module_name(choices.revision), "REVISIONS"}
+        with tables.case(named(choices)):
+            assert used.isdisjoint(missing_names(Selection(choices.parts)))
+            for part in choices.parts:
+                fewer = Selection({*choices.parts} - {part})
+                assert used & missing_names(fewer).keys(), f"nothing needs {part}"

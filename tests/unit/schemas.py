@@ -27,6 +27,7 @@ from mcp_protogen.inputs.facts import Facts
 from mcp_protogen.inputs.snapshot import snapshot_of
 from mcp_protogen.inputs.sources import RevisionSource
 from mcp_protogen.package import GeneratedFile, GenerationInputs, Package
+from mcp_protogen.parts import Selection
 
 Json = dict[str, Any]
 
@@ -212,7 +213,7 @@ def make_models(document: Any, revision: str = "draft") -> Package:
     emitted = models.emit(found.ir, templates_folder())
     module = layout.models_module(found.ir, emitted, Renderer(templates_folder()))
     file = GeneratedFile("models/all.py", "\n".join(module.pieces).encode(), module.origin)
-    files = (file, *layout.fixed_files(runtime_folder(), runtime_files()))
+    files = (file, *layout.fixed_files(runtime_folder(), runtime_files(), Selection(())))
     return Package(files, GenerationInputs("", "", "", "", {}, {}), found.warnings)
 
 

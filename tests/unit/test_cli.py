@@ -170,6 +170,45 @@ def test_prune_takes_out_what_is_not_asked_for(mcp_gen: Run) -> None:
     assert mcp_gen("--check", *one).code == 0
 
 
+def test_a_package_keeps_its_parts_until_they_are_pruned(mcp_gen: Run) -> None:
+    mcp_gen(*ONE, "--with", "http-server")
+    assert mcp_gen(*ONE, "--with", "http-client").code == 0
+    assert mcp_gen(*ONE).code == 0
+    assert parts() == ["http-client", "http-server"]
+    for asked, code in (("http-server", 0), ("none", 0), ("http-server,bridge", 1), ("all", 1)):
+        assert mcp_gen("--check", *ONE, "--with", asked).code == code
+    one = ("--prune", "--out", "pkg", "--with", "http-server")
+    ran = mcp_gen("--check", *one)
+    assert (ran.code, ran.out.partition(": ")[0]) == (1, "options-changed")
+    assert "remove: _runtime/http-client.py" in mcp_gen("--dry-run", *one).out
+    Path("pkg/_runtime/http-client.py").write_text("edited")
+    ran = mcp_gen(*one)
+    assert ran.code == 2 and "error[edited-file]: pkg/_runtime/http-client.py: " in ran.err
+    assert mcp_gen(*one, "--force").code == 0
+    assert parts() == ["http-server"]
+    assert mcp_gen("--check", *one).code == 0
+
+
+def test_check_and_sync_go_by_the_parts_in_pyproject(mcp_gen: Run) -> None:
+    mcp_gen(*ONE, "--with", "http-server,bridge")
+    assert mcp_gen("sync", "pkg").code == 0 and parts() == ["bridge", "http-server"]
+    Path("pyproject.toml").write_text('[tool.mcp-gen]\nout = "pkg"\nwith = "http-server"\n')
+    assert mcp_gen("--check").code == 1
+    assert mcp_gen("sync", "--check").code == 1
+    assert mcp_gen().code == 0 and parts() == ["bridge", "http-server"]
+    assert mcp_gen("sync").code == 0 and parts() == ["http-server"]
+    assert mcp_gen("--check").code == 0
+
+
+def parts() -> list[str]:
+    """Those of the package, by its lock and by its files."""
+    lock = Path("pkg", LOCK_NAME).read_text()
+    assert packages.faults("lock", lock) == []
+    said = json.loads(lock)["options"]["with"]
+    assert said == [path.stem for path in sorted(Path("pkg/_runtime").iterdir())]
+    return [*said]
+
+
 def test_prune_takes_out_what_cannot_be_generated_any_more(mcp_gen: Run) -> None:
     Path("draft.json").write_text('{"$defs": {}}')
     mcp_gen("--revision", "draft", "--schema", "draft.json", "--out", "pkg")
@@ -338,6 +377,7 @@ def test_a_schema_of_ones_own_is_recorded_and_kept(mcp_gen: Run) -> None:
     [
         (("--revision", "2025-11-26", "--out", "pkg"), "unknown-revision"),
         (("--revision", "2025-11-25"), "no-output"),
+        ((*ONE, "--with", "http-sever"), "unknown-part"),
         (("--out", "pkg"), "no-revision"),
         (("--check",), "no-output"),
         (("--check", "--diff", *ONE), "conflicting-options"),

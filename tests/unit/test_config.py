@@ -30,6 +30,7 @@ def test_every_setting_is_read_and_paths_are_relative_to_the_file(tmp_path: Path
         templates = "templates"
         format = "github"
         own = "extra.py"
+        with = ["stdio", "http-client"]
     """
     assert settings(tmp_path, text) == Settings(
         revisions=("2025-11-25", "2026-07-28"),
@@ -39,6 +40,8 @@ def test_every_setting_is_read_and_paths_are_relative_to_the_file(tmp_path: Path
         format=Format.GITHUB,
         own=("extra.py",),
         listed=("2025-11-25", "2026-07-28"),
+        parts=("stdio", "http-client"),
+        listed_parts=("stdio", "http-client"),
     )
 
 
@@ -51,6 +54,16 @@ def test_a_list_of_revisions_is_all_of_its_folder_until_flags_say_otherwise(tmp_
         (Settings(revisions=("2025-11-25",)), False),
     ):
         assert flags.over(found).as_listed().prune == listed
+    parts = settings(tmp_path, '[tool.mcp-gen]\nwith = "stdio"\nout = "pkg"')
+    for flags, listed in (
+        (Settings(), True),
+        (Settings(out=tmp_path / "other"), False),
+        (Settings(parts=("bridge",)), False),
+    ):
+        assert flags.over(parts).as_listed().only_parts == listed
+    assert not Settings().over(parts).only_parts
+    assert Settings(parts=("bridge",), prune=True).over(parts).only_parts
+    assert Settings(prune=True).over(parts).only is None
     assert Settings().over(found).only is None
     assert Settings(prune=True).over(found).only == ("2025-11-25",)
     assert Settings(revisions=("draft",), prune=True).over(found).only == ("draft",)

@@ -97,15 +97,18 @@ def test_a_lock_of_a_later_version_says_which_one_is_needed(written: Path) -> No
         ({"format": 2}, "mcp-gen 1"),
         ({"format": 2, "generator": "mcp-gen 9.10.1"}, "mcp-gen 9.10.1"),
         (later, "mcp-gen 9.10.1"),
+        ({"generator": "mcp-gen 9.10.1", "options": {"with": ["grpc"]}}, "mcp-gen 9.10.1"),
     ):
         (written / LOCK_NAME).write_text(json.dumps(data | changed))
         with pytest.raises(ProblemError, match=f"newer-lock.*{needed} wrote it: ") as caught:
             read_lock(written)
         assert caught.value.problems[0].hint.startswith(f"use {needed}, ")
     for writer in ("mcp-gen 0.0.1", "mcp-gen", "other 9", 9):
-        (written / LOCK_NAME).write_text(json.dumps(data | later | {"generator": writer}))
-        with pytest.raises(ProblemError, match="bad-lock"):
-            read_lock(written)
+        for strange in (later, {"options": {"with": 3}}, {"options": {"with": ["grpc", "all"]}}):
+            lock = data | strange | {"generator": writer}
+            (written / LOCK_NAME).write_text(json.dumps(lock))
+            with pytest.raises(ProblemError, match="bad-lock"):
+                read_lock(written)
 
 
 def test_versions_are_compared_as_numbers() -> None:

@@ -215,6 +215,17 @@ def test_a_revision_that_is_taken_out_goes_with_all_that_is_about_it(out: Path) 
     }
 
 
+def test_what_translates_goes_with_the_last_revision_but_one(out: Path) -> None:
+    files = {file.path: file.content.decode() for file in BOTH.files}
+    runtime = {"_runtime/core.py": "core", "_runtime/translation.py": "between"}
+    put(package({**files, **runtime}, BOTH.inputs), out)
+    one = without("2025-11-25")
+    files = {file.path: file.content.decode() for file in one.files}
+    outcome = put(package({**files, "_runtime/core.py": "core"}, one.inputs), out)
+    assert "_runtime/translation.py" in outcome.removed
+    assert (out / "_runtime" / "core.py").is_file()
+
+
 def test_an_edited_file_of_a_revision_goes_by_force_only(out: Path) -> None:
     put(BOTH, out)
     (out / "v2025_11_25" / "models.py").write_text("edited")

@@ -12,6 +12,7 @@ from mcp_protogen.emit import layout
 from mcp_protogen.emit.render import Renderer
 from mcp_protogen.generate import generate
 from mcp_protogen.ir import RevisionIR
+from mcp_protogen.parts import DEFAULT, PARTS, Selection
 
 REVISION = "2024-11-05"
 
@@ -26,7 +27,11 @@ def broken(folder: Path, text: str, name: str = "methods.py.jinja") -> Problem:
     """The one problem of modules whose template `name` is `text`."""
     (folder / name).write_text(text, encoding="utf-8")
     with pytest.raises(ProblemError) as caught:
-        list(layout.revision_modules(tiny(), Renderer(templates_folder(), folder)))
+        list(
+            layout.revision_modules(
+                tiny(), Selection(DEFAULT), Renderer(templates_folder(), folder)
+            )
+        )
     (problem,) = caught.value.problems
     assert problem.code == "template-error"
     assert problem.hint
@@ -134,7 +139,7 @@ def test_templates_of_the_user_go_first_and_ours_fill_in(tmp_path: Path) -> None
     text = '{% include "_macros.jinja" %}MINE = {{ ir.id | literal }}\n'
     (tmp_path / "revision.py.jinja").write_text(text, encoding="utf-8")
     (tmp_path / "bridge.py.jinja").write_text("")
-    package = generate(GenerationOptions((REVISION,), templates=tmp_path))
+    package = generate(GenerationOptions((REVISION,), templates=tmp_path, parts=tuple(PARTS)))
     assert schemas.text_of(package, "v2024_11_05/__init__.py") == f'MINE = "{REVISION}"\n'
     assert "class Server(" in schemas.text_of(package, "v2024_11_05/server.py")
     # An empty template makes an empty module.

@@ -3,12 +3,14 @@
 from dataclasses import replace
 
 import pytest
-from mcp_protogen.app.selection import refuse_unmakeable, revision_names, select
+import tables
+from mcp_protogen.app.selection import parts_of, refuse_unmakeable, revision_names, select
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.config import GivenFile
 from mcp_protogen.inputs.pins import load_pins
 from mcp_protogen.output.lock import Lock, lock_of
 from mcp_protogen.package import GenerationInputs
+from mcp_protogen.parts import DEFAULT, PARTS
 from packages import INPUTS, package, with_revisions
 
 PINS = load_pins()
@@ -37,6 +39,41 @@ def refused(*asked: str, lock: Lock | None = None, schema: GivenFile | None = No
 )
 def test_names_are_merged_and_sorted(asked: list[str], names: tuple[str, ...]) -> None:
     assert revision_names(asked, PINS) == names
+
+
+def test_parts_are_added_to_those_that_are_there_unless_they_are_all() -> None:
+    older = locked(INPUTS)
+    none = locked(replace(INPUTS, options={"with": []}))
+    two = locked(replace(INPUTS, options={"with": ["stdio", "toolkit"]}))
+    for asked, lock, only, parts in (
+        (None, None, False, DEFAULT),
+        (["none"], None, False, ()),
+        (["toolkit, stdio", "stdio"], None, False, ("stdio", "toolkit")),
+        (["stdio,all"], None, False, tuple(sorted(PARTS))),
+        (None, two, False, ("stdio", "toolkit")),
+        (None, two, True, ("stdio", "toolkit")),
+        (None, none, False, ()),
+        (["bridge"], two, False, ("bridge", "stdio", "toolkit")),
+        (["none"], two, False, ("stdio", "toolkit")),
+        (["none"], two, True, ()),
+        (["bridge"], two, True, ("bridge",)),
+        # Whoever has everything keeps it.
+        (None, older, False, tuple(sorted(PARTS))),
+    ):
+        with tables.case((asked, only)):
+            assert parts_of(asked, lock, only=only) == parts
+
+
+def test_parts_that_are_none_are_refused_with_the_nearest() -> None:
+    for asked, code, hint in (
+        ("http-sever", "unknown-part", "did you mean http-server or "),
+        ("", "unknown-part", "known: all, "),
+        ("none,stdio", "conflicting-options", ""),
+    ):
+        with tables.case(asked), pytest.raises(ProblemError) as caught:
+            parts_of([asked], None, only=False)
+        (problem,) = caught.value.problems
+        assert problem.code == code and problem.hint.startswith(hint)
 
 
 def test_a_first_run_makes_what_is_asked_for() -> None:
@@ -101,6 +138,10 @@ def test_a_kept_revision_has_to_fit_the_tool() -> None:
     refuse_unmakeable(options, lock, lock.inputs)
     with pytest.raises(ProblemError, match="needs-schema"):
         refuse_unmakeable(options, lock, replace(lock.inputs, runtime_digest="0" * 64))
+    with pytest.raises(ProblemError, match="needs-schema"):
+        refuse_unmakeable(options, lock, replace(lock.inputs, options={"with": ["http-client"]}))
+    both = replace(lock.inputs, options={"with": ["http-client", "http-server"]})
+    refuse_unmakeable(options, lock, both)
 
 
 def test_a_revision_whose_pin_is_gone_stops_generating() -> None:

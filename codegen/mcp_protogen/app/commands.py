@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from mcp_protogen.app.selection import (
     installed_runtime,
+    parts_of,
     pruned,
     refuse_going_back,
     refuse_unmakeable,
@@ -156,12 +157,14 @@ def prepare(settings: Settings) -> Task:
         message = "--rules needs --schema: rules belong to your own schema"
         raise ProblemError(Problem("conflicting-options", message, settings.rules, hint=hint))
     schema, rules = _given(settings.schema), _given(settings.rules)
-    if settings.prune and not settings.only:
+    if settings.only == ():
         message = "it is not said which revisions stay in the package"
         raise ProblemError(Problem("no-revision", message, hint="name them with --revision"))
     staying = pruned(lock, settings.only, pins)
     options = select(asked, pins, staying, schema, _templates(settings))
-    options = replace(options, runtime=installed_runtime(settings.runtime, lock))
+    parts = parts_of(settings.parts, lock, only=settings.only_parts)
+    runtime = installed_runtime(settings.runtime, lock)
+    options = replace(options, parts=parts, runtime=runtime)
     if rules is not None:
         options = replace(options, rules=dict.fromkeys(options.schemas, rules))
     return Task(out, lock, staying, options)

@@ -16,6 +16,7 @@ from mcp_protogen.config import COPY, GenerationOptions, GivenFile
 from mcp_protogen.inputs.pins import Pins
 from mcp_protogen.output.lock import Lock
 from mcp_protogen.package import GenerationInputs, RevisionInputs, newer, runtime_in
+from mcp_protogen.parts import DEFAULT, Selection, parts_named
 
 ALL = "all"
 PINNED = "pinned"
@@ -84,6 +85,19 @@ def pruned(lock: Lock | None, only: Iterable[str] | None, pins: Pins) -> Lock | 
     return replace(lock, inputs=replace(lock.inputs, revisions=stay))
 
 
+def parts_of(asked: Iterable[str] | None, lock: Lock | None, *, only: bool) -> tuple[str, ...]:
+    """Return the parts of a package: those asked for, and those that it has.
+
+    With `only`, it keeps no others than those asked for. Raise `ProblemError`: `unknown-part`,
+    `conflicting-options`.
+    """
+    there: tuple[str, ...] = () if lock is None else lock.inputs.parts
+    if asked is None:
+        return DEFAULT if lock is None else there
+    named = parts_named(asked)
+    return named if only else tuple(sorted({*named, *there}))
+
+
 def refuse_going_back(lock: Lock, inputs: GenerationInputs, place: str) -> None:
     """Raise `ProblemError` (`older-generator`) if a later version made the package."""
     was, now = lock.inputs.generator, inputs.generator
@@ -103,7 +117,7 @@ def refuse_unmakeable(
     """
     if lock is None:
         return
-    problems = [] if _same_tool(lock.inputs, inputs) else [*_outdated(options)]
+    problems = [] if _same_stubs(lock.inputs, inputs) else [*_outdated(options)]
     for name in lock.inputs.revisions.keys() - inputs.revisions.keys():
         message = f"revision {name!r} of the package is not pinned in {inputs.generator}"
         hint = f"remove it with --prune, {_WITH_SCHEMA}"
@@ -146,9 +160,14 @@ def _is_safe(name: str) -> bool:
     return True
 
 
-def _same_tool(was: GenerationInputs, now: GenerationInputs) -> bool:
+def _same_stubs(was: GenerationInputs, now: GenerationInputs) -> bool:
+    """Return whether a revision that is kept fits the rest of the package."""
+    sides = {"client", "server"}
     before, after = (
-        (made.generator_digest, made.runtime_digest, made.templates_digest, runtime_in(made))
+        (
+            *(made.generator_digest, made.runtime_digest, made.templates_digest),
+            *(runtime_in(made), Selection(made.parts).modules & sides),
+        )
         for made in (was, now)
     )
     return before == after
@@ -156,6 +175,7 @@ def _same_tool(was: GenerationInputs, now: GenerationInputs) -> bool:
 
 def _outdated(options: GenerationOptions) -> Iterator[Problem]:
     for name, inputs in options.kept.items():
-        message = f"revision {name!r} was made from {inputs.source} by another build of mcp-gen"
+        made = f"revision {name!r} was made from {inputs.source}"
+        message = f"{made} by another build of mcp-gen, or with other parts"
         hint = f"generate it again: --revision {name} --schema {inputs.source}"
         yield Problem("needs-schema", message, hint=hint)

@@ -25,6 +25,7 @@ from mcp_protogen.cli.update import update
 from mcp_protogen.cli.usage import Command, Group, HelpWanted
 from mcp_protogen.cli.vectors import vectors
 from mcp_protogen.config import Format, Settings, load_settings
+from mcp_protogen.parts import ALL, DEFAULT, NONE, PARTS
 
 _MODES = ("check", "diff", "dry-run")
 
@@ -56,6 +57,10 @@ def _complete_revision(incomplete: str) -> list[str]:
     return [name for name in (*load_pins(), "all") if name.startswith(incomplete)]
 
 
+def _complete_part(incomplete: str) -> list[str]:
+    return [name for name in (*PARTS, ALL, NONE) if name.startswith(incomplete)]
+
+
 @app.callback(invoke_without_command=True)
 def generate(
     context: typer.Context,
@@ -65,6 +70,16 @@ def generate(
             metavar="REVISION",
             help="Revision to generate, or all. Repeat it, or separate names by commas.",
             autocompletion=_complete_revision,
+        ),
+    ] = None,
+    parts: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--with",
+            metavar="PART",
+            help="Part of the package, or all, or none. Repeat it, or separate names by commas.",
+            show_default=", ".join(DEFAULT),
+            autocompletion=_complete_part,
         ),
     ] = None,
     out: Annotated[
@@ -84,7 +99,7 @@ def generate(
         typer.Option("--regenerate", help="With --check: generate anew and compare every byte."),
     ] = False,
     prune: Annotated[
-        bool, typer.Option("--prune", help="Remove the revisions that are not asked for.")
+        bool, typer.Option("--prune", help="Remove revisions, and parts, that are not asked for.")
     ] = False,
     schema: Annotated[
         str | None,
@@ -119,8 +134,8 @@ def generate(
 ) -> None:
     """Generate a typed Python package from published schemas of the Model Context Protocol.
 
-    A second run with another revision adds it to the package; --prune removes the others. Options
-    may also be set in [tool.mcp-gen] of pyproject.toml; the command line wins.
+    A second run with another revision or part adds it to the package; --prune removes the others.
+    Options may also be set in [tool.mcp-gen] of pyproject.toml; the command line wins.
     """
     flags = Settings(
         revisions=tuple(revision) if revision else None,
@@ -131,6 +146,7 @@ def generate(
         format=format,
         prune=prune,
         runtime=runtime,
+        parts=tuple(parts) if parts else None,
     )
     modes = [name for name, on in zip(_MODES, (check, diff, dry_run), strict=True) if on]
     if context.invoked_subcommand is not None:

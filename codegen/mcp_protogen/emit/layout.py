@@ -13,6 +13,7 @@ from mcp_protogen.emit.models import ModelsSource
 from mcp_protogen.emit.render import Renderer
 from mcp_protogen.ir import Era, RevisionIR
 from mcp_protogen.package import RUNTIME_FOLDER, GeneratedFile
+from mcp_protogen.parts import OF_REVISIONS, Selection, missing_names
 from mcp_protogen.plans.tables import PairTables
 
 # Module of a revision's folder → template; the models are not among them.
@@ -23,58 +24,11 @@ MODULES: Mapping[str, str] = {
     "methods": "methods.py.jinja",
     "server": "server.py.jinja",
 }
-# The names of its runtime that a package exports, by module.
-RUNTIME_EXPORTS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("client.connect", ("connect",)),
-    (
-        "core.errors",
-        (
-            *(
-                "Disconnected",
-                "HttpError",
-                "InvalidParams",
-                "LocalError",
-                "McpError",
-                "MethodNotFound",
-            ),
-            *("MissingCapability", "MissingClientCapability", "NegotiationError"),
-            *("ProtocolError", "RemoteError", "RequestTimeout"),
-        ),
-    ),
-    ("rules.handlers", ("handles",)),
-    ("http.client.connect", ("connect_http", "open_http")),
-    ("http.client.resume", ("Reconnection",)),
-    ("http.server.options", ("HttpOptions",)),
-    ("http.server.app", ("HttpApp", "http_app")),
-    (
-        "http.server.authentication",
-        ("Authentication", "Principal", "ProtectedResource", "static_tokens"),
-    ),
-    ("http.server.event_store", ("EventStore", "MemoryEventStore", "StoredEvent")),
-    ("http.server.session_store", ("SessionRecord", "SessionStore")),
-    ("http.server.run", ("run_http",)),
-    ("testing", ("connect_in_memory",)),
-    ("core.options", ("Options", "Progress")),
-    ("core.pagination", ("page",)),
-    ("rules.client_negotiation", ("NegotiatedRevision",)),
-    ("server.serve", ("serve",)),
-    ("server.stdio", ("run_stdio", "serve_stdio")),
-    ("toolkit.checked_results", ("CheckedResults",)),
-    ("toolkit.failures", ("ResourceNotFound", "ToolError")),
-    ("toolkit.decorators", ("prompt", "resource", "tool")),
-    ("toolkit.server", ("Toolkit",)),
-    ("toolkit.uri_templates", ("UriTemplate",)),
-    ("core.losses", ("Loss", "Translated", "Untranslatable")),
-    ("transports.base", ("Opener", "Received", "Transport")),
-    ("transports.streams", ("LineProtocol", "LineTransport")),
-    ("transports.subprocess", ("stdio_client",)),
-    ("transports.stdio", ("open_stdio",)),
-)
-
 BRIDGE_TEMPLATE = "bridge.py.jinja"
 MODELS_TEMPLATE = "models.py.jinja"
 TRANSLATION_TEMPLATE = "translation.py.jinja"
 TRANSLATIONS_TEMPLATE = "translate.py.jinja"
+ADAPTERS_TEMPLATE = "adapters.py.jinja"
 PACKAGE_TEMPLATE = "package.py.jinja"
 
 
@@ -106,24 +60,37 @@ def models_module(ir: RevisionIR, models: ModelsSource, renderer: Renderer) -> M
     return module
 
 
-def revision_modules(ir: RevisionIR, renderer: Renderer) -> Iterator[Module]:
+def revision_modules(ir: RevisionIR, selection: Selection, renderer: Renderer) -> Iterator[Module]:
     """Yield the other modules of a revision, proven against its types and each other."""
-    runtime = renderer.runtime_in(f"{ir.module}/__init__.py")
-    context = {**views.revision_context(ir), "runtime": runtime}
-    sources = {module: renderer.render(template, context) for module, template in MODULES.items()}
+    context = {
+        **views.revision_context(ir),
+        "runtime": renderer.runtime_in(f"{ir.module}/__init__.py"),
+        "sides": [side for side in ("client", "server") if side in selection.modules],
+        "missing": missing_names(selection),
+    }
+    sources = {
+        module: renderer.render(template, context)
+        for module, template in MODULES.items()
+        if module in {"__init__", *selection.modules}
+    }
     for module, source in sources.items():
         yield _module(f"{ir.module}/{module}.py", MODULES[module], source)
     raise_errors(verify.members(sources, {type_.name for type_ in ir.types}, ir.module))
 
 
-def translation_modules(pairs: Iterable[PairTables], renderer: Renderer) -> Iterator[Module]:
+def shared_modules(
+    pairs: Iterable[PairTables], selection: Selection, renderer: Renderer
+) -> Iterator[Module]:
     """Yield the tables of each pair of revisions, their package, and the bridge."""
-    for path, template in (
-        ("translate/__init__.py", TRANSLATIONS_TEMPLATE),
-        ("bridge.py", BRIDGE_TEMPLATE),
+    client = "client" in selection.modules
+    for module, path, template in (
+        ("bridge", "bridge.py", BRIDGE_TEMPLATE),
+        ("translate", "translate/__init__.py", TRANSLATIONS_TEMPLATE),
+        ("translate.adapters", "translate/adapters.py", ADAPTERS_TEMPLATE),
     ):
-        context = {"runtime": renderer.runtime_in(path)}
-        yield _module(path, template, renderer.render(template, context))
+        if module in selection.modules:
+            context = {"client": client, "runtime": renderer.runtime_in(path)}
+            yield _module(path, template, renderer.render(template, context))
     for pair in pairs:
         path = f"translate/{pair.older.module}__{pair.newer.module}.py"
         context = views.pair_context(pair, renderer.runtime_in(path))
@@ -132,32 +99,42 @@ def translation_modules(pairs: Iterable[PairTables], renderer: Renderer) -> Iter
         yield replace(made, pieces=(source,), formed=True)
 
 
-def package_module(revisions: tuple[ListedRevision, ...], renderer: Renderer) -> Module:
+def package_module(
+    revisions: tuple[ListedRevision, ...], selection: Selection, renderer: Renderer
+) -> Module:
     """Return the `__init__` of the package, which lists its revisions."""
     modules = [str(revision.module) for revision in revisions]
-    exports = [name for _, names in RUNTIME_EXPORTS for name in names]
+    exports = [name for _, names in selection.exports for name in names]
+    own = {"bridge": "Bridge", "translate": "translate"}
+    there = [name for module, name in own.items() if module in selection.modules]
     runtime = renderer.runtime_in("__init__.py")
     context: Mapping[str, Any] = {
         "revisions": revisions,
         "runtime": runtime,
         "copied": runtime.startswith("."),
         "made_for": __version__,
-        "runtime_exports": RUNTIME_EXPORTS,
-        "package_exported": sorted(["Bridge", "REVISIONS", "load", "translate", *exports])
-        + modules,
+        "runtime_exports": selection.exports,
+        "package_exported": sorted(["REVISIONS", "load", *there, *exports]) + modules,
+        "missing": {n: how for n, how in missing_names(selection).items() if n not in OF_REVISIONS},
     }
     return _module("__init__.py", PACKAGE_TEMPLATE, renderer.render(PACKAGE_TEMPLATE, context))
 
 
-def fixed_files(runtime: Path, copied: Iterable[Path]) -> Iterator[GeneratedFile]:
-    """Yield the files that are the same in every package.
+def fixed_files(
+    runtime: Path, copied: Iterable[Path], selection: Selection
+) -> Iterator[GeneratedFile]:
+    """Yield the files that are the same in every package of the same parts.
 
     These are the typing marker, and the files of the runtime, byte for byte.
     """
     yield GeneratedFile("py.typed", b"", "mcp-gen")
     for path in copied:
-        relative = path.relative_to(runtime).as_posix()
-        yield GeneratedFile(f"{RUNTIME_FOLDER}/{relative}", path.read_bytes(), "runtime")
+        relative = path.relative_to(runtime)
+        module = ".".join(relative.with_suffix("").parts).removesuffix("__init__").rstrip(".")
+        # What is no module says under which terms the copy is.
+        if path.suffix != ".py" or selection.has_runtime(module):
+            name = f"{RUNTIME_FOLDER}/{relative.as_posix()}"
+            yield GeneratedFile(name, path.read_bytes(), "runtime")
 
 
 def _module(path: str, template: str, source: str) -> Module:

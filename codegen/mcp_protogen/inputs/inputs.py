@@ -19,6 +19,7 @@ from mcp_protogen.config import GenerationOptions, GivenFile
 from mcp_protogen.inputs.facts import basis_of, holding, merge_patch
 from mcp_protogen.inputs.pins import load_pins, pin_of, read_snapshot
 from mcp_protogen.package import GENERATOR, GenerationInputs, RevisionInputs
+from mcp_protogen.parts import recorded
 
 _CODE = Path(__file__).resolve().parents[1]
 # The parts whose code decides on the output; the command line and publishing only carry it.
@@ -45,10 +46,10 @@ def read_inputs(options: GenerationOptions, folder: Path | None = None) -> Gener
     )
 
 
-def _told(options: GenerationOptions) -> dict[str, str]:
+def _told(options: GenerationOptions) -> dict[str, Any]:
     """Return the options that change the output, whatever revisions there are."""
     templates = "own" if options.templates else None
-    told = {"templates": templates, "runtime": options.runtime}
+    told = {"templates": templates, "runtime": options.runtime, "with": recorded(options.parts)}
     return {name: value for name, value in told.items() if value is not None}
 
 

@@ -24,6 +24,7 @@ from mcp_protogen.package import (
     RevisionInputs,
     newer,
 )
+from mcp_protogen.parts import unrecorded
 
 LOCK_NAME = "mcp-gen.lock"
 FORMAT = 1
@@ -107,6 +108,7 @@ def _lock(path: Path, data: Any) -> Lock:
         options={**data["options"]},
         revisions={_named(name): RevisionInputs(**r) for name, r in data["revisions"].items()},
     )
+    unrecorded(inputs.options.get("with"))  # raises TypeError for what it does not know
     files = {_inside(path): LockedFile(**entry) for path, entry in data["files"].items()}
     return Lock(inputs, files)
 

@@ -51,7 +51,7 @@ def plan(package: Package, before: Lock | None, tree: Tree, *, force: bool = Fal
     """Return the steps from `tree`, whose lock is `before`, to `package`.
 
     With `force`, edited files and files in the way are overwritten and not reported, and edited
-    files of removed revisions, or of a copy of the runtime, are removed.
+    files of removed revisions and parts, or of a copy of the runtime, are removed.
     """
     locked: Mapping[str, LockedFile] = before.files if before else {}
     kept = kept_files(package, locked)
@@ -61,10 +61,13 @@ def plan(package: Package, before: Lock | None, tree: Tree, *, force: bool = Fal
     written = {p: f.content for p, f in files.items() if tree.files.get(p) != sha256(f.content)}
     unchanged = tuple(p for p in files if p not in written)
     stale = [p for p in locked if p not in files and p not in kept and p in tree.files]
+    fewer = bool(before and {*before.inputs.parts} - {*package.inputs.parts})
     out = _folders(before.inputs).keys() - _folders(package.inputs).keys() if before else set[str]()
     out |= {RUNTIME_FOLDER} if runtime_in(package.inputs) else set()
     removed = tuple(
-        p for p in stale if tree.is_written(p, locked[p].sha256) or (force and _belongs_to(p) & out)
+        p
+        for p in stale
+        if tree.is_written(p, locked[p].sha256) or (force and (fewer or _belongs_to(p) & out))
     )
     problems = [*_kept_missing(kept, tree), *_blocked(files, tree, removed)]
     problems += _converted(locked, written, tree)
@@ -101,13 +104,17 @@ def _believed(before: Lock, after: Lock) -> dict[str, LockedFile]:
     if replace(before.inputs, revisions=after.inputs.revisions) != after.inputs:
         return dict(before.files)
     same = {RUNTIME_FOLDER, *(folder for folder in was if now.get(folder) == was[folder])}
-    return {
-        path: entry
-        for path, said in before.files.items()
-        if (
-            entry := after.files.get(path) if was == now or path.partition("/")[0] in same else said
-        )
-    }
+    # What translates goes with the last but one revision.
+    fewer = len(was) > 1 >= len(now)
+    found: dict[str, LockedFile] = {}
+    for path, said in before.files.items():
+        folder = path.partition("/")[0]
+        entry = after.files.get(path) if was == now or folder in same else said
+        if entry is None and fewer and folder == RUNTIME_FOLDER:
+            entry = said
+        if entry is not None:
+            found[path] = entry
+    return found
 
 
 def _folders(inputs: GenerationInputs) -> dict[str, RevisionInputs]:

@@ -47,3 +47,19 @@ class Choices:
     transport: Transport
     revision: str
     revisions: tuple[str, ...]
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The parts that its generated package needs, for its program and its tests, sorted.
+
+        Tests are the other side of what they test: of a server the client, and the other way round.
+        A gateway is a server on standard input, whatever it passes messages on to.
+        """
+        found = {"testing", "toolkit"}
+        if self.transport.stdio or self.kind is Kind.GATEWAY:
+            found.add("stdio")
+        if self.transport.http:
+            found |= {"http-client", "http-server"}
+        if self.kind is Kind.GATEWAY:
+            found = found - {"testing"} | {"bridge"}
+        return tuple(sorted(found))

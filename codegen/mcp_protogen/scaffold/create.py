@@ -72,4 +72,4 @@ def _occupied(folder: Path) -> Problem | None:
 def _generated(choices: Choices) -> Package:
     from mcp_protogen.generate import generate
 
-    return generate(GenerationOptions(choices.revisions))
+    return generate(GenerationOptions(choices.revisions, parts=choices.parts))

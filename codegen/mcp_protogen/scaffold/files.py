@@ -107,6 +107,7 @@ def _context(choices: Choices) -> Mapping[str, Any]:
         "revision": choices.revision,
         "module": module_name(choices.revision),
         "revisions": choices.revisions,
+        "parts": choices.parts,
         "protocol": protocol_folder(choices),
         **features(choices.revision),
         "dependencies": requirements.dependencies(choices),

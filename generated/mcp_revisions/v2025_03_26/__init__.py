@@ -25,13 +25,21 @@ __all__ = [
 ]
 
 # Only the stubs need asyncio; code that just reads and writes messages does not load it.
-_STUBS = {"Client": "client", "Server": "server", "Session": "server", "client": "", "server": ""}
+_STUBS = {
+    "client": "",
+    "Client": "client",
+    "server": "",
+    "Server": "server",
+    "Session": "server",
+}
 
+# Type checkers see what is above, and nothing else.
+if not TYPE_CHECKING:
 
-def __getattr__(name: str) -> object:
-    if name not in _STUBS:
+    def __getattr__(name: str) -> object:
+        if name in _STUBS:
+            from importlib import import_module
+
+            module = import_module(f"{__name__}.{_STUBS[name] or name}")
+            return getattr(module, name) if _STUBS[name] else module
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
-    module = import_module(f"{__name__}.{_STUBS[name] or name}")
-    return getattr(module, name) if _STUBS[name] else module

@@ -245,30 +245,21 @@ def _agreement(
     side = ClientConnection(face.side, table)
     endpoint = Endpoint(connection, outbox, tasks, options, side.serve, side.on_notification)
     instructions: str | None = result.get("instructions")
-    side.ways = _ways(face, endpoint, instructions)
+    side.ways = _era_adapter(face, endpoint, instructions)
     agreed = Agreement(endpoint, adopted.verdict, instructions, side.ways)
     client.adopt(agreed)
     return agreed
 
 
-def _ways(
+def _era_adapter(
     face: RevisionView[ClientBase], endpoint: Endpoint, instructions: str | None
 ) -> EraAdapter | None:
-    """Return what carries messages to a server of the other era; None if both are of the same."""
-    era = face.table.era
-    if face.side.TABLE.era is era:
+    """Return what joins a client to a server of the other era; None if both are of the same."""
+    if face.side.TABLE.era is face.table.era:
         return None
-    from ..translation.table import TranslatingTable
-
-    assert isinstance(face.table, TranslatingTable)
-    if not era.has_handshake:
-        from .to_stateless import ToStateless
-
-        envelope = client_envelope(face.table.revision, face.declared, face.identity)
-        return ToStateless(face.side, endpoint, face.table, envelope)
-    from .to_handshake import ToHandshake
-
-    return ToHandshake(face.side, endpoint, face.table, instructions)
+    assert face.adapters is not None
+    adapter: EraAdapter = face.adapters.era_adapter(face, endpoint, instructions)
+    return adapter
 
 
 @asynccontextmanager

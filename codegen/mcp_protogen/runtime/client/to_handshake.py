@@ -20,9 +20,9 @@ from ..core.options import CallOptions
 from ..core.spec import RequestSpec
 from ..core.subscriptions import RESOURCE_UPDATED, Filter
 from ..messages.envelope import SERVER_INFO, SUBSCRIPTION_ID
+from ..messages.method_table import MethodTable
 from ..messages.parsed import Notification
 from ..rpc.endpoint import Endpoint
-from ..translation.table import TranslatingTable
 from .base import ClientBase
 
 _ACKNOWLEDGED: Final = "notifications/subscriptions/acknowledged"
@@ -37,7 +37,7 @@ class ToHandshake:
         self,
         client: ClientBase,
         endpoint: Endpoint,
-        table: TranslatingTable,
+        table: MethodTable,
         instructions: str | None,
     ) -> None:
         self._client = client

@@ -247,6 +247,10 @@ class MethodTable:
         """Return params or a result as the wire has them; raise `Untranslatable`."""
         return value
 
+    def outward(self, name: str, value: JSONObject) -> JSONObject:
+        """Return a value of the type `name` of this revision as it goes over the wire."""
+        return value
+
     def declared_by(self, role: Role, capabilities: JSONObject) -> JSONObject:
         """Return capabilities that came, as this side's own revision has them."""
         return capabilities

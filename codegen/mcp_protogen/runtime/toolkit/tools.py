@@ -6,6 +6,7 @@ from typing import Any, Final, Protocol
 
 from ..core.errors import Disconnected, InvalidParams, ProtocolError
 from ..core.json import JSONObject
+from ..core.schema_validation import Check, checker
 from ..http.param_headers import BadAnnotation, mirrors_of
 from .arguments import Arguments, BadArguments
 from .decorators import ToolMark
@@ -13,7 +14,6 @@ from .failures import ToolError
 from .invoke import Function, Invocation
 from .results import UnfitResult, output_of
 from .revision_models import RevisionModels, listed, models_in, wire_of
-from .schema_validation import Check, checker
 from .signatures import Signature, described, signature_of
 from .tool_names import check_tool_name
 

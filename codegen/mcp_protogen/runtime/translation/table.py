@@ -25,7 +25,7 @@ from ..messages.method_table import MethodTable, Part, method_text, params_text
 from ..messages.parsed import MethodSpecs
 from ..messages.results import forgiver
 from .steps import Run
-from .translator import Translator
+from .translator import Translator, translator
 
 P = TypeVar("P")
 R = TypeVar("R")
@@ -35,6 +35,18 @@ SpecT = TypeVar("SpecT", RequestSpec[Any, Any], NotificationSpec[Any])
 _LIFECYCLE = frozenset({"initialize", "notifications/initialized"})
 
 _ROLES: tuple[Role, ...] = ("client", "server")
+
+
+def translating_table(
+    own: MethodTable, wire: MethodTable, package: str, notice: LossReport
+) -> "TranslatingTable":
+    """Return the table of a side of the revision of `own` that speaks the one of `wire`.
+
+    Raises `LookupError` if `package` has no translations between the two.
+    """
+    inward = translator(package, wire.revision, own.revision)
+    outward = translator(package, own.revision, wire.revision)
+    return TranslatingTable(own, wire, inward, outward, notice)
 
 
 class TranslatingTable(MethodTable):

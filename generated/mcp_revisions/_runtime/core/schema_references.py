@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from importlib import import_module
 from typing import Any, Final
 
-from ..core.json import JSONObject, is_array, is_object
+from .json import JSONObject, is_array, is_object
 
 REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
 """The keywords that refer to a schema."""

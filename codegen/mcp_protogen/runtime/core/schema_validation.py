@@ -9,8 +9,8 @@ from importlib import import_module
 from itertools import islice
 from typing import Any, Final, TypeAlias
 
-from ..core.json import JSONObject
-from ..core.models.validation_errors import Problem, escaped
+from .json import JSONObject
+from .models.validation_errors import Problem, escaped
 from .schema_references import REFERENCES, parts_aside
 
 Check: TypeAlias = Callable[[Any], list[Problem]]

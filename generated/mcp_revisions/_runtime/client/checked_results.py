@@ -8,14 +8,14 @@ from collections.abc import Mapping
 from logging import getLogger
 from typing import Any, Final, TypeVar, Unpack, cast
 
-from ..client.base import ClientBase
 from ..connection.pending import Pending
 from ..core.errors import Disconnected, InvalidAnswer, ProtocolError, RequestTimeout
 from ..core.models.base import declared
 from ..core.options import CallOptions
+from ..core.schema_validation import Check, checker
 from ..core.spec import RequestSpec
 from ..core.stored_json import RecentNames, is_too_large
-from .schema_validation import Check, checker
+from .base import ClientBase
 
 P = TypeVar("P")
 R = TypeVar("R")

@@ -1,0 +1,302 @@
+"""What a generated package may have beside messages: its parts, and what belongs to each.
+
+Tests prove that the table is right: no module of a package imports one that the package does not
+have, and each module of the runtime is used by what brings it.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from mcp_protogen.base.jsonvalue import is_array
+from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.base.suggest import did_you_mean
+
+ALL: Final = "all"
+NONE: Final = "none"
+DEFAULT: Final = ("stdio", "testing", "toolkit")
+"""The parts of a new package when nobody says otherwise."""
+
+PARTS: Final[Mapping[str, frozenset[str]]] = {
+    "stdio": frozenset({"client", "server"}),
+    "http-server": frozenset({"server"}),
+    "http-client": frozenset({"client"}),
+    "toolkit": frozenset({"server"}),
+    "bridge": frozenset({"client", "server"}),
+    "testing": frozenset({"client", "server"}),
+}
+"""The parts that can be asked for, and the sides of a connection that each of them needs."""
+
+_SIDES: Final = "sides"
+"""A side of a connection, whichever."""
+_SEVERAL: Final = "several"
+"""More than one revision."""
+
+_GENERATED: Final[Mapping[str, tuple[str, ...]]] = {
+    "bridge": ("Bridge",),
+    "client": ("Client", "client"),
+    "server": ("Server", "Session", "server"),
+    "translate": ("translate",),
+}
+"""The names that a package, or each of its revisions, has of a generated module."""
+OF_REVISIONS: Final = frozenset({*_GENERATED["client"], *_GENERATED["server"]})
+"""Those that are in the revisions."""
+
+Exports = tuple[tuple[str, tuple[str, ...]], ...]
+"""Names of the package's `__init__`, by the module of the runtime that they come from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What belongs to a package that has everything in `when`.
+
+    `runtime` has modules of the runtime by folder; none stand for the whole folder. `modules` are
+    generated ones, such as `server`, which is in the folder of each revision.
+    """
+
+    when: frozenset[str]
+    runtime: Mapping[str, tuple[str, ...]]
+    exports: Exports = ()
+    modules: tuple[str, ...] = ()
+
+    @property
+    def places(self) -> Iterator[str]:
+        """The folders and modules of the runtime, with dots."""
+        for folder, modules in self.runtime.items():
+            yield from (f"{folder}.{module}" for module in modules)
+            if not modules:
+                yield folder
+
+
+_ERRORS: Final = (
+    *("Disconnected", "HttpError", "InvalidParams", "LocalError", "McpError", "MethodNotFound"),
+    *("MissingCapability", "MissingClientCapability", "NegotiationError", "ProtocolError"),
+    *("RemoteError", "RequestTimeout"),
+)
+_LOSSES: Final = ("core.losses", ("Loss", "Translated", "Untranslatable"))
+# A tool's schema may ask for header fields, whatever its server is reached over.
+_HEADERS: Final = ("headers", "param_headers")
+_SCHEMAS: Final = ("schema_references", "schema_validation")
+_CHANGES: Final = ("log_levels", "subscriptions")
+
+CONTENTS: Final = (
+    Contents(
+        frozenset(),
+        {
+            "core": ("era", "errors", "json", "losses", "models", "revision", "spec"),
+            "messages": ("jsonrpc", "meta", "method_table", "parsed", "results"),
+            "rules": ("capabilities",),
+        },
+        (("core.errors", _ERRORS),),
+        ("capabilities", "methods", "models"),
+    ),
+    Contents(
+        frozenset({_SIDES}),
+        {
+            "connection": (),
+            "core": (
+                *("forms", "loss_report", "options", "pagination"),
+                *("stored_json", "tasks", "throttle"),
+            ),
+            "messages": (),
+            "rpc": (),
+            "rules": ("handlers", "lifecycle", "server_negotiation"),
+            "translation": ("revision_view",),
+            "transports": ("base",),
+        },
+        (
+            _LOSSES,
+            ("core.options", ("Options", "Progress")),
+            ("core.pagination", ("page",)),
+            ("rules.handlers", ("handles",)),
+            ("transports.base", ("Opener", "Received", "Transport")),
+        ),
+    ),
+    Contents(
+        frozenset({"server"}),
+        {
+            "core": _CHANGES,
+            "server": (
+                *("base", "bound_server", "builtin_methods", "connection", "context"),
+                *("initialize", "input_required", "listen_stream", "router", "serve"),
+                *("session", "shared"),
+            ),
+        },
+        (("server.serve", ("serve",)),),
+        ("server",),
+    ),
+    Contents(
+        frozenset({"client"}),
+        {
+            "client": ("base", "checked_results", "connect", "handshake", "input_rounds"),
+            "core": _SCHEMAS,
+            "rules": ("client_negotiation",),
+        },
+        (
+            ("client.checked_results", ("CheckedResults",)),
+            ("client.connect", ("connect",)),
+            ("rules.client_negotiation", ("NegotiatedRevision",)),
+        ),
+        ("client",),
+    ),
+    Contents(
+        frozenset({_SEVERAL}),
+        {"translation": ("conversions", "plans", "steps", "translate", "translator")},
+        (_LOSSES,),
+        ("translate",),
+    ),
+    Contents(
+        frozenset({_SEVERAL, _SIDES}),
+        {"translation": ("table",)},
+        modules=("translate.adapters",),
+    ),
+    Contents(
+        frozenset({_SEVERAL, "client"}),
+        {
+            "client": ("era_adapter", "listen_stream", "to_handshake", "to_stateless"),
+            "core": _CHANGES,
+        },
+    ),
+    Contents(
+        frozenset({"stdio"}),
+        {"server": ("stdio",), "transports": ("framing", "stdio", "streams", "subprocess")},
+        (
+            ("server.stdio", ("run_stdio", "serve_stdio")),
+            ("transports.stdio", ("open_stdio",)),
+            ("transports.streams", ("LineProtocol", "LineTransport")),
+            ("transports.subprocess", ("stdio_client",)),
+        ),
+    ),
+    Contents(
+        frozenset({"http-server"}),
+        {"http": (*_HEADERS, "server", "sse")},
+        (
+            ("http.server.app", ("HttpApp", "http_app")),
+            (
+                "http.server.authentication",
+                ("Authentication", "Principal", "ProtectedResource", "static_tokens"),
+            ),
+            ("http.server.event_store", ("EventStore", "MemoryEventStore", "StoredEvent")),
+            ("http.server.options", ("HttpOptions",)),
+            ("http.server.run", ("run_http",)),
+            ("http.server.session_store", ("SessionRecord", "SessionStore")),
+        ),
+    ),
+    Contents(
+        frozenset({"http-client"}),
+        {"http": (*_HEADERS, "client", "sse")},
+        (
+            ("http.client.connect", ("connect_http", "open_http")),
+            ("http.client.resume", ("Reconnection",)),
+        ),
+    ),
+    Contents(
+        frozenset({"toolkit"}),
+        {"core": _SCHEMAS, "http": _HEADERS, "toolkit": ()},
+        (
+            ("toolkit.decorators", ("prompt", "resource", "tool")),
+            ("toolkit.failures", ("ResourceNotFound", "ToolError")),
+            ("toolkit.server", ("Toolkit",)),
+            ("toolkit.uri_templates", ("UriTemplate",)),
+        ),
+    ),
+    Contents(
+        frozenset({"bridge"}),
+        {"bridge": (), "client": ("listen_stream", "to_handshake"), "core": _CHANGES},
+        modules=("bridge",),
+    ),
+    Contents(
+        frozenset({"testing"}),
+        {"testing": (), "transports": ("memory",)},
+        (("testing", ("connect_in_memory",)),),
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The parts of one package, and whether it has several revisions: what follows from these."""
+
+    parts: Collection[str]
+    several: bool = False
+
+    @property
+    def exports(self) -> Exports:
+        """The names of the runtime that the package has, by module, sorted."""
+        return tuple(sorted({export for one in self._contents for export in one.exports}))
+
+    @property
+    def modules(self) -> frozenset[str]:
+        """The generated modules; those of a revision without its folder."""
+        return frozenset(module for one in self._contents for module in one.modules)
+
+    def has_runtime(self, module: str) -> bool:
+        """Return whether a module of the runtime, or the folder of one, is in the package."""
+        return not module or any(
+            f"{module}.".startswith(f"{place}.") or f"{place}.".startswith(f"{module}.")
+            for one in self._contents
+            for place in one.places
+        )
+
+    @property
+    def _contents(self) -> list[Contents]:
+        sides = frozenset[str]().union(*(PARTS[part] for part in self.parts))
+        has = {*self.parts, *sides, *([_SIDES] if sides else ()), *([_SEVERAL] * self.several)}
+        return [one for one in CONTENTS if one.when <= has]
+
+
+def missing_names(selection: Selection) -> dict[str, str]:
+    """Return what brings each name that a package could have and one of `selection` has not."""
+    here = _names(selection)
+    brought: dict[str, list[str]] = {}
+    for part in PARTS:
+        for name in _names(Selection((part,), selection.several)) - here:
+            brought.setdefault(name, []).append(part)
+    found = {name: f"--with {' or '.join(parts)}" for name, parts in brought.items()}
+    for name in _names(Selection(selection.parts, several=True)) - here:
+        found[name] = "a second --revision"
+    return dict(sorted(found.items()))
+
+
+def _names(selection: Selection) -> set[str]:
+    exported = {name for _, names in selection.exports for name in names}
+    return exported.union(*(_GENERATED.get(module, ()) for module in selection.modules))
+
+
+def parts_named(said: Iterable[str]) -> tuple[str, ...]:
+    """Return the parts that are named, one by one or with commas between, sorted.
+
+    Raise `ProblemError`: `unknown-part`, and `conflicting-options` for none and some.
+    """
+    names = {name.strip() for text in said for name in text.split(",")} - {""}
+    known = {*PARTS, ALL, NONE}
+    if unknown := sorted((names or {""}) - known):
+        raise ProblemError(*(_unknown(name, known) for name in unknown))
+    if NONE in names and len(names) > 1:
+        others = ", ".join(sorted(names - {NONE}))
+        message = f"none is no part beside others: {others}"
+        raise ProblemError(Problem("conflicting-options", message))
+    return tuple(sorted(PARTS)) if ALL in names else tuple(sorted(names - {NONE}))
+
+
+def _unknown(name: str, known: Iterable[str]) -> Problem:
+    hint = did_you_mean(name, known)
+    return Problem("unknown-part", f"no part of a package is called {name!r:.80}", hint=hint)
+
+
+def recorded(parts: Collection[str]) -> list[str]:
+    """Return the parts as a lock has them: all of them as one word, for those of later versions."""
+    return [ALL] if {*parts} >= PARTS.keys() else sorted(parts)
+
+
+def unrecorded(said: object) -> tuple[str, ...]:
+    """Return the parts that a lock has, which are all in one that is older than parts.
+
+    Raise `TypeError` for what no lock of this version says.
+    """
+    if said is None or said == [ALL]:
+        return tuple(sorted(PARTS))
+    names = tuple(part for part in PARTS if is_array(said) and part in said)
+    if not is_array(said) or len(names) < len(said):
+        raise TypeError(f"its parts are {said!r:.80}")
+    return tuple(sorted(names))

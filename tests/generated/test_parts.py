@@ -1,0 +1,270 @@
+"""Parts of packages: each has what it needs and nothing else, and says what it was made without."""
+
+import ast
+import asyncio
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import made_once
+import pytest
+import tables
+from golden_package import PACKAGE, ROOT
+from mcp_protogen.base.resources import runtime_files, runtime_folder, templates_folder
+from mcp_protogen.config import GenerationOptions
+from mcp_protogen.emit.layout import fixed_files, shared_modules
+from mcp_protogen.emit.render import Renderer
+from mcp_protogen.parts import DEFAULT, PARTS, Selection, missing_names
+
+if str(ROOT / "tests" / "http") not in sys.path:
+    sys.path.insert(0, str(ROOT / "tests" / "http"))
+
+from serving import booted
+
+REVISION, FOLDER = "2024-11-05", "v2024_11_05"  # the one that is generated soonest
+SETS = {**{part: (part,) for part in PARTS}, "none": (), "default": DEFAULT, "all": tuple(PARTS)}
+SELECTIONS = {
+    (name, several): Selection(parts, several=several)
+    for name, parts in SETS.items()
+    for several in (False, True)
+}
+
+KB = 1024  # bytes
+TERMS = {PACKAGE / "_runtime" / name for name in ("LICENSE", "NOTICE")}
+# What a package carries of the runtime, and its terms: none, default and all of it.
+LARGEST = {("none", False): 106 * KB, ("default", False): 508 * KB, ("all", True): 803 * KB}
+
+
+def runtime_of(selection: Selection) -> dict[Path, int]:
+    """Return the files of the runtime that belong to a package, and their sizes."""
+    files = fixed_files(runtime_folder(), runtime_files(), selection)
+    return {PACKAGE / f.path: len(f.content) for f in files if f.origin == "runtime"}
+
+
+def generated_of(selection: Selection) -> dict[Path, str]:
+    """Return the other modules of a package, but for those that list what there is."""
+    own = ((PACKAGE / FOLDER / module).with_suffix(".py") for module in selection.modules)
+    found = {path: path.read_text() for path in own if path.is_file()}
+    for module in shared_modules((), selection, Renderer(templates_folder())):
+        found[PACKAGE / module.path] = "\n".join(module.pieces)
+    if "translate" in selection.modules:
+        pair = PACKAGE / "translate" / f"{FOLDER}__v2025_03_26.py"
+        found[pair] = pair.read_text()
+    return found
+
+
+@cache
+def imported(path: Path, text: str | None = None) -> frozenset[Path]:
+    """Return the modules of the package that a module imports, at any time."""
+    found = {folder / "__init__.py" for folder in path.parents if folder.is_relative_to(PACKAGE)}
+    for node in ast.walk(ast.parse(path.read_text() if text is None else text)):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            base = path.parents[node.level - 1].joinpath(*(node.module or "").split("."))
+            found |= {_module(base / alias.name) or _module(base) or base for alias in node.names}
+    return frozenset(found - {PACKAGE / "__init__.py", PACKAGE / FOLDER / "__init__.py"})
+
+
+def _module(place: Path) -> Path | None:
+    known = place.with_suffix(".py"), place / "__init__.py"
+    return next((path for path in known if path.is_file()), None)
+
+
+def needed(selection: Selection) -> set[Path]:
+    """Return all modules to which the generated and exported ones of a package lead."""
+    runtime, generated = PACKAGE / "_runtime", generated_of(selection)
+    exported = {"core.revision", *(module for module, _ in selection.exports)}
+    found, left = set[Path](), [runtime.joinpath(*one.split(".")) for one in exported]
+    left = [_module(place) or place for place in left] + [*generated]
+    while left:
+        path = left.pop()
+        if path not in found:
+            found.add(path)
+            left += imported(path, generated.get(path))
+    return found
+
+
+def test_a_package_has_every_module_that_it_imports_and_no_other() -> None:
+    for case, selection in SELECTIONS.items():
+        with tables.case(case):
+            copied = {*runtime_of(selection)}
+            assert copied >= TERMS
+            there = {*copied - TERMS, *generated_of(selection)}
+            assert needed(selection) - there == set(), "imported, and not in the package"
+            assert there - needed(selection) == set(), "in the package, and never imported"
+
+
+def test_every_module_of_the_runtime_is_in_some_package() -> None:
+    everything = {PACKAGE / "_runtime" / p.relative_to(runtime_folder()) for p in runtime_files()}
+    assert runtime_of(SELECTIONS["all", True]).keys() == everything
+
+
+def test_a_name_is_exported_or_said_to_be_missing() -> None:
+    names = {
+        case: {name for _, names in selection.exports for name in names}
+        for case, selection in SELECTIONS.items()
+    }
+    for case, selection in SELECTIONS.items():
+        with tables.case(case):
+            missing = missing_names(selection)
+            assert names[case].isdisjoint(missing)
+            assert names["all", True] <= names[case] | missing.keys()
+    assert missing_names(SELECTIONS["all", True]) == {}
+    missing = missing_names(SELECTIONS["default", False])
+    assert (missing["http_app"], missing["Bridge"]) == ("--with http-server", "--with bridge")
+    assert missing["connect_http"] == "--with http-client"
+    assert missing["translate"] == "a second --revision"
+
+
+def test_what_a_package_carries_of_the_runtime_is_bounded() -> None:
+    for case, most in LARGEST.items():
+        with tables.case(case):
+            assert sum(runtime_of(SELECTIONS[case]).values()) <= most
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Return what makes a package of one revision by the name of its parts, once for each."""
+    place = tmp_path_factory.mktemp("parts")
+
+    def make(name: str) -> Path:
+        folder = place / f"with_{name.replace('-', '_')}"
+        if not folder.exists():
+            options = GenerationOptions((REVISION,), parts=SETS[name])
+            for file in made_once.generated_once(options).files:
+                path = folder / file.path
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(file.content)
+        return folder
+
+    return make
+
+
+def loaded(folder: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.setattr(sys, "path", [str(folder.parent), *sys.path])
+    return import_module(folder.name)
+
+
+MISSING = {
+    "none": ("connect", "Options", "tool", "Bridge", "translate"),
+    "http-client": ("http_app", "run_http", "serve", "stdio_client", "connect_in_memory"),
+    "default": ("http_app", "run_http", "HttpOptions", "connect_http", "Bridge", "translate"),
+}
+
+
+@pytest.mark.parametrize("name", MISSING)
+def test_a_package_gives_what_it_has_and_says_what_would_bring_the_rest(
+    name: str, made: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = made(name)
+    package = loaded(folder, monkeypatch)
+    selection = SELECTIONS[name, False]
+    for exported in package.__all__:
+        assert getattr(package, exported) is not None
+    assert {path.stem for path in (folder / FOLDER).glob("*.py")} == {
+        *("__init__", "capabilities", "methods", "models"),
+        *({"client", "server"} & selection.modules),
+    }
+    revision = package.load(REVISION)
+    assert all(getattr(revision, exported) is not None for exported in revision.__all__)
+    missing = missing_names(selection)
+    for of, names in ((package, MISSING[name]), (revision, ("Server", "server", "Client"))):
+        for one in names:
+            if one in missing:
+                with pytest.raises(ImportError, match=missing[one]):
+                    getattr(of, one)
+                with pytest.raises(ImportError, match=missing[one]):
+                    exec(f"from {of.__name__} import {one}")
+        with pytest.raises(AttributeError):
+            _ = of.nothing_at_all
+
+
+WRONG = "from {0} import http_app, Bridge\nprint(http_app, Bridge)\n"
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("name", [name for name in SETS if name != "all"])
+def test_type_checkers_see_what_is_there_alone(name: str, made: Callable[[str], Path]) -> None:
+    folder = made(name)
+    wrong = folder.parent / "wrong.py"
+    wrong.write_text(WRONG.format(folder.name))
+    missing = missing_names(SELECTIONS[name, False])
+    lacking = [one for one in ("http_app", "Bridge") if one in missing]
+    settings = {"typeCheckingMode": "strict", "pythonVersion": "3.11"}
+    settings["include"] = [folder.name, wrong.name]  # type: ignore[assignment]
+    (folder.parent / "pyrightconfig.json").write_text(json.dumps(settings))
+    pyright = ("pyright", "--outputjson", "--pythonpath", sys.executable)
+    report = json.loads(_checked(folder.parent, *pyright))
+    unknown = [one for one in report["generalDiagnostics"] if one["rule"] == _UNKNOWN]
+    others = [one for one in report["generalDiagnostics"] if Path(one["file"]).name != wrong.name]
+    assert (len(unknown), others) == (len(lacking), [])
+    mypy = ("mypy", "--strict", "--config-file=", "--python-version=3.11", "--no-error-summary")
+    said = _checked(folder.parent, *mypy, folder.name, wrong.name).splitlines()
+    assert [line for line in said if "wrong.py" not in line] == []
+    assert len([line for line in said if "[attr-defined]" in line]) == len(lacking)
+
+
+_UNKNOWN = "reportAttributeAccessIssue"
+
+
+def _checked(folder: Path, *command: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", *command], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert done.returncode in (0, 1), done.stdout + done.stderr
+    return done.stdout
+
+
+PROGRAM = """
+from {package} import run_stdio, {module} as mcp
+from {package}.{module} import models as m
+
+
+class Clock(mcp.Server):
+    async def on_call_tool(self, session, params):
+        return m.CallToolResult(content=[m.TextContent(text="noon")])
+
+
+if __name__ == "__main__":
+    run_stdio(Clock())
+"""
+
+
+def test_a_package_of_one_part_does_its_work_alone(
+    made: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stdio = made("stdio")
+    program = stdio.parent / "clock.py"
+    program.write_text(PROGRAM.format(package=stdio.name, module=FOLDER))
+    by_stdio, server, client = (
+        loaded(made(name), monkeypatch) for name in ("stdio", "http-server", "http-client")
+    )
+    served = PROGRAM.replace("run_stdio, ", "").format(package=server.__name__, module=FOLDER)
+    names: dict[str, Any] = {"__name__": "served"}
+    exec(served, names)
+
+    async def talk() -> None:
+        opener = by_stdio.stdio_client([sys.executable, str(program)])
+        async with by_stdio.connect(opener, by_stdio.load(REVISION).Client()) as caller:
+            assert await said(caller, by_stdio) == "noon"
+        app = server.http_app(names["Clock"]())
+        async with booted(app) as port:
+            mine = client.load(REVISION).Client()
+            async with client.connect_http(f"http://127.0.0.1:{port}/mcp", mine) as caller:
+                assert await said(caller, client) == "noon"
+            await app.close()
+
+    asyncio.run(talk())
+
+
+async def said(caller: Any, package: ModuleType) -> str:
+    """Return the text that a tool gives."""
+    models = package.load(REVISION).models
+    result = await caller.call_tool(models.CallToolRequestParams(name="time"))
+    text: str = result.content[0].text
+    return text
