@@ -39,7 +39,7 @@ golden: $(READY) ## Rewrite generated/ from schema/ and templates/
 	$(BIN)/mcp-gen --revision all --with all --out generated/mcp_revisions --force
 
 conformance: $(READY) ## Run the official suite, and write what it found into the README
-	$(BIN)/python tests/conformance/suite.py --write README.md
+	PYTHONPATH=tests $(BIN)/python -m support.conformance.suite --write README.md
 
 bench: $(READY) ## Measure against other tools, side by side
 	$(BIN)/python -m benchmarks

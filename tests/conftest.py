@@ -8,13 +8,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-import missing
 import pytest
-import tables
-from running import Ran
+from support import missing, tables
+from support.running import Ran
 
 if TYPE_CHECKING:
-    from specifications import Spec
+    from support.update.specifications import Spec
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -61,8 +60,8 @@ def mcp_gen(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> Callable[..., Ran]:
     """Runs `mcp-gen` with arguments, in a folder of its own that is the working directory."""
-    import made_once
     from mcp_protogen.cli import main
+    from support import made_once
 
     monkeypatch.chdir(tmp_path)
     made_once.put_in_place(monkeypatch)
@@ -93,7 +92,7 @@ def _unmoved(tmp_path_factory: pytest.TempPathFactory) -> "Spec":
     from mcp_protogen.base.resources import schema_folder
     from mcp_protogen.inputs.pins import load_pins, snapshot_file
     from mcp_protogen.update.adoption import Origin, add
-    from specifications import Spec
+    from support.update.specifications import Spec
 
     place = tmp_path_factory.mktemp("specification")
     shutil.copytree(schema_folder(), place / "schema-folder")
@@ -115,7 +114,7 @@ def spec(_unmoved: "Spec", tmp_path: Path) -> "Spec":
 @pytest.fixture
 def little(mcp_gen: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch) -> None:
     """Has commands generate packages of few files, in no time."""
-    from generating import generate_little, require_nothing
+    from support.generating import generate_little, require_nothing
 
     monkeypatch.setattr("mcp_protogen.generate.generate", generate_little)
     monkeypatch.setattr("mcp_protogen.output.trial.require_importable", require_nothing)
@@ -124,6 +123,6 @@ def little(mcp_gen: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.fixture
 def vectors_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Making the vectors of a revision takes longer than trying a small target with them."""
-    import made_once
+    from support import made_once
 
     made_once.put_in_place(monkeypatch)

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from . import v2025_06_18 as v2025_06_18
     from . import v2025_11_25 as v2025_11_25
     from . import v2026_07_28 as v2026_07_28
+    from ._runtime.client.checked_results import (
+        CheckedResults as CheckedResults,
+    )
     from ._runtime.client.connect import (
         connect as connect,
     )
@@ -36,8 +39,17 @@ if TYPE_CHECKING:
         RemoteError as RemoteError,
         RequestTimeout as RequestTimeout,
     )
-    from ._runtime.rules.handlers import (
-        handles as handles,
+    from ._runtime.core.losses import (
+        Loss as Loss,
+        Translated as Translated,
+        Untranslatable as Untranslatable,
+    )
+    from ._runtime.core.options import (
+        Options as Options,
+        Progress as Progress,
+    )
+    from ._runtime.core.pagination import (
+        page as page,
     )
     from ._runtime.http.client.connect import (
         connect_http as connect_http,
@@ -45,9 +57,6 @@ if TYPE_CHECKING:
     )
     from ._runtime.http.client.resume import (
         Reconnection as Reconnection,
-    )
-    from ._runtime.http.server.options import (
-        HttpOptions as HttpOptions,
     )
     from ._runtime.http.server.app import (
         HttpApp as HttpApp,
@@ -64,25 +73,21 @@ if TYPE_CHECKING:
         MemoryEventStore as MemoryEventStore,
         StoredEvent as StoredEvent,
     )
-    from ._runtime.http.server.session_store import (
-        SessionRecord as SessionRecord,
-        SessionStore as SessionStore,
+    from ._runtime.http.server.options import (
+        HttpOptions as HttpOptions,
     )
     from ._runtime.http.server.run import (
         run_http as run_http,
     )
-    from ._runtime.testing import (
-        connect_in_memory as connect_in_memory,
-    )
-    from ._runtime.core.options import (
-        Options as Options,
-        Progress as Progress,
-    )
-    from ._runtime.core.pagination import (
-        page as page,
+    from ._runtime.http.server.session_store import (
+        SessionRecord as SessionRecord,
+        SessionStore as SessionStore,
     )
     from ._runtime.rules.client_negotiation import (
         NegotiatedRevision as NegotiatedRevision,
+    )
+    from ._runtime.rules.handlers import (
+        handles as handles,
     )
     from ._runtime.server.serve import (
         serve as serve,
@@ -91,17 +96,17 @@ if TYPE_CHECKING:
         run_stdio as run_stdio,
         serve_stdio as serve_stdio,
     )
-    from ._runtime.toolkit.checked_results import (
-        CheckedResults as CheckedResults,
-    )
-    from ._runtime.toolkit.failures import (
-        ResourceNotFound as ResourceNotFound,
-        ToolError as ToolError,
+    from ._runtime.testing import (
+        connect_in_memory as connect_in_memory,
     )
     from ._runtime.toolkit.decorators import (
         prompt as prompt,
         resource as resource,
         tool as tool,
+    )
+    from ._runtime.toolkit.failures import (
+        ResourceNotFound as ResourceNotFound,
+        ToolError as ToolError,
     )
     from ._runtime.toolkit.server import (
         Toolkit as Toolkit,
@@ -109,15 +114,13 @@ if TYPE_CHECKING:
     from ._runtime.toolkit.uri_templates import (
         UriTemplate as UriTemplate,
     )
-    from ._runtime.core.losses import (
-        Loss as Loss,
-        Translated as Translated,
-        Untranslatable as Untranslatable,
-    )
     from ._runtime.transports.base import (
         Opener as Opener,
         Received as Received,
         Transport as Transport,
+    )
+    from ._runtime.transports.stdio import (
+        open_stdio as open_stdio,
     )
     from ._runtime.transports.streams import (
         LineProtocol as LineProtocol,
@@ -125,9 +128,6 @@ if TYPE_CHECKING:
     )
     from ._runtime.transports.subprocess import (
         stdio_client as stdio_client,
-    )
-    from ._runtime.transports.stdio import (
-        open_stdio as open_stdio,
     )
     from .bridge import Bridge as Bridge
     from .translate import translate as translate
@@ -221,6 +221,7 @@ def load(revision: str) -> ModuleType:
 
 # Loaded on first use: importing the package imports neither models nor Pydantic.
 _ELSEWHERE = {
+    "CheckedResults": "client.checked_results",
     "connect": "client.connect",
     "Disconnected": "core.errors",
     "HttpError": "core.errors",
@@ -234,11 +235,15 @@ _ELSEWHERE = {
     "ProtocolError": "core.errors",
     "RemoteError": "core.errors",
     "RequestTimeout": "core.errors",
-    "handles": "rules.handlers",
+    "Loss": "core.losses",
+    "Translated": "core.losses",
+    "Untranslatable": "core.losses",
+    "Options": "core.options",
+    "Progress": "core.options",
+    "page": "core.pagination",
     "connect_http": "http.client.connect",
     "open_http": "http.client.connect",
     "Reconnection": "http.client.resume",
-    "HttpOptions": "http.server.options",
     "HttpApp": "http.server.app",
     "http_app": "http.server.app",
     "Authentication": "http.server.authentication",
@@ -248,52 +253,45 @@ _ELSEWHERE = {
     "EventStore": "http.server.event_store",
     "MemoryEventStore": "http.server.event_store",
     "StoredEvent": "http.server.event_store",
+    "HttpOptions": "http.server.options",
+    "run_http": "http.server.run",
     "SessionRecord": "http.server.session_store",
     "SessionStore": "http.server.session_store",
-    "run_http": "http.server.run",
-    "connect_in_memory": "testing",
-    "Options": "core.options",
-    "Progress": "core.options",
-    "page": "core.pagination",
     "NegotiatedRevision": "rules.client_negotiation",
+    "handles": "rules.handlers",
     "serve": "server.serve",
     "run_stdio": "server.stdio",
     "serve_stdio": "server.stdio",
-    "CheckedResults": "toolkit.checked_results",
-    "ResourceNotFound": "toolkit.failures",
-    "ToolError": "toolkit.failures",
+    "connect_in_memory": "testing",
     "prompt": "toolkit.decorators",
     "resource": "toolkit.decorators",
     "tool": "toolkit.decorators",
+    "ResourceNotFound": "toolkit.failures",
+    "ToolError": "toolkit.failures",
     "Toolkit": "toolkit.server",
     "UriTemplate": "toolkit.uri_templates",
-    "Loss": "core.losses",
-    "Translated": "core.losses",
-    "Untranslatable": "core.losses",
     "Opener": "transports.base",
     "Received": "transports.base",
     "Transport": "transports.base",
+    "open_stdio": "transports.stdio",
     "LineProtocol": "transports.streams",
     "LineTransport": "transports.streams",
     "stdio_client": "transports.subprocess",
-    "open_stdio": "transports.stdio",
 }
 
+# Type checkers see what is above, and nothing else.
+if not TYPE_CHECKING:
 
-def __getattr__(name: str) -> Any:
-    if name == "translate":
+    def __getattr__(name: str) -> Any:
         from importlib import import_module
 
-        return import_module(f"{__name__}.translate")
-    if name == "Bridge":
-        from importlib import import_module
-
-        return import_module(f"{__name__}.bridge").Bridge
-    if name in _ELSEWHERE:
-        from importlib import import_module
-
-        return getattr(import_module(f"{__name__}._runtime.{_ELSEWHERE[name]}"), name)
-    for known in REVISIONS:
-        if known.module == f"{__name__}.{name}":
-            return known.load()
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        if name in _ELSEWHERE:
+            return getattr(import_module(f"{__name__}._runtime.{_ELSEWHERE[name]}"), name)
+        if name == "Bridge":
+            return import_module(f"{__name__}.bridge").Bridge
+        if name == "translate":
+            return import_module(f"{__name__}.translate")
+        for known in REVISIONS:
+            if known.module == f"{__name__}.{name}":
+                return known.load()
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

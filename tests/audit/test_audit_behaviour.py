@@ -9,7 +9,6 @@ from types import SimpleNamespace
 from typing import Annotated, Any
 
 import pytest
-from auditing import PYDANTIC, REVISION, audited, findings, target
 from mcp_protogen.audit.engine import AuditOptions, audit, responder_command
 from mcp_protogen.audit.expected import expected
 from mcp_protogen.audit.known import told
@@ -19,6 +18,7 @@ from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.findings.change import Category
 from mcp_protogen.vectors.vector import Subject
 from pydantic import AfterValidator
+from support.audit.auditing import PYDANTIC, REVISION, audited, findings, target
 
 pytestmark = pytest.mark.usefixtures("vectors_made_once")
 

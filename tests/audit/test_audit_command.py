@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from auditing import PYDANTIC, target
 from jsonschema import Draft202012Validator
 from mcp_protogen.base.resources import schema_folder
-from running import Ran
+from support.audit.auditing import PYDANTIC, target
+from support.running import Ran
 
 pytestmark = pytest.mark.usefixtures("vectors_made_once")
 

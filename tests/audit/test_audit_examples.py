@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from auditing import python_with
 from mcp_protogen.audit.engine import audit
 from mcp_protogen.audit.target import find
 from mcp_protogen.findings.change import Severity
+from support.audit.auditing import python_with
 
 pytestmark = pytest.mark.usefixtures("vectors_made_once")
 

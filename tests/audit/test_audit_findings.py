@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import pytest
-from auditing import PYDANTIC, REVISION, audited, codes_about, findings
 from mcp_protogen.audit.expected import expected
 from mcp_protogen.audit.severities import ROWS
 from mcp_protogen.findings.change import Reader, Severity
+from support.audit.auditing import PYDANTIC, REVISION, audited, codes_about, findings
 
 pytestmark = pytest.mark.usefixtures("vectors_made_once")
 

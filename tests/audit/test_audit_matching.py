@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from auditing import PYDANTIC, REVISION, audited, findings, target
 from jsonschema import Draft202012Validator
 from mcp_protogen.audit.engine import Audit, AuditOptions, audit
 from mcp_protogen.audit.matching import home_modules
 from mcp_protogen.audit.target import find
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.base.resources import schema_folder
+from support.audit.auditing import PYDANTIC, REVISION, audited, findings, target
 
 pytestmark = pytest.mark.usefixtures("vectors_made_once")
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from mcp_protogen.audit.engine import audit
 from mcp_protogen.audit.target import find
-from revisions import REVISIONS
+from support.revisions import REVISIONS
 
 pytestmark = pytest.mark.usefixtures("vectors_made_once")
 

@@ -9,11 +9,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from auditing import PYDANTIC, REVISION, audited, target
 from mcp_protogen.audit.engine import AuditOptions, audit
 from mcp_protogen.audit.target import find
 from mcp_protogen.base.problems import Problem, ProblemError
-from running import Ran
+from support.audit.auditing import PYDANTIC, REVISION, audited, target
+from support.running import Ran
 
 pytestmark = pytest.mark.usefixtures("vectors_made_once")
 

@@ -16,8 +16,8 @@ from mcp_protogen.base.canonical import sha256
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.compare import naming
 from mcp_protogen.inputs.pins import Pin, Publication, load_pins, read_snapshot
-from missing import untested
-from running import Ran
+from support.missing import untested
+from support.running import Ran
 
 Json = dict[str, Any]
 Command = Callable[..., Ran]

@@ -6,7 +6,6 @@ from functools import cache
 from typing import Any
 
 import pytest
-from made_up import ref
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.problems import Level, ProblemError
 from mcp_protogen.compare.engine import compare_sides
@@ -14,7 +13,8 @@ from mcp_protogen.compare.sides import given_side, pinned_side
 from mcp_protogen.config import GivenFile
 from mcp_protogen.findings.change import Change, Comparison, Reader
 from mcp_protogen.inputs.pins import read_snapshot
-from revisions import NEWEST, REVISIONS
+from support.compare.made_up import ref
+from support.revisions import NEWEST, REVISIONS
 
 Json = dict[str, Any]
 Edit = Callable[[Json], object]

@@ -4,7 +4,12 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from made_up import (
+from mcp_protogen.base import jsonpointer
+from mcp_protogen.base.names import ClassName
+from mcp_protogen.compare.engine import compare_sides
+from mcp_protogen.compare.sides import ComparedRevision
+from mcp_protogen.findings.change import Change, Reader, Severity
+from support.compare.made_up import (
     ASK,
     RULES,
     STRING,
@@ -20,11 +25,6 @@ from made_up import (
     result,
     side,
 )
-from mcp_protogen.base import jsonpointer
-from mcp_protogen.base.names import ClassName
-from mcp_protogen.compare.engine import compare_sides
-from mcp_protogen.compare.sides import ComparedRevision
-from mcp_protogen.findings.change import Change, Reader, Severity
 
 BREAKING, INFO, NONE = Severity.BREAKING, Severity.INFO, Severity.NONE
 NOTHING = side()

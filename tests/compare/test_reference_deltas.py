@@ -6,49 +6,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-import missing
 import pytest
 from mcp_protogen.compare.engine import compare_sides
 from mcp_protogen.compare.sides import ComparedRevision, pinned_side
 from mcp_protogen.findings.change import Category, Change
-from revisions import NEIGHBOURS
+from support import missing
+from support.compare.unlisted import UNLISTED
+from support.revisions import NEIGHBOURS
 
 Json = dict[str, Any]
 Row = tuple[str, ...]
-
-# What the list has no words for. Each is a difference all the same, and has tests of its own.
-UNLISTED = frozenset(
-    {
-        # It compares types and requiredness of members, and nothing else that schemas say.
-        "bound-tightened",
-        "field-schema-changed",
-        # Bases and envelopes are not listed.
-        "base-member-added",
-        "base-member-changed",
-        "base-member-removed",
-        "field-deprecated",
-        "field-undeprecated",
-        "known-value-added",
-        "known-value-removed",
-        "type-closed",
-        "type-deprecated",
-        "type-opened",
-        # A name that another type has taken is listed under the other name of the first.
-        "type-redefined",
-        # Rules are told in prose, as behaviour.
-        "era-changed",
-        "rule-changed",
-        "rule-relaxed",
-        "rule-tightened",
-        "error-data-changed",
-        "error-sender-changed",
-        "header-level-changed",
-        "header-now-required",
-        "meta-key-changed",
-        "meta-key-now-required",
-        "method-phase-changed",
-    }
-)
 
 # Of the traits of methods it follows these, by names of its own.
 TRAITS = {"task augmentable": "supports_task_augmentation", "cacheable": "cacheable"}

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from made_up import STRING, record
 from mcp_protogen.compare.renames import renames
+from support.compare.made_up import STRING, record
 
 Json = dict[str, Any]
 

@@ -1,9 +1,9 @@
 """Revisions side by side."""
 
-from made_up import ASK, STRING, asking, record, side
 from mcp_protogen.compare.matrix import matrix_of
 from mcp_protogen.findings.change import Category
 from mcp_protogen.findings.matrix import Matrix, Row
+from support.compare.made_up import ASK, STRING, asking, record, side
 
 
 def row(matrix: Matrix, category: Category, name: str) -> Row:

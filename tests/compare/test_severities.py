@@ -3,12 +3,12 @@
 import re
 from pathlib import Path
 
-import tables
-from cases import CASES
 from mcp_protogen.compare.engine import compare_sides
 from mcp_protogen.findings import severities as module
 from mcp_protogen.findings.change import Reader, Severity
 from mcp_protogen.findings.severities import severities
+from support import tables
+from support.compare.cases import CASES
 
 
 def test_each_kind_of_change_is_found_as_its_row_says_and_nothing_else() -> None:

@@ -3,8 +3,8 @@
 from typing import Any
 
 import pytest
-from made_up import record, ref
 from mcp_protogen.compare.values import Relation, Values
+from support.compare.made_up import record, ref
 
 Json = dict[str, Any]
 

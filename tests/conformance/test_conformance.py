@@ -5,10 +5,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import tables
-from kit import kit
-from legs import LEGS, Leg
-from suite import row, run
+from support import tables
+from support.conformance.kit import kit
+from support.conformance.legs import LEGS, Leg
+from support.conformance.suite import row, run
 
 README = Path(__file__).resolve().parents[2] / "README.md"
 

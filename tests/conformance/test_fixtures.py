@@ -1,19 +1,14 @@
 """The tools of the fixtures answer clients of every revision, also where the suite calls none."""
 
 import asyncio
-import sys
 
 import pytest
-from kit import environment
-
-sys.path.insert(0, environment()["PYTHONPATH"])
-
-from everything_client import Everything as Client
-from everything_server import TOOLS, Everything
 from mcp_revisions import REVISIONS, McpError, connect
 from mcp_revisions._runtime.core.revision import Revision
 from mcp_revisions._runtime.testing import in_memory
 from mcp_revisions.v2026_07_28 import models as m
+from support.conformance.everything_client import Everything as Client
+from support.conformance.everything_server import TOOLS, Everything
 
 # Without HTTP there is no stream to end.
 OVER_HTTP = {"test_reconnection"}

@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 
 import pytest
-from judging import Check, faults, found_in
-from scenarios import Excuse
-from suite import BEGIN, END, written_into
+from support.conformance.judging import Check, faults, found_in
+from support.conformance.scenarios import Excuse
+from support.conformance.suite import BEGIN, END, written_into
 
 GOOD = Check("a", "SUCCESS", "")
 STAMP = "2026-11-21T10-02-36-129Z"

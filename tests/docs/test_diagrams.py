@@ -1,10 +1,10 @@
 """The drawings of the page on negotiation are those of the tables."""
 
-from diagrams import PAGE, drawn, with_drawings
+from support.docs.diagrams import PAGE, drawn, with_drawings
 
 
 def test_the_page_shows_the_tables_as_they_are() -> None:
     page = PAGE.read_text(encoding="utf-8")
-    assert with_drawings(page) == page, "run: python tests/docs/diagrams.py"
+    assert with_drawings(page) == page, "run: PYTHONPATH=tests python -m support.docs.diagrams"
     for name in drawn():
         assert f"<!-- drawn: {name} -->" in page

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-import missing
+from support import missing
 
 ROOT = Path(__file__).resolve().parents[2]
 TESTS = ROOT / "tests"

@@ -4,7 +4,7 @@ import json
 import re
 from pathlib import Path
 
-import missing
+from support import missing
 
 TESTS = Path(__file__).resolve().parents[1]
 

@@ -9,15 +9,15 @@ from functools import cache
 from random import Random
 from typing import Any
 
-import oracle
 import pytest
-import tables
-from differential import disagreement
-from golden_package import REVISIONS, load
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from instances import Instances
-from mutants import edits
+from support import tables
+from support.generated import oracle
+from support.generated.differential import disagreement
+from support.generated.golden_package import REVISIONS, load
+from support.generated.instances import Instances
+from support.generated.mutants import edits
 
 pytestmark = pytest.mark.long
 

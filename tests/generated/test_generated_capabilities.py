@@ -3,8 +3,8 @@
 from typing import Any
 
 import pytest
-from golden_package import REVISIONS, load, runtime
-from revisions import ERAS, HANDSHAKE
+from support.generated.golden_package import REVISIONS, load, runtime
+from support.revisions import ERAS, HANDSHAKE
 
 Json = dict[str, Any]
 

@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
-from golden_package import REVISIONS, load, runtime
-from revisions import HANDSHAKE
+from support.generated.golden_package import REVISIONS, load, runtime
+from support.revisions import HANDSHAKE
 
 Json = dict[str, Any]
 Talk = Callable[[Any, Any], Awaitable[None]]

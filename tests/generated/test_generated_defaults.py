@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from golden_package import load, runtime
-from revisions import HANDSHAKE, REVISIONS, STATELESS
+from support.generated.golden_package import load, runtime
+from support.revisions import HANDSHAKE, REVISIONS, STATELESS
 
 META: dict[str, Any] = {
     "io.modelcontextprotocol/clientCapabilities": {},

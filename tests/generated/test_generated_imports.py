@@ -11,7 +11,10 @@ import textwrap
 from typing import Any
 
 import pytest
-from golden_package import GENERATED, REVISIONS
+from support.folders import GENERATED
+from support.generated.golden_package import (
+    REVISIONS,
+)
 
 # What the package may need: itself, Pydantic and what Pydantic needs.
 ALLOWED = {

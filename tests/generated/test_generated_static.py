@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import user_programs
-from golden_package import PACKAGE
+from support.generated import user_programs
+from support.generated.golden_package import PACKAGE
 
 pytestmark = pytest.mark.long
 

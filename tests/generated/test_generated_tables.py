@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
 
-import missing
-import oracle
 import pytest
-from golden_package import REVISIONS, load, shared_json
 from mcp_protogen.base import names
+from support import missing
+from support.generated import oracle
+from support.generated.golden_package import REVISIONS, load, shared_json
 
 Json = dict[str, Any]
 

@@ -8,12 +8,12 @@ import re
 from importlib import import_module
 from typing import Any
 
-import oracle
 import pytest
-from golden_package import PACKAGE, REVISIONS, load, runtime
 from mcp_protogen.base.names import type_name
 from pydantic import ValidationError
-from revisions import HANDSHAKE
+from support.generated import oracle
+from support.generated.golden_package import PACKAGE, REVISIONS, load, runtime
+from support.revisions import HANDSHAKE
 
 Json = dict[str, Any]
 

@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 
 import pytest
-from golden_package import PACKAGE, REVISIONS
 from mcp_protogen.app.commands import check
 from mcp_protogen.config import GenerationOptions, Settings
 from mcp_protogen.findings.report import Status
@@ -12,6 +11,7 @@ from mcp_protogen.generate import generate
 from mcp_protogen.inputs.pins import load_pins
 from mcp_protogen.package import Package
 from mcp_protogen.parts import PARTS
+from support.generated.golden_package import PACKAGE, REVISIONS
 
 pytestmark = pytest.mark.long
 

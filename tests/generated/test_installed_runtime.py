@@ -14,9 +14,6 @@ from types import ModuleType
 from typing import Any, TypeAlias
 
 import pytest
-from generating import generate_little
-from golden_package import PACKAGE, ROOT
-from made_once import generated_once
 from mcp_protogen import __version__
 from mcp_protogen.base.names import module_name
 from mcp_protogen.base.resources import runtime_folder, templates_folder
@@ -29,7 +26,10 @@ from mcp_protogen.output.lock import read_lock
 from mcp_protogen.output.trial import require_importable
 from mcp_protogen.package import GeneratedFile, Package
 from mcp_protogen.parts import DEFAULT
-from running import Ran
+from support.generated.golden_package import PACKAGE, ROOT
+from support.generating import generate_little
+from support.made_once import generated_once
+from support.running import Ran
 
 RunIt: TypeAlias = Callable[..., Ran]
 NAME = "mcp_protogen_runtime"

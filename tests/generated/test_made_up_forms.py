@@ -6,12 +6,12 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-import tables
-from differential import Reader, difference, reader_of
-from made_up_forms import FORMS, schemas, values
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.names import type_name
 from mcp_protogen.package import Package
+from support import tables
+from support.generated.differential import Reader, difference, reader_of
+from support.generated.made_up_forms import FORMS, schemas, values
 
 
 @pytest.fixture(scope="module")

@@ -7,9 +7,12 @@ import json
 from pathlib import Path
 
 import pytest
-from golden_package import GENERATED, PACKAGE
-from next_revision import METHOD, NEXT, Checkout, add_next, copied
-from revisions import NEWEST, REVISIONS
+from support.folders import GENERATED
+from support.generated.golden_package import (
+    PACKAGE,
+)
+from support.generated.next_revision import METHOD, NEXT, Checkout, add_next, copied
+from support.revisions import NEWEST, REVISIONS
 
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("next revision")]
 

@@ -12,20 +12,19 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import made_once
 import pytest
-import tables
-from golden_package import PACKAGE, ROOT
 from mcp_protogen.base.resources import runtime_files, runtime_folder, templates_folder
 from mcp_protogen.config import GenerationOptions
 from mcp_protogen.emit.layout import fixed_files, shared_modules
 from mcp_protogen.emit.render import Renderer
 from mcp_protogen.parts import DEFAULT, PARTS, Selection, missing_names
+from support import made_once, tables
+from support.generated.golden_package import PACKAGE, ROOT
 
 if str(ROOT / "tests" / "http") not in sys.path:
     sys.path.insert(0, str(ROOT / "tests" / "http"))
 
-from serving import booted
+from support.http.serving import booted
 
 REVISION, FOLDER = "2024-11-05", "v2024_11_05"  # the one that is generated soonest
 SETS = {**{part: (part,) for part in PARTS}, "none": (), "default": DEFAULT, "all": tuple(PARTS)}

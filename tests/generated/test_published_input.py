@@ -6,12 +6,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-import missing
 import pytest
-from golden_package import PACKAGE, REVISIONS
 from mcp_protogen.config import GenerationOptions, GivenFile
 from mcp_protogen.generate import generate
 from mcp_protogen.parts import PARTS
+from support import missing
+from support.generated.golden_package import PACKAGE, REVISIONS
 
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("published_input")]
 

@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-import missing
 import pytest
-import tables
-from differential import same
-from golden_package import REVISIONS, load, read_json, runtime, shared_json
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.names import type_name
 from pydantic import ValidationError
+from support import missing, tables
+from support.generated.differential import same
+from support.generated.golden_package import REVISIONS, load, read_json, runtime, shared_json
 
 Json = dict[str, Any]
 

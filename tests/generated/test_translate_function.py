@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from golden_package import REVISIONS, load, runtime
+from support.generated.golden_package import REVISIONS, load, runtime
 
 pkg: Any = __import__("mcp_revisions")
 NEW, LAST, OLD = "2025-11-25", "2026-07-28", "2024-11-05"

@@ -6,13 +6,22 @@ from functools import cache
 from itertools import combinations
 from typing import Any
 
-import oracle
 import pytest
-import tables
-from golden_package import REVISIONS
 from hypothesis import HealthCheck, Phase, given, settings
-from instances import Instances
-from translations import PAIRS, Untranslatable, accepts, bare, names, translator, unnamed, without
+from support import tables
+from support.generated import oracle
+from support.generated.golden_package import REVISIONS
+from support.generated.instances import Instances
+from support.generated.translations import (
+    PAIRS,
+    Untranslatable,
+    accepts,
+    bare,
+    names,
+    translator,
+    unnamed,
+    without,
+)
 
 # One process makes the values that these tests share.
 pytestmark = pytest.mark.xdist_group("translations")

@@ -9,14 +9,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import missing
 import pytest
-from golden_package import REVISIONS
 from mcp_protogen.base.names import module_name
 from mcp_protogen.config import GenerationOptions, GivenFile
 from mcp_protogen.generate import generate
 from pydantic import ValidationError
-from tables import some
+from support import missing
+from support.generated.golden_package import REVISIONS
+from support.tables import some
 
 pytestmark = pytest.mark.long
 

@@ -6,9 +6,9 @@ from itertools import product
 from typing import Any, NamedTuple
 
 import pytest
-from fire import STACKS, Fields, attacked, call, http, modern, of_modern, run, wire
-from revisions import STATELESS
-from talking import hello
+from support.http.fire import STACKS, Fields, attacked, call, http, modern, of_modern, run, wire
+from support.revisions import STATELESS
+from support.sessions.talking import hello
 
 BATCHING = "2025-03-26"
 

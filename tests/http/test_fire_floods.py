@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack
 from typing import Any
 
 import pytest
-from fire import (
+from support.http.fire import (
     STACKS,
     Answer,
     Target,
@@ -25,8 +25,8 @@ from fire import (
     until,
     wire,
 )
-from revisions import OLD
-from talking import INITIALIZED, hello, runtime
+from support.revisions import OLD
+from support.sessions.talking import INITIALIZED, hello, runtime
 
 MANY = 10_000
 BEGIN = http(hello())

@@ -6,7 +6,9 @@ import time
 from typing import Any
 
 import pytest
-from fire import (
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from support.http.fire import (
     STACKS,
     Answer,
     Site,
@@ -20,10 +22,8 @@ from fire import (
     settled,
     wire,
 )
-from hypothesis import HealthCheck, Phase, given, settings
-from hypothesis import strategies as st
-from revisions import OLD, STATELESS
-from talking import INITIALIZED, hello
+from support.revisions import OLD, STATELESS
+from support.sessions.talking import INITIALIZED, hello
 
 BATCHING = "2025-03-26"
 

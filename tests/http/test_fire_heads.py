@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import pytest
-from fire import STACKS, Fields, attacked, http, run, wire
+from support.http.fire import STACKS, Fields, attacked, http, run, wire
 
 PING = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
 

@@ -1,8 +1,8 @@
 """Names by which a server is called, and pages that call it: DNS rebinding and its relatives."""
 
 import pytest
-from fire import STACKS, attacked, call, http, modern_call, run, wire
-from revisions import STATELESS
+from support.http.fire import STACKS, attacked, call, http, modern_call, run, wire
+from support.revisions import STATELESS
 
 EVIL = "evil.example"
 

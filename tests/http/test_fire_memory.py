@@ -6,9 +6,9 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from fire import Target, app_of, call, modern, of_modern, quiet, run
-from revisions import OLD
-from talking import INITIALIZED, hello, notification, pkg, runtime, stub
+from support.http.fire import Target, app_of, call, modern, of_modern, quiet, run
+from support.revisions import OLD
+from support.sessions.talking import INITIALIZED, hello, notification, pkg, runtime, stub
 
 BODIES = runtime("http.server.bodies")
 KIB = 1024

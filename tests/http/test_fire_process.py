@@ -10,10 +10,9 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from fire import ask, call, http, modern_call, run, wire
-from talking import INITIALIZED, hello
-
-PROGRAM = Path(__file__).with_name("fire.py")
+from support.folders import environment
+from support.http.fire import ask, call, http, modern_call, run, wire
+from support.sessions.talking import INITIALIZED, hello
 
 
 class Process:
@@ -58,7 +57,9 @@ async def served(**options: Any) -> AsyncGenerator[Process, None]:
     """Serve until the end of the block: then it stops by itself, and has reported no failure."""
     port = free_port()
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, PROGRAM, str(port), json.dumps(options)), stderr=asyncio.subprocess.PIPE
+        *(sys.executable, "-m", "support.http.fire", str(port), json.dumps(options)),
+        env=environment(),
+        stderr=asyncio.subprocess.PIPE,
     )
     try:
         while True:

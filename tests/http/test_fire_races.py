@@ -4,7 +4,7 @@ import asyncio
 from typing import Any
 
 import pytest
-from fire import (
+from support.http.fire import (
     STACKS,
     Fields,
     attacked,

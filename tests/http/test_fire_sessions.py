@@ -4,8 +4,8 @@ import re
 from typing import Any
 
 import pytest
-from fire import Answer, Fields, Site, attacked, call, http, run
-from talking import pkg
+from support.http.fire import Answer, Fields, Site, attacked, call, http, run
+from support.sessions.talking import pkg
 
 ALICE, BOB = "Bearer alice-alice-alice-alice", "Bearer bob-bob-bob-bob-bob-bob-bob"
 TOKENS = {

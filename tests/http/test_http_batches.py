@@ -4,9 +4,9 @@ import asyncio
 from typing import Any
 
 import pytest
-from revisions import HANDSHAKE, STATELESS
-from serving import EVENTS, JSON, outcome, serving
-from talking import hello, notification, pkg, request, run, tools
+from support.http.serving import EVENTS, JSON, outcome, serving
+from support.revisions import HANDSHAKE, STATELESS
+from support.sessions.talking import hello, notification, pkg, request, run, tools
 
 REVISION = "2025-03-26"
 SAMPLED = {"role": "assistant", "model": "m", "content": {"type": "text", "text": "yes"}}

@@ -6,9 +6,9 @@ from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
 
 import pytest
-from revisions import HANDSHAKE, OLD, REVISIONS
-from serving import EVENTS, JSON, Site, app_of, booted, calling
-from talking import META, client, named, pkg, run, runtime, tools
+from support.http.serving import EVENTS, JSON, Site, app_of, booted, calling
+from support.revisions import HANDSHAKE, OLD, REVISIONS
+from support.sessions.talking import META, client, named, pkg, run, runtime, tools
 
 STREAMABLE = HANDSHAKE[1:]
 CHANGED = "notifications/tools/list_changed"

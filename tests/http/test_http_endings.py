@@ -6,10 +6,20 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from fire import settled
-from revisions import ERAS, OLD
-from serving import Session, Site, app_of, asked, booted, calling, outcome, serving, text_in
-from talking import hello, pkg, request, run, runtime, tools
+from support.http.fire import settled
+from support.http.serving import (
+    Session,
+    Site,
+    app_of,
+    asked,
+    booted,
+    calling,
+    outcome,
+    serving,
+    text_in,
+)
+from support.revisions import ERAS, OLD
+from support.sessions.talking import hello, pkg, request, run, runtime, tools
 
 CHANGED = "notifications/tools/list_changed"
 PROMPTS = "notifications/prompts/list_changed"

@@ -6,9 +6,9 @@ import socket
 from typing import Any
 
 import pytest
-from revisions import HANDSHAKE, OLD, REVISIONS, STATELESS
-from serving import JSON, POSTED, app_of, outcome, raw, serving, text_in
-from talking import hello, pkg, request, run, runtime, tools
+from support.http.serving import JSON, POSTED, app_of, outcome, raw, serving, text_in
+from support.revisions import HANDSHAKE, OLD, REVISIONS, STATELESS
+from support.sessions.talking import hello, pkg, request, run, runtime, tools
 
 TOKEN = "t" * 16
 EVIL = "http://evil.example"

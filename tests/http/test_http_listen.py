@@ -4,9 +4,9 @@ import asyncio
 from typing import Any
 
 import pytest
-from revisions import STATELESS
-from serving import EVENTS, outcome, serving, text_in
-from talking import META, models, pkg, run, server, tools
+from support.http.serving import EVENTS, outcome, serving, text_in
+from support.revisions import STATELESS
+from support.sessions.talking import META, models, pkg, run, server, tools
 
 ID = "io.modelcontextprotocol/subscriptionId"
 TOOLS = "notifications/tools/list_changed"

@@ -5,14 +5,14 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from revisions import STATELESS
-from serving import Site, app_of, booted, calling, started, text_in
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.responses import PlainTextResponse
 from starlette.routing import Mount, Route
-from talking import hello, pkg, run, tools
+from support.http.serving import WORKER, Site, app_of, booted, calling, started, text_in
+from support.revisions import STATELESS
+from support.sessions.talking import hello, pkg, run, tools
 
 CHANGED = "notifications/tools/list_changed"
 
@@ -201,7 +201,7 @@ def test_one_application_may_be_run_by_one_loop_after_another() -> None:
 @pytest.mark.parametrize("http", ["h11", "httptools"])
 @pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
 def test_uvicorn_runs_it_with_each_of_its_parsers_and_loops(http: str, loop: str) -> None:
-    arguments = ["uvicorn", "worker:app", "--port", "PORT", "--http", http, "--loop", loop]
+    arguments = ["uvicorn", WORKER, "--port", "PORT", "--http", http, "--loop", loop]
 
     async def script() -> None:
         async with started(*arguments) as process, calling(process.port) as site:
@@ -216,8 +216,8 @@ def test_uvicorn_runs_it_with_each_of_its_parsers_and_loops(http: str, loop: str
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["hypercorn", "worker:app", "--bind", "127.0.0.1:PORT"],
-        ["granian", "worker:app", "--interface", "asgi", "--host", "127.0.0.1", "--port", "PORT"],
+        ["hypercorn", WORKER, "--bind", "127.0.0.1:PORT"],
+        ["granian", WORKER, "--interface", "asgi", "--host", "127.0.0.1", "--port", "PORT"],
     ],
     ids=lambda arguments: arguments[0],
 )

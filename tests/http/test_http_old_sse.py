@@ -6,9 +6,19 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from revisions import HANDSHAKE, OLD, STATELESS
-from serving import EVENTS, JSON, Events, Site, booted, calling, serving, text_in
-from talking import INITIALIZED, hello, models, notification, pkg, request, run, server, tools
+from support.http.serving import EVENTS, JSON, Events, Site, booted, calling, serving, text_in
+from support.revisions import HANDSHAKE, OLD, STATELESS
+from support.sessions.talking import (
+    INITIALIZED,
+    hello,
+    models,
+    notification,
+    pkg,
+    request,
+    run,
+    server,
+    tools,
+)
 
 REVISION = "2024-11-05"
 CHANGED = "notifications/tools/list_changed"

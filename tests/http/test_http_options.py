@@ -3,9 +3,9 @@
 from typing import Any
 
 import pytest
-from revisions import ERAS, HANDSHAKE, OLD
-from serving import app_of, outcome, serving, text_in
-from talking import hello, pkg, run, tools
+from support.http.serving import app_of, outcome, serving, text_in
+from support.revisions import ERAS, HANDSHAKE, OLD
+from support.sessions.talking import hello, pkg, run, tools
 
 KIB = 1024
 

@@ -4,9 +4,9 @@ import asyncio
 from typing import Any
 
 import pytest
-from revisions import HANDSHAKE, STATELESS
-from serving import Site, outcome, serving, text_in
-from talking import models, pkg, run, tools
+from support.http.serving import Site, outcome, serving, text_in
+from support.revisions import HANDSHAKE, STATELESS
+from support.sessions.talking import models, pkg, run, tools
 
 SCHEMA = {
     "type": "object",

@@ -4,9 +4,19 @@ import logging
 from typing import Any
 
 import pytest
-from revisions import HANDSHAKE, OLD, STATELESS
-from serving import EVENTS, JSON, outcome, raw, serving, text_in
-from talking import INITIALIZED, hello, models, notification, pkg, request, run, server, tools
+from support.http.serving import EVENTS, JSON, outcome, raw, serving, text_in
+from support.revisions import HANDSHAKE, OLD, STATELESS
+from support.sessions.talking import (
+    INITIALIZED,
+    hello,
+    models,
+    notification,
+    pkg,
+    request,
+    run,
+    server,
+    tools,
+)
 
 STREAMABLE = HANDSHAKE[1:]
 

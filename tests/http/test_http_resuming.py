@@ -5,9 +5,9 @@ from collections import defaultdict
 from typing import Any
 
 import pytest
-from revisions import HANDSHAKE, OLD
-from serving import Events, Session, serving, text_in
-from talking import notification, pkg, run, runtime, tools
+from support.http.serving import Events, Session, serving, text_in
+from support.revisions import HANDSHAKE, OLD
+from support.sessions.talking import notification, pkg, run, runtime, tools
 
 STREAMABLE = HANDSHAKE[1:]
 CHANGED = "notifications/tools/list_changed"

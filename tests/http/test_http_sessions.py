@@ -4,9 +4,9 @@ import asyncio
 from typing import Any
 
 import pytest
-from revisions import HANDSHAKE, OLD, STATELESS
-from serving import Site, outcome, serving, text_in
-from talking import INITIALIZED, hello, models, pkg, request, run, server, tools
+from support.http.serving import Site, outcome, serving, text_in
+from support.revisions import HANDSHAKE, OLD, STATELESS
+from support.sessions.talking import INITIALIZED, hello, models, pkg, request, run, server, tools
 
 STREAMABLE = HANDSHAKE[1:]
 CHANGED = "notifications/tools/list_changed"

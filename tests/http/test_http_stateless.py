@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from revisions import HANDSHAKE, OLD, REVISIONS, STATELESS
-from serving import JSON, POSTED, Site, asked, outcome, raw, serving, text_in
-from talking import (
+from support.http.serving import JSON, POSTED, Site, asked, outcome, raw, serving, text_in
+from support.revisions import HANDSHAKE, OLD, REVISIONS, STATELESS
+from support.sessions.talking import (
     CAPABILITIES,
     INITIALIZED,
     META,

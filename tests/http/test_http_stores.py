@@ -3,9 +3,9 @@
 import asyncio
 from typing import Any
 
-from revisions import OLD
-from serving import Event, Events, Session, outcome, serving
-from talking import pkg, request, run, tools
+from support.http.serving import Event, Events, Session, outcome, serving
+from support.revisions import OLD
+from support.sessions.talking import pkg, request, run, tools
 
 CHANGED = "notifications/tools/list_changed"
 MESSAGE = "notifications/message"

@@ -4,9 +4,9 @@ import asyncio
 from typing import Any
 
 import pytest
-from revisions import HANDSHAKE, OLD, STATELESS
-from serving import EVENTS, outcome, serving, text_in
-from talking import INITIALIZED, META, hello, models, notification, pkg, run, tools
+from support.http.serving import EVENTS, outcome, serving, text_in
+from support.revisions import HANDSHAKE, OLD, STATELESS
+from support.sessions.talking import INITIALIZED, META, hello, models, notification, pkg, run, tools
 
 STREAMABLE = HANDSHAKE[1:]
 CHANGED = "notifications/tools/list_changed"

@@ -6,10 +6,10 @@ They say which arguments have to be repeated in header fields.
 import asyncio
 from typing import Any
 
-from fire import settled, until
-from revisions import STATELESS
-from serving import Site, outcome, serving
-from talking import CAPABILITIES, META, models, pkg, run, tools
+from support.http.fire import settled, until
+from support.http.serving import Site, outcome, serving
+from support.revisions import STATELESS
+from support.sessions.talking import CAPABILITIES, META, models, pkg, run, tools
 
 SCHEMA = {
     "type": "object",

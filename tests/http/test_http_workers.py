@@ -7,9 +7,20 @@ from itertools import cycle
 from pathlib import Path
 from typing import Any
 
-from revisions import STATELESS
-from serving import Events, Session, Site, app_of, booted, calling, outcome, started, text_in
-from talking import models, request, run, runtime, tools
+from support.http.serving import (
+    WORKER,
+    Events,
+    Session,
+    Site,
+    app_of,
+    booted,
+    calling,
+    outcome,
+    started,
+    text_in,
+)
+from support.revisions import STATELESS
+from support.sessions.talking import models, request, run, runtime, tools
 
 UPDATED = "notifications/resources/updated"
 
@@ -31,7 +42,7 @@ async def publish(site: Site, pid: str) -> None:
 
 
 def test_two_workers_share_the_requests_of_the_stateless_era() -> None:
-    arguments = ["uvicorn", "worker:app", "--port", "PORT", "--workers", "2"]
+    arguments = ["uvicorn", WORKER, "--port", "PORT", "--workers", "2"]
 
     async def script() -> None:
         async with started(*arguments) as process, calling(process.port) as site:
@@ -175,7 +186,7 @@ def test_ids_of_questions_are_no_numbers_to_any_client() -> None:
 
 def test_two_processes_with_stores_in_common_need_no_such_router(tmp_path: Path) -> None:
     environment = {"WORKER_STORE": str(tmp_path / "store")}
-    arguments = ["uvicorn", "worker:app", "--port", "PORT"]
+    arguments = ["uvicorn", WORKER, "--port", "PORT"]
 
     async def script() -> None:
         async with (

@@ -2,9 +2,18 @@
 
 from dataclasses import replace
 
-from comparisons import BREAKING, INFO, NONE, REMOVED, SMALL, WARNING, everybody, judged
 from mcp_protogen.findings.change import Category, Change, Comparison, Reader
 from mcp_protogen.findings.pages.headline import headline
+from support.pages.comparisons import (
+    BREAKING,
+    INFO,
+    NONE,
+    REMOVED,
+    SMALL,
+    WARNING,
+    everybody,
+    judged,
+)
 
 FIELD = replace(REMOVED, code="field-removed", category=Category.FIELD, item="Tool.a")
 ERA = replace(REMOVED, code="era-changed", category=Category.RULE, item="lifecycle")

@@ -3,9 +3,18 @@
 from dataclasses import replace
 from typing import Any
 
-from comparisons import BREAKING, INFO, NOTHING, REMOVED, SMALL, WARNING, everybody, hostile
 from mcp_protogen.findings.change import Comparison, Reader
 from mcp_protogen.findings.pages.github import render
+from support.pages.comparisons import (
+    BREAKING,
+    INFO,
+    NOTHING,
+    REMOVED,
+    SMALL,
+    WARNING,
+    everybody,
+    hostile,
+)
 
 
 def test_each_change_is_an_annotation_as_severe_as_it_is() -> None:

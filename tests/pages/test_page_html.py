@@ -7,7 +7,12 @@ from dataclasses import dataclass, field, replace
 from html.parser import HTMLParser
 
 import pytest
-from comparisons import (
+from mcp_protogen.base.resources import templates_folder
+from mcp_protogen.findings.change import Category, Comparison, Reader
+from mcp_protogen.findings.matrix import Matrix, Row
+from mcp_protogen.findings.pages.html import render
+from mcp_protogen.findings.pages.html_views import Mark, groups_of
+from support.pages.comparisons import (
     ABSENT,
     AUDIO,
     BREAKING,
@@ -25,11 +30,6 @@ from comparisons import (
     matrix,
     there,
 )
-from mcp_protogen.base.resources import templates_folder
-from mcp_protogen.findings.change import Category, Comparison, Reader
-from mcp_protogen.findings.matrix import Matrix, Row
-from mcp_protogen.findings.pages.html import render
-from mcp_protogen.findings.pages.html_views import Mark, groups_of
 
 MEGABYTE = 1 << 20
 VOID = {"meta", "link", "input", "img", "br"}

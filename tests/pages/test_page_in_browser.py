@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import Page, browser, executable
-from comparisons import MATRIX, NOTHING, SMALL, hostile, large
-from comparisons import page as written
 from mcp_protogen.findings.change import Comparison, Reader
-from missing import untested
+from support.missing import untested
+from support.pages.browser import Page, browser, executable
+from support.pages.comparisons import MATRIX, NOTHING, SMALL, hostile, large
+from support.pages.comparisons import page as written
 
 # One browser for all, on one worker.
 pytestmark = pytest.mark.xdist_group("browser")

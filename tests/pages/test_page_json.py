@@ -4,11 +4,11 @@ import json
 from typing import Any
 
 import pytest
-from comparisons import HARM, NEW, NOTE, NOTHING, SMALL, hostile, large
 from jsonschema import Draft202012Validator
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.findings.change import Category, Comparison, Reader, Severity
 from mcp_protogen.findings.pages.as_json import render
+from support.pages.comparisons import HARM, NEW, NOTE, NOTHING, SMALL, hostile, large
 
 FORMAT: dict[str, Any] = json.loads(
     (schema_folder() / "formats" / "comparison.schema.json").read_text(encoding="utf-8")

@@ -3,9 +3,9 @@
 import re
 
 import pytest
-from comparisons import HARM, NOTHING, REMOVED, SMALL, hostile
 from mcp_protogen.findings.change import Comparison, Reader
 from mcp_protogen.findings.pages.markdown import code, prose, render
+from support.pages.comparisons import HARM, NOTHING, REMOVED, SMALL, hostile
 
 
 def test_a_changelog_has_a_heading_for_each_severity_and_a_bullet_for_each_change() -> None:

@@ -6,11 +6,21 @@ import sys
 from dataclasses import replace
 
 import pytest
-from comparisons import INFO, NEW, NONE, NOTHING, REMOVED, REQUIRED, RETYPED, SMALL, everybody
 from mcp_protogen.findings.change import Category, Comparison, Reader
 from mcp_protogen.findings.pages import PageFormat, render
 from mcp_protogen.findings.pages.text import WIDTH
 from mcp_protogen.findings.pages.text import render as text
+from support.pages.comparisons import (
+    INFO,
+    NEW,
+    NONE,
+    NOTHING,
+    REMOVED,
+    REQUIRED,
+    RETYPED,
+    SMALL,
+    everybody,
+)
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from comparisons import page as written
 from jsonschema import Draft202012Validator
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.compare.engine import compare_sides
@@ -20,7 +19,8 @@ from mcp_protogen.findings.pages import PageFormat, render
 from mcp_protogen.findings.pages.headline import headline
 from mcp_protogen.findings.pages.ranking import severity_for
 from mcp_protogen.findings.pages.text import WIDTH
-from revisions import NEIGHBOURS, REVISIONS
+from support.pages.comparisons import page as written
+from support.revisions import NEIGHBOURS, REVISIONS
 
 MEGABYTE = 1 << 20
 

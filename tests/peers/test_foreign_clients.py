@@ -4,10 +4,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from places import PROGRAMS, node_modules, python_with
-from revisions import ERAS
-from running_peers import EXPECTED, seen_by
-from spoken import GENERATION_1, GENERATION_2
+from support.peers.places import PROGRAMS, node_modules, python_with
+from support.peers.running_peers import EXPECTED, seen_by
+from support.peers.spoken import GENERATION_1, GENERATION_2
+from support.revisions import ERAS
 
 CHANGES = {"notifications/resources/updated", "notifications/tools/list_changed"}
 

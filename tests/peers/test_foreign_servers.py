@@ -2,17 +2,14 @@
 
 import asyncio
 import os
-import sys
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
-from places import GENERATED, PROGRAMS, node_modules, python_with
-from revisions import ERAS, HANDSHAKE, OLD, REVISIONS
-from spoken import GENERATION_1, GENERATION_2
-
-sys.path.insert(0, str(GENERATED))
+from support.peers.places import PROGRAMS, node_modules, python_with
+from support.peers.spoken import GENERATION_1, GENERATION_2
+from support.revisions import ERAS, HANDSHAKE, OLD, REVISIONS
 
 mcp_revisions: Any = import_module("mcp_revisions")
 

@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from http_peers import Visit, visit
-from places import PROGRAMS, node_modules, python_with
-from revisions import ERAS, STATELESS
-from running_peers import EXPECTED
-from spoken import GENERATION_1, GENERATION_2
+from support.peers.http_peers import Visit, visit
+from support.peers.places import PROGRAMS, node_modules, python_with
+from support.peers.running_peers import EXPECTED
+from support.peers.spoken import GENERATION_1, GENERATION_2
+from support.revisions import ERAS, STATELESS
 
 CHANGES = {"notifications/resources/updated", "notifications/tools/list_changed"}
 

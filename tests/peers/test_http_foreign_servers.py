@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from features import Use, client_of, outcome
-from http_peers import pkg, served
-from http_wire import Wire, wire_to
-from places import PROGRAMS, python_with
-from revisions import ERAS, REVISIONS, STATELESS
-from spoken import GENERATION_1, GENERATION_2
+from support.peers.features import Use, client_of, outcome
+from support.peers.http_peers import pkg, served
+from support.peers.http_wire import Wire, wire_to
+from support.peers.places import PROGRAMS, python_with
+from support.peers.spoken import GENERATION_1, GENERATION_2
+from support.revisions import ERAS, REVISIONS, STATELESS
 
 NAMES: Final = ["ask", "change", "count", "echo", "log", "roots", "sample", "sleep"]
 

@@ -13,9 +13,13 @@ from typing import Any, Final
 
 import httpx2
 import pytest
-from http_peers import our_server, served
-from places import PROGRAMS, environment, python_with
-from revisions import ERAS, HANDSHAKE, OLD
+from support.folders import environment
+from support.peers.http_peers import our_server, served
+from support.peers.places import (
+    PROGRAMS,
+    python_with,
+)
+from support.revisions import ERAS, HANDSHAKE, OLD
 
 REVISION: Final = "2025-03-26"
 

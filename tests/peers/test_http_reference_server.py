@@ -6,12 +6,12 @@ from contextlib import asynccontextmanager
 from typing import Any, Final
 
 import pytest
-from features import client_of, eventually
-from http_peers import ONLY_LOOPBACK, pkg, served
-from http_wire import Wire, wire_to
-from places import node_modules
-from revisions import STATELESS
-from spoken import GENERATION_1
+from support.peers.features import client_of, eventually
+from support.peers.http_peers import ONLY_LOOPBACK, pkg, served
+from support.peers.http_wire import Wire, wire_to
+from support.peers.places import node_modules
+from support.peers.spoken import GENERATION_1
+from support.revisions import STATELESS
 
 PATHS: Final = {"streamableHttp": "/mcp", "sse": "/sse"}
 URI: Final = "demo://resource/dynamic/text/1"

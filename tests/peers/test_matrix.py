@@ -3,10 +3,12 @@
 import asyncio
 from collections.abc import Mapping
 
-import matrix
 import pytest
-import tables
-from matrix import KINDS, PAGE, PAIRS, REVISIONS, Kind, Run
+from support import tables
+from support.peers import matrix
+from support.peers.matrix import KINDS, PAGE, PAIRS, REVISIONS, Kind, Run
+
+RUN = "run: PYTHONPATH=tests:generated python -m support.peers.matrix"
 
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("matrix")]
 
@@ -24,10 +26,10 @@ def found() -> Mapping[Kind, list[Run]]:
 def test_the_page_shows_what_was_found(found: Mapping[Kind, list[Run]]) -> None:
     page = PAGE.read_text(encoding="utf-8")
     seen, shown = matrix.cells(found), matrix.cells_of(page)
-    assert seen == {place: shown.get(place) for place in seen}, "run tests/peers/matrix.py"
-    assert matrix.losses(found) <= set(page.splitlines()), "run tests/peers/matrix.py"
+    assert seen == {place: shown.get(place) for place in seen}, RUN
+    assert matrix.losses(found) <= set(page.splitlines()), RUN
     if len(found["server"]) == len(PAIRS):
-        assert matrix.page_with(matrix.tables(found)) == page, "run tests/peers/matrix.py"
+        assert matrix.page_with(matrix.tables(found)) == page, RUN
 
 
 def test_nothing_is_lost_within_one_revision_or_on_the_way_up(

@@ -8,8 +8,10 @@
     tree       every path in the working directory afterwards, the runtime folded to one line
     expected/  files whose contents must be these (optional)
 
-A case is added by making a folder with `args` and running `python tests/replay/replay.py`, which
-records what happens now; read the difference before committing it.
+A case is added by making a folder with `args` and running this module, with `tests` on the path,
+which records what happens now; read the difference before committing it:
+
+    PYTHONPATH=tests python -m replay.replay NAME
 """
 
 import os
@@ -22,11 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-TESTS = Path(__file__).resolve().parents[1]
-if str(TESTS) not in sys.path:
-    sys.path.insert(0, str(TESTS))
-
-from running import Ran  # noqa: E402
+from support.running import Ran
 
 CASES = Path(__file__).parent / "cases"
 # A package marker in place of the line for every file of the vendored runtime.

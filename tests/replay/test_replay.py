@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from running import Ran
+from support.running import Ran
 
 from .replay import CASES, ENVIRONMENT, Command, play, process
 

@@ -3,17 +3,16 @@
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from textwrap import dedent
 
-HERE = Path(__file__).parent
+from support.folders import environment
 
 STRESS = """
     import sys
     from threading import Barrier, Thread
 
     sys.setswitchinterval(1e-6)
-    from mini import models as m
+    from support.runtime.mini import models as m
     from mcp_protogen.runtime.core.models import validator_of
 
     text = {"type": "text", "text": "a"}
@@ -51,7 +50,7 @@ STRESS = """
 def run(script: str) -> str:
     done = subprocess.run(
         [sys.executable, "-c", dedent(script)],
-        cwd=HERE,
+        env=environment(),
         capture_output=True,
         text=True,
         check=False,
@@ -67,7 +66,7 @@ def test_threads_may_use_unbuilt_models_at_once() -> None:
 
 def test_importing_models_builds_none_of_them() -> None:
     script = """
-        from mini import models
+        from support.runtime.mini import models
         from mcp_protogen.runtime.core.models import WireModel
         print([c.__name__ for c in WireModel.__subclasses__() if c.__pydantic_complete__])
     """
@@ -76,7 +75,7 @@ def test_importing_models_builds_none_of_them() -> None:
 
 def test_reading_builds_only_what_it_refers_to() -> None:
     script = """
-        from mini import models as m, methods
+        from support.runtime.mini import models as m, methods
         methods.TABLE.parse_request(
             b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x"}}', sender="client"
         )
@@ -90,10 +89,12 @@ def test_a_list_of_revisions_loads_neither_models_nor_pydantic() -> None:
     script = """
         import sys
         from mcp_protogen.runtime.core.revision import Revision
-        revision = Revision("2025-11-25", lifecycle="handshake", module="mini.methods")
+        module = "support.runtime.mini.methods"
+        revision = Revision("2025-11-25", lifecycle="handshake", module=module)
         loaded = [name for name in ("pydantic", "dataclasses", "typing") if name in sys.modules]
         print(loaded, revision, revision.load().REVISION)
     """
     assert run(script) == (
-        "[] Revision('2025-11-25', lifecycle='handshake', module='mini.methods') 2025-11-25\n"
+        "[] Revision('2025-11-25', lifecycle='handshake', module='support.runtime.mini.methods')"
+        " 2025-11-25\n"
     )

@@ -16,8 +16,8 @@ from mcp_protogen.runtime.core.errors import (
 from mcp_protogen.runtime.core.spec import Role, Rules
 from mcp_protogen.runtime.messages.method_table import MethodTable
 from mcp_protogen.runtime.messages.parsed import Error, Notification, Request, Result
-from mini import methods
-from mini import models as m
+from support.runtime.mini import methods
+from support.runtime.mini import models as m
 
 DECLARED: dict[Role, dict[str, Any]] = {
     "client": {"sampling": {}},

@@ -12,9 +12,9 @@ from mcp_protogen.runtime.core.spec import (
     Role,
 )
 from mcp_protogen.runtime.rules import capabilities as gate
-from mini import capabilities as c
-from mini import methods
-from mini import models as m
+from support.runtime.mini import capabilities as c
+from support.runtime.mini import methods
+from support.runtime.mini import models as m
 
 NOTHING: dict[Role, dict[str, Any]] = {"client": {}, "server": {}}
 MESSAGE = m.CreateMessageRequestParams(max_tokens=1, messages=[])

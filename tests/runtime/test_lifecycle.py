@@ -3,7 +3,6 @@
 from itertools import product
 
 import pytest
-import tables
 from mcp_protogen.runtime.core.spec import Phase, Role
 from mcp_protogen.runtime.rules.lifecycle import (
     HANDSHAKE,
@@ -15,6 +14,7 @@ from mcp_protogen.runtime.rules.lifecycle import (
     advance,
     may_pass,
 )
+from support import tables
 
 PHASES: tuple[Phase, ...] = ("any", "before_ready", "ready")
 ROLES: tuple[Role, ...] = ("client", "server")

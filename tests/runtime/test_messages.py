@@ -24,8 +24,8 @@ from mcp_protogen.runtime.messages.parsed import (
     Result,
     UnknownMethod,
 )
-from mini import methods
-from mini import models as m
+from support.runtime.mini import methods
+from support.runtime.mini import models as m
 
 TABLE = methods.TABLE
 TEXT = {"type": "text", "text": "a"}

@@ -25,18 +25,7 @@ from mcp_protogen.runtime.rules.server_negotiation import (
     answer_initialize,
     route,
 )
-
-OLD = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
-NEW = "2026-07-28"
-VERSION = "io.modelcontextprotocol/protocolVersion"
-CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
-
-
-def offer(*ids: str) -> Offer:
-    return Offer(tuple(Offered(id, "handshake" if id in OLD else "stateless") for id in ids))
-
-
-LEGACY, MODERN, DUAL = offer(*OLD), offer(NEW), offer(*OLD, NEW)
+from support.runtime.offers import CAPABILITIES, DUAL, LEGACY, MODERN, NEW, OLD, VERSION, offer
 
 
 def request(method: str = "tools/list", version: Any = None, **meta: Any) -> dict[str, Any]:

@@ -4,8 +4,8 @@ from typing import Annotated, Any
 
 import pytest
 from mcp_protogen.runtime.core.models import WireModel, problems, validator_of
-from mini import models as m
 from pydantic import AfterValidator, ValidationError
+from support.runtime.mini import models as m
 
 
 def found(expression: Any, value: Any, prefix: str = "") -> list[tuple[str, str]]:

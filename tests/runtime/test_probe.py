@@ -37,7 +37,7 @@ from mcp_protogen.runtime.rules.server_negotiation import (
     route,
 )
 from mcp_protogen.runtime.rules.server_negotiation import Initialize as InitializeRoute
-from test_negotiate import CAPABILITIES, DUAL, LEGACY, MODERN, NEW, OLD, VERSION, offer
+from support.runtime.offers import CAPABILITIES, DUAL, LEGACY, MODERN, NEW, OLD, VERSION, offer
 
 NEXT = "2027-01-01"
 DISCOVERED = {"supportedVersions": [NEW]}

@@ -14,8 +14,8 @@ from mcp_protogen.runtime.messages.parsed import Request
 from mcp_protogen.runtime.rpc.endpoint import Endpoint
 from mcp_protogen.runtime.rpc.incoming import Job
 from mcp_protogen.runtime.rpc.send_queue import NullSink
-from mini import methods
-from mini import models as m
+from support.runtime.mini import methods
+from support.runtime.mini import models as m
 
 BUSY = -32603
 

@@ -9,9 +9,9 @@ from mcp_protogen.runtime.core.models.base import validator_of
 from mcp_protogen.runtime.core.spec import RequestSpec, Rules
 from mcp_protogen.runtime.messages.method_table import MethodTable
 from mcp_protogen.runtime.messages.results import UnknownResultType, result_reader
-from mini import methods
-from mini import stateless as s
 from pydantic import ValidationError
+from support.runtime.mini import methods
+from support.runtime.mini import stateless as s
 
 WHOLE = {"resultType": "complete", "ttlMs": 5, "cacheScope": "public", "items": ["a"]}
 

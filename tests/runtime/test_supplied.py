@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 from mcp_protogen.runtime.core.models.base import required_members, supplied
-from mini import stateless as s
 from pydantic import ValidationError
+from support.runtime.mini import stateless as s
 
 USUAL: dict[str, Any] = {"example/capabilities": {}, "example/version": "2030-01-01"}
 

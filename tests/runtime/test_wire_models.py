@@ -9,8 +9,8 @@ from typing import Annotated, Any, Literal, Self
 
 import pytest
 from mcp_protogen.runtime.core.models import OpenUnion, UnknownContent, WireModel, validator_of
-from mini import models as m
 from pydantic import BaseModel, Field, ValidationError, model_validator
+from support.runtime.mini import models as m
 
 TEXT = {"type": "text", "text": "a"}
 

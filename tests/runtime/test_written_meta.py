@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from mcp_protogen.runtime.core.errors import LocalError
 from mcp_protogen.runtime.core.models import WireModel
 from mcp_protogen.runtime.messages.meta import written
-from mini import models as m
-from mini import stateless as s
 from pydantic_core import to_json
+from support.runtime.mini import models as m
+from support.runtime.mini import stateless as s
 
 TOKEN = b'"progressToken":5'
 USUAL: dict[str, Any] = {"example/capabilities": {}, "example/version": "2030-01-01"}

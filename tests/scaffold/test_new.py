@@ -13,8 +13,8 @@ from mcp_protogen.output.lock import read_lock
 from mcp_protogen.package import Package
 from mcp_protogen.scaffold.choices import Kind
 from mcp_protogen.scaffold.spoken import spoken, usual
-from revisions import HANDSHAKE, REVISIONS
-from running import Ran
+from support.revisions import HANDSHAKE, REVISIONS
+from support.running import Ran
 
 MCP_GEN = Callable[..., Ran]
 

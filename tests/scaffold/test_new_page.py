@@ -9,8 +9,8 @@ from mcp_protogen.scaffold.choices import Choices, Kind, Transport
 from mcp_protogen.scaffold.files import project_files
 from mcp_protogen.scaffold.project_name import project_name
 from mcp_protogen.scaffold.spoken import usual
-from projects import ROOT
-from running import Ran
+from support.folders import ROOT
+from support.running import Ran
 
 PAGE = (ROOT / "docs" / "new.md").read_text()
 # Said of every command elsewhere.

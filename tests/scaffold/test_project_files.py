@@ -10,9 +10,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-import projects
 import pytest
-import tables
 from mcp_protogen.base.names import module_name
 from mcp_protogen.output.tree import Tree
 from mcp_protogen.parts import Selection, missing_names
@@ -20,6 +18,9 @@ from mcp_protogen.scaffold import requirements
 from mcp_protogen.scaffold.choices import Choices, Kind, Transport
 from mcp_protogen.scaffold.files import project_files, protocol_folder
 from mcp_protogen.scaffold.project_name import LONGEST, project_name
+from support import tables
+from support.folders import ROOT
+from support.scaffold import projects
 
 SHORTEST, LONGEST_NAME = "x", "a" * 20 + "-" + "b" * (LONGEST - 21)
 EVERY_KIND = [projects.choices(kind, transport) for kind, transport in product(Kind, Transport)]
@@ -182,7 +183,7 @@ def test_a_project_depends_on_what_it_imports_and_no_more(choices: Choices) -> N
 
 
 def test_pydantic_is_asked_for_in_the_range_that_generated_packages_are_tested_with() -> None:
-    ours = tomllib.loads((projects.ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    ours = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
     assert requirements.PYDANTIC in ours
 
 

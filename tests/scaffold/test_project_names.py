@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from importlib.metadata import Distribution, distributions
 
-import projects
 import pytest
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.scaffold.choices import Kind, Transport
 from mcp_protogen.scaffold.project_name import LONGEST, ProjectName, project_name
 from mcp_protogen.scaffold.requirements import dependencies, development
+from support.scaffold import projects
 
 REFUSED = {
     "": "letters and digits",

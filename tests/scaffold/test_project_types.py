@@ -12,12 +12,12 @@ from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
-import projects
 import pytest
 from mcp_protogen.base.names import module_name
 from mcp_protogen.scaffold.files import protocol_folder
 from mcp_protogen.scaffold.project_name import project_name
-from projects import run
+from support.scaffold import projects
+from support.scaffold.projects import run
 
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("types")]
 

@@ -14,14 +14,14 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-import projects
 import pytest
-import tables
 from mcp_protogen.scaffold.choices import Choices, Kind, Transport
 from mcp_protogen.scaffold.requirements import dependencies, development
-from places import python_with
-from projects import Project, answers, logged_url, run, started
-from revisions import NEWEST, REVISIONS
+from support import tables
+from support.peers.places import python_with
+from support.revisions import NEWEST, REVISIONS
+from support.scaffold import projects
+from support.scaffold.projects import Project, answers, logged_url, run, started
 
 pytestmark = pytest.mark.long
 

@@ -11,8 +11,10 @@ from select import select
 from typing import Any
 
 import pytest
+from support.folders import TESTS
 
-NEW = [sys.executable, str(Path(__file__).parent / "programs" / "mcp_gen_little.py"), "new"]
+PROGRAM = TESTS / "scaffold" / "programs" / "mcp_gen_little.py"
+NEW = ["env", f"PYTHONPATH={TESTS}", sys.executable, str(PROGRAM), "new"]
 QUESTIONS = ("kind", "transport", "revisions")
 
 

@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.findings.report import Action, Status
 from mcp_protogen.output.drift import Kind
-from running import Ran
+from support.running import Ran
 
 MCP_GEN = Callable[..., Ran]
 FORM: Any = json.loads((schema_folder() / "formats" / "report.schema.json").read_bytes())

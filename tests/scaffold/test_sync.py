@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from generating import generate_little
 from mcp_protogen import __version__
 from mcp_protogen.base.canonical import sha256
 from mcp_protogen.base.problems import Problem, ProblemError
@@ -18,7 +17,8 @@ from mcp_protogen.output.lock import read_lock
 from mcp_protogen.output.publish import publish
 from mcp_protogen.output.workspace import exclusive
 from mcp_protogen.package import Package
-from running import Ran
+from support.generating import generate_little
+from support.running import Ran
 
 MCP_GEN = Callable[..., Ran]
 HERE = f"mcp-gen {__version__}"

@@ -13,7 +13,15 @@ from urllib.parse import urlsplit
 import pytest
 from mcp_protogen.scaffold.choices import Kind, Transport
 from mcp_protogen.scaffold.create import create
-from projects import Project, answers, choices, logged_url, run, set_up, workflow_steps
+from support.scaffold.projects import (
+    Project,
+    answers,
+    choices,
+    logged_url,
+    run,
+    set_up,
+    workflow_steps,
+)
 
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("workflow")]
 MCP_GEN = Path(sys.executable).with_name("mcp-gen")

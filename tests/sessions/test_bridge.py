@@ -4,9 +4,18 @@ import asyncio
 from typing import Any
 
 import pytest
-from bridging import ASKED, answered, asked_for, bridged, called, form, text_of, through
-from revisions import ERAS, OLD, STATELESS
-from talking import (
+from support.revisions import ERAS, OLD, STATELESS
+from support.sessions.bridging import (
+    ASKED,
+    answered,
+    asked_for,
+    bridged,
+    called,
+    form,
+    text_of,
+    through,
+)
+from support.sessions.talking import (
     CAPABILITIES,
     INITIALIZED,
     META,
@@ -27,8 +36,19 @@ from talking import (
     tools,
     welcome,
 )
-from wiretap import ELICIT, FORM, TOOLS_CHANGED, UPDATED, agree, m, new, over, result, until
-from wiretap import shake as greet
+from support.sessions.wiretap import (
+    ELICIT,
+    FORM,
+    TOOLS_CHANGED,
+    UPDATED,
+    agree,
+    m,
+    new,
+    over,
+    result,
+    until,
+)
+from support.sessions.wiretap import shake as greet
 
 PAIRS = [(OLD, STATELESS), (STATELESS, OLD), (OLD, OLD), (STATELESS, STATELESS)]
 LOG = "notifications/message"

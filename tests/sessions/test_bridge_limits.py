@@ -4,9 +4,9 @@ import asyncio
 from typing import Any
 
 import pytest
-from bridging import answered, asked_for, bridged, called, form, text_of
-from revisions import ERAS, OLD
-from talking import (
+from support.revisions import ERAS, OLD
+from support.sessions.bridging import answered, asked_for, bridged, called, form, text_of
+from support.sessions.talking import (
     INITIALIZED,
     META,
     Accepting,
@@ -19,7 +19,18 @@ from talking import (
     runtime,
     tools,
 )
-from wiretap import ELICIT, FORM, ID, agree, answer, questions, result, shake, stream, until
+from support.sessions.wiretap import (
+    ELICIT,
+    FORM,
+    ID,
+    agree,
+    answer,
+    questions,
+    result,
+    shake,
+    stream,
+    until,
+)
 
 
 def question_of(asked: Any) -> str:

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 from pydantic import ValidationError
-from revisions import HANDSHAKE, OLD, REVISIONS, STATELESS
-from talking import (
+from support.revisions import HANDSHAKE, OLD, REVISIONS, STATELESS
+from support.sessions.talking import (
     Accepting,
     Hand,
     client,
@@ -661,7 +661,7 @@ def test_a_stateless_request_may_be_cancelled_before_it_began() -> None:
         return "fast"
 
     async def script() -> None:
-        from talking import served
+        from support.sessions.talking import served
 
         async with served(tools(STATELESS, call)) as hand:
             await hand.send(

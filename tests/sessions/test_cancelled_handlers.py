@@ -5,18 +5,23 @@ import json
 import subprocess
 import sys
 import textwrap
-from pathlib import Path
 from typing import Any
 
 import pytest
-from revisions import HANDSHAKE, REVISIONS, STATELESS
-from talking import GENERATED, INITIALIZED, hello, modern, pkg, request, run, served, shaken, tools
-
-HTTP = Path(__file__).resolve().parents[1] / "http"
-if str(HTTP) not in sys.path:
-    sys.path.insert(0, str(HTTP))
-
-from serving import Site, outcome, serving, text_in  # noqa: E402
+from support.folders import GENERATED
+from support.http.serving import Site, outcome, serving, text_in
+from support.revisions import HANDSHAKE, REVISIONS, STATELESS
+from support.sessions.talking import (
+    INITIALIZED,
+    hello,
+    modern,
+    pkg,
+    request,
+    run,
+    served,
+    shaken,
+    tools,
+)
 
 FAILED = -32603
 

@@ -4,9 +4,9 @@ import asyncio
 from typing import Any
 
 import pytest
-from bridging import bridged
-from revisions import ERAS, OLD, STATELESS
-from talking import (
+from support.revisions import ERAS, OLD, STATELESS
+from support.sessions.bridging import bridged
+from support.sessions.talking import (
     Accepting,
     Hand,
     client,
@@ -22,7 +22,7 @@ from talking import (
     tools,
     welcome,
 )
-from wiretap import agree, shake
+from support.sessions.wiretap import agree, shake
 
 
 def by_url(revision: str) -> Any:

@@ -4,8 +4,8 @@ import asyncio
 from typing import Any
 
 import pytest
-from revisions import HANDSHAKE, STATELESS
-from talking import (
+from support.revisions import HANDSHAKE, STATELESS
+from support.sessions.talking import (
     INITIALIZED,
     META,
     client,

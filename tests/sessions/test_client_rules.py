@@ -5,8 +5,8 @@ import logging
 from typing import Any
 
 import pytest
-from revisions import ERAS, OLD, STATELESS
-from talking import (
+from support.revisions import ERAS, OLD, STATELESS
+from support.sessions.talking import (
     CAPABILITIES,
     META,
     VERSION,

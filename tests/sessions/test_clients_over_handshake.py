@@ -6,9 +6,19 @@ from functools import partial
 from typing import Any
 
 import pytest
-from revisions import OLD, REVISIONS, STATELESS
-from talking import Accepting, Hand, client, named, pkg, run, runtime, server, tools
-from wiretap import (
+from support.revisions import OLD, REVISIONS, STATELESS
+from support.sessions.talking import (
+    Accepting,
+    Hand,
+    client,
+    named,
+    pkg,
+    run,
+    runtime,
+    server,
+    tools,
+)
+from support.sessions.wiretap import (
     ID,
     SET_LEVEL,
     TOOLS_CHANGED,

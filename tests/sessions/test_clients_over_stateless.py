@@ -4,8 +4,8 @@ import asyncio
 from typing import Any
 
 import pytest
-from revisions import ERAS, OLD, STATELESS
-from talking import (
+from support.revisions import ERAS, OLD, STATELESS
+from support.sessions.talking import (
     CAPABILITIES,
     Accepting,
     Hand,
@@ -19,7 +19,7 @@ from talking import (
     server,
     tools,
 )
-from wiretap import (
+from support.sessions.wiretap import (
     ID,
     LEVEL,
     LISTEN,

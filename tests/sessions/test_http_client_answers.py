@@ -6,7 +6,8 @@ import logging
 from typing import Any
 
 import pytest
-from odd_servers import (
+from support.revisions import OLD, STATELESS
+from support.sessions.odd_servers import (
     BOTH,
     TEXT,
     Handshaking,
@@ -24,9 +25,8 @@ from odd_servers import (
     odd_server,
     over,
 )
-from revisions import OLD, STATELESS
-from talking import client, error, named, notification, pkg, run, runtime, welcome
-from talking import request as request_as_json
+from support.sessions.talking import client, error, named, notification, pkg, run, runtime, welcome
+from support.sessions.talking import request as request_as_json
 
 
 class TestAnswers:

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 from mcp_protogen.runtime.core.json import is_object
-from odd_servers import (
+from support.revisions import OLD, STATELESS
+from support.sessions.odd_servers import (
     TEXT,
     Handshaking,
     Modern,
@@ -22,8 +23,7 @@ from odd_servers import (
     http_error,
     odd_server,
 )
-from revisions import OLD, STATELESS
-from talking import discovered, error, named, pkg, run, runtime, welcome
+from support.sessions.talking import discovered, error, named, pkg, run, runtime, welcome
 
 UNSUPPORTED = -32022
 

@@ -3,7 +3,8 @@
 import asyncio
 
 import pytest
-from odd_servers import (
+from support.revisions import OLD, STATELESS
+from support.sessions.odd_servers import (
     BOTH,
     Handshaking,
     Reply,
@@ -16,8 +17,7 @@ from odd_servers import (
     over,
     with_roots,
 )
-from revisions import OLD, STATELESS
-from talking import named, notification, pkg, run
+from support.sessions.talking import named, notification, pkg, run
 
 
 class TestCancellation:

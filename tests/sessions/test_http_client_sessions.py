@@ -4,7 +4,8 @@ import asyncio
 from typing import Any
 
 import pytest
-from odd_servers import (
+from support.revisions import OLD
+from support.sessions.odd_servers import (
     Handshaking,
     Reply,
     Request,
@@ -15,8 +16,7 @@ from odd_servers import (
     over,
     with_roots,
 )
-from revisions import OLD
-from talking import error, named, pkg, run, runtime
+from support.sessions.talking import error, named, pkg, run, runtime
 
 
 class Ending(Handshaking):

@@ -9,7 +9,8 @@ from typing import Any
 
 import httpx2
 import pytest
-from odd_servers import (
+from support.revisions import OLD, STATELESS
+from support.sessions.odd_servers import (
     TEXT,
     Handshaking,
     Modern,
@@ -23,8 +24,7 @@ from odd_servers import (
     http_error,
     odd_server,
 )
-from revisions import OLD, STATELESS
-from talking import (
+from support.sessions.talking import (
     CAPABILITIES,
     VERSION,
     client,

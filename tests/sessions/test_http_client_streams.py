@@ -4,7 +4,8 @@ import asyncio
 from typing import Any
 
 import pytest
-from odd_servers import (
+from support.revisions import OLD, STATELESS
+from support.sessions.odd_servers import (
     TEXT,
     Handshaking,
     Modern,
@@ -21,9 +22,8 @@ from odd_servers import (
     odd_server,
     over,
 )
-from revisions import OLD, STATELESS
-from talking import client, models, named, notification, pkg, run, runtime
-from talking import request as request_as_json
+from support.sessions.talking import client, models, named, notification, pkg, run, runtime
+from support.sessions.talking import request as request_as_json
 
 
 def noted(monkeypatch: pytest.MonkeyPatch, module: str) -> list[float]:

@@ -5,7 +5,8 @@ import json
 from typing import Any
 
 import pytest
-from odd_servers import (
+from support.revisions import OLD, STATELESS
+from support.sessions.odd_servers import (
     TEXT,
     Handshaking,
     Modern,
@@ -19,8 +20,18 @@ from odd_servers import (
     http_error,
     odd_server,
 )
-from revisions import OLD, STATELESS
-from talking import client, error, hello, named, notification, pkg, request, run, runtime, welcome
+from support.sessions.talking import (
+    client,
+    error,
+    hello,
+    named,
+    notification,
+    pkg,
+    request,
+    run,
+    runtime,
+    welcome,
+)
 
 CHANGED = notification("notifications/tools/list_changed")
 

@@ -3,8 +3,8 @@
 from typing import Any
 
 import pytest
-from revisions import STATELESS
-from talking import (
+from support.revisions import STATELESS
+from support.sessions.talking import (
     CAPABILITIES,
     VERSION,
     Hand,

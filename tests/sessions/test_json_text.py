@@ -11,10 +11,10 @@ from mcp_protogen.base.canonical import parse_json
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.inputs import descriptions, facts
 from mcp_protogen.vectors.protocol import read_hello
-from odd_servers import Handshaking, Reply, Request, connecting, odd_server
 from pydantic import ValidationError
-from revisions import OLD, STATELESS
-from talking import hello, models, named, pkg, request, runtime, server
+from support.revisions import OLD, STATELESS
+from support.sessions.odd_servers import Handshaking, Reply, Request, connecting, odd_server
+from support.sessions.talking import hello, models, named, pkg, request, runtime, server
 
 Read = Callable[[bytes], object]
 """Reads a text that holds a value; raises an error, or returns what it made of it."""

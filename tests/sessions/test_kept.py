@@ -4,8 +4,8 @@ import asyncio
 from typing import Any
 
 import pytest
-from revisions import ERAS, HANDSHAKE, OLD, STATELESS
-from talking import (
+from support.revisions import ERAS, HANDSHAKE, OLD, STATELESS
+from support.sessions.talking import (
     CAPABILITIES,
     INITIALIZED,
     META,

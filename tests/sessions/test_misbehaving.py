@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from revisions import OLD
-from talking import client, named, pkg, run
+from support.folders import TESTS
+from support.revisions import OLD
+from support.sessions.talking import client, named, pkg, run
 
 # What the program speaks if it is not of the handshake.
 NEW = "2026-07-28"
-PROGRAM = Path(__file__).with_name("misbehaving.py")
+PROGRAM = TESTS / "support" / "sessions" / "misbehaving.py"
 OPTIONS = pkg.Options(probe_timeout=1, initialize_timeout=3, timeout=15, timeouts={})
 
 

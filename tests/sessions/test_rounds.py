@@ -4,8 +4,8 @@ import asyncio
 from typing import Any
 
 import pytest
-from revisions import ERAS, OLD, REVISIONS, STATELESS
-from talking import (
+from support.revisions import ERAS, OLD, REVISIONS, STATELESS
+from support.sessions.talking import (
     CAPABILITIES,
     VERSION,
     Hand,

@@ -4,8 +4,8 @@ import asyncio
 from typing import Any, cast
 
 import pytest
-from revisions import OLD, STATELESS
-from talking import (
+from support.revisions import OLD, STATELESS
+from support.sessions.talking import (
     CAPABILITIES,
     INITIALIZED,
     META,

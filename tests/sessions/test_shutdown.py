@@ -4,8 +4,8 @@ import asyncio
 from typing import Any
 
 import pytest
-from revisions import ERAS, OLD
-from talking import (
+from support.revisions import ERAS, OLD
+from support.sessions.talking import (
     Accepting,
     Hand,
     client,

@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
-from talking import models, pkg, runtime
+from support.sessions.talking import models, pkg, runtime
 
 REVISION = "2025-03-26"
 methods = pkg.load(REVISION).methods

@@ -12,7 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from talking import GENERATED, INITIALIZED, hello, notification, request
+from support.folders import GENERATED
+from support.sessions.talking import (
+    INITIALIZED,
+    hello,
+    notification,
+    request,
+)
 
 PROGRAM = """
     import asyncio, os, subprocess, sys

@@ -3,10 +3,21 @@
 from typing import Any
 
 import pytest
-from bridging import through
-from revisions import ERAS, OLD, REVISIONS, STATELESS
-from talking import Accepting, Hand, client, models, named, pkg, run, tools
-from wiretap import ELICIT, FORM, Wire, agree, answer, m, noting, over, questions, result
+from support.revisions import ERAS, OLD, REVISIONS, STATELESS
+from support.sessions.bridging import through
+from support.sessions.talking import Accepting, Hand, client, models, named, pkg, run, tools
+from support.sessions.wiretap import (
+    ELICIT,
+    FORM,
+    Wire,
+    agree,
+    answer,
+    m,
+    noting,
+    over,
+    questions,
+    result,
+)
 
 
 def talkative(revision: str, **members: Any) -> Any:

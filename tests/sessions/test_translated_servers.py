@@ -6,8 +6,8 @@ from itertools import product
 from typing import Any
 
 import pytest
-from revisions import HANDSHAKE, OLD, REVISIONS, STATELESS
-from talking import (
+from support.revisions import HANDSHAKE, OLD, REVISIONS, STATELESS
+from support.sessions.talking import (
     META,
     Hand,
     client,

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-import missing
 import pytest
+from support import missing
 
 TESTS = Path(__file__).resolve().parents[1]
 

@@ -6,9 +6,9 @@ import sys
 from typing import Any
 
 import pytest
-from kits import CheckedResults, RemoteError, Toolkit, mcp, pkg, run, tool
-from revisions import OLD, STATELESS
-from talking import runtime
+from support.revisions import OLD, STATELESS
+from support.sessions.talking import runtime
+from support.toolkit.kits import CheckedResults, RemoteError, Toolkit, mcp, pkg, run, tool
 
 in_memory: Any = runtime("testing").in_memory
 

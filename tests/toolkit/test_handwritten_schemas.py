@@ -5,8 +5,8 @@ import sys
 from typing import Any
 
 import pytest
-from kits import call, kit, listed_tools, text_of, tool
-from revisions import OLD, STATELESS
+from support.revisions import OLD, STATELESS
+from support.toolkit.kits import call, kit, listed_tools, text_of, tool
 
 TOWN: dict[str, Any] = {
     "type": "object",

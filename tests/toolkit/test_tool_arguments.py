@@ -8,9 +8,20 @@ from typing import Annotated, Any, Literal
 
 import pytest
 from jsonschema import Draft202012Validator
-from kits import Refused, Toolkit, asking, call, kit, listed_tools, mcp, run, text_of, tool
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
-from revisions import OLD, REVISIONS
+from support.revisions import OLD, REVISIONS
+from support.toolkit.kits import (
+    Refused,
+    Toolkit,
+    asking,
+    call,
+    kit,
+    listed_tools,
+    mcp,
+    run,
+    text_of,
+    tool,
+)
 
 
 class Colour(Enum):

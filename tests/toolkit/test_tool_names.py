@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from kits import kit, listed_tools, tool
+from support.toolkit.kits import kit, listed_tools, tool
 
 
 def with_name(name: str) -> Any:

@@ -9,7 +9,10 @@ from typing import Annotated, Any
 
 import pytest
 from jsonschema import Draft202012Validator
-from kits import (
+from pydantic import BaseModel, Field, PlainSerializer, computed_field
+from pydantic_core import from_json
+from support.revisions import ERAS, HANDSHAKE, OLD, REVISIONS, STATELESS
+from support.toolkit.kits import (
     InvalidParams,
     McpError,
     MissingCapability,
@@ -25,9 +28,6 @@ from kits import (
     text_of,
     tool,
 )
-from pydantic import BaseModel, Field, PlainSerializer, computed_field
-from pydantic_core import from_json
-from revisions import ERAS, HANDSHAKE, OLD, REVISIONS, STATELESS
 from typing_extensions import TypedDict
 
 m: Any = mcp.models

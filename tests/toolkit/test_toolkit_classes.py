@@ -5,7 +5,9 @@ import sys
 from typing import Any
 
 import pytest
-from kits import (
+from support.revisions import HANDSHAKE, OLD, REVISIONS, STATELESS
+from support.sessions.talking import hello, modern
+from support.toolkit.kits import (
     Toolkit,
     answers,
     asking,
@@ -22,8 +24,6 @@ from kits import (
     text_of,
     tool,
 )
-from revisions import HANDSHAKE, OLD, REVISIONS, STATELESS
-from talking import hello, modern
 
 m: Any = mcp.models
 

@@ -1,18 +1,11 @@
 """A toolkit over HTTP, and arguments that are repeated in header fields."""
 
-import sys
-from pathlib import Path
 from typing import Annotated, Any
 
-from kits import kit, pkg, run, tool
 from pydantic import Field
-from revisions import STATELESS
-
-HTTP = Path(__file__).resolve().parents[1] / "http"
-if str(HTTP) not in sys.path:
-    sys.path.insert(0, str(HTTP))
-
-from serving import outcome, serving, text_in  # noqa: E402
+from support.http.serving import outcome, serving, text_in
+from support.revisions import STATELESS
+from support.toolkit.kits import kit, pkg, run, tool
 
 REFUSED = (400, -32020)
 SERVED = (200, None)

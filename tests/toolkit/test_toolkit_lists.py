@@ -4,7 +4,9 @@ import asyncio
 from typing import Any
 
 import pytest
-from kits import (
+from support.revisions import HANDSHAKE, OLD, REVISIONS, STATELESS
+from support.sessions.talking import META, hello, request
+from support.toolkit.kits import (
     LocalError,
     Refused,
     Toolkit,
@@ -23,8 +25,6 @@ from kits import (
     text_of,
     tool,
 )
-from revisions import HANDSHAKE, OLD, REVISIONS, STATELESS
-from talking import META, hello, request
 
 CHANGED = {kind: f"notifications/{kind}/list_changed" for kind in ("tools", "prompts", "resources")}
 ANY = frozenset(CHANGED.values())

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from kits import pkg, run
+from support.toolkit.kits import pkg, run
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "toolkit.md").read_text(encoding="utf-8")

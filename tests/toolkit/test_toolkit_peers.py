@@ -8,14 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-HERE = Path(__file__).resolve().parent
-PEERS = HERE.parent / "peers"
-if str(PEERS) not in sys.path:
-    sys.path.insert(0, str(PEERS))
-
-from places import GENERATED, python_with  # noqa: E402
-from spoken import GENERATION_2  # noqa: E402
+from support.folders import GENERATED
+from support.peers.places import python_with
+from support.peers.spoken import GENERATION_2
 
 SERVER = """
 from typing import Annotated, Literal

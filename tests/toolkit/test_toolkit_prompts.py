@@ -6,9 +6,9 @@ from itertools import count
 from typing import Annotated, Any, Literal
 
 import pytest
-from kits import Refused, Toolkit, answers, kit, mcp, prompt, resource
 from pydantic import AfterValidator, Field
-from revisions import OLD, REVISIONS
+from support.revisions import OLD, REVISIONS
+from support.toolkit.kits import Refused, Toolkit, answers, kit, mcp, prompt, resource
 
 m: Any = mcp.models
 

@@ -3,9 +3,9 @@
 from typing import Any
 
 import pytest
-from kits import Refused, ResourceNotFound, answers, kit, mcp, resource
 from pydantic import BaseModel
-from revisions import HANDSHAKE, OLD, REVISIONS
+from support.revisions import HANDSHAKE, OLD, REVISIONS
+from support.toolkit.kits import Refused, ResourceNotFound, answers, kit, mcp, resource
 
 m: Any = mcp.models
 

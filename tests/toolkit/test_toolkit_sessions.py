@@ -5,7 +5,10 @@ from itertools import product
 from typing import Annotated, Any
 
 import pytest
-from kits import (
+from pydantic import BaseModel, Field
+from support.revisions import HANDSHAKE, OLD, REVISIONS, STATELESS, WITHOUT_HANDSHAKE
+from support.sessions.talking import client, named, notification, request
+from support.toolkit.kits import (
     McpError,
     Toolkit,
     asking,
@@ -20,9 +23,6 @@ from kits import (
     text_of,
     tool,
 )
-from pydantic import BaseModel, Field
-from revisions import HANDSHAKE, OLD, REVISIONS, STATELESS, WITHOUT_HANDSHAKE
-from talking import client, named, notification, request
 
 m: Any = mcp.models
 

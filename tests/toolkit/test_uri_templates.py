@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from kits import UriTemplate
+from support.toolkit.kits import UriTemplate
 
 parse = UriTemplate.parse
 

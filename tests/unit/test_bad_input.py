@@ -4,8 +4,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-import schemas
-from schemas import ANY_OBJECT, STRING, Json, errors_of, record, ref, union
+from support.unit import schemas
+from support.unit.schemas import ANY_OBJECT, STRING, Json, errors_of, record, ref, union
 
 Mutation = Callable[[Json], object]
 

@@ -4,11 +4,11 @@ import json
 from typing import Any
 
 import pytest
-import schemas
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.config import GenerationOptions, GivenFile
 from mcp_protogen.generate import generate
-from schemas import Json, errors_of, record
+from support.unit import schemas
+from support.unit.schemas import Json, errors_of, record
 
 NOT_JSON = {
     "nothing": b"",

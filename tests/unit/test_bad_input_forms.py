@@ -6,11 +6,11 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-import schemas
-import tables
 from mcp_protogen.base.problems import Level
 from mcp_protogen.package import Package
-from schemas import ANY_OBJECT, STRING, Json, record, ref
+from support import tables
+from support.unit import schemas
+from support.unit.schemas import ANY_OBJECT, STRING, Json, record, ref
 
 # One process makes the packages that these tests share.
 pytestmark = pytest.mark.xdist_group("bad_input_forms")

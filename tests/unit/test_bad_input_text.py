@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import schemas
-import tables
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.config import GenerationOptions
 from mcp_protogen.generate import generate
 from mcp_protogen.package import Package
-from schemas import STRING, Json, record, ref, union
+from support import tables
+from support.unit import schemas
+from support.unit.schemas import STRING, Json, record, ref, union
 
 # One process makes the packages that these tests share.
 pytestmark = pytest.mark.xdist_group("bad_input_text")

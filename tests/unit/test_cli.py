@@ -11,7 +11,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import packages
 import pytest
 from mcp_protogen import __version__
 from mcp_protogen.app import commands
@@ -20,7 +19,8 @@ from mcp_protogen.base.names import module_name
 from mcp_protogen.base.problems import Level, Problem
 from mcp_protogen.cli.console import show_problems
 from mcp_protogen.output.lock import LOCK_NAME
-from running import Ran
+from support.running import Ran
+from support.unit import packages
 
 Run = Callable[..., Ran]
 ONE = ("--revision", "2025-11-25", "--out", "pkg")

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from mcp_protogen.inputs.pins import load_pins
-from running import Ran
+from support.running import Ran
 
 Run = Callable[..., Ran]
 FOLDER = ("--schema-folder", "schema")

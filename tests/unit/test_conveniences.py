@@ -2,9 +2,9 @@
 
 from typing import Any
 
-import schemas
 from mcp_protogen.ir import FieldIR, Filled, Leniency, MethodIR, ObjectIR, RevisionIR, Scalar
-from schemas import PAGE, STRING, Json, record, ref
+from support.unit import schemas
+from support.unit.schemas import PAGE, STRING, Json, record, ref
 
 COUNT: Json = {"type": "integer", "minimum": 0}
 

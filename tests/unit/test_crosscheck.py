@@ -4,12 +4,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-import schemas
 from mcp_protogen.base.jsonpointer import walk
 from mcp_protogen.base.problems import Level, Problem, ProblemError
 from mcp_protogen.derive.crosscheck import compare, without
 from mcp_protogen.inputs.facts import Facts
-from schemas import PAGE, STRING, Json, record
+from support.unit import schemas
+from support.unit.schemas import PAGE, STRING, Json, record
 
 Mutation = Callable[[Json], Any]
 SAY = "/methods/echo~1say"

@@ -8,7 +8,6 @@ from collections.abc import Callable, Generator, Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast
 
-import missing
 import pytest
 from mcp_protogen.app.drafting import check, write
 from mcp_protogen.base import jsonpointer
@@ -24,7 +23,8 @@ from mcp_protogen.inputs.todo import CHOICES, TODO, todos
 from mcp_protogen.plans.tables import unsettled
 from mcp_protogen.update.adoption import Origin, add
 from mcp_protogen.update.undecided import Judgements, undecided
-from running import Ran
+from support import missing
+from support.running import Ran
 
 Json = dict[str, Any]
 SCHEMA = schema_folder()

@@ -9,7 +9,7 @@ from mcp_protogen.output.drift import Cause, Kind, drift
 from mcp_protogen.output.lock import LOCK_NAME, LockedFile, lock_file, lock_of
 from mcp_protogen.output.tree import NOT_A_FILE, Tree, read_tree
 from mcp_protogen.package import GenerationInputs
-from packages import INPUTS, REVISION, package, put, with_revisions
+from support.unit.packages import INPUTS, REVISION, package, put, with_revisions
 
 PACKAGE = package({"__init__.py": "1", "v2025_11_25/models.py": "2"})
 LOCK = lock_of(PACKAGE, {})

@@ -9,7 +9,7 @@ from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.inputs import facts
 from mcp_protogen.update.adoption import Origin, add
-from revisions import NEWEST, REVISIONS
+from support.revisions import NEWEST, REVISIONS
 
 
 @pytest.mark.parametrize(

@@ -3,11 +3,11 @@
 from typing import Any
 
 import pytest
-import schemas
 from mcp_protogen.derive.filled import fillings, unkept
 from mcp_protogen.inputs.facts import Facts
 from mcp_protogen.ir import FieldIR, Filled, ObjectIR
-from schemas import PAGE, STRING, Json, record, ref
+from support.unit import schemas
+from support.unit.schemas import PAGE, STRING, Json, record, ref
 
 TTL: Json = {"type": "integer", "minimum": 0}
 META = record(("who", "version"), who=ref("Who"), version=STRING, level=STRING)

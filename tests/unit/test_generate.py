@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import schemas
 from mcp_protogen.base.problems import Level, Problem, ProblemError
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.config import GenerationOptions, GivenFile
@@ -20,7 +19,8 @@ from mcp_protogen.generate import generate
 from mcp_protogen.inputs import patches, sources
 from mcp_protogen.package import Package
 from mcp_protogen.plans.tables import all_tables
-from schemas import STRING, Json, record, ref, union
+from support.unit import schemas
+from support.unit.schemas import STRING, Json, record, ref, union
 
 # One process makes the packages that these tests share.
 pytestmark = pytest.mark.xdist_group("generate")

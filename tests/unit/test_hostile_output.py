@@ -10,12 +10,12 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
-import schemas
 from mcp_protogen.app import commands
 from mcp_protogen.base.printable import no_command, one_line, page
 from mcp_protogen.base.problems import Problem
 from mcp_protogen.cli.console import colourful
-from running import Ran
+from support.running import Ran
+from support.unit import schemas
 
 Run = Callable[..., Ran]
 

@@ -4,13 +4,13 @@ import ast
 from pathlib import Path
 
 import pytest
-import schemas
 from mcp_protogen import __version__
 from mcp_protogen.base.names import Constant
 from mcp_protogen.base.resources import runtime_folder
 from mcp_protogen.config import GenerationOptions
 from mcp_protogen.generate import generate
 from mcp_protogen.package import Package, RevisionInputs
+from support.unit import schemas
 
 ROOT = Path(__file__).resolve().parents[2]
 TERMS = ("LICENSE", "NOTICE")

@@ -9,7 +9,7 @@ from mcp_protogen.base.canonical import sha256
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.output.lock import LOCK_NAME, LockedFile, lock_file, lock_of, read_lock
 from mcp_protogen.package import newer
-from packages import INPUTS, faults, package, put
+from support.unit.packages import INPUTS, faults, package, put
 
 PACKAGE = package({"b.py": "b", "a/c.py": "c"})
 

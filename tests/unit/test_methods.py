@@ -3,10 +3,10 @@
 from typing import Any
 
 import pytest
-import schemas
 from mcp_protogen.base.names import ClassName
 from mcp_protogen.ir import Leniency, MethodIR, Ref, RevisionIR, Scalar
-from schemas import PAGE, STRING, Json, record, ref, union
+from support.unit import schemas
+from support.unit.schemas import PAGE, STRING, Json, record, ref, union
 
 STRINGS: Json = {"type": "array", "items": STRING}
 

@@ -4,11 +4,11 @@ import ast
 from typing import Any
 
 import pytest
-import schemas
 from mcp_protogen.base.resources import templates_folder
 from mcp_protogen.emit import models
 from mcp_protogen.emit.models import ModelsSource
-from schemas import STRING, record, ref
+from support.unit import schemas
+from support.unit.schemas import STRING, record, ref
 
 
 def emit(**more: Any) -> ModelsSource:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from mcp_protogen.base.problems import Level, ProblemError
 from mcp_protogen.normalise import dialect
-from schemas import STRING, Json, record, ref
+from support.unit.schemas import STRING, Json, record, ref
 
 
 def plain(value: Any, *json_schemas: str) -> Json:

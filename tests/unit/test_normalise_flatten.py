@@ -3,7 +3,7 @@
 import pytest
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.normalise.flatten import flattened
-from schemas import STRING, Json, record, ref
+from support.unit.schemas import STRING, Json, record, ref
 
 INTEGER: Json = {"type": "integer"}
 NEVER: Json = {"allOf": [STRING, INTEGER]}

@@ -2,7 +2,7 @@
 
 import pytest
 from mcp_protogen.normalise.lift import lifted
-from schemas import ANY_OBJECT, STRING, Json, record, ref
+from support.unit.schemas import ANY_OBJECT, STRING, Json, record, ref
 
 INNER = record(x=STRING)
 

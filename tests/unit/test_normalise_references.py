@@ -3,7 +3,7 @@
 import pytest
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.normalise import references
-from schemas import ANY_OBJECT, STRING, Json, record, ref, union
+from support.unit.schemas import ANY_OBJECT, STRING, Json, record, ref, union
 
 
 @pytest.mark.parametrize(

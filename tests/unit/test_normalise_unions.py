@@ -4,7 +4,7 @@ from typing import Any
 
 from mcp_protogen.inputs.facts import Facts
 from mcp_protogen.normalise import unions
-from schemas import STRING, Json, record, ref, union
+from support.unit.schemas import STRING, Json, record, ref, union
 
 A = record(("type",), type={"const": "a"})
 B = record(("type",), type={"const": "b"})

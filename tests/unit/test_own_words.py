@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import missing
 from mcp_protogen.base.jsonpointer import walk
+from support import missing
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = frozenset({".py", ".jinja", ".jinja2", ".md", ".toml", ".json", ".yml", ".yaml", ""})

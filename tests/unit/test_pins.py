@@ -6,9 +6,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-import missing
 import pytest
-from killing import run_until_killed
 from mcp_protogen.base import files
 from mcp_protogen.base.canonical import sha256
 from mcp_protogen.base.problems import ProblemError
@@ -22,7 +20,9 @@ from mcp_protogen.inputs.pins import (
     snapshot_file,
 )
 from mcp_protogen.update.adoption import Origin, add, verification, verify
-from packages import faults
+from support import missing
+from support.killing import run_until_killed
+from support.unit.packages import faults
 
 FIRST = b'{"$defs": {"A": {"type": "integer", "description": "one"}}}'
 REWORDED = b'{"$defs": {"A": {"type": "integer", "description": "two"}}}'

@@ -13,7 +13,17 @@ from mcp_protogen.output.lock import LOCK_NAME
 from mcp_protogen.output.tree import read_tree
 from mcp_protogen.output.workspace import exclusive
 from mcp_protogen.package import Package
-from packages import LATER, NEW, OLD, beside, codes, contents, package, put, with_revisions
+from support.unit.packages import (
+    LATER,
+    NEW,
+    OLD,
+    beside,
+    codes,
+    contents,
+    package,
+    put,
+    with_revisions,
+)
 
 
 def test_a_new_folder_gets_every_file_and_the_lock(out: Path) -> None:

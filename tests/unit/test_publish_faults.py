@@ -12,15 +12,15 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from killing import run_until_killed
 from mcp_protogen.base import folder_lock
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.output import exchange as exchange_module
 from mcp_protogen.output import workspace
 from mcp_protogen.output.publish import publish
 from mcp_protogen.output.workspace import exclusive
-from missing import untested
-from packages import LATER, NEW, OLD, beside, codes, contents, package, put
+from support.killing import run_until_killed
+from support.missing import untested
+from support.unit.packages import LATER, NEW, OLD, beside, codes, contents, package, put
 
 
 def cannot(*_: Path) -> bool:

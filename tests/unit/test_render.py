@@ -4,7 +4,6 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-import schemas
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.base.resources import templates_folder
 from mcp_protogen.config import GenerationOptions
@@ -13,6 +12,7 @@ from mcp_protogen.emit.render import Renderer
 from mcp_protogen.generate import generate
 from mcp_protogen.ir import RevisionIR
 from mcp_protogen.parts import DEFAULT, PARTS, Selection
+from support.unit import schemas
 
 REVISION = "2024-11-05"
 

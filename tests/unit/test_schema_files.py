@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-import schemas
 from jsonschema import Draft202012Validator
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.config import GenerationOptions
@@ -18,7 +17,8 @@ from mcp_protogen.inputs.descriptions import Descriptions
 from mcp_protogen.inputs.metacheck import check
 from mcp_protogen.inputs.patches import apply
 from mcp_protogen.ir import ObjectIR
-from revisions import REVISIONS
+from support.revisions import REVISIONS
+from support.unit import schemas
 
 Json = dict[str, Any]
 

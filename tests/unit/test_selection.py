@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import pytest
-import tables
 from mcp_protogen.app.selection import parts_of, refuse_unmakeable, revision_names, select
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.config import GivenFile
@@ -11,7 +10,8 @@ from mcp_protogen.inputs.pins import load_pins
 from mcp_protogen.output.lock import Lock, lock_of
 from mcp_protogen.package import GenerationInputs
 from mcp_protogen.parts import DEFAULT, PARTS
-from packages import INPUTS, package, with_revisions
+from support import tables
+from support.unit.packages import INPUTS, package, with_revisions
 
 PINS = load_pins()
 DRAFT = GivenFile("draft.json", b"{}")

@@ -1,9 +1,9 @@
 """What the schema alone says about methods and capabilities."""
 
-import schemas
 from mcp_protogen.derive import skeleton
 from mcp_protogen.derive.skeleton import DerivedMethod
-from schemas import STRING, Json, record, ref, union
+from support.unit import schemas
+from support.unit.schemas import STRING, Json, record, ref, union
 
 
 def definitions() -> Json:

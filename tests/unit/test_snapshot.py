@@ -9,7 +9,7 @@ from mcp_protogen.base.canonical import canonical, parse_json, pretty
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.inputs.pins import read_snapshot
 from mcp_protogen.inputs.snapshot import DIALECT, differences, snapshot_of
-from revisions import REVISIONS
+from support.revisions import REVISIONS
 
 DRAFT_07 = "http://json-schema.org/draft-07/schema#"
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
 
-import missing
 import pytest
 from mcp_protogen import ir
 from mcp_protogen.base.resources import schema_folder
@@ -17,7 +16,8 @@ from mcp_protogen.inputs.rules import Translation, between
 from mcp_protogen.ir import RevisionIR, TypeExpr, TypeIR
 from mcp_protogen.plans.tables import PairTables, pair_tables
 from mcp_protogen.runtime.translation.plans import Apply, Direction, Members, Whole
-from revisions import NEIGHBOURS
+from support import missing
+from support.revisions import NEIGHBOURS
 
 Json = dict[str, Any]
 

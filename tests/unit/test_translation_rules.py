@@ -22,7 +22,7 @@ from mcp_protogen.plans.tables import PairTables, all_tables, pair_tables
 from mcp_protogen.runtime.translation import plans
 from mcp_protogen.runtime.translation.conversions import CONVERSIONS
 from mcp_protogen.runtime.translation.plans import Apply, Direction, Drop, Members, Move, To, Whole
-from revisions import NEIGHBOURS, REVISIONS
+from support.revisions import NEIGHBOURS, REVISIONS
 
 Json = dict[str, Any]
 Types = tuple[ir.TypeIR, ...]

@@ -5,15 +5,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-import made_once
-import packages
 import pytest
-import schemas
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.config import GenerationOptions
 from mcp_protogen.output.trial import require_importable
 from mcp_protogen.package import GeneratedFile, Package
-from running import Ran
+from support import made_once
+from support.running import Ran
+from support.unit import packages, schemas
 
 REVISION = "2025-11-25"
 

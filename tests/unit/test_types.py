@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-import schemas
 from mcp_protogen.base.names import ClassName
 from mcp_protogen.derive.types import documented, expression
 from mcp_protogen.ir import (
@@ -20,7 +19,8 @@ from mcp_protogen.ir import (
     TypeIR,
     UnionIR,
 )
-from schemas import ANY_OBJECT, STRING, Json, record, ref
+from support.unit import schemas
+from support.unit.schemas import ANY_OBJECT, STRING, Json, record, ref
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,10 @@
 """Generated modules are read before anybody runs them, and what is wrong with them is named."""
 
 import pytest
-import schemas
 from mcp_protogen.base.resources import templates_folder
 from mcp_protogen.emit import models, verify
 from mcp_protogen.ir import RevisionIR
+from support.unit import schemas
 
 
 @pytest.fixture(scope="module")

@@ -18,8 +18,16 @@ from mcp_protogen.update.accepting import accept, chosen
 from mcp_protogen.update.adoption import Origin, add
 from mcp_protogen.update.candidates import Candidate, CandidateState, Wanted, look
 from mcp_protogen.upstream.opening import open_source
-from running import Ran
-from specifications import NEWEST, OLDER, Spec, committed, reworded, with_an_owner, with_things
+from support.running import Ran
+from support.update.specifications import (
+    NEWEST,
+    OLDER,
+    Spec,
+    committed,
+    reworded,
+    with_an_owner,
+    with_things,
+)
 
 NEXT = "2031-01-01"
 

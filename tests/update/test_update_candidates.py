@@ -8,7 +8,7 @@ from mcp_protogen.inputs.pins import load_pins
 from mcp_protogen.update.adoption import Origin, add
 from mcp_protogen.update.candidates import Candidate, CandidateState, Found, Wanted, look
 from mcp_protogen.upstream.opening import open_source
-from specifications import (
+from support.update.specifications import (
     NEWEST,
     OLDER,
     Spec,

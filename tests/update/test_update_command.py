@@ -15,8 +15,8 @@ import pytest
 from jsonschema import Draft202012Validator
 from mcp_protogen.base.resources import schema_folder, templates_folder
 from mcp_protogen.inputs.pins import load_pins
-from running import Ran
-from specifications import (
+from support.running import Ran
+from support.update.specifications import (
     NEWEST,
     OLDER,
     Spec,

@@ -17,8 +17,8 @@ from mcp_protogen.update.dependents import Basis, dependents, packages_below, pa
 from mcp_protogen.update.findings import Finding
 from mcp_protogen.update.undecided import Judgements, Undecided, undecided
 from mcp_protogen.upstream.opening import open_source
-from revisions import REVISIONS
-from specifications import NEWEST, OLDER, Spec, reworded, with_an_owner, with_things
+from support.revisions import REVISIONS
+from support.update.specifications import NEWEST, OLDER, Spec, reworded, with_an_owner, with_things
 
 GOLDEN = Path(__file__).resolve().parents[2] / "generated" / "mcp_revisions"
 NEXT = "2031-01-01"

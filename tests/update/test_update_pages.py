@@ -21,7 +21,7 @@ from mcp_protogen.update.pages.as_json import render_failure
 from mcp_protogen.update.undecided import Undecided
 from mcp_protogen.update.updating import Asked, News, UpdateResult
 from mcp_protogen.upstream.opening import open_source
-from specifications import NEWEST, OLDER, Spec, reworded, with_things
+from support.update.specifications import NEWEST, OLDER, Spec, reworded, with_things
 
 NEXT = "2031-01-01"
 HOSTILE = "a\x1b[2J`|<b>\n::error::x\u202e*@you #1 [l](http://e.com)"

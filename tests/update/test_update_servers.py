@@ -13,7 +13,7 @@ from mcp_protogen.upstream.github_source import GitHubSource
 from mcp_protogen.upstream.opening import open_source
 from mcp_protogen.upstream.site_source import SiteSource
 from mcp_protogen.upstream.source import SchemaSource
-from specifications import OLDER, Site, Spec, pages_of, proxy, serving
+from support.update.specifications import OLDER, Site, Spec, pages_of, proxy, serving
 
 PATH = f"schema/{OLDER}/schema.json"
 ROW = '<li><a href="{}">{}</a></li>'

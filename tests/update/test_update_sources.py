@@ -13,7 +13,7 @@ from mcp_protogen.upstream.clone_source import CloneSource
 from mcp_protogen.upstream.folder_source import FolderSource
 from mcp_protogen.upstream.opening import open_source
 from mcp_protogen.upstream.source import Published, SchemaSource
-from specifications import NEWEST, OLDER, Spec, committed, git, reworded
+from support.update.specifications import NEWEST, OLDER, Spec, committed, git, reworded
 
 PATH = f"schema/{OLDER}/schema.json"
 

@@ -12,14 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import tables
 from mcp_protogen.base.resources import schema_folder
-from specifications import OLDER, Spec, committed, git
-
-# Environments are made here in the same way as for foreign peers.
-sys.path.append(str(Path(__file__).resolve().parents[1] / "peers"))
-
-from places import install, made
+from support import tables
+from support.peers.places import install, made
+from support.update.specifications import OLDER, Spec, committed, git
 
 yaml: Any = importlib.import_module("yaml")  # comes without types
 

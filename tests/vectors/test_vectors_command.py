@@ -11,14 +11,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from made import RESPONDERS, document
-from processes import is_running
-from revisions import NEWEST, REVISIONS
-from running import Ran
+from support.folders import GENERATED
+from support.revisions import NEWEST, REVISIONS
+from support.running import Ran
+from support.vectors import made
+from support.vectors.made import ODD, document
+from support.vectors.processes import is_running
 
 MCP_GEN = Callable[..., Ran]
-ODD = RESPONDERS / "odd_responder.py"
-GOLDEN = shlex.join([sys.executable, str(RESPONDERS / "golden_responder.py")])
+GOLDEN = shlex.join(made.GOLDEN)
 
 
 def test_vectors_go_to_stdout_as_one_document(mcp_gen: MCP_GEN) -> None:
@@ -38,7 +39,7 @@ def test_vectors_of_several_revisions_go_to_stdout_as_lines(mcp_gen: MCP_GEN) ->
 
 
 def test_vectors_and_findings_can_be_written_to_a_file(mcp_gen: MCP_GEN) -> None:
-    crashing = shlex.join([sys.executable, str(ODD), "exit", "Tool/invalid/null"])
+    crashing = shlex.join([*ODD, "exit", "Tool/invalid/null"])
     for code, options in ((0, ("--revision", NEWEST)), (1, ("--run-command", crashing))):
         asked = ("vectors", *options, "--type", "Tool")
         said = mcp_gen(*asked).out
@@ -88,7 +89,7 @@ def test_a_draft_that_is_no_schema_is_one_problem(mcp_gen: MCP_GEN) -> None:
 def test_a_program_is_ended_with_an_interrupted_run(
     tmp_path: Path, number: signal.Signals, code: int
 ) -> None:
-    responder = shlex.join([sys.executable, str(ODD), "hang-and-tell", "hello"])
+    responder = shlex.join([*ODD, "hang-and-tell", "hello"])
     argv = [sys.executable, "-m", "mcp_protogen", "vectors", "--run-command", responder]
     os.mkfifo(tmp_path / "told")
     running = subprocess.Popen(argv, cwd=tmp_path, stderr=subprocess.DEVNULL)
@@ -99,7 +100,7 @@ def test_a_program_is_ended_with_an_interrupted_run(
 
 
 def test_a_daemon_that_keeps_the_pipes_open_disturbs_nobody() -> None:
-    responder = shlex.join([sys.executable, str(ODD), "leave-daemon", "hello"])
+    responder = shlex.join([*ODD, "leave-daemon", "hello"])
     argv = [sys.executable, "-m", "mcp_protogen", "vectors", "--type", "Role"]
     ran = subprocess.run(
         [*argv, "--run-command", responder], capture_output=True, text=True, check=False
@@ -130,7 +131,7 @@ def test_a_program_that_does_not_ends_with_1(mcp_gen: MCP_GEN) -> None:
 def test_a_python_package_is_tried_through_its_own_types(
     mcp_gen: MCP_GEN, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("PYTHONPATH", str(RESPONDERS.parents[1] / "generated"))
+    monkeypatch.setenv("PYTHONPATH", str(GENERATED))
     revision = "2025-11-25"
     target = ("--run", "mcp_revisions.v2025_11_25", "--python", sys.executable)
     ran = mcp_gen("vectors", *target, "--revision", revision, "--type", "Tool")
@@ -146,7 +147,7 @@ def test_a_module_that_is_not_there_is_one_problem(mcp_gen: MCP_GEN) -> None:
 
 
 def test_a_program_that_goes_wrong_ends_with_2(mcp_gen: MCP_GEN) -> None:
-    responder = shlex.join([sys.executable, str(ODD), "exit", "hello"])
+    responder = shlex.join([*ODD, "exit", "hello"])
     ran = mcp_gen("vectors", "--run-command", responder)
     assert ran.code == 2
     assert ran.out == ""
@@ -182,7 +183,7 @@ def test_problems_of_a_trial_take_the_form_that_programs_asked_for(
 
 
 def test_a_program_that_crashes_over_a_value_is_a_finding(mcp_gen: MCP_GEN) -> None:
-    responder = shlex.join([sys.executable, str(ODD), "exit", "Tool/invalid/null"])
+    responder = shlex.join([*ODD, "exit", "Tool/invalid/null"])
     ran = mcp_gen("vectors", "--run-command", responder, "--type", "Tool", "--format", "json")
     assert (ran.code, ran.err) == (1, "")
     (change,) = json.loads(ran.out)["changes"]

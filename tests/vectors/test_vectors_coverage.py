@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from made import document, vectors
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.canonical import canonical
 from mcp_protogen.config import GenerationOptions
@@ -14,8 +13,9 @@ from mcp_protogen.derive.revision import derive_revision
 from mcp_protogen.inputs import sources
 from mcp_protogen.vectors.subjects import topics
 from mcp_protogen.vectors.vector import Subject, Vector
-from revisions import REVISIONS
-from tracing import Document, Fact, Json
+from support.revisions import REVISIONS
+from support.vectors.made import document, vectors
+from support.vectors.tracing import Document, Fact, Json
 
 # The keyword of an arm itself: a value that fits no arm violates it in every arm at once.
 OF_AN_ARM = re.compile(r".*/(anyOf|oneOf)/\d+/[^/]+")

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from made import document, vectors
 from mcp_protogen.vectors.findings import findings
 from mcp_protogen.vectors.outcome import Verdict
 from mcp_protogen.vectors.running import run_vectors
 from mcp_protogen.vectors.severities import WEIGHTS
 from mcp_protogen.vectors.writing import document as as_document
-from revisions import REVISIONS
+from support.revisions import REVISIONS
+from support.vectors.made import document, vectors
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "vectors.md").read_text(encoding="utf-8")
 REVISION = "2025-11-25"

@@ -3,9 +3,9 @@
 from typing import Any
 
 import pytest
-from made import draft, of_type
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.vectors.vector import Vector
+from support.vectors.made import draft, of_type
 
 TEXT = {"type": "string"}
 

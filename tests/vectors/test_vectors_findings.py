@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
-from made import named, vectors
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.findings.change import Category, Change, Reader, Severity
@@ -14,6 +13,7 @@ from mcp_protogen.findings.pages import PageFormat, render
 from mcp_protogen.vectors.findings import comparison, findings, item_of
 from mcp_protogen.vectors.outcome import Harm, Loss, Outcome, Result, Verdict
 from mcp_protogen.vectors.round_trip import losses
+from support.vectors.made import named, vectors
 
 REVISION = "2025-11-25"
 

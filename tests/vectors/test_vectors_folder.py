@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
-from made import vectors
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.vectors.choosing import Choice, Only
 from mcp_protogen.vectors.writing import document, lines
-from revisions import NEWEST, REVISIONS
-from running import Ran
+from support.revisions import NEWEST, REVISIONS
+from support.running import Ran
+from support.vectors.made import vectors
 
 MCP_GEN = Callable[..., Ran]
 

@@ -3,14 +3,13 @@
 The differences that are wanted are named here one by one; docs/models.md says why.
 """
 
-import sys
 from functools import cache
 
 import pytest
-from made import RESPONDERS, vectors
 from mcp_protogen.vectors.outcome import Harm, Outcome, Verdict
 from mcp_protogen.vectors.running import run_vectors
-from revisions import REVISIONS
+from support.revisions import REVISIONS
+from support.vectors.made import GOLDEN, vectors
 
 ENVELOPE = "a message is read into its parts, so that undeclared members beside them are dropped"
 NO_PARAMS = "params that may be left out are read as empty ones, and written so"
@@ -20,8 +19,7 @@ WANTED = {(Harm.LOST, "/x-undeclared"): ENVELOPE, (Harm.ADDED, "/params"): NO_PA
 
 @cache
 def outcome(revision: str) -> Outcome:
-    command = [sys.executable, str(RESPONDERS / "golden_responder.py")]
-    return run_vectors(command, vectors(revision))
+    return run_vectors(GOLDEN, vectors(revision))
 
 
 @pytest.mark.parametrize("revision", REVISIONS)

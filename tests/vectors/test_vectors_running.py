@@ -3,12 +3,10 @@
 import os
 import re
 import signal
-import sys
 from dataclasses import replace
 from threading import Thread
 
 import pytest
-from made import RESPONDERS, named, vectors
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.vectors import interruption
 from mcp_protogen.vectors.envelope import is_envelope
@@ -16,8 +14,10 @@ from mcp_protogen.vectors.findings import comparison
 from mcp_protogen.vectors.outcome import Result, Verdict
 from mcp_protogen.vectors.running import run_vectors
 from mcp_protogen.vectors.vector import VectorSet
-from processes import ends, is_running
-from revisions import NEWEST
+from support.folders import TESTS
+from support.revisions import NEWEST
+from support.vectors.made import GOLDEN, ODD, named, vectors
+from support.vectors.processes import ends, is_running
 
 ID = "Tool/valid/full"
 
@@ -29,7 +29,7 @@ def few(count: int = 4) -> VectorSet:
 
 
 def command(way: str, where: str) -> list[str]:
-    return [sys.executable, str(RESPONDERS / "odd_responder.py"), way, where]
+    return [*ODD, way, where]
 
 
 def problem(way: str, where: str = ID, *, timeout: float = 20.0) -> tuple[str, str, str]:
@@ -205,7 +205,7 @@ def test_who_keeps_the_envelope_apart_is_not_blamed_for_it_once_this_is_said() -
         if v.subject.kind in subjects.get(v.subject.method, ())
         or v.subject.type in ("JSONRPCRequest", "ToolUseContent")
     )
-    golden = [sys.executable, str(RESPONDERS / "golden_responder.py"), "apart"]
+    golden = [*GOLDEN, "apart"]
     silent, told = (
         comparison(run_vectors([*golden, *more], replace(all_, vectors=chosen)))
         for more in ([], ["told"])
@@ -243,7 +243,7 @@ def test_standard_error_may_be_as_long_as_it_likes() -> None:
     assert verdicts[ID] is Verdict.ACCEPTED
 
 
-@pytest.mark.parametrize("argv", [["no-such-program-here"], [os.fspath(RESPONDERS)], ["a\0b"]])
+@pytest.mark.parametrize("argv", [["no-such-program-here"], [os.fspath(TESTS)], ["a\0b"]])
 def test_a_program_that_cannot_be_started_is_one_problem(argv: list[str]) -> None:
     with pytest.raises(ProblemError) as caught:
         run_vectors(argv, few())
@@ -255,7 +255,6 @@ def test_a_value_larger_than_any_pipe_goes_both_ways() -> None:
     vector = replace(named(NEWEST, "TextContent/valid/full"), valid=True)
     big = {**vector.value, "text": "é" * 1_000_000}
     one = VectorSet(NEWEST, "", (replace(vector, value=big),))
-    program = [sys.executable, str(RESPONDERS / "golden_responder.py")]
-    (result,) = run_vectors(program, one).results
+    (result,) = run_vectors(GOLDEN, one).results
     assert result.verdict is Verdict.ACCEPTED
     assert result.losses == ()

@@ -1,15 +1,11 @@
 """The command line as it is, but for what it generates: packages of few files, in no time."""
 
 import sys
-from pathlib import Path
 from types import ModuleType
 
 from mcp_protogen.cli import main
 from mcp_protogen.output import trial
-
-sys.path.append(str(Path(__file__).resolve().parents[2]))
-
-from generating import generate_little, require_nothing
+from support.generating import generate_little, require_nothing
 
 generator = ModuleType("mcp_protogen.generate")
 generator.generate = generate_little

@@ -6,7 +6,9 @@ tables that translate into it, loaded.
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from importlib import import_module
+from types import ModuleType
+from typing import Any, Generic, TypeVar
 
 from ..core.era import EraName
 from ..core.json import JSONObject
@@ -20,9 +22,6 @@ from ..rules import capabilities
 from ..rules.handlers import Handlers, merged
 from ..rules.server_negotiation import Offer, Offered
 
-if TYPE_CHECKING:
-    from .table import TranslatingTable
-
 SideT = TypeVar("SideT", bound=Handlers)
 
 OnLoss = Callable[[Loss], object] | None
@@ -32,13 +31,15 @@ OnLoss = Callable[[Loss], object] | None
 class RevisionView(Generic[SideT]):
     """A side in one revision: the table it is spoken to with, what it declares, what it is called.
 
-    The last two are as they go over the wire.
+    `declared` and `identity` are as they go over the wire. `adapters` is what the package of the
+    revision has to join a side to a peer in another one; None for a side in its own.
     """
 
     side: SideT
     table: MethodTable
     declared: JSONObject
     identity: JSONObject
+    adapters: ModuleType | None = None
 
     def introduction(self, result: type[WireModel]) -> dict[str, Any]:
         """Return the members of a result that name this side and its capabilities.
@@ -93,9 +94,16 @@ class RevisionViews(Generic[SideT]):
             own = side.__mcp_runtime__
             return RevisionView(side, side.TABLE, own.declaration(), own.identity())
         side = self._sides[_nearest(revision, self._sides)]
-        table = _translating(side, self._revisions[revision], self._on_loss)
+        wire = self._revisions[revision]
+        adapters = _adapters(side.TABLE.revision, wire)
+        table: MethodTable = adapters.translating_table(
+            side.TABLE,
+            wire.load().methods.TABLE,
+            wire.module.rpartition(".")[0],
+            LossReport(side.TABLE.revision, revision, self._on_loss),
+        )
         identity = table.outward("Implementation", side.__mcp_runtime__.identity())
-        return RevisionView(side, table, _declared(side, table), identity)
+        return RevisionView(side, table, _declared(side, table), identity, adapters)
 
 
 def _nearest(revision: str, known: Iterable[str]) -> str:
@@ -104,26 +112,23 @@ def _nearest(revision: str, known: Iterable[str]) -> str:
     return min(newer) if newer else max(known)
 
 
-def _translating(side: Handlers, revision: Revision, on_loss: OnLoss) -> "TranslatingTable":
-    """Return the table of a side of one revision that speaks another.
+def _adapters(own: str, revision: Revision) -> ModuleType:
+    """Return what joins a side of the revision `own` to a peer that speaks `revision`.
 
-    Raises `LookupError` if the package of the revision has no tables between the two.
+    Only a package of several revisions has it: the others need nothing of what translates. Raises
+    `LookupError` where it is missing.
     """
-    # Whoever speaks one revision alone needs none of this.
-    from .table import TranslatingTable
-    from .translator import translator
-
-    own, package = side.TABLE.revision, revision.module.rpartition(".")[0]
-    return TranslatingTable(
-        side.TABLE,
-        revision.load().methods.TABLE,
-        translator(package, revision.id, own),
-        translator(package, own, revision.id),
-        LossReport(own, revision.id, on_loss),
-    )
+    package = revision.module.rpartition(".")[0]
+    name = f"{package}.translate.adapters"
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        if not f"{name}.".startswith(f"{error.name}."):
+            raise
+        raise LookupError(f"{package} has no table between {own} and {revision.id}") from None
 
 
-def _declared(side: Handlers, table: "TranslatingTable") -> JSONObject:
+def _declared(side: Handlers, table: MethodTable) -> JSONObject:
     """Return the capabilities that a side declares on the wire, by what it handles and sends."""
     role: Role = side.ROLE
     handled = side.__mcp_runtime__.answered(table.revision)

@@ -1,0 +1,47 @@
+"""Small targets made of a few lines, and what an audit says of them."""
+
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+
+from mcp_protogen.audit.engine import Audit, AuditOptions, audit
+from mcp_protogen.audit.target import Target, find
+from mcp_protogen.findings.change import Change
+
+from support.peers.places import python_with as python_with
+
+REVISION = "2025-11-25"
+
+PYDANTIC = """
+    from typing import Any, Literal
+    from pydantic import BaseModel, ConfigDict, Field, RootModel
+    """
+"""What targets of Pydantic models start with."""
+
+
+def target(folder: Path, source: str, name: str = "sdk") -> Target:
+    """A folder with one module as a target."""
+    folder.mkdir(exist_ok=True, parents=True)
+    (folder / f"{name}.py").write_text(dedent(source), encoding="utf-8")
+    return find(str(folder))
+
+
+def audited(folder: Path, source: str, *, vectors: bool = False, **options: Any) -> Audit:
+    """The audit of a module; without vectors unless they are wanted."""
+    chosen = AuditOptions(vectors=vectors, **options)
+    return audit(target(folder, source), REVISION, chosen)
+
+
+def findings(found: Audit) -> dict[tuple[str, str], Change]:
+    """The findings by code and item."""
+    return {(change.code, change.item): change for change in found.comparison.changes}
+
+
+def codes_about(found: Audit, item: str) -> set[str]:
+    """The codes of the findings about an item, or about something in it."""
+    changes = found.comparison.changes
+    return {
+        change.code
+        for change in changes
+        if change.item == item or change.item.startswith((f"{item}.", f"{item} "))
+    }

@@ -1,0 +1,78 @@
+"""What the reference list of differences has no words for, and the files where it is written down.
+
+Run it as a program to write it down anew, and read the difference before committing it.
+"""
+
+from pathlib import Path
+
+from mcp_protogen.compare.engine import compare_sides
+from mcp_protogen.compare.sides import pinned_side
+from mcp_protogen.findings.change import Change
+
+from support.folders import TESTS
+from support.revisions import NEIGHBOURS
+
+# What the list has no words for. Each is a difference all the same, and has tests of its own.
+UNLISTED = frozenset(
+    {
+        # It compares types and requiredness of members, and nothing else that schemas say.
+        "bound-tightened",
+        "field-schema-changed",
+        # Bases and envelopes are not listed.
+        "base-member-added",
+        "base-member-changed",
+        "base-member-removed",
+        "field-deprecated",
+        "field-undeprecated",
+        "known-value-added",
+        "known-value-removed",
+        "type-closed",
+        "type-deprecated",
+        "type-opened",
+        # A name that another type has taken is listed under the other name of the first.
+        "type-redefined",
+        # Rules are told in prose, as behaviour.
+        "era-changed",
+        "rule-changed",
+        "rule-relaxed",
+        "rule-tightened",
+        "error-data-changed",
+        "error-sender-changed",
+        "header-level-changed",
+        "header-now-required",
+        "meta-key-changed",
+        "meta-key-now-required",
+        "method-phase-changed",
+    }
+)
+
+FOLDER = TESTS / "compare" / "unlisted"
+
+
+def written(before: str, after: str) -> str:
+    """A line for each change, in the order in which they are found."""
+    changes = compare_sides(pinned_side(before), pinned_side(after)).changes
+    return "".join(map(_line, filter(_is_unlisted, changes)))
+
+
+def _is_unlisted(change: Change) -> bool:
+    # Of gates the list has the names alone, and the keys of `_meta` in place of the member.
+    by_itself = change.code.startswith("gate-") or ".params._meta" in change.item
+    return change.code in UNLISTED or by_itself
+
+
+def _line(change: Change) -> str:
+    levels = " ".join(f"{reader}={level}" for reader, level in change.severity.items())
+    texts = f"{change.before} -> {change.after}"
+    return f"{change.code} | {change.item} | {texts} | {change.pointer} | {levels}\n"
+
+
+def file_of(before: str, after: str) -> Path:
+    """Where it is written down."""
+    return FOLDER / f"{before}-{after}.txt"
+
+
+if __name__ == "__main__":
+    FOLDER.mkdir(exist_ok=True)
+    for pair in NEIGHBOURS:
+        file_of(*pair).write_text(written(*pair), encoding="utf-8")

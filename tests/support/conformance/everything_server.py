@@ -1,0 +1,92 @@
+"""A server with every fixture that the official conformance suite wants to see.
+
+One class, written against 2026-07-28, for all revisions. From the root of the checkout:
+PYTHONPATH=tests:generated python -m support.conformance.everything_server --port 8000
+"""
+
+from argparse import ArgumentParser
+
+from mcp_revisions import REVISIONS, run_http
+from mcp_revisions import v2026_07_28 as mcp
+from mcp_revisions.v2026_07_28 import models as m
+
+from support.conformance.everything_plain import PLAIN
+from support.conformance.everything_questions import ASKING
+from support.conformance.everything_reading import (
+    PROMPTS,
+    RESOURCES,
+    TEMPLATES,
+    fill_in,
+    proposals,
+    read,
+)
+from support.conformance.everything_rounds import ROUNDS
+from support.conformance.everything_toolbox import Call, Toolbox
+
+TOOLS = Toolbox(PLAIN, ASKING, ROUNDS)
+
+
+class Everything(mcp.Server):
+    """Answers whatever the suite asks."""
+
+    info = m.Implementation(name="everything", version="1.0")
+    instructions = "Call whatever you like."
+    SENDS = frozenset(
+        {
+            "notifications/message",
+            "notifications/prompts/list_changed",
+            "notifications/resources/updated",
+            "notifications/tools/list_changed",
+        }
+    )
+
+    async def on_list_tools(
+        self, session: mcp.Session, params: m.PaginatedRequestParams
+    ) -> m.ListToolsResult:
+        return m.ListToolsResult(tools=TOOLS.listed)
+
+    async def on_call_tool(
+        self, session: mcp.Session, params: m.CallToolRequestParams
+    ) -> m.CallToolResult | m.InputRequiredResult:
+        return await TOOLS.call(Call(self, session, params))
+
+    async def on_list_resources(
+        self, session: mcp.Session, params: m.PaginatedRequestParams
+    ) -> m.ListResourcesResult:
+        return m.ListResourcesResult(resources=RESOURCES)
+
+    async def on_list_resource_templates(
+        self, session: mcp.Session, params: m.PaginatedRequestParams
+    ) -> m.ListResourceTemplatesResult:
+        return m.ListResourceTemplatesResult(resource_templates=TEMPLATES)
+
+    async def on_read_resource(
+        self, session: mcp.Session, params: m.ReadResourceRequestParams
+    ) -> m.ReadResourceResult:
+        return m.ReadResourceResult(contents=[read(params.uri)])
+
+    async def on_list_prompts(
+        self, session: mcp.Session, params: m.PaginatedRequestParams
+    ) -> m.ListPromptsResult:
+        return m.ListPromptsResult(prompts=PROMPTS)
+
+    async def on_get_prompt(
+        self, session: mcp.Session, params: m.GetPromptRequestParams
+    ) -> m.GetPromptResult:
+        return await fill_in(session, params.name, params.arguments or {})
+
+    async def on_complete(
+        self, session: mcp.Session, params: m.CompleteRequestParams
+    ) -> m.CompleteResult:
+        values = proposals(params.argument.value)
+        return m.CompleteResult(completion=m.CompleteResultCompletion(values=values))
+
+
+if __name__ == "__main__":
+    known = {one.id: one for one in REVISIONS}
+    parser = ArgumentParser(description="A server with every fixture of the suite.")
+    parser.add_argument("--port", type=int, required=True)
+    parser.add_argument("--revisions", nargs="+", choices=known, default=list(known))
+    given = parser.parse_args()
+    spoken = [known[one] for one in given.revisions]
+    run_http(Everything(), port=given.port, revisions=spoken)

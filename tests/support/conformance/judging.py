@@ -1,0 +1,82 @@
+"""What the suite found, and what of it has to be put right.
+
+The suite's own exit status is too kind: it lets warnings pass, and scenarios that checked nothing.
+"""
+
+import json
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from support.conformance.scenarios import OTHERS, Excuse, Excuses
+
+_BAD: Final = ("FAILURE", "WARNING")
+
+_FOLDER: Final = re.compile(r"(?P<scenario>.+)-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d+Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing the suite looked at."""
+
+    id: str
+    status: str
+    said: str
+
+    @property
+    def passed(self) -> bool:
+        """Whether it is as it should be."""
+        return self.status == "SUCCESS"
+
+
+Found = Mapping[str, tuple[Check, ...]]
+"""The checks of each scenario that was played."""
+
+
+def found_in(folder: Path, side: str) -> Found:
+    """What the suite has written into a folder."""
+    found: dict[str, tuple[Check, ...]] = {}
+    for path in sorted(folder.rglob("checks.json")):
+        named = _FOLDER.fullmatch(path.parent.relative_to(folder).as_posix())
+        if named is None:
+            raise ValueError(f"{path} is not where the suite is known to write")
+        # What is said of servers is written into folders that begin with the word.
+        scenario = named["scenario"].removeprefix("server-" if side == "server" else "")
+        found[scenario] = (*found.get(scenario, ()), *map(_check, json.loads(path.read_text())))
+    return found
+
+
+def _check(written: Mapping[str, Any]) -> Check:
+    said = written.get("errorMessage") or written.get("description") or ""
+    return Check(written["id"], written["status"], said)
+
+
+def faults(found: Found, wanted: Collection[str], excuses: Excuses) -> Iterator[str]:
+    """What is wrong, each with the scenario and the check it is about.
+
+    An excuse for what can be passed after all is a fault, too.
+    """
+    for scenario in sorted(set(wanted) - set(found)):
+        yield f"{scenario}: was not played"
+    for scenario, checks in found.items():
+        if scenario in wanted:
+            yield from _faults(scenario, checks, excuses.get(scenario))
+        elif not scenario.startswith(OTHERS):
+            yield f"{scenario}: is new to scenarios.py"
+
+
+def _faults(scenario: str, checks: tuple[Check, ...], excuse: Excuse | None) -> Iterator[str]:
+    bad = [check for check in checks if check.status in _BAD]
+    good = any(check.passed for check in checks)
+    if excuse is None:
+        if not good:
+            yield f"{scenario}: nothing was found to be as it should be"
+    else:
+        held_against_it = [one for one in bad if not one.id.startswith(excuse.checks)]
+        if good and bad == held_against_it:
+            yield f"{scenario}: can be passed, though scenarios.py says that {excuse.why}"
+        bad = held_against_it
+    for check in bad:
+        yield f"{scenario}: {check.status} {check.id}: {check.said}"

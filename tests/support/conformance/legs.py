@@ -1,0 +1,199 @@
+"""The legs of the run: which side in which revision is held to what, and how that is done."""
+
+import asyncio
+import os
+import shlex
+import socket
+import sys
+from asyncio.subprocess import Process
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, Literal
+
+from support.conformance.judging import Found, faults, found_in
+from support.conformance.kit import Kit
+from support.conformance.scenarios import (
+    FOREIGN,
+    HANDSHAKE_CLIENT,
+    HANDSHAKE_SERVER,
+    IMPOSSIBLE,
+    NONE,
+    STATELESS_CLIENT,
+    STATELESS_SERVER,
+    Excuses,
+)
+from support.folders import environment
+
+# The suite is a program of one processor.
+_AT_ONCE: Final = os.cpu_count() or 1
+
+# Seconds for a server to begin, and to end.
+_PATIENCE: Final = 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class Leg:
+    """One side, in the revisions it speaks, held to the scenarios and the schema of one."""
+
+    side: Literal["server", "client"]
+    held_to: str
+    scenarios: tuple[str, ...]
+    only: str | None = None
+    """The one revision that the server speaks; without, all."""
+    excuses: Excuses = field(default_factory=lambda: NONE)
+    """Scenarios that cannot be passed."""
+
+    @property
+    def name(self) -> str:
+        """What to call it."""
+        limits = "" if self.only is None else f"-of-{self.only}"
+        return f"{self.side}{limits}-held-to-{self.held_to}"
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What came of a leg."""
+
+    leg: Leg
+    found: Found
+    faults: tuple[str, ...]
+
+    @property
+    def passed(self) -> int:
+        """How many checks passed in the scenarios that are to be passed."""
+        wanted = set(self.leg.scenarios).difference(self.leg.excuses)
+        return sum(check.passed for scenario in wanted for check in self.found.get(scenario, ()))
+
+
+_OLD: Final = ("2025-06-18", "2025-03-26", "2024-11-05")
+
+# The suite knows no schema of 2024-11-05.
+_OLD_SCHEMAS: Final = ("2025-06-18", "2025-03-26")
+
+
+def _old(only: str, schema: str) -> Leg:
+    foreign = NONE if only == schema else FOREIGN
+    return Leg("server", schema, HANDSHAKE_SERVER, only, {**IMPOSSIBLE[only], **foreign})
+
+
+LEGS: Final = (
+    Leg("server", "2026-07-28", STATELESS_SERVER),
+    Leg("server", "2025-11-25", HANDSHAKE_SERVER),
+    *(_old(only, schema) for only in _OLD for schema in _OLD_SCHEMAS),
+    Leg("client", "2026-07-28", STATELESS_CLIENT),
+    Leg("client", "2025-11-25", HANDSHAKE_CLIENT),
+)
+
+
+class Runner:
+    """Runs legs, as many parts of them at a time as there are processors."""
+
+    def __init__(self, kit: Kit, folder: Path) -> None:
+        self._kit = kit
+        self._folder = folder
+        self._turn = asyncio.Semaphore(_AT_ONCE)
+
+    async def run(self, leg: Leg) -> Result:
+        """Everything that belongs to a leg; what the suite writes stays in a folder of its own."""
+        folder = self._folder / leg.name
+        folder.mkdir(parents=True)
+        if leg.side == "client":
+            said = await self._client(leg, folder)
+        else:
+            said = await self._server(leg, folder)
+        found = found_in(folder, leg.side)
+        return Result(leg, found, (*faults(found, leg.scenarios, leg.excuses), *said))
+
+    async def _client(self, leg: Leg, folder: Path) -> list[str]:
+        command = shlex.join([sys.executable, "-m", "support.conformance.everything_client"])
+        arguments = ("client", "--command", command, "--timeout", "60000")
+        return await self._each(leg, folder, arguments)
+
+    async def _server(self, leg: Leg, folder: Path) -> list[str]:
+        revisions = () if leg.only is None else ("--revisions", leg.only)
+        async with serving(folder / "server.log", *revisions) as url:
+            arguments = ("server", "--url", url)
+            if leg.only is not None:
+                return await self._each(leg, folder, (*arguments, "--force"))
+            required = (*arguments, "--requirements", leg.held_to)
+            return await self._play("all scenarios", *required, "-o", folder)
+
+    async def _each(self, leg: Leg, folder: Path, arguments: tuple[str, ...]) -> list[str]:
+        """Each scenario by itself, side by side."""
+        chosen = (*arguments, "--spec-version", leg.held_to, "-o", str(folder))
+        said = await asyncio.gather(
+            *(self._play(one, *chosen, "--scenario", one) for one in leg.scenarios)
+        )
+        return [
+            line
+            for scenario, lines in zip(leg.scenarios, said, strict=True)
+            for line in lines
+            if scenario not in leg.excuses
+        ]
+
+    async def _play(self, what: str, *arguments: str | Path) -> list[str]:
+        async with self._turn:
+            ended = await self._kit.run(*arguments)
+        if ended.code == 0:
+            return []
+        # What comes after this is in the files, too.
+        said = ended.said.partition("Results saved to")[0].strip()[-1000:]
+        return [f"{what}: the suite ended with {ended.code}, and said last: {said}"]
+
+
+@asynccontextmanager
+async def serving(log: Path, *arguments: str) -> AsyncGenerator[str, None]:
+    """The URL of a server with all fixtures, while it runs."""
+    port = _free_port()
+    program = ("-m", "support.conformance.everything_server")
+    with log.open("wb") as written:
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, *program, "--port", str(port), *arguments),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=written,
+            stderr=written,
+            env=environment(),
+        )
+        try:
+            await _begun(process, port, log)
+            yield f"http://127.0.0.1:{port}/mcp"
+        finally:
+            await _ended(process)
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+async def _begun(process: Process, port: int, log: Path) -> None:
+    """Wait until a server takes connections."""
+    async with asyncio.timeout(_PATIENCE):
+        while True:
+            if process.returncode is not None:
+                raise RuntimeError(
+                    f"the server ended with {process.returncode}:\n{log.read_text()}"
+                )
+            try:
+                _, writer = await asyncio.open_connection("127.0.0.1", port)
+            except ConnectionRefusedError:
+                # Nothing else tells from outside that it listens.
+                await asyncio.sleep(0.02)
+            else:
+                writer.close()
+                return
+
+
+async def _ended(process: Process) -> None:
+    if process.returncode is None:
+        process.terminate()
+    try:
+        async with asyncio.timeout(_PATIENCE):
+            await process.wait()
+    except TimeoutError:
+        process.kill()
+        await process.wait()

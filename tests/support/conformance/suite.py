@@ -1,0 +1,112 @@
+"""Runs the official conformance suite against our server and our client, and shows what it found.
+
+PYTHONPATH=tests python -m support.conformance.suite
+    [--write README.md] [--only server|client] [--keep DIR]
+"""
+
+import asyncio
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+import pytest
+
+from support.conformance.kit import Kit, kit
+from support.conformance.legs import LEGS, Leg, Result, Runner
+
+BEGIN: Final = "<!-- conformance: begin -->"
+END: Final = "<!-- conformance: end -->"
+
+
+async def run(legs: Iterable[Leg], kit: Kit, folder: Path) -> Sequence[Result]:
+    """Run legs side by side."""
+    runner = Runner(kit, folder)
+    return await asyncio.gather(*(runner.run(leg) for leg in legs))
+
+
+def table(results: Iterable[Result]) -> str:
+    """What was found, as Markdown, and why some scenarios cannot be passed."""
+    results = list(results)
+    lines = [
+        "| what | speaks | held to | scenarios | checks passed | impossible |",
+        "|---|---|---|---:|---:|---:|",
+        *map(row, results),
+    ]
+    excused = list(_excuses(results))
+    if excused:
+        lines += [
+            "",
+            "Impossible:",
+            "",
+            *excused,
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def row(result: Result) -> str:
+    """What one leg found, as a line of the table."""
+    leg = result.leg
+    possible = set(leg.scenarios).difference(leg.excuses)
+    faulty = {fault.split(":")[0] for fault in result.faults}
+    passed = f"{len(possible - faulty)} of {len(possible)}"
+    speaks = leg.only or ("its era" if leg.side == "client" else "all")
+    impossible = len(leg.excuses) or "–"
+    return f"| {leg.side} | {speaks} | {leg.held_to} | {passed} | {result.passed} | {impossible} |"
+
+
+def _excuses(results: Iterable[Result]) -> Iterator[str]:
+    by_reason: dict[str, set[str]] = {}
+    for result in results:
+        for scenario, excuse in result.leg.excuses.items():
+            by_reason.setdefault(excuse.why, set()).add(scenario)
+    for why, scenarios in by_reason.items():
+        named = ", ".join(f"`{one}`" for one in sorted(scenarios))
+        yield f"- {why}: {named}"
+
+
+def written_into(page: Path, text: str) -> None:
+    """Put text between the two marks of a page."""
+    before, begin, rest = page.read_text(encoding="utf-8").partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise SystemExit(f"{page} has no place for the table: add the lines {BEGIN} and {END}")
+    page.write_text(f"{before}{BEGIN}\n{text}{END}{after}", encoding="utf-8")
+
+
+def main(arguments: Namespace) -> int:
+    """Run what is asked for; 1 if something is wrong, 2 if the suite could not be installed."""
+    try:
+        suite = kit()
+    except pytest.skip.Exception as why:
+        print(why, file=sys.stderr)
+        return 2
+    legs = [leg for leg in LEGS if arguments.only in (None, leg.side)]
+    with TemporaryDirectory() as temporary:
+        folder: Path = arguments.keep or Path(temporary)
+        results = asyncio.run(run(legs, suite, folder))
+    text = table(results)
+    print(text)
+    for result in results:
+        for fault in result.faults:
+            print(f"{result.leg.name}: {fault}", file=sys.stderr)
+    if any(result.faults for result in results):
+        return 1
+    if arguments.write is not None:
+        written_into(arguments.write, text)
+    return 0
+
+
+if __name__ == "__main__":
+    parser = ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--write", type=Path, metavar="README.md", help="put the table in there")
+    parser.add_argument("--only", choices=("server", "client"), help="this side only")
+    parser.add_argument("--keep", type=Path, metavar="DIR", help="keep what the suite writes")
+    given = parser.parse_args()
+    if given.write is not None and given.only is not None:
+        parser.error("--write needs both sides, for the table is of both")
+    if given.keep is not None and given.keep.exists():
+        parser.error(f"{given.keep} is there already; --keep makes a new folder")
+    sys.exit(main(given))

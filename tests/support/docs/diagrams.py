@@ -1,0 +1,141 @@
+"""The diagrams of docs/negotiation.md, drawn from the tables they show.
+
+Run as a program it rewrites the page's drawings in place.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from mcp_protogen.runtime.core.errors import NegotiationError
+from mcp_protogen.runtime.rules.client_negotiation import (
+    Adopt,
+    Answered,
+    Discover,
+    Fail,
+    Gone,
+    Initialize,
+    Negotiation,
+    Outcome,
+    Refused,
+    Restart,
+    Silent,
+    Step,
+)
+from mcp_protogen.runtime.rules.lifecycle import HANDSHAKE, STATELESS, State, Table
+from mcp_protogen.runtime.rules.server_negotiation import Offer, Offered
+
+from support.folders import ROOT
+
+PAGE: Final = ROOT / "docs" / "negotiation.md"
+
+_BLOCK: Final = re.compile(r"(<!-- drawn: (\w+) -->\n)```mermaid\n.*?```", re.S)
+_OLD, _NEW = "2025-11-25", "2026-07-28"
+_OFFER: Final = Offer((Offered(_OLD, "handshake"), Offered(_NEW, "stateless")))
+
+
+def drawn() -> Mapping[str, str]:
+    """Each drawing by its name."""
+    return {
+        "handshake": _states(HANDSHAKE),
+        "stateless": _states(STATELESS),
+        "probe": _flow(),
+    }
+
+
+def with_drawings(page: str) -> str:
+    """The page with its drawings as they ought to be."""
+    drawings = drawn()
+    return _BLOCK.sub(lambda found: f"{found[1]}```mermaid\n{drawings[found[2]]}```", page)
+
+
+def _states(table: Table) -> str:
+    lines = ["stateDiagram-v2", f"    [*] --> {State.NEW.name}"]
+    for (state, event), following in table.items():
+        if following is State.CLOSED:
+            lines.append(f"    {state.name} --> [*]: {event.value}")
+        else:
+            lines.append(f"    {state.name} --> {following.name}: {event.value}")
+    return "\n".join(lines) + "\n"
+
+
+# What may come of asking, in words, and as the machine is told.
+_TO_DISCOVER: Final[Mapping[str, Outcome]] = {
+    "lists a revision of ours": Answered({"supportedVersions": [_NEW]}),
+    "lists handshake revisions only": Answered({"supportedVersions": [_OLD]}),
+    "nothing in common": Answered({"supportedVersions": ["?"]}),
+    "-32022 with the revision asked for": Refused(-32022, "", {"supported": [_NEW]}),
+    "-32022 with handshake revisions only": Refused(-32022, "", {"supported": [_OLD]}),
+    "-32021": Refused(-32021, "", {}),
+    "any other error or answer": Refused(-32601, ""),
+    "silence": Silent(),
+    "the server ends": Gone(""),
+}
+_TO_INITIALIZE: Final[Mapping[str, Outcome]] = {
+    "a revision of ours": Answered({"protocolVersion": _OLD}),
+    "another revision": Answered({"protocolVersion": "?"}),
+    "an error that lists modern revisions": Refused(-32022, "", {"supported": [_NEW]}),
+    "any other error": Refused(-32603, ""),
+    "silence": Silent(),
+    "the server ends": Gone(""),
+}
+
+
+def _flow() -> str:
+    edges = list(_edges())
+    nodes = dict.fromkeys(node for start, _, end in edges for node in (start, end))
+    names = {node: f"n{number}" for number, node in enumerate(nodes)}
+    lines = ["flowchart TD"]
+    lines += [f'    {names[node]}["{node}"]' for node in nodes]
+    joined: dict[tuple[str, str], list[str]] = {}
+    for start, label, end in edges:
+        joined.setdefault((start, end), []).append(label)
+    for (start, end), labels in joined.items():
+        lines.append(f'    {names[start]} -->|"{"<br>".join(labels)}"| {names[end]}')
+    return "\n".join(lines) + "\n"
+
+
+def _edges() -> Iterator[tuple[str, str, str]]:
+    """Every way on from each node, which stands for the shortest way that leads to it."""
+    paths: list[tuple[Outcome, ...]] = [()]
+    seen: set[str] = set()
+    for path in paths:
+        step = _after(path)
+        here = _label(step, path)
+        if here in seen or isinstance(step, (Adopt, Fail)):
+            continue
+        seen.add(here)
+        asked = step.then if isinstance(step, Restart) else step
+        outcomes = _TO_DISCOVER if isinstance(asked, Discover) else _TO_INITIALIZE
+        for label, outcome in outcomes.items():
+            further = (*path, outcome)
+            yield here, label, _label(_after(further), further)
+            paths.append(further)
+
+
+def _after(path: tuple[Outcome, ...]) -> Step:
+    negotiation = Negotiation(_OFFER)
+    step = negotiation.start()
+    for outcome in path:
+        step = negotiation.next(outcome)
+    return step
+
+
+def _label(step: Step, path: tuple[Outcome, ...]) -> str:
+    match step:
+        case Discover():
+            return "send server/discover" + (" once more" if path else "")
+        case Initialize():
+            return "send initialize"
+        case Restart():
+            return "open a new connection, send initialize"
+        case Adopt(verdict):
+            return f"speak {verdict.revision}"
+        case Fail(error) if isinstance(error, NegotiationError):
+            return "fail, naming both sides' revisions"
+        case Fail():
+            return "fail, saying what happened"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(with_drawings(PAGE.read_text(encoding="utf-8")), encoding="utf-8")

@@ -1,0 +1,121 @@
+"""One value, two opinions: the schema's, and the generated type's in all its ways of reading.
+
+A disagreement is a sentence that says what differed; None means that all agree.
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_core import from_json, to_json
+
+from support.generated import oracle
+from support.generated.golden_package import load, runtime
+from support.generated.json_values import is_array, is_object
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """How one generated type reads decoded values and text."""
+
+    value: Callable[[Any], Any]
+    text: Callable[[bytes], Any]
+
+
+@cache
+def reader(revision: str, name: str) -> Reader:
+    """The reader of the generated type `name`: a class, or an alias through the runtime."""
+    return reader_of(getattr(load(revision).models, name), runtime("core.models.base").validator_of)
+
+
+def reader_of(kind: Any, validator_of: Callable[[Any], Callable[[Any], Any]]) -> Reader:
+    """The reader of a generated type; the runtime's `validator_of` reads those without a class."""
+    if isinstance(kind, type):
+        model: Any = kind
+        return Reader(model.from_wire, model.from_json)
+    validate = validator_of(kind)
+    return Reader(validate, lambda text: validate(from_json(text)))
+
+
+def disagreement(revision: str, subject: oracle.Subject, value: Any, exact: bool) -> str | None:
+    """How the generated type differs from the schema about `value`; see `difference`."""
+    wanted = oracle.accepts(revision, subject.pointer)(value)
+    return difference(reader(revision, subject.name), value, wanted, exact)
+
+
+def difference(read: Reader, value: Any, wanted: bool, exact: bool) -> str | None:
+    """How a type differs from a schema that accepts `value` or, if it is not `wanted`, does not.
+
+    With `exact`, what is accepted has to come back with 1 and 1.0 kept apart; a number without a
+    fraction may otherwise come back as the integer it is.
+    """
+    typed, refusal = _read(read.value, value)
+    if wanted != (refusal is None):
+        return (
+            f"the schema {'accepts' if wanted else 'refuses'} {value!r:.300}, the type: {refusal}"
+        )
+    text = json.dumps(_reversed(value)).encode()
+    typed_text, refusal = _read(read.text, text)
+    if wanted != (refusal is None):
+        return f"as text it is another matter: {value!r:.300}: {refusal}"
+    if not wanted:
+        return None
+    for how, found in (
+        ("as a value", written(typed)),
+        ("as text", json.loads(_text(typed_text))),
+    ):
+        if not same(found, value, exact):
+            return f"comes back differently {how}: {value!r:.300} as {found!r:.300}"
+    return None
+
+
+def _read(read: Callable[[Any], Any], value: Any) -> tuple[Any, ValidationError | None]:
+    try:
+        return read(value), None
+    except ValidationError as error:
+        return None, error
+
+
+def written(typed: Any) -> Any:
+    """The decoded JSON that `typed` is written as."""
+    if hasattr(typed, "to_wire"):
+        return typed.to_wire()
+    if is_array(typed):
+        return [written(item) for item in typed]
+    if is_object(typed):
+        return {key: written(item) for key, item in typed.items()}
+    return typed
+
+
+def _text(typed: Any) -> bytes:
+    text: bytes = typed.to_json() if hasattr(typed, "to_json") else to_json(written(typed))
+    return text
+
+
+def _reversed(value: Any) -> Any:
+    """The same JSON with the members of every object in the opposite order."""
+    if is_object(value):
+        return {key: _reversed(item) for key, item in reversed(value.items())}
+    return [_reversed(item) for item in value] if is_array(value) else value
+
+
+def same(found: Any, value: Any, exact: bool) -> bool:
+    """Whether two JSON values are equal: true is not 1, and with `exact` neither is 1.0."""
+    if is_object(value):
+        return (
+            is_object(found)
+            and found.keys() == value.keys()
+            and all(same(found[key], item, exact) for key, item in value.items())
+        )
+    if is_array(value):
+        return (
+            is_array(found)
+            and len(found) == len(value)
+            and all(same(one, other, exact) for one, other in zip(found, value, strict=True))
+        )
+    if type(found) is type(value):
+        return bool(found == value)
+    return not exact and type(value) is float and type(found) is int and found == value

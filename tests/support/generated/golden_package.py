@@ -1,0 +1,39 @@
+"""Where the committed package is, and what the tests here read from it and beside it.
+
+The package is imported as its users import it, never copied; which revisions there are is its own
+statement.
+"""
+
+import json
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from support import missing
+from support.folders import GENERATED
+
+PACKAGE = GENERATED / "mcp_revisions"
+
+REVISIONS: tuple[str, ...] = tuple(known.id for known in import_module("mcp_revisions").REVISIONS)
+
+
+def load(revision: str) -> Any:
+    """The generated code of one revision."""
+    return import_module("mcp_revisions").load(revision)
+
+
+def runtime(module: str) -> Any:
+    """A module of the runtime that came with the package."""
+    return import_module(f"mcp_revisions._runtime.{module}")
+
+
+def read_json(path: Path) -> Any:
+    """The content of a JSON file."""
+    return json.loads(path.read_bytes())
+
+
+@cache
+def shared_json(path: str, shown: str) -> Any:
+    """A reference file; the test that asks, which would show something, is skipped without it."""
+    return read_json(missing.reference(path, shown))

@@ -1,0 +1,109 @@
+"""What can go wrong in a message: small changes to a JSON value, each at one place.
+
+Whether a mutant is still valid is not known here; that is the question asked of both sides.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from support.generated.json_values import is_array, is_object
+
+# A wrong type for every place: null for absent, 1.0 and true for an integer, 1 for a string.
+REPLACEMENTS: tuple[Any, ...] = (
+    None,
+    True,
+    0,
+    1,
+    1.0,
+    1.5,
+    -1,
+    "",
+    "1",
+    "unknown",
+    [],
+    [None],
+    [{}],
+    {},
+    {"type": "unknown"},
+    {"type": "text"},
+)
+
+# Undeclared members: of no meaning, the Python names of declared ones, and names Pydantic uses.
+EXTRA_MEMBERS: tuple[str, ...] = (
+    "undeclared",
+    "is_error",
+    "next_cursor",
+    "progress_token",
+    "input_schema",
+    "mime_type",
+    "meta",
+    "model_fields",
+    "to_wire",
+    "__class__",
+    "self",
+)
+
+# One more than the greatest number of items that any schema sets as a limit.
+LONGER = 101
+
+
+class _Drop:
+    """Stands for the absence of a member."""
+
+
+DROP = _Drop()
+Path = tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """One change: what is at `path` becomes `value`, or goes if that is `DROP`."""
+
+    path: Path
+    value: Any
+
+    def of(self, value: Any) -> Any:
+        """`value` with this change, sharing what is unchanged."""
+        return _changed(value, self.path, self.value)
+
+
+def edits(value: Any, depth: int) -> Iterator[Edit]:
+    """All changes to `value` down to `depth` steps below its root."""
+    for path, found in _places(value, depth, ()):
+        for replacement in REPLACEMENTS:
+            yield Edit(path, replacement)
+        if is_object(found):
+            for member in found:
+                yield Edit((*path, member), DROP)
+            for member in EXTRA_MEMBERS:
+                yield Edit((*path, member), None)
+                yield Edit((*path, member), [1.0])
+        elif is_array(found) and found and isinstance(found[0], str):
+            yield Edit(path, found[:1] * LONGER)
+
+
+def _places(value: Any, depth: int, path: Path) -> Iterator[tuple[Path, Any]]:
+    yield path, value
+    if depth == 0:
+        return
+    steps: list[tuple[str | int, Any]] = []
+    if is_object(value):
+        steps.extend(value.items())
+    elif is_array(value):
+        steps.extend(enumerate(value))
+    for step, inner in steps:
+        yield from _places(inner, depth - 1, (*path, step))
+
+
+def _changed(value: Any, path: Path, new: Any) -> Any:
+    if not path:
+        return new
+    step, rest = path[0], path[1:]
+    copy: Any = value.copy()
+    if new is DROP and not rest:
+        del copy[step]
+    else:
+        # The last step may lead to a member that is not there yet.
+        copy[step] = _changed(copy[step], rest, new) if rest else new
+    return copy

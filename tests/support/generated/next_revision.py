@@ -1,0 +1,190 @@
+"""A copy of this checkout with one revision more, which is of our own making.
+
+It is the newest one with a request, a capability that gates it, and an optional member of a type
+there was. Code and tests find everything relative to themselves, so a copy needs no switch that
+tells where schemas are, and nobody else gets one.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from support.folders import ROOT
+from support.missing import SHARED
+from support.revisions import NEWEST
+
+Json = dict[str, Any]
+
+NEXT: Final = f"{int(NEWEST[:4]) + 1}-01-01"
+METHOD: Final = "resources/measure"
+_FOLDERS: Final = ("codegen", "templates", "schema", "tests", "docs", "examples")
+_FILES: Final = ("README.md", "pyproject.toml")
+
+
+@dataclass(frozen=True, slots=True)
+class Checkout:
+    """A copy of this checkout."""
+
+    folder: Path
+
+    @property
+    def schema(self) -> Path:
+        """Where its schemas are."""
+        return self.folder / "schema"
+
+    @property
+    def generated(self) -> Path:
+        """Where its committed package is."""
+        return self.folder / "generated"
+
+    def run(self, *arguments: str, folder: str = ".") -> str:
+        """Run Python on what the copy has, which has to succeed; returns what it wrote."""
+        done = subprocess.run(
+            [sys.executable, *arguments],
+            cwd=self.folder / folder,
+            env={**os.environ, "PYTHONPATH": str(self.folder / "codegen")},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, (done.stdout + done.stderr)[-5000:]
+        return done.stdout
+
+
+def copied(place: Path) -> Checkout:
+    """A copy of this checkout in a folder, as far as generation and tests need it."""
+    checkout = Checkout(place / "checkout")
+    for name in _FOLDERS:
+        shutil.copytree(ROOT / name, checkout.folder / name)
+    for name in _FILES:
+        shutil.copy2(ROOT / name, checkout.folder)
+    # Where tests look for reference material.
+    (place / SHARED.name).symlink_to(SHARED)
+    return checkout
+
+
+def add_next(checkout: Checkout) -> None:
+    """Do what a maintainer does for a new revision: everything but generating it."""
+    schema = checkout.schema
+    published = checkout.folder / "published.json"
+    published.write_text(json.dumps(_published(_read(schema / NEWEST / "schema.json"))))
+    checkout.run("-m", "mcp_protogen", "schema", "add", NEXT, "--from", str(published))
+    published.unlink()
+    # What is wrong with the file before is wrong with this one, which is made from it.
+    shutil.copy(schema / NEWEST / "patches.json", schema / NEXT)
+    _write(schema / NEXT / "facts.json", _facts(_read(schema / NEWEST / "facts.json")["unions"]))
+    _write(schema / NEXT / "translation.json", _TRANSLATION)
+    described = _read(schema / "descriptions.json")
+    for kind, texts in _DESCRIPTIONS.items():
+        described[kind] |= texts
+    _write(schema / "descriptions.json", described)
+
+
+def _read(file: Path) -> Json:
+    content: Json = json.loads(file.read_bytes())
+    return content
+
+
+def _write(file: Path, content: Json) -> None:
+    file.write_text(json.dumps(content, indent=2) + "\n")
+
+
+def _ref(name: str) -> Json:
+    return {"$ref": f"#/$defs/{name}"}
+
+
+def _published(schema: Json) -> Json:
+    types: Json = schema["$defs"]
+    string: Json = {"type": "string"}
+    envelope = {"id": _ref("RequestId"), "jsonrpc": {"const": "2.0", "type": "string"}}
+    types["MeasureResourceRequestParams"] = _object(
+        _meta=_ref("RequestMetaObject"), uri={**string, "format": "uri"}
+    )
+    types["MeasureResourceRequest"] = _object(
+        **envelope,
+        method={"const": METHOD, **string},
+        params=_ref("MeasureResourceRequestParams"),
+    )
+    types["MeasureResourceResult"] = _object(
+        bytes={"type": "integer", "minimum": 0}, resultType=string
+    )
+    types["MeasureResourceResult"]["properties"]["_meta"] = _ref("ResultMetaObject")
+    types["MeasureResourceResultResponse"] = _object(
+        **envelope, result=_ref("MeasureResourceResult")
+    )
+    types["ClientRequest"]["anyOf"].append(_ref("MeasureResourceRequest"))
+    types["ServerResult"]["anyOf"].append(_ref("MeasureResourceResult"))
+    types["ServerCapabilities"]["properties"]["measuring"] = _ref("JSONObject")
+    types["Prompt"]["properties"]["language"] = string
+    return schema
+
+
+def _object(**members: Json) -> Json:
+    return {"type": "object", "properties": members, "required": sorted(members)}
+
+
+def _facts(unions: Json) -> Json:
+    page = "server/resources#measuring"
+    gate: Json = {"server.measuring": {"level": "MUST", "source": page}}
+    return {
+        "inherits": NEWEST,
+        "methods": {
+            METHOD: {
+                "message": "MeasureResourceRequest",
+                "kind": "request",
+                "senders": ["client"],
+                "params": "MeasureResourceRequestParams",
+                "params_required": True,
+                "results": ["MeasureResourceResult"],
+                "requires": gate,
+                "phase": "any",
+                "traits": ["cancellable"],
+                "since": NEXT,
+                "source": page,
+            }
+        },
+        "capabilities": {"server": {"measuring": {"kind": "presence", "source": page}}},
+        "unions": {
+            name: {"arms": [*unions[name]["arms"], arm], "source": "schema.ts"}
+            for name, arm in (
+                ("ClientRequest", "MeasureResourceRequest"),
+                ("ServerResult", "MeasureResourceResult"),
+            )
+        },
+    }
+
+
+_TRANSLATION: Final[Json] = {
+    "older": NEWEST,
+    "became": {},
+    "rules": [
+        {
+            "at": ["Prompt.language"],
+            "down": {"drop": "harmless"},
+            "reason": "A prompt says by itself which language it is in.",
+            "source": "server/prompts#prompt",
+        }
+    ],
+    "errors": [],
+}
+
+_DESCRIPTIONS: Final[Json] = {
+    "capabilities": {"server.measuring": "The server can say how large a resource is."},
+    "fields": {
+        "MeasureResourceRequestParams.uri": "The resource to measure.",
+        "MeasureResourceResult.bytes": "How large it is.",
+        "Prompt.language": "The language it is written in.",
+    },
+    "methods": {METHOD: "Ask how large a resource is."},
+    "types": {
+        "MeasureResourceRequest": "Asks the server how large a resource is.",
+        "MeasureResourceRequestParams": "Which resource is to be measured.",
+        "MeasureResourceResult": "The answer to `resources/measure`.",
+        "MeasureResourceResultResponse": "The response to `resources/measure`.",
+    },
+}

@@ -1,0 +1,167 @@
+"""What a revision's schema accepts, decided by `jsonschema`: the opinion models are held against.
+
+The schema is the committed snapshot with its patches. Where the models differ from it on purpose,
+`WANTED` changes the schema, so that the difference itself is checked like everything else.
+"""
+
+from collections.abc import Callable, Iterator
+from copy import deepcopy
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from jsonschema import Draft202012Validator
+from mcp_protogen.base import jsonpointer, names
+from mcp_protogen.inputs import patches
+
+from support.folders import ROOT
+from support.generated.golden_package import (
+    read_json,
+)
+from support.generated.instances import smallest
+from support.generated.json_values import is_array, is_object
+
+Json = dict[str, Any]
+
+CONTENT = {
+    "TextContent": "text",
+    "ImageContent": "image",
+    "AudioContent": "audio",
+    "ResourceLink": "resource_link",
+    "EmbeddedResource": "resource",
+    "ToolUseContent": "tool_use",
+    "ToolResultContent": "tool_result",
+}
+
+
+_OPEN_ARM = "x-open-arm"
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A generated type, and the place in the schema that says what it accepts."""
+
+    name: str
+    pointer: str
+
+
+def _open_content(document: Json) -> None:
+    for _, schema in list(jsonpointer.walk(document["$defs"], "/$defs")):
+        if not is_object(schema) or not is_array(schema.get("anyOf")):
+            continue
+        arms: list[Json] = schema["anyOf"]
+        kinds = [str(arm.get("$ref", "")).rpartition("/")[2] for arm in arms]
+        tags = [CONTENT[kind] for kind in kinds if kind in CONTENT]
+        if len(tags) > 1:
+            tag = {"type": "string", "not": {"enum": tags}}
+            members = {"properties": {"type": tag}, "required": ["type"]}
+            arms.append({"type": "object", **members, _OPEN_ARM: True})
+
+
+def _any_json_schema(document: Json) -> None:
+    members: Json = document["$defs"]["Tool"]["properties"]
+    for member in {"inputSchema", "outputSchema"} & members.keys():
+        members[member] = {"type": "object"}
+
+
+WANTED: tuple[tuple[str, Callable[[Json], None]], ...] = (
+    (
+        "a later revision adds kinds of content, and a reader keeps those it does not know",
+        _open_content,
+    ),
+    ("one tool with a broken schema must not make the whole list unreadable", _any_json_schema),
+)
+"""Why the models differ from the schema on purpose, and the schema that says what they do."""
+
+
+@cache
+def patched(revision: str) -> Json:
+    """The snapshot of a revision with its patches."""
+    folder = ROOT / "schema" / revision
+    ledger: list[Json] = read_json(folder / "patches.json")["patches"]
+    return patches.apply(read_json(folder / "schema.json"), ledger, str(folder))
+
+
+@cache
+def document(revision: str) -> Json:
+    """The patched schema of a revision with the wanted differences."""
+    schema = deepcopy(patched(revision))
+    for _, change in WANTED:
+        change(schema)
+    return schema
+
+
+def schema_of(revision: str, subject: Subject) -> Json:
+    """The part of the schema that `subject` stands for."""
+    schema: Json = jsonpointer.get(document(revision), subject.pointer)
+    return schema
+
+
+@cache
+def accepts(revision: str, pointer: str) -> Callable[[Any], bool]:
+    """Whether the schema at `pointer` accepts a value; formats are annotations only."""
+    whole = {"$ref": f"#{pointer}", "$defs": document(revision)["$defs"]}
+    validator: Any = Draft202012Validator(whole)
+    is_valid: Callable[[Any], bool] = validator.is_valid
+    return is_valid
+
+
+@cache
+def subjects(revision: str) -> dict[str, Subject]:
+    """Every definition, and every object without a name of its own, by name in Python."""
+    found: dict[str, Subject] = {}
+    definitions: Json = document(revision)["$defs"]
+    for name, schema in definitions.items():
+        python = names.type_name(name)
+        pointer = jsonpointer.join("$defs", name)
+        found[python] = Subject(python, pointer)
+        for inline in _inline(python, schema, pointer):
+            found[inline.name] = inline
+    shared = [name for name in found if _is_shared_metadata(name, found, definitions)]
+    return {name: subject for name, subject in found.items() if name not in shared}
+
+
+def _is_shared_metadata(name: str, found: dict[str, Subject], definitions: Json) -> bool:
+    """Whether an inline `_meta` is that of a base type, whose class serves both."""
+
+    def members(of: str) -> object:
+        return jsonpointer.get({"$defs": definitions}, found[of].pointer).get("properties")
+
+    return (
+        name.endswith("Meta")
+        and name not in definitions
+        and any(
+            name.endswith(base) and members(name) == members(base) for base in found.keys() - {name}
+        )
+    )
+
+
+def _inline(name: str, schema: Json, pointer: str) -> Iterator[Subject]:
+    """The objects written inside `schema`, called after the members that lead to them."""
+    if "allOf" in schema:
+        for number, part in enumerate(schema["allOf"]):
+            yield from _inline(name, part, f"{pointer}/allOf/{number}")
+    for member, value in schema.get("properties", {}).items():
+        inner = name + names.pascal(member)
+        yield from _nameless(inner, value, f"{pointer}/properties/{jsonpointer.join(member)[1:]}")
+
+
+def _nameless(name: str, schema: Json, pointer: str) -> Iterator[Subject]:
+    if _OPEN_ARM in schema:
+        return
+    if schema.get("properties") or "allOf" in schema:
+        yield Subject(name, pointer)
+        yield from _inline(name, schema, pointer)
+    for keyword in ("items", "additionalProperties"):
+        if isinstance(schema.get(keyword), dict):
+            yield from _nameless(name, schema[keyword], f"{pointer}/{keyword}")
+    for number, arm in enumerate(schema.get("anyOf", ())):
+        yield from _nameless(name, arm, f"{pointer}/anyOf/{number}")
+
+
+def required(revision: str, subject: Subject) -> Json:
+    """What a sender has to write, in smallest values; wanted differences only help readers."""
+    document_ = patched(revision)
+    schema: Json = jsonpointer.get(document_, subject.pointer)
+    least: Json = smallest(document_, schema)
+    return least

@@ -1,0 +1,94 @@
+"""Translations held against the schemas: what a value becomes, and what is missing from it then."""
+
+from collections.abc import Iterator
+from copy import deepcopy
+from functools import cache
+from itertools import permutations
+from typing import Any
+
+from jsonschema import Draft202012Validator
+
+from support.generated import oracle
+from support.generated.golden_package import REVISIONS, runtime
+from support.generated.json_values import is_array, is_object
+
+Json = dict[str, Any]
+
+PAIRS = tuple(permutations(REVISIONS, 2))
+Untranslatable: type[Exception] = runtime("core.losses").Untranslatable
+
+
+def translator(source: str, target: str) -> Any:
+    """The translator of the package between two revisions."""
+    return runtime("translation.translator").translator("mcp_revisions", source, target)
+
+
+@cache
+def names(source: str, target: str) -> tuple[tuple[str, str], ...]:
+    """The types that have a translation, with what they become, as far as both have a schema."""
+    direction = translator(source, target).direction
+    ours, theirs = oracle.subjects(source), oracle.subjects(target)
+    becomes = {name: plan.becomes for name, plan in direction.plans.items()}
+    return tuple(
+        (name, becomes_)
+        for name, becomes_ in sorted({**direction.same, **becomes}.items())
+        if name in ours and becomes_ in theirs
+    )
+
+
+@cache
+def accepts(revision: str, name: str) -> Any:
+    """Whether the patched schema of a revision, strictly taken, accepts a value as a type."""
+    document = oracle.patched(revision)
+    pointer = oracle.subjects(revision)[name].pointer
+    validator: Any = Draft202012Validator({"$ref": f"#{pointer}", "$defs": document["$defs"]})
+    return validator.is_valid
+
+
+def absent(value: Any, other: Any, at: str = "") -> Iterator[str]:
+    """Pointers to the members and items of `value` that `other` does not have."""
+    if is_object(value):
+        parts: Any = value.items()
+    elif is_array(value):
+        parts = enumerate(value)
+    else:
+        return
+    for key, inner in parts:
+        place = f"{at}/{str(key).replace('~', '~0').replace('/', '~1')}"
+        there = (is_object(other) and key in other) or (
+            is_array(other) and is_array(value) and key < len(other)
+        )
+        if there:
+            yield from absent(inner, other[key], place)
+        else:
+            yield place
+
+
+def unnamed(value: Any, outcome: Any) -> list[str]:
+    """What is absent from the outcome without a loss at the place or above it."""
+    named = {loss.pointer for loss in outcome.losses}
+    return [place for place in absent(value, outcome.value) if not _covered(place, named)]
+
+
+def _covered(place: str, named: set[str]) -> bool:
+    steps = place.split("/")
+    return any("/".join(steps[:length]) in named for length in range(1, len(steps) + 1))
+
+
+def without(value: Any, pointers: list[str]) -> Any:
+    """`value` without what the pointers lead to, as far as it is there."""
+    left = deepcopy(value)
+    for pointer in sorted(pointers, reverse=True):
+        *way, last = [s.replace("~1", "/").replace("~0", "~") for s in pointer.split("/")[1:]]
+        around = left
+        for step in way:
+            around = around[int(step)] if is_array(around) else around.get(step, {})
+        around.pop(int(last) if is_array(around) else last, None)
+    return left
+
+
+def bare(value: Any) -> Any:
+    """An object without its `_meta`, if there is nothing in it."""
+    if is_object(value) and value.get("_meta") == {}:
+        return {key: inner for key, inner in value.items() if key != "_meta"}
+    return value

@@ -1,0 +1,353 @@
+"""A server to attack, and what it takes to attack it: raw sockets, and a log that is watched.
+
+Run as a program it serves with `run_http` until it is told to stop.
+"""
+
+import asyncio
+import json
+import logging
+import sys
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import fields
+from logging.handlers import BufferingHandler
+from typing import Any, NamedTuple
+
+from support.revisions import OLD, STATELESS
+from support.sessions.talking import (
+    INITIALIZED,
+    META,
+    hello,
+    models,
+    pkg,
+    request,
+    stub,
+)
+
+STACKS = ("httptools", "h11")
+"""The parsers of uvicorn; the first comes with uvloop, the second with asyncio's own loop."""
+_LIMITS = frozenset(field.name for field in fields(pkg.Options))
+_USUAL = {
+    "host": "localhost",
+    "accept": "application/json, text/event-stream",
+    "content-type": "application/json",
+}
+
+Fields = Mapping[str, str | bytes | None]
+
+
+class Target:
+    """The server under attack: tools that wait, talk, ask and give much."""
+
+    def __init__(self) -> None:
+        self.begun = self.cancelled = self.finished = 0
+        self.go = asyncio.Event()
+        m = self._m = models(OLD)
+
+        async def on_list_tools(_: Any, session: Any, params: Any) -> Any:
+            return m.ListToolsResult(tools=[])
+
+        async def on_call_tool(_: Any, session: Any, params: Any) -> Any:
+            text = await self._call(session, params.name, params.arguments or {})
+            return m.CallToolResult(content=[m.TextContent(text=text)])
+
+        self.server = stub(
+            pkg.load(OLD).Server,
+            SENDS=("notifications/message", "notifications/tools/list_changed"),
+            on_list_tools=on_list_tools,
+            on_call_tool=on_call_tool,
+        )
+
+    async def _call(self, session: Any, name: str, arguments: Mapping[str, Any]) -> str:
+        self.begun += 1
+        try:
+            return await self._do(session, name, arguments)
+        except asyncio.CancelledError:
+            self.cancelled += 1
+            raise
+        finally:
+            self.finished += 1
+
+    async def _do(self, session: Any, name: str, arguments: Mapping[str, Any]) -> str:
+        m = self._m
+        size: int = arguments.get("size", 1)
+        if name == "flood":
+            for _ in range(arguments["times"]):
+                await session.log("info", "x" * size)
+        elif name in ("talk", "wait"):
+            if name == "talk":
+                await session.progress(1)
+            await self.go.wait()
+        elif name == "ask":
+            question = m.SamplingMessage(role="user", content=m.TextContent(text="?"))
+            await session.create_message(
+                m.CreateMessageRequestParams(messages=[question], max_tokens=1)
+            )
+        return "x" * size
+
+
+class Answer(NamedTuple):
+    """One HTTP response."""
+
+    status: int
+    head: bytes
+    body: bytes
+
+    def field(self, name: str) -> str | None:
+        """The value of a header field."""
+        for line in self.head.decode("latin-1").split("\r\n")[1:]:
+            key, _, value = line.partition(":")
+            if key.lower() == name:
+                return value.strip()
+        return None
+
+    @property
+    def message(self) -> Any:
+        """The message in the body, or the last one of a stream of events."""
+        streamed = self.field("content-type") == "text/event-stream"
+        return json.loads(self.body.rpartition(b"data: ")[2] if streamed else self.body)
+
+
+def http(
+    message: Any = b"", method: str = "POST", target: str = "/mcp", /, **changed: str | bytes | None
+) -> bytes:
+    """The bytes of a request; `changed` are header fields, None leaves one out."""
+    body = message if isinstance(message, bytes) else json.dumps(message).encode()
+    named = {name.replace("_", "-"): value for name, value in changed.items()}
+    listed: dict[str, str | bytes | None] = {**_USUAL, "content-length": str(len(body)), **named}
+    head = f"{method} {target} HTTP/1.1\r\n".encode()
+    for name, value in listed.items():
+        if value is not None:
+            raw = value if isinstance(value, bytes) else value.encode("latin-1")
+            head += b"%b: %b\r\n" % (name.encode(), raw)
+    return head + b"\r\n" + body
+
+
+def call(name: str, id: Any = 1, **arguments: Any) -> dict[str, Any]:
+    """A tool call that asks for progress, as JSON."""
+    asked = {"progressToken": f"p{id}"}
+    return request("tools/call", id, name=name, arguments=arguments, _meta=asked)
+
+
+def modern(method: str, id: Any = 1, **params: Any) -> dict[str, Any]:
+    """A request of the stateless era that asks for progress and log entries, as JSON."""
+    level = {"io.modelcontextprotocol/logLevel": "debug", "progressToken": f"p{id}"}
+    return request(method, id, _meta={**META, **level}, **params)
+
+
+def modern_call(name: str, id: Any = 1, **arguments: Any) -> bytes:
+    """A tool call of the stateless era, as HTTP."""
+    message = modern("tools/call", id, name=name, arguments=arguments)
+    return http(message, **of_modern("tools/call", name))
+
+
+def of_modern(method: str, name: str | None = None) -> dict[str, str | bytes | None]:
+    """The header fields of a request of the stateless era."""
+    return {"mcp-protocol-version": STATELESS, "mcp-method": method, "mcp-name": name}
+
+
+class Wire:
+    """One connection, byte by byte."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.reader = reader
+        self.writer = writer
+
+    async def send(self, data: bytes) -> None:
+        """Write bytes; that nobody takes them any more shows when reading."""
+        self.writer.write(data)
+        try:
+            await self.writer.drain()
+        except ConnectionError:
+            return
+
+    async def head(self) -> Answer:
+        """The head of a response."""
+        head = await self.reader.readuntil(b"\r\n\r\n")
+        return Answer(int(head.split(b" ", 2)[1]), head[:-4], b"")
+
+    async def answer(self) -> Answer:
+        """A whole response."""
+        answer = await self.head()
+        length, coding = answer.field("content-length"), answer.field("transfer-encoding")
+        if coding == "chunked":
+            return answer._replace(body=b"".join([piece async for piece in self.pieces()]))
+        if length is None:
+            return answer._replace(body=await self.reader.read())
+        return answer._replace(body=await self.reader.readexactly(int(length)))
+
+    async def pieces(self) -> AsyncGenerator[bytes, None]:
+        """The chunks of a chunked body, to its end."""
+        while (size := int(await self.reader.readuntil(b"\r\n"), 16)) > 0:
+            yield (await self.reader.readexactly(size + 2))[:-2]
+        await self.reader.readuntil(b"\r\n")
+
+    async def event(self) -> bytes:
+        """What a stream says next, be it a comment."""
+        return await anext(self.pieces())
+
+    async def is_closed(self) -> bool:
+        """Wait for the end; whether nothing more came."""
+        try:
+            return not await self.reader.read()
+        except ConnectionError:
+            return True
+
+    def vanish(self) -> None:
+        """Be gone without a word: what the server still writes is answered with a reset."""
+        self.writer.transport.abort()
+
+    def read(self, on: bool) -> None:
+        """Read on, or nothing any more."""
+        transport: Any = self.writer.transport
+        transport.resume_reading() if on else transport.pause_reading()
+
+
+@asynccontextmanager
+async def wire(port: int) -> AsyncGenerator[Wire, None]:
+    """A connection to a port of this machine."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1 << 20)
+    try:
+        yield Wire(reader, writer)
+    finally:
+        writer.transport.abort()
+
+
+async def ask(port: int, data: bytes) -> Answer:
+    """The response to one request, over a connection of its own."""
+    async with wire(port) as one:
+        await one.send(data)
+        return await one.answer()
+
+
+def app_of(servers: Any, **chosen: Any) -> Any:
+    """An application in all revisions; `chosen` are fields of `Options` and of `HttpOptions`."""
+    limits = {name: chosen.pop(name) for name in _LIMITS & chosen.keys()}
+    options, http = pkg.Options(**limits), pkg.HttpOptions(**chosen)
+    return pkg.http_app(servers, revisions=pkg.REVISIONS, options=options, http=http)
+
+
+async def until(condition: Callable[[], bool], within: float = 5) -> None:
+    """Wait until something is so that no event tells of."""
+    async with asyncio.timeout(within):
+        while not condition():
+            await asyncio.sleep(0.005)
+
+
+def leftovers(app: Any) -> dict[str, int]:
+    """What is still open or under way; sessions alone are no leftover."""
+    if app._running is None:
+        return {}
+    service = app._running.service
+    open = sum(session.under_way for session in service.sessions)
+    counts = {"streams": len(service.pulse), "requests": service.working, "under way": open}
+    counts["tasks"] = len(service.tasks._running)
+    return {name: count for name, count in counts.items() if count}
+
+
+async def settled(app: Any, within: float = 5) -> None:
+    """Wait until nothing is open or under way any more."""
+    try:
+        await until(lambda: not leftovers(app), within)
+    except TimeoutError:
+        raise AssertionError(leftovers(app)) from None
+
+
+@contextmanager
+def quiet(but: str = "") -> Generator[None, None, None]:
+    """Nothing is logged that is worse than a warning, or has a traceback; `but` this message."""
+    root, trap = logging.getLogger(), BufferingHandler(1_000_000)
+    root.addHandler(trap)
+    try:
+        yield
+    finally:
+        root.removeHandler(trap)
+    heard = [one for one in trap.buffer if one.getMessage() != but]
+    bad = [one for one in heard if one.levelno > logging.WARNING or one.exc_info]
+    assert not bad, "\n".join(map(logging.Formatter().format, bad))
+
+
+def runner(stack: str) -> asyncio.Runner:
+    """The loop that goes with a parser."""
+    if stack == "h11":
+        return asyncio.Runner()
+    import uvloop
+
+    return asyncio.Runner(loop_factory=uvloop.new_event_loop)
+
+
+def run(script: Awaitable[None], stack: str = "h11", within: float = 20) -> None:
+    """Run a test's coroutine in the loop of a stack; it ends in time, and leaves no task behind."""
+
+    async def main() -> None:
+        async with asyncio.timeout(within):
+            await script
+        await asyncio.sleep(0)
+        left = asyncio.all_tasks() - {asyncio.current_task()}
+        assert not left, left
+
+    with runner(stack) as loop:
+        loop.run(main())
+
+
+class Site:
+    """A server on a socket, with what one needs to attack it."""
+
+    def __init__(self, target: Target, app: Any, server: Any) -> None:
+        self.target = target
+        self.app = app
+        self.port: int = server.servers[0].sockets[0].getsockname()[1]
+        self._connections: set[Any] = server.server_state.connections
+
+    async def stuck(self) -> None:
+        """Wait until a connection cannot be written to."""
+        await until(lambda: any(one.flow.write_paused for one in self._connections))
+
+    async def ask(self, data: bytes) -> Answer:
+        """See `ask`."""
+        return await ask(self.port, data)
+
+    async def session(self, revision: str = OLD, /, **fields: str | bytes | None) -> Fields:
+        """Begin a session; the header fields that belong to it."""
+        answer = await self.ask(http(hello(revision, sampling={}), **fields))
+        mine = {"mcp-session-id": answer.field("mcp-session-id"), **fields}
+        assert (await self.ask(http(INITIALIZED, **mine))).status == 202
+        return mine
+
+    async def is_fine(self, **fields: str | bytes | None) -> None:
+        """A normal call is answered in both eras, and nothing is left of what was before."""
+        await settled(self.app)
+        mine = await self.session(**fields)
+        answers = [
+            await self.ask(http(call("echo"), **mine)),
+            await self.ask(modern_call("echo")) if not fields else None,
+            await self.ask(http(b"", "DELETE", **mine)),
+        ]
+        assert [one.status for one in answers if one] in ([200, 200, 204], [200, 204])
+
+
+@asynccontextmanager
+async def attacked(stack: str = "h11", but: str = "", **chosen: Any) -> AsyncGenerator[Site, None]:
+    """A server on a socket in the test's loop: unharmed, silent and idle again in the end."""
+    import uvicorn
+
+    target = Target()
+    app = app_of(target.server, **chosen)
+    config = uvicorn.Config(app, port=0, http=stack, log_config=None, timeout_graceful_shutdown=1)
+    config.load()
+    server = uvicorn.Server(config)
+    server.lifespan = config.lifespan_class(config)
+    with quiet(but):
+        await server.startup()
+        try:
+            yield Site(target, app, server)
+        finally:
+            await app.close()
+            await server.shutdown()
+    assert not target.server.sessions
+
+
+if __name__ == "__main__":
+    logging.basicConfig(format="%(levelname)s %(message)s")
+    chosen = pkg.HttpOptions(**json.loads(sys.argv[2]))
+    pkg.run_http(Target().server, port=int(sys.argv[1]), revisions=pkg.REVISIONS, http=chosen)

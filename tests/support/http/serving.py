@@ -1,0 +1,408 @@
+"""Servers over HTTP for tests: on a real socket in the test's own loop, and somebody who calls."""
+
+import asyncio
+import json
+import random
+import socket
+import sys
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple, cast
+
+import httpx2
+import uvicorn
+
+from support import folders
+from support.revisions import OLD, STATELESS
+from support.sessions.talking import INITIALIZED, META, VERSION, hello, pkg, request
+
+JSON = "application/json"
+EVENTS = "text/event-stream"
+WORKER = "support.http.worker:app"
+POSTED = {"accept": f"{JSON}, {EVENTS}", "content-type": JSON}
+NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+
+_LIMITS = frozenset(field.name for field in fields(pkg.Options))
+
+Headers = Mapping[str, str | bytes | None]
+"""Fields that replace the usual ones; None leaves one out."""
+
+
+def app_of(servers: Any, revisions: Any = None, **chosen: Any) -> Any:
+    """An application; `chosen` are fields of `Options` and of `HttpOptions`."""
+    limits = {name: value for name, value in chosen.items() if name in _LIMITS}
+    http = {name: value for name, value in chosen.items() if name not in _LIMITS}
+    return pkg.http_app(
+        servers, revisions=revisions, options=pkg.Options(**limits), http=pkg.HttpOptions(**http)
+    )
+
+
+@asynccontextmanager
+async def booted(app: Any, **config: Any) -> AsyncGenerator[int, None]:
+    """Run any ASGI application on a port of its own until the end of the block."""
+    # Without a limit, a response that is left open would keep a failed test from ending.
+    chosen = uvicorn.Config(
+        app, host="127.0.0.1", port=0, log_config=None, timeout_graceful_shutdown=2, **config
+    )
+    chosen.load()
+    server = uvicorn.Server(chosen)
+    server.lifespan = chosen.lifespan_class(chosen)
+    await server.startup()
+    try:
+        yield int(server.servers[0].sockets[0].getsockname()[1])
+    finally:
+        await server.shutdown()
+
+
+@asynccontextmanager
+async def serving(
+    servers: Any, revisions: Any = None, **chosen: Any
+) -> AsyncGenerator["Site", None]:
+    """Serve over HTTP, and give somebody who calls; `chosen` as in `app_of`."""
+    app = app_of(servers, revisions, **chosen)
+    async with booted(app) as port:
+        try:
+            async with calling(port, path=chosen.get("path", "/mcp")) as site:
+                site.app = app
+                yield site
+        finally:
+            # Streams do not end by themselves, and the server waits for them.
+            await app.close()
+
+
+@asynccontextmanager
+async def calling(port: int, path: str = "/mcp") -> AsyncGenerator["Site", None]:
+    """Somebody who calls a server on this machine."""
+    async with httpx2.AsyncClient(
+        base_url=f"http://127.0.0.1:{port}", timeout=httpx2.Timeout(10)
+    ) as client:
+        client.headers.clear()
+        yield Site(port, path, client)
+
+
+class Event(NamedTuple):
+    """One event of a stream, as it was written."""
+
+    data: str
+    id: str | None = None
+    event: str | None = None
+    retry: str | None = None
+
+    @property
+    def message(self) -> Any:
+        """The message in it."""
+        return json.loads(self.data)
+
+
+class Events:
+    """A response that is read as it comes."""
+
+    def __init__(self, response: httpx2.Response, lines: AsyncIterator[str]) -> None:
+        self.response = response
+        self.comments = 0
+        self._lines = lines
+
+    async def event(self) -> Event | None:
+        """The next event; None at the end."""
+        found: dict[str, str] = {}
+        async for line in self._lines:
+            name, _, value = line.partition(":")
+            if line.startswith(":"):
+                self.comments += 1
+            elif line:
+                found[name] = value.removeprefix(" ")
+            elif found:
+                return Event(**{"data": "", **found})
+        return None
+
+    async def take(self) -> Any:
+        """The next message, whatever stands between; None at the end."""
+        while (event := await self.event()) is not None:
+            if event.data:
+                return event.message
+        return None
+
+    async def all(self) -> list[Event]:
+        """What is left until the stream ends."""
+        events: list[Event] = []
+        while (event := await self.event()) is not None:
+            events.append(event)
+        return events
+
+    async def comment(self) -> None:
+        """Wait for a comment."""
+        async for line in self._lines:
+            if line.startswith(":"):
+                self.comments += 1
+                return
+
+    async def nothing(self, seconds: float = 0.05) -> bool:
+        """Whether nothing comes for a while; nothing can be read afterwards."""
+        try:
+            async with asyncio.timeout(seconds):
+                return await self.take() is None
+        except TimeoutError:
+            return True
+
+
+@dataclass
+class Site:
+    """A server over HTTP, as somebody who calls it sees it."""
+
+    port: int
+    path: str
+    http: httpx2.AsyncClient
+    app: Any = None
+
+    @property
+    def url(self) -> str:
+        """Of the endpoint."""
+        return f"http://127.0.0.1:{self.port}{self.path}"
+
+    async def post(self, message: Any, headers: Headers | None = None) -> httpx2.Response:
+        """Post a message; bytes go as they are."""
+        return await self.http.post(self.path, **posted(message, headers))
+
+    @asynccontextmanager
+    async def stream(
+        self, message: Any, headers: Headers | None = None
+    ) -> AsyncGenerator[Events, None]:
+        """Post a message whose answer is read as it comes."""
+        async with self.opened("POST", self.path, **posted(message, headers)) as events:
+            yield events
+
+    @asynccontextmanager
+    async def get(
+        self, headers: Headers | None = None, path: str | None = None
+    ) -> AsyncGenerator[Events, None]:
+        """Open a stream by GET."""
+        given = merged({"accept": EVENTS}, headers)
+        async with self.opened("GET", path or self.path, headers=given) as events:
+            yield events
+
+    @asynccontextmanager
+    async def opened(self, method: str, path: str, **what: Any) -> AsyncGenerator[Events, None]:
+        """Open a stream."""
+        async with (
+            self.http.stream(method, path, **what) as response,
+            aclosing(cast(AsyncGenerator[str, None], response.aiter_lines())) as lines,
+        ):
+            yield Events(response, lines)
+
+    async def modern(
+        self,
+        method: str,
+        *,
+        id: Any = 1,
+        meta: Mapping[str, Any] = META,
+        headers: Headers | None = None,
+        **params: Any,
+    ) -> httpx2.Response:
+        """A request of the stateless era, and its answer."""
+        return await self.post(*asked(method, id, meta, headers, **params))
+
+    @asynccontextmanager
+    async def modern_stream(
+        self,
+        method: str,
+        *,
+        id: Any = 1,
+        meta: Mapping[str, Any] = META,
+        headers: Headers | None = None,
+        **params: Any,
+    ) -> AsyncGenerator[Events, None]:
+        """The same for an answer that is read as it comes."""
+        async with self.stream(*asked(method, id, meta, headers, **params)) as events:
+            yield events
+
+    @asynccontextmanager
+    async def listening(self, id: Any = 7, **wanted: Any) -> AsyncGenerator[Events, None]:
+        """A listen stream, which has been acknowledged."""
+        listen = self.modern_stream("subscriptions/listen", id=id, notifications=wanted)
+        async with listen as events:
+            first = await events.take()
+            assert first["method"] == "notifications/subscriptions/acknowledged"
+            yield events
+
+    async def initialize(
+        self,
+        revision: str = OLD,
+        headers: Headers | None = None,
+        **capabilities: Any,
+    ) -> "Session":
+        """A session, after the handshake; `headers` go with each of its requests."""
+        response = await self.post(hello(revision, **capabilities), headers)
+        assert response.status_code == 200, response.text
+        assert response.json()["result"]["protocolVersion"] == revision
+        session = Session(self, revision, response.headers["mcp-session-id"], dict(headers or {}))
+        assert (await session.post(INITIALIZED)).status_code == 202
+        return session
+
+
+class Session:
+    """A session of the handshake era, as its client sees it."""
+
+    def __init__(self, site: Site, revision: str, id: str, more: Headers) -> None:
+        self.site = site
+        self.revision = revision
+        self.id = id
+        self.headers: Headers = {
+            "mcp-session-id": id,
+            "mcp-protocol-version": revision,
+            **more,
+        }
+
+    async def post(self, message: Any, headers: Headers | None = None) -> httpx2.Response:
+        """Post a message in this session."""
+        return await self.site.post(message, {**self.headers, **(headers or {})})
+
+    async def call(self, name: str, id: Any = 1, **params: Any) -> httpx2.Response:
+        """Call a tool."""
+        return await self.post(request("tools/call", id, name=name, **params))
+
+    @asynccontextmanager
+    async def calling(self, name: str, id: Any = 1, **params: Any) -> AsyncGenerator[Events, None]:
+        """Call a tool whose answer is read as it comes."""
+        message = request("tools/call", id, name=name, **params)
+        async with self.site.stream(message, self.headers) as events:
+            yield events
+
+    @asynccontextmanager
+    async def get(
+        self, last: str | None = None, headers: Headers | None = None
+    ) -> AsyncGenerator[Events, None]:
+        """Open the stream of the session, or go on after an event."""
+        after = {} if last is None else {"last-event-id": last}
+        async with self.site.get({**self.headers, **after, **(headers or {})}) as events:
+            yield events
+
+    async def delete(self, headers: Headers | None = None) -> httpx2.Response:
+        """End the session."""
+        given = merged({}, {**self.headers, **(headers or {})})
+        return await self.site.http.delete(self.site.path, headers=given)
+
+
+def merged(usual: Mapping[str, str], headers: Headers | None) -> dict[bytes, bytes]:
+    """Fields with others in their place."""
+    fields = {**usual, **(headers or {})}
+    return {
+        name.encode(): value if isinstance(value, bytes) else value.encode()
+        for name, value in fields.items()
+        if value is not None
+    }
+
+
+def posted(message: Any, headers: Headers | None) -> dict[str, Any]:
+    """What a POST of a message consists of."""
+    body = message if isinstance(message, bytes) else json.dumps(message).encode()
+    return {"headers": merged(POSTED, headers), "content": body}
+
+
+def asked(
+    method: str,
+    id: Any = 1,
+    meta: Mapping[str, Any] = META,
+    headers: Headers | None = None,
+    **params: Any,
+) -> tuple[dict[str, Any], Headers]:
+    """A request of the stateless era, and the header fields that repeat what it says."""
+    message = request(method, id, **{"_meta": dict(meta), **params})
+    mirrored: dict[str, str | bytes | None] = {
+        "mcp-protocol-version": str(meta.get(VERSION, STATELESS)),
+        "mcp-method": method,
+    }
+    name = params.get(NAMED.get(method, ""))
+    if isinstance(name, str):
+        mirrored["mcp-name"] = name
+    return message, {**mirrored, **(headers or {})}
+
+
+def outcome(response: httpx2.Response) -> tuple[int, int | None]:
+    """The status of a response, and the code of the error in it."""
+    body: dict[str, Any] = response.json() if response.content else {}
+    return response.status_code, body["error"]["code"] if "error" in body else None
+
+
+def text_in(response: httpx2.Response) -> str:
+    """The text that a tool has given."""
+    assert response.status_code == 200, response.text
+    return str(response.json()["result"]["content"][0]["text"])
+
+
+async def raw(port: int, data: bytes) -> bytes:
+    """What comes back for these bytes until the server closes the connection."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    try:
+        writer.write(data)
+        await writer.drain()
+        return await reader.read()
+    finally:
+        writer.close()
+        await writer.wait_closed()
+
+
+def free_port() -> int:
+    """A port that nobody listens on, and that the system gives to nobody by itself."""
+    while True:
+        port = random.randrange(20_000, 32_000)
+        with socket.socket() as one:
+            try:
+                one.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return port
+
+
+class Started:
+    """A process that serves on a port of this machine."""
+
+    def __init__(self, process: asyncio.subprocess.Process, port: int) -> None:
+        self.process = process
+        self.port = port
+
+    async def ready(self) -> None:
+        """Wait until it listens."""
+        while self.process.returncode is None:
+            try:
+                _, writer = await asyncio.open_connection("127.0.0.1", self.port)
+            except OSError:
+                await asyncio.sleep(0.02)
+            else:
+                writer.close()
+                await writer.wait_closed()
+                return
+        _, errors = await self.process.communicate()
+        raise AssertionError(f"it ended before it listened: {errors.decode()}")
+
+    async def stopped(self) -> tuple[int, str]:
+        """Tell it to stop; its exit code, and what it wrote to standard error."""
+        if self.process.returncode is None:
+            self.process.terminate()
+        _, errors = await self.process.communicate()
+        return self.process.returncode or 0, errors.decode()
+
+
+@asynccontextmanager
+async def started(
+    *command: str, environment: Mapping[str, str] | None = None
+) -> AsyncGenerator[Started, None]:
+    """Start a Python module, such as an ASGI server; `PORT` in its arguments is the port."""
+    port = free_port()
+    arguments = [
+        str(port) if one == "PORT" else one.replace(":PORT", f":{port}") for one in command
+    ]
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        *arguments,
+        env={**folders.environment(), **(environment or {})},
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    one = Started(process, port)
+    try:
+        await one.ready()
+        yield one
+    finally:
+        await one.stopped()

@@ -1,0 +1,102 @@
+"""Environments with foreign peers, each made once, on first use, under `build/peers`.
+
+What is installed is pinned in the requirement files of `tests/peers`; a change of a pin makes a
+new environment. Workers of one test run wait for each other.
+"""
+
+import fcntl
+import shutil
+import subprocess
+import sys
+import venv
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from time import time
+from typing import Final
+
+from support.folders import ROOT, TESTS
+from support.missing import untested
+
+PEERS: Final = TESTS / "peers"
+BUILD: Final = ROOT / "build" / "peers"
+PROGRAMS: Final = PEERS / "programs"
+
+Command = Sequence[str | Path]
+
+# Seconds after which an installation that failed is tried again.
+_RECENT: Final = 600.0
+
+
+@cache
+def python_with(name: str) -> Path:
+    """The interpreter of the environment that `requirements-<name>.txt` describes."""
+    pins = PEERS / f"requirements-{name}.txt"
+
+    def make(folder: Path) -> None:
+        install(folder, "-r", pins)
+
+    return made(name, f"{sys.version}{pins.read_text()}", make) / "bin" / "python"
+
+
+def install(folder: Path, *requirements: str | Path) -> None:
+    """Make an environment anew, and install into it; it has no pip of its own."""
+    venv.create(folder, clear=True, symlinks=True, with_pip=False)
+    run_command([sys.executable, "-m", "pip", "--python", folder, "install", "-q", *requirements])
+
+
+@cache
+def node_modules() -> Path:
+    """The folder of Node packages that `package.json` names; skips where there is no Node."""
+    if shutil.which("node") is None or shutil.which("npm") is None:
+        untested("node and npm", "the TypeScript SDK")
+    wanted = PEERS / "package.json"
+
+    def make(folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        shutil.copy(wanted, folder)
+        run_command(["npm", "install", "--no-audit", "--no-fund", "--silent", "--prefix", folder])
+
+    return made("node", wanted.read_text(), make) / "node_modules"
+
+
+def made(name: str, state: str, make: Callable[[Path], None]) -> Path:
+    """The folder of an environment, which `make` makes once for each `state`.
+
+    Skips, saying so, if it cannot be installed.
+    """
+    folder = BUILD / f"{name}-{sha256(state.encode()).hexdigest()[:12]}"
+    ready, failed = folder / ".ready", BUILD / f"{name}.failed"
+    with _alone(name):
+        if not ready.exists() and not _is_recent(failed):
+            try:
+                make(folder)
+                ready.touch()
+            except RuntimeError as error:
+                failed.write_text(str(error))
+    if not ready.exists():
+        reason = failed.read_text().strip().splitlines()[-1]
+        untested("what could not be installed", f"{name} ({reason})")
+    return folder
+
+
+def _is_recent(failed: Path) -> bool:
+    """Whether it was tried, and failed, in this run or just before it."""
+    return failed.exists() and time() - failed.stat().st_mtime < _RECENT
+
+
+@contextmanager
+def _alone(name: str) -> Generator[None, None, None]:
+    BUILD.mkdir(parents=True, exist_ok=True)
+    with (BUILD / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def run_command(command: Command) -> None:
+    """Run a command; raises `RuntimeError` with what it wrote to standard error if it fails."""
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise RuntimeError(f"{command} failed:\n{done.stderr}")

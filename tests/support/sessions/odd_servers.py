@@ -1,0 +1,301 @@
+"""HTTP servers that do what a test says, well-behaved or not; written on bare sockets."""
+
+import asyncio
+import json
+from asyncio import StreamReader, StreamWriter
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import pytest
+
+from support.revisions import ERAS, OLD, STATELESS
+from support.sessions.talking import client, discovered, named, pkg, run, runtime, welcome
+
+AT_ONCE = pkg.Reconnection(min_wait=0.001)
+
+JSON = "application/json"
+EVENTS = "text/event-stream"
+
+
+@dataclass
+class Request:
+    """What a client has sent."""
+
+    verb: str
+    path: str
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def value(self) -> Any:
+        """The message that was posted."""
+        return json.loads(self.body)
+
+    @property
+    def method(self) -> str:
+        """The method of the message; empty for a response and without one."""
+        return self.value.get("method", "") if self.body else ""
+
+    @property
+    def id(self) -> Any:
+        """The id of the message."""
+        return self.value.get("id")
+
+
+class Reply:
+    """How to answer one request."""
+
+    def __init__(self, reader: StreamReader, writer: StreamWriter) -> None:
+        self._reader = reader
+        self._writer = writer
+        self.closing = False
+
+    async def send(
+        self, status: int, value: Any = None, media: str = JSON, **headers: str | None
+    ) -> None:
+        """The whole answer; bytes and text go as they are."""
+        body = value if isinstance(value, bytes) else b""
+        if value is not None and not isinstance(value, bytes):
+            body = json.dumps(value).encode()
+        fields = {"content_type": media if body else None, "content_length": str(len(body))}
+        self._head(status, {**fields, **headers})
+        self._writer.write(body)
+        await self._writer.drain()
+
+    async def result(self, request: Request, result: Any, **headers: str | None) -> None:
+        """A result as JSON."""
+        await self.send(200, answer(request, result), JSON, **headers)
+
+    async def stream(self, **headers: str | None) -> None:
+        """Begin a stream of events, which ends with the connection."""
+        self.closing = True
+        self._head(200, {"content_type": EVENTS, "connection": "close", **headers})
+        await self._writer.drain()
+
+    async def event(self, value: Any = None, **given: Any) -> None:
+        """One event; without a value its data is empty."""
+        data = b"" if value is None else json.dumps(value).encode()
+        await self.raw(runtime("http.sse").written(data, **given))
+
+    async def raw(self, data: bytes) -> None:
+        """Bytes as they are."""
+        self._writer.write(data)
+        await self._writer.drain()
+
+    def hang_up(self) -> None:
+        """Close the connection from here."""
+        self._writer.close()
+
+    async def gone(self) -> None:
+        """Wait until the client closes the connection."""
+        self.closing = True
+        with suppress(ConnectionError):
+            await self._reader.read()
+
+    def _head(self, status: int, fields: dict[str, str | None]) -> None:
+        lines = [f"HTTP/1.1 {status} Odd"]
+        lines += [f"{name.replace('_', '-')}: {one}" for name, one in fields.items() if one]
+        self._writer.write("\r\n".join([*lines, "", ""]).encode())
+
+
+Play: TypeAlias = Callable[[Request, Reply], Awaitable[None]]
+
+
+@dataclass
+class OddServer:
+    """A server that answers as `play` says, and remembers what it was asked."""
+
+    play: Play
+    url: str = ""
+    requests: list[Request] = field(default_factory=list[Request])
+    tasks: set["asyncio.Task[Any]"] = field(default_factory=set["asyncio.Task[Any]"])
+
+    async def serve(self, reader: StreamReader, writer: StreamWriter) -> None:
+        """Answer what comes on one connection."""
+        task = asyncio.current_task()
+        assert task is not None
+        self.tasks.add(task)
+        try:
+            while True:
+                request = await _request(reader)
+                self.requests.append(request)
+                reply = Reply(reader, writer)
+                await self.play(request, reply)
+                if reply.closing:
+                    break
+        except (asyncio.IncompleteReadError, ConnectionError):
+            pass
+        except asyncio.CancelledError:
+            # Only the end of the test does that, and asyncio would complain about it.
+            pass
+        finally:
+            self.tasks.discard(task)
+            writer.close()
+
+    def seen(self, verb: str, method: str = "") -> list[Request]:
+        """The requests of a kind."""
+        return [one for one in self.requests if one.verb == verb and one.method == method]
+
+
+async def _request(reader: StreamReader) -> Request:
+    head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+    first, *lines = head.strip().split("\r\n")
+    verb, path, _ = first.split(" ")
+    headers = {
+        name.lower(): value.strip() for name, _, value in (one.partition(":") for one in lines)
+    }
+    body = await reader.readexactly(int(headers.get("content-length", "0")))
+    return Request(verb, path, headers, body)
+
+
+@asynccontextmanager
+async def odd_server(play: Play, path: str = "/mcp") -> AsyncGenerator[OddServer, None]:
+    """A server on a port of its own."""
+    server = OddServer(play)
+    async with await asyncio.start_server(server.serve, "127.0.0.1", 0) as listening:
+        server.url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}{path}"
+        yield server
+        for task in list(server.tasks):
+            task.cancel()
+        await asyncio.gather(*server.tasks, return_exceptions=True)
+
+
+def answer(request: Request, result: Any) -> dict[str, Any]:
+    """A result as a message."""
+    return {"jsonrpc": "2.0", "id": request.id, "result": result}
+
+
+TEXT: dict[str, Any] = {"content": [{"type": "text", "text": "done"}]}
+
+
+class Handshaking:
+    """Plays a server of the handshake era; `call` answers what comes after the handshake."""
+
+    def __init__(
+        self,
+        call: Play | None = None,
+        listen: Play | None = None,
+        *,
+        session: str | None = None,
+        version: str = OLD,
+    ) -> None:
+        self.call = call or done
+        self.listen = listen
+        self.session = session
+        self.version = version
+
+    async def __call__(self, request: Request, reply: Reply) -> None:
+        if request.verb == "GET" and self.listen is not None:
+            await self.listen(request, reply)
+        elif request.verb != "POST":
+            await reply.send(405)
+        elif request.method == "server/discover":
+            await reply.send(400)
+        elif request.method == "initialize":
+            hello = welcome(request.id, self.version, tools={})
+            await reply.send(200, hello, mcp_session_id=self.session)
+        elif "id" not in request.value or not request.method:
+            await reply.send(202)
+        else:
+            await self.call(request, reply)
+
+
+class Modern:
+    """Plays a server of the stateless era; `call` answers all but `server/discover`."""
+
+    def __init__(self, call: Play | None = None) -> None:
+        self.call = call or done
+
+    async def __call__(self, request: Request, reply: Reply) -> None:
+        if request.verb != "POST":
+            await reply.send(405)
+        elif request.method == "server/discover":
+            await reply.send(200, discovered(request.id, tools={}))
+        else:
+            await self.call(request, reply)
+
+
+async def done(request: Request, reply: Reply) -> None:
+    """Answers any tool call."""
+    await reply.result(request, complete(request, TEXT))
+
+
+def complete(request: Request, result: dict[str, Any]) -> dict[str, Any]:
+    """A result, with what the stateless era adds to it."""
+    modern = "mcp-method" in request.headers
+    return {**result, "resultType": "complete"} if modern else result
+
+
+def connecting(
+    url: str, *revisions: str, options: dict[str, Any] | None = None, **more: Any
+) -> Any:
+    """A connection of plain clients of these revisions, or else of both eras."""
+    clients = [client(revision) for revision in revisions or ERAS]
+    connect_http: Any = runtime("http.client.connect").connect_http
+    more = {"reconnection": AT_ONCE, **more}
+    return connect_http(url, *clients, options=pkg.Options(**(options or {})), **more)
+
+
+def http_error(status: int) -> Any:
+    """What is raised for a status."""
+
+    def has_status(error: Any) -> bool:
+        return bool(error.status == status)
+
+    return pytest.raises(runtime("core.errors").HttpError, check=has_status)
+
+
+BOTH = pytest.mark.parametrize("revision", ERAS)
+
+
+def calling(play: Play, revision: str = OLD, **more: Any) -> list[Request]:
+    """Call a tool, which has to be answered as usual; what the server was asked."""
+    seen: list[Request] = []
+
+    async def script() -> None:
+        async with odd_server(play) as server:
+            async with connecting(server.url, **more) as ours:
+                result = await ours.call_tool(named(revision, "x"))
+                assert result.content[0].text == "done"
+            seen.extend(server.requests)
+
+    run(script())
+    return seen
+
+
+def failing(play: Play, raises: Any, revision: str = OLD, **more: Any) -> tuple[Any, list[Request]]:
+    """Call a tool in vain; the error, and what the server was asked."""
+    seen: list[Request] = []
+    raised: list[Any] = []
+
+    async def script() -> None:
+        async with odd_server(play) as server, connecting(server.url, **more) as ours:
+            with raises as caught:
+                await ours.call_tool(named(revision, "x"))
+            raised.append(caught.value)
+            seen.extend(server.requests)
+
+    run(script())
+    return raised[0], seen
+
+
+def gets(requests: list[Request]) -> list[str | None]:
+    """The ids from which streams were asked for; None for the stream of the server itself."""
+    return [one.headers.get("last-event-id") for one in requests if one.verb == "GET"]
+
+
+def either(call: Play, revision: str) -> Play:
+    """A server of the era of a revision."""
+    return Modern(call) if revision == STATELESS else Handshaking(call)
+
+
+def over(url: str, ours: Any) -> Any:
+    """A connection of this client."""
+    return runtime("http.client.connect").connect_http(url, ours, reconnection=AT_ONCE)
+
+
+def with_roots() -> Any:
+    """A client that may say that its roots have changed."""
+    return client(OLD, DECLARES={"roots": {"listChanged": True}})
