@@ -26,7 +26,8 @@ from mcp_protogen.output.lock import read_lock
 from mcp_protogen.output.trial import require_importable
 from mcp_protogen.package import GeneratedFile, Package
 from mcp_protogen.parts import DEFAULT
-from support.generated.golden_package import PACKAGE, ROOT
+from support.folders import ROOT
+from support.generated.golden_package import PACKAGE
 from support.generating import generate_little
 from support.made_once import generated_once
 from support.running import Ran

@@ -19,7 +19,8 @@ from mcp_protogen.emit.layout import fixed_files, shared_modules
 from mcp_protogen.emit.render import Renderer
 from mcp_protogen.parts import DEFAULT, PARTS, Selection, missing_names
 from support import made_once, tables
-from support.generated.golden_package import PACKAGE, ROOT
+from support.folders import ROOT
+from support.generated.golden_package import PACKAGE
 
 if str(ROOT / "tests" / "http") not in sys.path:
     sys.path.insert(0, str(ROOT / "tests" / "http"))

@@ -154,7 +154,7 @@ def test_a_thousand_streams_that_are_dropped_leave_nothing_behind(stack: str) ->
                     dropped.append(asyncio.create_task(one_of(site.port, data)))
                     await opened.acquire()
             service = site.app._running.service
-            assert len(service.pulse) == 1000
+            assert len(service.keep_alive) == 1000
             refused = await site.ask(http(b"", "GET", **await site.session()))
             assert (refused.status, refused.field("retry-after")) == (503, "1")
             await site.target.server.tools_list_changed()

@@ -406,10 +406,10 @@ class TestLimits:
                 head = "GET /mcp HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n"
                 line.sendall(f"{head}Mcp-Session-Id: {session.id}\r\n\r\n".encode())
                 running = site.app._running.service
-                while not len(running.pulse):
+                while not len(running.keep_alive):
                     await asyncio.sleep(0.005)
                 # Until the buffers between the two hold no more.
-                while len(running.pulse):
+                while len(running.keep_alive):
                     await open_session.log("info", "x" * 100_000)
                     await asyncio.sleep(0.001)
                 line.close()

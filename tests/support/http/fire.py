@@ -240,7 +240,7 @@ def leftovers(app: Any) -> dict[str, int]:
         return {}
     service = app._running.service
     open = sum(session.under_way for session in service.sessions)
-    counts = {"streams": len(service.pulse), "requests": service.working, "under way": open}
+    counts = {"streams": len(service.keep_alive), "requests": service.working, "under way": open}
     counts["tasks"] = len(service.tasks._running)
     return {name: count for name, count in counts.items() if count}
 

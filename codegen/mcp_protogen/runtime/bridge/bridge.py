@@ -81,10 +81,10 @@ class BridgeBase:
         server = _proxy(ProxyServer, module.Server)
         client.caller, client.server, server.client = caller, server, client
         client.on_loss = self._options.on_loss
-        faces: RevisionViews[ClientBase] = RevisionViews(
+        views: RevisionViews[ClientBase] = RevisionViews(
             {revision: client}, self._servers, self._options.on_loss
         )
-        async with connected(faces, self._server_side, self._options):
+        async with connected(views, self._server_side, self._options):
             await client.open()
             try:
                 await self._carry(server, client, arrival)

@@ -23,7 +23,7 @@ class ServedConnection(Protocol):
     """The least severe log entries that the client wants, in the handshake era."""
 
     @property
-    def repertoire(self) -> BoundServer:
+    def bound_server(self) -> BoundServer:
         """The handlers and declarations of the server."""
         ...
 
@@ -76,11 +76,11 @@ async def unsubscribe(connection: ServedConnection, request: Request[Any]) -> An
 
 async def discover(connection: ServedConnection, request: Request[Any]) -> Any:
     """Say what the server speaks, offers and is called (2026-07-28, server/discover)."""
-    result, repertoire = request.spec.results[0], connection.repertoire
+    result, bound_server = request.spec.results[0], connection.bound_server
     return result(
         supported_versions=list(connection.shared.supported),
-        instructions=getattr(repertoire.server, "instructions", None),
-        **repertoire.face.introduction(result),
+        instructions=getattr(bound_server.server, "instructions", None),
+        **bound_server.view.introduction(result),
     )
 
 

@@ -30,22 +30,22 @@ class ServerConnection:
         "_handlers",
         "_listeners",
         "_streams",
+        "bound_server",
         "endpoint",
         "level",
-        "repertoire",
         "server",
         "shared",
     )
 
     def __init__(
         self,
-        repertoire: BoundServer,
+        bound_server: BoundServer,
         connection: Connection,
         shared: ServerState,
         outbox: MessageSink,
     ) -> None:
-        self.server = repertoire.server
-        self.repertoire = repertoire
+        self.server = bound_server.server
+        self.bound_server = bound_server
         self.shared = shared
         connection.ids = shared.ids
         self.endpoint = Endpoint(
@@ -53,7 +53,7 @@ class ServerConnection:
         )
         self.level: str = "debug"
         """The least severe log entries that the client wants, in the handshake era."""
-        self._handlers = repertoire.handlers
+        self._handlers = bound_server.handlers
         # Most connections, of which there may be many, need neither.
         self._listeners: Listeners | None = None
         self._streams: ListenStreams | None = None
@@ -88,7 +88,7 @@ class ServerConnection:
     def streams(self) -> ListenStreams:
         """The listen streams."""
         if self._streams is None:
-            self._streams = ListenStreams(self.endpoint, self.repertoire, self.listeners)
+            self._streams = ListenStreams(self.endpoint, self.bound_server, self.listeners)
         return self._streams
 
     @property
@@ -114,7 +114,7 @@ class ServerConnection:
                 raise MethodNotFound(method)
             return await built_in(self, request)
         context = RequestContext(self, request, job.reply)
-        way = self.repertoire.ways.get(method)
+        way = self.bound_server.ways.get(method)
         try:
             if way is None:
                 result = await handler(context.session(), request.params)
@@ -159,7 +159,7 @@ class ServerConnection:
         return Asking(
             self.shared.seal,
             Bearer(
-                request.spec.method, digest_of(request.raw), principal, self.repertoire.audience
+                request.spec.method, digest_of(request.raw), principal, self.bound_server.audience
             ),
             specs.input_requests,
             declared["client"] if remembered else client_capabilities(request.meta),

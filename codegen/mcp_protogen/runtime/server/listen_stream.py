@@ -35,11 +35,11 @@ class ListenStreams:
     in sessions that `new_session` makes. What it refuses is left out of the stream.
     """
 
-    __slots__ = ("_endpoint", "_ends", "_listeners", "_repertoire", "_watched")
+    __slots__ = ("_bound_server", "_endpoint", "_ends", "_listeners", "_watched")
 
-    def __init__(self, endpoint: Endpoint, repertoire: BoundServer, listeners: Listeners) -> None:
+    def __init__(self, endpoint: Endpoint, bound_server: BoundServer, listeners: Listeners) -> None:
         self._endpoint = endpoint
-        self._repertoire = repertoire
+        self._bound_server = bound_server
         self._listeners = listeners
         self._watched: set[str] = set()
         self._ends: dict[RequestId, Future[None]] = {}
@@ -75,7 +75,7 @@ class ListenStreams:
         await self._endpoint.notify(spec, honoured, meta=members({SUBSCRIPTION_ID: id}))
 
     async def _watch(self, wanted: Filter, new_session: Callable[[], Any]) -> Filter:
-        handler = self._repertoire.handlers.get(_SUBSCRIBE)
+        handler = self._bound_server.handlers.get(_SUBSCRIBE)
         if handler is None:
             return wanted
         params = self._params(_SUBSCRIBE)
@@ -91,14 +91,14 @@ class ListenStreams:
 
     async def _unwatch(self, new_session: Callable[[], Any]) -> None:
         """Tell the server of the resources that no stream stands for any more."""
-        handler = self._repertoire.handlers.get(_UNSUBSCRIBE)
+        handler = self._bound_server.handlers.get(_UNSUBSCRIBE)
         for uri in sorted(self._watched - self._listeners.uris):
             self._watched.discard(uri)
             if handler is not None:
                 await handler(new_session(), self._params(_UNSUBSCRIBE)(uri=uri))
 
     def _params(self, method: str) -> Callable[..., Any]:
-        spec = self._repertoire.server.TABLE.requests.get(method)
+        spec = self._bound_server.server.TABLE.requests.get(method)
         return _Resource if spec is None else spec.params
 
     def close(self) -> None:

@@ -47,27 +47,27 @@ async def serve(
     closed. Raises `ValueError` if no server is given, or two of the same revision.
     """
     try:
-        faces = RevisionViews(by_revision(servers), revisions, options.on_loss)
-        await serve_faces(faces, transport, options)
+        views = RevisionViews(by_revision(servers), revisions, options.on_loss)
+        await serve_views(views, transport, options)
     finally:
         await transport.close()
 
 
-async def serve_faces(
-    faces: RevisionViews[ServerBase[Any]],
+async def serve_views(
+    views: RevisionViews[ServerBase[Any]],
     transport: Transport,
     options: Options,
     principal: str | None = None,
 ) -> None:
     """Serve one connection, which is not closed at the end; `principal` is whose it is."""
     tasks, outbox = Tasks(), SendQueue(transport, options.max_outgoing)
-    shared = ServerState(tasks, options, faces.offer.all)
-    reception = Router(faces, shared, outbox, principal)
+    shared = ServerState(tasks, options, views.offer.all)
+    router = Router(views, shared, outbox, principal)
     writer = asyncio.create_task(outbox.run())
     try:
-        await _read(reception, transport, writer)
+        await _read(router, transport, writer)
     finally:
-        await _finish(reception, shared, outbox, writer)
+        await _finish(router, shared, outbox, writer)
 
 
 def by_revision(servers: Server | Iterable[Server]) -> dict[str, ServerBase[Any]]:
@@ -81,9 +81,9 @@ def by_revision(servers: Server | Iterable[Server]) -> dict[str, ServerBase[Any]
     return dict(sorted(found.items()))
 
 
-async def _read(reception: Router, transport: Transport, writer: Task[None]) -> None:
+async def _read(router: Router, transport: Transport, writer: Task[None]) -> None:
     """Take in what comes until the client is gone, or cannot be written to any more."""
-    reader = asyncio.create_task(_receive(reception, transport))
+    reader = asyncio.create_task(_receive(router, transport))
     try:
         await asyncio.wait((reader, writer), return_when=asyncio.FIRST_COMPLETED)
     finally:
@@ -92,23 +92,23 @@ async def _read(reception: Router, transport: Transport, writer: Task[None]) -> 
             await reader
 
 
-async def _receive(reception: Router, transport: Transport) -> None:
+async def _receive(router: Router, transport: Transport) -> None:
     try:
-        await read(transport, reception)
+        await read(transport, router)
     except Disconnected as error:
         _log.info("the connection broke: %s", error)
 
 
 async def _finish(
-    reception: Router, shared: ServerState, outbox: SendQueue, writer: Task[None]
+    router: Router, shared: ServerState, outbox: SendQueue, writer: Task[None]
 ) -> None:
     """End what is under way, in order: calls, streams, handlers, and then the way out."""
     gone = Disconnected("the client is gone")
     try:
-        for side in reception.sides:
+        for side in router.sides:
             side.abort(gone)
         async with asyncio.TaskGroup() as group:
-            for side in reception.sides:
+            for side in router.sides:
                 group.create_task(side.endpoint.close(shared.options.drain))
         await shared.tasks.cancel()
         outbox.close()

@@ -118,8 +118,8 @@ class Registries:
             self.prompts.add(Entry(prompt, attribute, given))
         elif isinstance(mark, ResourceMark):
             resource = Resource(function, mark, self.words, method=method, look=look)
-            shelf = self.templates if resource.template.variables else self.resources
-            shelf.add(Entry(resource, attribute, given))
+            registry = self.templates if resource.template.variables else self.resources
+            registry.add(Entry(resource, attribute, given))
 
 
 def marked_in(cls: type[Any]) -> Iterator[Marked]:

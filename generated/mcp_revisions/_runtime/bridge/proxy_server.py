@@ -68,7 +68,7 @@ class ProxyServer(ServerBase[SessionBase]):
     client: ProxyClient
 
     def __init__(self) -> None:
-        self._passages: dict[str, ForwardedRequest] = {}
+        self._forwarded: dict[str, ForwardedRequest] = {}
 
     @property
     def instructions(self) -> str | None:
@@ -114,36 +114,36 @@ class ProxyServer(ServerBase[SessionBase]):
 
     async def _pass(self, spec: RequestSpec[Any, Any], session: SessionBase, params: Any) -> Any:
         context = session.__mcp_runtime__
-        passage, key = await self._passage(spec, context, params)
+        forwarded, key = await self._forward(spec, context, params)
         try:
-            return await passage.outcome(context)
+            return await forwarded.outcome(context)
         finally:
-            if passage.over:
-                self._passages.pop(key, None)
-            elif passage.waits:
+            if forwarded.over:
+                self._forwarded.pop(key, None)
+            elif forwarded.waits:
                 # It waits for the client to come back, but not for ever.
-                forget = partial(self._passages.pop, key, None)
-                passage.expire(context.endpoint.options.max_timeout, forget)
+                forget = partial(self._forwarded.pop, key, None)
+                forwarded.expire(context.endpoint.options.max_timeout, forget)
 
-    async def _passage(
+    async def _forward(
         self, spec: RequestSpec[Any, Any], context: RequestContext, params: Any
     ) -> tuple[ForwardedRequest, str]:
         """Return the passage of a request: a new one, or the one whose answers it brings."""
-        key = await context.once("passage", _new_key)
-        passage = self._passages.get(key)
-        if passage is None:
+        key = await context.once("forwarded", _new_key)
+        forwarded = self._forwarded.get(key)
+        if forwarded is None:
             if "requestState" in context.raw:
                 # To begin anew would do again what the server has done already.
                 raise McpError(INVALID_PARAMS, "The request was given up meanwhile")
             self._make_room(context.endpoint.options.max_in_flight)
-            passage = self._passages[key] = self._departed(spec, context, params)
-        return passage, key
+            forwarded = self._forwarded[key] = self._departed(spec, context, params)
+        return forwarded, key
 
     def _make_room(self, most: int) -> None:
         """Give up the request that has waited longest for the client, if too many do."""
-        waiting = [key for key, passage in self._passages.items() if passage.waits]
+        waiting = [key for key, forwarded in self._forwarded.items() if forwarded.waits]
         if len(waiting) >= most:
-            self._passages.pop(waiting[0]).cancel()
+            self._forwarded.pop(waiting[0]).cancel()
 
     def _departed(
         self, spec: RequestSpec[Any, Any], context: RequestContext, params: Any
@@ -151,9 +151,9 @@ class ProxyServer(ServerBase[SessionBase]):
         options: CallOptions = {"timeout": context.endpoint.options.max_timeout}
         if PROGRESS_TOKEN in context.meta:
             # Progress is reported of what has been asked for, and so not before there is a passage.
-            options["on_progress"] = lambda progress: passage.progressed(progress)
-        passage = ForwardedRequest(self.client.call(spec, params, options))
-        return passage
+            options["on_progress"] = lambda progress: forwarded.progressed(progress)
+        forwarded = ForwardedRequest(self.client.call(spec, params, options))
+        return forwarded
 
     # From the server to the client.
 
@@ -164,9 +164,11 @@ class ProxyServer(ServerBase[SessionBase]):
                 return await session.__mcp_runtime__.put(spec, params, {})
         # Which of several requests it belongs to nobody says: most likely the last whose client
         # is there.
-        asking = [passage for passage in reversed(self._passages.values()) if passage.may_ask]
-        for passage in sorted(asking, key=lambda passage: passage.waits)[:1]:
-            return await passage.ask(spec, params)
+        asking = [
+            forwarded for forwarded in reversed(self._forwarded.values()) if forwarded.may_ask
+        ]
+        for forwarded in sorted(asking, key=lambda forwarded: forwarded.waits)[:1]:
+            return await forwarded.ask(spec, params)
         raise McpError(METHOD_NOT_FOUND, f"{spec.method} belongs to no request of the client")
 
     async def tell(self, spec: NotificationSpec[Any], params: Any) -> None:
@@ -195,11 +197,11 @@ class ProxyServer(ServerBase[SessionBase]):
     def _listeners(self) -> list[RequestContext]:
         if self.client.TABLE.era.remembers_client:
             return [session.__mcp_runtime__ for session in self.sessions]
-        under_way = [one.context for one in self._passages.values() if not one.over]
+        under_way = [one.context for one in self._forwarded.values() if not one.over]
         # Which request an entry belongs to nobody says: it goes where one was asked for.
         return [context for context in under_way if context is not None][-1:]
 
     def abort(self) -> None:
         """Give up what is under way."""
-        for passage in self._passages.values():
-            passage.cancel()
+        for forwarded in self._forwarded.values():
+            forwarded.cancel()

@@ -108,29 +108,29 @@ def connect(
     by_revision = {client.TABLE.revision: client for client in clients}
     if len(by_revision) < len(clients) or not clients:
         raise ValueError("connect needs at least one client, and one for a revision at most")
-    faces = RevisionViews(by_revision, revisions, options.on_loss)
-    return connected(faces, open, options, verdict)
+    views = RevisionViews(by_revision, revisions, options.on_loss)
+    return connected(views, open, options, verdict)
 
 
 @asynccontextmanager
 async def connected(
-    faces: RevisionViews[ClientBase],
+    views: RevisionViews[ClientBase],
     open: Opener,
     options: Options,
     verdict: NegotiatedRevision | None = None,
 ) -> AsyncGenerator[ClientBase, None]:
     """Connect the client whose revision is agreed on; see `connect`."""
-    negotiating = _Negotiating(faces, open, options, verdict)
+    negotiating = _Negotiating(views, open, options, verdict)
     try:
         adopted = await negotiating.run()
-        dialogue = negotiating.dialogue
-        face = faces[adopted.verdict.revision]
-        tasks, outbox = Tasks(), SendQueue(dialogue.transport, options.max_outgoing)
-        agreed = _agreement(face, adopted, dialogue.next_id, outbox, tasks, options)
-        async with _running(agreed.endpoint, dialogue, outbox):
+        channel = negotiating.channel
+        view = views[adopted.verdict.revision]
+        tasks, outbox = Tasks(), SendQueue(channel.transport, options.max_outgoing)
+        agreed = _agreement(view, adopted, channel.next_id, outbox, tasks, options)
+        async with _running(agreed.endpoint, channel, outbox):
             if agreed.ways is not None:
                 await agreed.ways.open()
-            yield face.side
+            yield view.side
     finally:
         await negotiating.close()
 
@@ -140,30 +140,30 @@ class _Negotiating:
 
     def __init__(
         self,
-        faces: RevisionViews[ClientBase],
+        views: RevisionViews[ClientBase],
         open: Opener,
         options: Options,
         verdict: NegotiatedRevision | None,
     ) -> None:
-        self._faces = faces
+        self._views = views
         self._open = open
         self._options = options
         self._verdict = verdict
-        self._dialogue: NegotiationChannel | None = None
+        self._channel: NegotiationChannel | None = None
 
     @property
-    def dialogue(self) -> NegotiationChannel:
+    def channel(self) -> NegotiationChannel:
         """The questions asked over the transport that is open now."""
-        assert self._dialogue is not None
-        return self._dialogue
+        assert self._channel is not None
+        return self._channel
 
     async def run(self) -> client_negotiation.Adopt:
         """Open, ask, and ask again; raises what keeps the two from agreeing."""
         transport = await self._open()
-        self._dialogue = NegotiationChannel(transport)
+        self._channel = NegotiationChannel(transport)
         over_http = isinstance(transport, ExchangingTransport) and transport.over_http
         negotiation = client_negotiation.Negotiation(
-            self._faces.offer, self._verdict, over_http=over_http
+            self._views.offer, self._verdict, over_http=over_http
         )
         step = negotiation.start()
         while True:
@@ -183,37 +183,37 @@ class _Negotiating:
                     step = negotiation.next(outcome)
 
     async def _reopen(self) -> None:
-        next_id = self.dialogue.next_id
+        next_id = self.channel.next_id
         await self.close()
-        self._dialogue = NegotiationChannel(await self._open(), next_id)
+        self._channel = NegotiationChannel(await self._open(), next_id)
 
     async def _discover(self, version: str, silence_means_old: bool) -> client_negotiation.Outcome:
-        face, options = self._faces[version], self._options
-        params = {"_meta": client_envelope(version, face.declared, face.identity)}
+        view, options = self._views[version], self._options
+        params = {"_meta": client_envelope(version, view.declared, view.identity)}
         if silence_means_old:
-            return await self.dialogue.ask(DISCOVER, params, options.probe_timeout)
+            return await self.channel.ask(DISCOVER, params, options.probe_timeout)
         # A server may take its time to start, and there is no other way to ask it.
-        usual = options.patience(face.table.requests[DISCOVER], {})
-        return await self.dialogue.ask(DISCOVER, params, min(usual.timeout, usual.max_timeout))
+        usual = options.patience(view.table.requests[DISCOVER], {})
+        return await self.channel.ask(DISCOVER, params, min(usual.timeout, usual.max_timeout))
 
     async def _initialize(self, version: str) -> client_negotiation.Outcome:
-        face = self._faces[version]
+        view = self._views[version]
         params = {
             "protocolVersion": version,
-            "capabilities": face.declared,
-            "clientInfo": face.identity,
+            "capabilities": view.declared,
+            "clientInfo": view.identity,
         }
-        return await self.dialogue.ask(INITIALIZE, params, self._options.initialize_timeout)
+        return await self.channel.ask(INITIALIZE, params, self._options.initialize_timeout)
 
     async def close(self) -> None:
         """Let go of the transport that is open."""
-        dialogue, self._dialogue = self._dialogue, None
-        if dialogue is not None:
-            await dialogue.transport.close()
+        channel, self._channel = self._channel, None
+        if channel is not None:
+            await channel.transport.close()
 
 
 def _agreement(
-    face: RevisionView[ClientBase],
+    view: RevisionView[ClientBase],
     adopted: client_negotiation.Adopt,
     first_id: int,
     outbox: SendQueue,
@@ -221,7 +221,7 @@ def _agreement(
     options: Options,
 ) -> Agreement:
     """Make the connection that was agreed on; raise `RemoteError` for an answer that is unfit."""
-    table, client = face.table, face.side.__mcp_runtime__
+    table, client = view.table, view.side.__mcp_runtime__
     problems = options.of_server.problems("", {"result": adopted.result})
     if problems:
         raise InvalidAnswer(problems[0].message, problems)
@@ -236,35 +236,35 @@ def _agreement(
     )
     connection.ids = count(first_id)
     info = result.get("serverInfo") or result.get("_meta", {}).get(SERVER_INFO)
-    connection.identity["client"] = face.identity
+    connection.identity["client"] = view.identity
     if is_object(info):
         connection.identity["server"] = table.called(info)
     if not table.era.remembers_client:
-        envelope = client_envelope(table.revision, face.declared, face.identity)
+        envelope = client_envelope(table.revision, view.declared, view.identity)
         connection.envelope = members(envelope)
-    side = ClientConnection(face.side, table)
+    side = ClientConnection(view.side, table)
     endpoint = Endpoint(connection, outbox, tasks, options, side.serve, side.on_notification)
     instructions: str | None = result.get("instructions")
-    side.ways = _era_adapter(face, endpoint, instructions)
+    side.ways = _era_adapter(view, endpoint, instructions)
     agreed = Agreement(endpoint, adopted.verdict, instructions, side.ways)
     client.adopt(agreed)
     return agreed
 
 
 def _era_adapter(
-    face: RevisionView[ClientBase], endpoint: Endpoint, instructions: str | None
+    view: RevisionView[ClientBase], endpoint: Endpoint, instructions: str | None
 ) -> EraAdapter | None:
     """Return what joins a client to a server of the other era; None if both are of the same."""
-    if face.side.TABLE.era is face.table.era:
+    if view.side.TABLE.era is view.table.era:
         return None
-    assert face.adapters is not None
-    adapter: EraAdapter = face.adapters.era_adapter(face, endpoint, instructions)
+    assert view.adapters is not None
+    adapter: EraAdapter = view.adapters.era_adapter(view, endpoint, instructions)
     return adapter
 
 
 @asynccontextmanager
 async def _running(
-    endpoint: Endpoint, dialogue: NegotiationChannel, outbox: SendQueue
+    endpoint: Endpoint, channel: NegotiationChannel, outbox: SendQueue
 ) -> AsyncGenerator[None, None]:
     """Read and write as long as the block runs."""
     connection = endpoint.connection
@@ -273,7 +273,7 @@ async def _running(
         initialized = connection.table.notifications[INITIALIZED]
         await endpoint.notify(initialized, None)
         connection.step(Step.INITIALIZED)
-    reader = asyncio.create_task(_read(endpoint, dialogue))
+    reader = asyncio.create_task(_read(endpoint, channel))
     try:
         yield
     finally:
@@ -298,14 +298,14 @@ async def _write(endpoint: Endpoint, outbox: SendQueue) -> None:
         endpoint.abort(outbox.broken)
 
 
-async def _read(endpoint: Endpoint, dialogue: NegotiationChannel) -> None:
+async def _read(endpoint: Endpoint, channel: NegotiationChannel) -> None:
     """Take in what comes until the server is gone."""
     gone = Disconnected("the server closed the connection")
     intake = _Intake(endpoint)
     try:
-        for received in dialogue.left:
+        for received in channel.left:
             intake.take(received)
-        await read(dialogue.transport, intake)
+        await read(channel.transport, intake)
     except Disconnected as error:
         gone = error
     finally:

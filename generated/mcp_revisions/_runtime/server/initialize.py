@@ -25,9 +25,9 @@ class Admitted(NamedTuple):
     answer: bytes | None
 
 
-def admitted(repertoire: BoundServer, call: Call, options: Options) -> Admitted:
+def admitted(bound_server: BoundServer, call: Call, options: Options) -> Admitted:
     """Return the connection that `initialize` begins; raise the `RemoteError` that answers it."""
-    connection = repertoire.connection(State.NEW)
+    connection = bound_server.connection(State.NEW)
     event = connection.take(call)
     if not isinstance(event, Request):
         raise event.error if isinstance(event, Refusal) else InvalidRequest("no handshake")
@@ -36,25 +36,25 @@ def admitted(repertoire: BoundServer, call: Call, options: Options) -> Admitted:
     problems = options.of_client.problems("/params", said)
     if problems:
         raise InvalidParams(problems[0].message, problems, id=event.id)
-    table = repertoire.face.table
+    table = bound_server.view.table
     declared = table.declared_by("client", said["capabilities"])
-    remember(connection, repertoire, declared, table.called(said["clientInfo"]))
-    answer = connection.answer(event, _welcome(event, repertoire))
+    remember(connection, bound_server, declared, table.called(said["clientInfo"]))
+    answer = connection.answer(event, _welcome(event, bound_server))
     connection.step(Step.INITIALIZE_ACCEPTED)
     return Admitted(connection, answer)
 
 
 def remember(
-    connection: Connection, repertoire: BoundServer, declared: JSONObject, called: JSONObject
+    connection: Connection, bound_server: BoundServer, declared: JSONObject, called: JSONObject
 ) -> None:
     """Remember what a client declares and is called, in the words of the server's own revision."""
-    face = repertoire.face
-    own = face.side.TABLE
+    view = bound_server.view
+    own = view.side.TABLE
     connection.declared.keep("client", declared)
     connection.identity.keep("client", called)
     if not own.era.remembers_client:
         # Handlers of the stateless era find it in each request.
-        connection.table = face.table.presuming(
+        connection.table = view.table.presuming(
             partial(_envelope, own.revision, connection.declared, connection.identity)
         )
 
@@ -63,10 +63,10 @@ def _envelope(revision: str, declared: StoredJSON, identity: StoredJSON) -> Mapp
     return client_envelope(revision, declared["client"], identity["client"])
 
 
-def _welcome(request: Request[Any], repertoire: BoundServer) -> Any:
-    face, result = repertoire.face, request.spec.results[0]
+def _welcome(request: Request[Any], bound_server: BoundServer) -> Any:
+    view, result = bound_server.view, request.spec.results[0]
     return result(
-        protocol_version=face.table.revision,
-        instructions=getattr(face.side, "instructions", None),
-        **face.introduction(result),
+        protocol_version=view.table.revision,
+        instructions=getattr(view.side, "instructions", None),
+        **view.introduction(result),
     )

@@ -32,14 +32,14 @@ class Router:
 
     def __init__(
         self,
-        faces: RevisionViews[ServerBase[Any]],
+        views: RevisionViews[ServerBase[Any]],
         shared: ServerState,
         outbox: MessageSink,
         principal: str | None = None,
     ) -> None:
-        self._faces = faces
-        self._repertoires = BoundServers(faces)
-        self._offer = faces.offer
+        self._views = views
+        self._bound_servers = BoundServers(views)
+        self._offer = views.offer
         self._shared = shared
         self._outbox = outbox
         self._principal = principal
@@ -123,14 +123,14 @@ class Router:
 
     def _initialize(self, call: Call) -> None:
         revision = server_negotiation.answer_initialize(call.params, self._offer, call.id)
-        repertoire = self._repertoires[revision]
-        connection, answer = admitted(repertoire, call, self._shared.options)
-        self._session = self._side(repertoire, connection)
+        bound_server = self._bound_servers[revision]
+        connection, answer = admitted(bound_server, call, self._shared.options)
+        self._session = self._side(bound_server, connection)
         if answer is not None:
             self._outbox.put(answer)
 
-    def _side(self, repertoire: BoundServer, connection: Connection) -> ServerConnection:
-        side = ServerConnection(repertoire, connection, self._shared, self._outbox)
+    def _side(self, bound_server: BoundServer, connection: Connection) -> ServerConnection:
+        side = ServerConnection(bound_server, connection, self._shared, self._outbox)
         side.endpoint.principal = self._principal
         side.register()
         self.sides.append(side)
@@ -139,8 +139,8 @@ class Router:
     def _stateless_side(self, revision: str) -> ServerConnection:
         side = self._stateless.get(revision)
         if side is None:
-            repertoire = self._repertoires[revision]
-            side = self._side(repertoire, repertoire.connection())
+            bound_server = self._bound_servers[revision]
+            side = self._side(bound_server, bound_server.connection())
             self._stateless[revision] = side
         return side
 
@@ -158,4 +158,4 @@ class Router:
     def _may_lack_id(self) -> bool:
         if self._session is not None:
             return self._session.endpoint.connection.table.rules.error_id_optional
-        return any(server.TABLE.rules.error_id_optional for server in self._faces.sides)
+        return any(server.TABLE.rules.error_id_optional for server in self._views.sides)

@@ -103,7 +103,7 @@ class RevisionModels:
 
 
 @cache
-def vocabulary(table: MethodTable) -> RevisionModels:
+def revision_models(table: MethodTable) -> RevisionModels:
     """Return the models of the revision of a table."""
     return RevisionModels(table)
 

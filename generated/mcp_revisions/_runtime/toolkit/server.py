@@ -27,7 +27,7 @@ from .decorators import (
 )
 from .registry import KINDS, Entry, Marked, Registries, Registry, catalogue_of, check, marked_in
 from .resources import not_found
-from .revision_models import models_in, vocabulary
+from .revision_models import models_in, revision_models
 
 _CATALOGUE: Final = "_toolkit_catalogue"
 
@@ -75,7 +75,7 @@ class Toolkit:
                     f"{cls.__name__} is not a server: class …({cls.__name__}, mcp.Server)"
                 )
             if _CATALOGUE not in cls.__dict__:
-                setattr(cls, _CATALOGUE, catalogue_of(cls, vocabulary(cls.TABLE)))
+                setattr(cls, _CATALOGUE, catalogue_of(cls, revision_models(cls.TABLE)))
             return super().__new__(cls)
 
     # Adding and removing.
@@ -232,10 +232,10 @@ class ToolkitRuntime(ServerRuntime):
         if told in sends:
             self.announce(told)
 
-    def page(self, method: str, member: str, shelf: Registry[Any], params: Any) -> Any:
+    def page(self, method: str, member: str, registry: Registry[Any], params: Any) -> Any:
         """Return the page of a list that params ask for, as the result of a method."""
         size: int = cast(Any, self.owner).page_size
-        cut = page(shelf.items, params.cursor, size)
+        cut = page(registry.items, params.cursor, size)
         result = self.catalogue.words.result(method)
         return result(**{member: cut.items}, next_cursor=cut.next_cursor)
 

@@ -78,10 +78,10 @@ class RevisionViews(Generic[SideT]):
         """What can be agreed on with a peer. Revisions are named by dates, so names sort."""
 
     def __getitem__(self, revision: str) -> RevisionView[SideT]:
-        face = self._made.get(revision)
-        if face is None:
-            face = self._made[revision] = self._make(revision)
-        return face
+        view = self._made.get(revision)
+        if view is None:
+            view = self._made[revision] = self._make(revision)
+        return view
 
     @property
     def sides(self) -> Iterable[SideT]:

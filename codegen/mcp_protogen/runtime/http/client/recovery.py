@@ -39,9 +39,9 @@ async def ask(link: ClientState, message: Message) -> Any:
             link.inbox.put(received)
 
     exchange = HttpExchange(link, message, deliver)
-    meaning = await exchange.attempt()
-    if meaning is not None:
-        exchange.conclude(meaning)
+    interpretation = await exchange.attempt()
+    if interpretation is not None:
+        exchange.conclude(interpretation)
     if errors or not answers:
         raise errors[0] if errors else Disconnected(f"{message.name} was not answered")
     if "result" in answers[0]:

@@ -1,9 +1,9 @@
 """The client's transport over HTTP, for servers of all revisions.
 
 Each message is posted on its own. Its answer comes in the same HTTP exchange, or on a stream that
-follows from it. The module `conversation` decides on the header fields of a message, and `meaning`
-interprets the HTTP answer. The transport acts on it: it renews the session, corrects header fields,
-or changes to the transport of the first revision.
+follows from it. `protocol_headers` decides on the header fields of a message, and `response_rules`
+on the meaning of the HTTP answer. The transport acts on it: it renews the session, corrects header
+fields, or changes to the transport of the first revision.
 """
 
 import asyncio
@@ -94,35 +94,37 @@ class HttpTransport:
     async def _exchange(self, exchange: HttpExchange) -> None:
         await self._sessions.ready()
         sessions = self._link.conversation.sessions
-        meaning = await exchange.attempt()
-        if meaning is None:
+        interpretation = await exchange.attempt()
+        if interpretation is None:
             return
-        match meaning.repair:
+        match interpretation.repair:
             case Repair.SESSION:
                 await self._sessions.renew(sessions)
-                meaning = await exchange.attempt()
+                interpretation = await exchange.attempt()
             case Repair.HEADERS if await relearn(self._link, exchange.message):
-                meaning = await exchange.attempt()
+                interpretation = await exchange.attempt()
             case Repair.OLD_TRANSPORT:
-                meaning = await self._try_old(exchange.message, meaning)
+                interpretation = await self._try_old(exchange.message, interpretation)
             case _:
                 pass
-        if meaning is not None:
-            exchange.conclude(meaning)
+        if interpretation is not None:
+            exchange.conclude(interpretation)
 
-    async def _try_old(self, message: Message, meaning: Interpretation) -> Interpretation | None:
+    async def _try_old(
+        self, message: Message, interpretation: Interpretation
+    ) -> Interpretation | None:
         """Change to HTTP+SSE if the server has it, or return the interpretation to deliver."""
         old = LegacySseTransport(self._link)
         try:
             await old.found()
         except Disconnected as error:
-            (refusal,) = meaning.received
+            (refusal,) = interpretation.received
             if isinstance(refusal, Unanswered) and isinstance(refusal.error, HttpError):
                 both = f"{refusal.error.message}; HTTP+SSE failed too: {error}"
                 failed = HttpError(refusal.error.status, both)
                 return Interpretation((Unanswered(message.id, failed),))
             # An error of the protocol says more than the failed search for an older transport.
-            return meaning
+            return interpretation
         self._old = old
         await old.post(message)
         return None

@@ -77,20 +77,20 @@ class HttpApp:
         if scope["type"] != "http":
             await self._serve_other(scope, receive, send)
             return
-        outlet = ResponseSender(send, self._http.send_timeout, self._log)
+        sender = ResponseSender(send, self._http.send_timeout, self._log)
         try:
             request = HttpRequest(scope, receive, self._http.max_headers)
             handle = self._handler(request)
             principal = None if self._authentication is None else await self._principal(request)
-            await handle(request, outlet, principal)
+            await handle(request, sender, principal)
         except HttpRefusal as refused:
             self._log.info("refused a request with %d: %s", refused.status, refused)
-            await respond(outlet, refused.status, refused.body, refused.fields)
+            await respond(sender, refused.status, refused.body, refused.fields)
         except RemoteError as error:
             self._log.info("refused a message: %s", error)
             answer = HttpRefusal.because(error)
-            await respond(outlet, answer.status, answer.body)
-        while outlet.stuck and (await receive())["type"] != "http.disconnect":
+            await respond(sender, answer.status, answer.body)
+        while sender.stuck and (await receive())["type"] != "http.disconnect":
             # A response that was begun and cannot be ended ends with its connection.
             pass
 

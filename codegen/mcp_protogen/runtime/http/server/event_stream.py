@@ -28,12 +28,12 @@ _LIMIT: Final = 1000
 _log: Final = getLogger(__name__)
 
 
-def standing_name() -> str:
+def standalone_name() -> str:
     """Return a new name for a stream that belongs to no request, in this process."""
     return _STANDING + token_urlsafe(9)
 
 
-def is_standing(name: str) -> bool:
+def is_standalone(name: str) -> bool:
     """Return whether a stream belongs to no request."""
     return name.startswith(_STANDING)
 

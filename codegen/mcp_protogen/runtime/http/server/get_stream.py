@@ -8,7 +8,7 @@ from asyncio import FIRST_COMPLETED, create_task, wait
 
 from .asgi import HttpRefusal
 from .channel import EventResponse
-from .event_stream import Log, Stream, is_standing, parsed
+from .event_stream import Log, Stream, is_standalone, parsed
 from .request import HttpRequest
 from .sessions import HttpSession
 
@@ -32,15 +32,15 @@ class Reading:
         self, session: HttpSession, request: HttpRequest, channel: EventResponse, last: str | None
     ) -> None:
         if last is None:
-            await self._standing(session, request, channel, None)
+            await self._standalone(session, request, channel, None)
             return
         place = parsed(last)
         if place is None or session.store is None:
             raise _unknown_event()
         name, number = place
-        standing = session.standing.log
-        if standing is not None and name == standing.name:
-            await self._standing(session, request, channel, number)
+        standalone = session.standalone.log
+        if standalone is not None and name == standalone.name:
+            await self._standalone(session, request, channel, number)
             return
         live = session.live(name)
         stream = live or Stream(None, Log(session.store, session.id, name))
@@ -51,24 +51,24 @@ class Reading:
                 await self._until_over(request, channel)
             finally:
                 stream.detach(channel)
-        elif is_standing(name):
+        elif is_standalone(name):
             # Another process has begun it; from here on it is this one's.
             stream.detach(channel)
-            await self._standing(session, request, channel, None)
+            await self._standalone(session, request, channel, None)
         else:
             await stream.close()
 
-    async def _standing(
+    async def _standalone(
         self, session: HttpSession, request: HttpRequest, channel: EventResponse, after: int | None
     ) -> None:
         polling = session.side.endpoint.connection.table.rules.polling
         retry = self._retry if polling and after is None else None
-        if not await session.standing.attach(channel, after, retry):
+        if not await session.standalone.attach(channel, after, retry):
             raise _unknown_event()
         try:
             await self._until_over(request, channel)
         finally:
-            await session.standing.detach(channel)
+            await session.standalone.detach(channel)
 
     @staticmethod
     async def _until_over(request: HttpRequest, channel: EventResponse) -> None:

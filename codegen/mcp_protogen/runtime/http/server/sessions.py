@@ -20,7 +20,7 @@ from ...server.shared import ServerState
 from .asgi import HttpRefusal
 from .channel import EventResponse
 from .event_store import EventStore
-from .event_stream import Log, Stream, standing_name
+from .event_stream import Log, Stream, standalone_name
 from .options import HttpOptions
 from .session_store import SessionRecord
 from .standalone_stream import StandaloneStream
@@ -43,7 +43,7 @@ class HttpSession:
         "saved",
         "saving",
         "side",
-        "standing",
+        "standalone",
         "store",
         "under_way",
         "used",
@@ -52,16 +52,16 @@ class HttpSession:
     def __init__(
         self,
         id: str,
-        repertoire: BoundServer,
+        bound_server: BoundServer,
         connection: Connection,
         shared: ServerState,
         store: EventStore | None,
     ) -> None:
         self.id = id
         self.store = store
-        log = None if store is None else Log(store, id, standing_name())
-        self.standing = StandaloneStream(shared.tasks, log)
-        self.side = ServerConnection(repertoire, connection, shared, self.standing)
+        log = None if store is None else Log(store, id, standalone_name())
+        self.standalone = StandaloneStream(shared.tasks, log)
+        self.side = ServerConnection(bound_server, connection, shared, self.standalone)
         self.side.register()
         self._streams: dict[str, Stream] | None = None
         self.used = get_running_loop().time()
@@ -132,7 +132,7 @@ class HttpSession:
         """End what is under way; `forget` what was said in it, if nobody can go on with it."""
         self.ended = True
         self.side.abort(Disconnected("the session was ended"))
-        await self.standing.close()
+        await self.standalone.close()
         self.side.endpoint.cancel_all()
         for stream in list((self._streams or {}).values()):
             stream.abort()
@@ -303,14 +303,14 @@ class Sessions:
 def revived(
     id: str,
     record: SessionRecord,
-    repertoire: BoundServer,
+    bound_server: BoundServer,
     shared: ServerState,
     store: EventStore | None,
 ) -> HttpSession:
     """Return a session that another process began, as it was saved."""
-    connection = repertoire.connection()
-    remember(connection, repertoire, record.capabilities, record.info)
-    session = HttpSession(id, repertoire, connection, shared, store)
+    connection = bound_server.connection()
+    remember(connection, bound_server, record.capabilities, record.info)
+    session = HttpSession(id, bound_server, connection, shared, store)
     session.side.endpoint.principal = record.principal
     session.renew(record)
     return session

@@ -98,10 +98,10 @@ class StatelessHttp:
 
     def _side(self, revision: str) -> ServerConnection:
         """Return what serves all requests of a revision: nothing is remembered between them."""
-        repertoire = self._service.repertoire(revision)
-        connection = repertoire.connection()
+        bound_server = self._service.bound_server(revision)
+        connection = bound_server.connection()
         connection.shared = True
-        return ServerConnection(repertoire, connection, self._shared, NullSink())
+        return ServerConnection(bound_server, connection, self._shared, NullSink())
 
     def _check_name(self, request: HttpRequest, name: object, id: RequestId) -> None:
         value = request.field(_NAME)
@@ -154,9 +154,9 @@ class StatelessHttp:
         if problems:
             raise HttpRefusal(413, problems[0].message, id=call.id)
         service.bodies.done(request)
-        connection = side.repertoire.connection()
+        connection = side.bound_server.connection()
         exchange = HttpResponse(send, service, STATELESS, connection.is_open, principal)
-        own = ServerConnection(side.repertoire, connection, service.shared, exchange)
+        own = ServerConnection(side.bound_server, connection, service.shared, exchange)
         own.endpoint.principal = principal
         event = own.endpoint.take(call)
         if not isinstance(event, Request):

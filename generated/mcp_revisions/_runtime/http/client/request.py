@@ -11,7 +11,7 @@ from ...transports.base import Received
 from .. import headers as fields
 from .http_client import Incoming
 from .outgoing import Message, answer_in
-from .response_rules import Interpretation, http_error, meaning_of
+from .response_rules import Interpretation, http_error, interpretation_of
 from .resume import Cursor
 from .state import ClientState
 
@@ -42,22 +42,24 @@ class HttpExchange:
         in_session = fields.SESSION_ID in headers
         async with self._link.wire.open("POST", headers, self.message.body) as incoming:
             if not incoming.streams:
-                meaning = meaning_of(self.message, await incoming.reply(), in_session)
-                if meaning.repair is None:
-                    self.conclude(meaning, incoming.session)
+                interpretation = interpretation_of(self.message, await incoming.reply(), in_session)
+                if interpretation.repair is None:
+                    self.conclude(interpretation, incoming.session)
                     return None
-                return meaning
+                return interpretation
             cursor = Cursor(self._link.reconnection)
             if await self._read(incoming, cursor):
                 return None
         await self._resume(cursor)
         return None
 
-    def conclude(self, meaning: Interpretation, session: str | None = None) -> None:
+    def conclude(self, interpretation: Interpretation, session: str | None = None) -> None:
         """Deliver what a reply contained."""
-        for received in meaning.received:
-            if isinstance(received, bytes) and meaning.value is not None:
-                received = self._conversation.came(self.message, meaning.value, received, session)
+        for received in interpretation.received:
+            if isinstance(received, bytes) and interpretation.value is not None:
+                received = self._conversation.came(
+                    self.message, interpretation.value, received, session
+                )
             self._deliver(received)
 
     async def _read(self, incoming: Incoming, cursor: Cursor) -> bool:

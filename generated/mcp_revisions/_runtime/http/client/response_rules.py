@@ -57,7 +57,7 @@ class Interpretation(NamedTuple):
     """The decoded body."""
 
 
-def meaning_of(message: Message, reply: HttpReply, in_session: bool) -> Interpretation:
+def interpretation_of(message: Message, reply: HttpReply, in_session: bool) -> Interpretation:
     """Return what the reply to a request means; `in_session` if the request named a session."""
     if 200 <= reply.status < 300:
         return _success(message, reply)

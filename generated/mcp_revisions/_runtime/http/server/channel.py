@@ -14,11 +14,11 @@ _BEAT: Final = b":\n\n"
 class EventResponse:
     """A response with a stream of events; once it is not `open`, nothing more is written."""
 
-    __slots__ = ("_begun", "_pulse", "_send", "_writing", "ended", "open")
+    __slots__ = ("_begun", "_keep_alive", "_send", "_writing", "ended", "open")
 
-    def __init__(self, send: ResponseSender, pulse: "KeepAlive") -> None:
+    def __init__(self, send: ResponseSender, keep_alive: "KeepAlive") -> None:
         self._send = send
-        self._pulse = pulse
+        self._keep_alive = keep_alive
         self._begun = False
         self._writing = False
         self.open = True
@@ -42,7 +42,7 @@ class EventResponse:
 
     async def _begin(self) -> None:
         self._begun = True
-        self._pulse.add(self)
+        self._keep_alive.add(self)
         headers = list(EVENTS)
         await self._send({"type": "http.response.start", "status": 200, "headers": headers})
 
@@ -60,7 +60,7 @@ class EventResponse:
     def close_soon(self) -> None:
         """Complete the response without waiting: its client may take its time, or be gone."""
         if self.open:
-            self._pulse.tasks.start(self.close())
+            self._keep_alive.tasks.start(self.close())
 
     def abort(self) -> None:
         """Write nothing more: the client has gone, or the request is not served any more."""
@@ -70,7 +70,7 @@ class EventResponse:
 
     def _shut(self) -> None:
         self.open = False
-        self._pulse.remove(self)
+        self._keep_alive.remove(self)
 
     async def beat(self) -> None:
         """Write a comment that shows that the stream is alive, unless it is being written to."""

@@ -11,7 +11,7 @@ from secrets import token_urlsafe
 from typing import Final
 from urllib.parse import parse_qs, quote
 
-from ...server.serve import serve_faces
+from ...server.serve import serve_views
 from ...transports.base import Received
 from .. import headers
 from ..sse import written
@@ -42,7 +42,7 @@ class LegacySse:
             raise HttpRefusal(406, "Accept has to list text/event-stream")
         service = self._service
         service.check_streams()
-        faces = service.handshake_faces()
+        views = service.handshake_views()
         id = token_urlsafe(_ID_BYTES)
         connection = self._open[id] = _Connection(service.channel(send), principal)
         where = f"{request.root}{service.http.old_messages_path}"
@@ -50,7 +50,7 @@ class LegacySse:
         gone = create_task(request.gone())
         try:
             await connection.channel.write(written(endpoint, event="endpoint"))
-            work = serve_faces(faces, connection, service.options, principal)
+            work = serve_views(views, connection, service.options, principal)
             serving = service.tasks.start(work)
             await wait([gone, connection.channel.ended, serving], return_when=FIRST_COMPLETED)
             await connection.close()

@@ -51,7 +51,7 @@ class HttpResponse(StreamSink):
     __slots__ = (
         "_channel",
         "_is_open",
-        "_outlet",
+        "_sender",
         "_service",
         "_statuses",
         "answered",
@@ -60,13 +60,13 @@ class HttpResponse(StreamSink):
 
     def __init__(
         self,
-        outlet: ResponseSender,
+        sender: ResponseSender,
         service: HttpState,
         statuses: Mapping[int | None, int],
         is_open: Callable[[RequestId], bool] | None,
         principal: str | None = None,
     ) -> None:
-        self._outlet = outlet
+        self._sender = sender
         self._service = service
         self._statuses = statuses
         self._channel: EventResponse | None = None
@@ -98,7 +98,7 @@ class HttpResponse(StreamSink):
     async def answer(self, data: bytes, code: int | None, /) -> None:
         self.answered = True
         if self._queue is None:
-            await respond(self._outlet, self._statuses.get(code, 200), data)
+            await respond(self._sender, self._statuses.get(code, 200), data)
         else:
             self._queue.outbox.put(data)
 
@@ -114,7 +114,7 @@ class HttpResponse(StreamSink):
         """Complete the response to a message that asks for nothing."""
         if self._queue is None and not self.answered:
             self.answered = True
-            await respond(self._outlet, 202)
+            await respond(self._sender, 202)
         else:
             await self.close()
 
@@ -140,7 +140,7 @@ class HttpResponse(StreamSink):
 
     def _opened(self) -> StreamQueue:
         if self._queue is None:
-            channel = self._channel = self._service.channel(self._outlet)
+            channel = self._channel = self._service.channel(self._sender)
             self._queue = StreamQueue(self._stream(channel), self._service.tasks)
         return self._queue
 
@@ -161,9 +161,9 @@ class SessionExchange(HttpResponse):
 
     __slots__ = ("_session",)
 
-    def __init__(self, outlet: ResponseSender, service: HttpState, session: HttpSession) -> None:
+    def __init__(self, sender: ResponseSender, service: HttpState, session: HttpSession) -> None:
         is_open = session.side.endpoint.connection.is_open
-        super().__init__(outlet, service, HANDSHAKE, is_open)
+        super().__init__(sender, service, HANDSHAKE, is_open)
         self._session = session
 
     async def answer(self, data: bytes, code: int | None, /) -> None:
@@ -179,4 +179,4 @@ class SessionExchange(HttpResponse):
 
     @property
     def _afterwards(self) -> MessageSink:
-        return self._session.standing
+        return self._session.standalone

@@ -65,13 +65,13 @@ class HttpState:
         self.http = http
         self.options = options
         self.loop = get_running_loop()
-        faces = self._new_faces()
-        self._repertoires = BoundServers(faces)
-        self.offer = faces.offer
+        views = self._new_views()
+        self._bound_servers = BoundServers(views)
+        self.offer = views.offer
         self.tasks = Tasks()
         self.shared = ServerState(self.tasks, options, self.offer.all)
         self.shared.ids = own_ids()
-        self.pulse = KeepAlive(http.keep_alive, self.tasks)
+        self.keep_alive = KeepAlive(http.keep_alive, self.tasks)
         self.bodies = Bodies(http)
         self.sessions = Sessions(self.shared, http)
         self.tool_headers = ToolHeaders(http.header_lifetime)
@@ -86,16 +86,16 @@ class HttpState:
         """Whether it is being closed: no request is begun any more."""
         self._idle = Signal()
 
-    def _new_faces(self) -> RevisionViews[ServerBase[Any]]:
+    def _new_views(self) -> RevisionViews[ServerBase[Any]]:
         return RevisionViews(by_revision(self._servers), self._revisions, self.options.on_loss)
 
-    def repertoire(self, revision: str, *, own: bool = False) -> BoundServer:
+    def bound_server(self, revision: str, *, own: bool = False) -> BoundServer:
         """Return what the server of a revision can do; with `own`, that of one session alone."""
         if own and self._of_each:
-            return BoundServer(self._new_faces()[revision])
-        return self._repertoires[revision]
+            return BoundServer(self._new_views()[revision])
+        return self._bound_servers[revision]
 
-    def handshake_faces(self) -> RevisionViews[ServerBase[Any]]:
+    def handshake_views(self) -> RevisionViews[ServerBase[Any]]:
         """Return the servers for clients that only know revisions with a handshake.
 
         Raise `HttpRefusal` if no such revision is spoken.
@@ -114,7 +114,7 @@ class HttpState:
 
     def channel(self, send: ResponseSender) -> EventResponse:
         """Return a new streamed response."""
-        return EventResponse(send, self.pulse)
+        return EventResponse(send, self.keep_alive)
 
     def check_running(self) -> None:
         """Raise `HttpRefusal` if it is being closed."""
@@ -157,7 +157,7 @@ class HttpState:
 
     def check_streams(self) -> None:
         """Raise `HttpRefusal` if too many streams are open."""
-        if len(self.pulse) >= self.http.max_streams:
+        if len(self.keep_alive) >= self.http.max_streams:
             raise HttpRefusal(503, "Too many streams", fields=[_LATER])
 
     async def close(self) -> None:
@@ -171,7 +171,7 @@ class HttpState:
                 while self.working or self.listening:
                     await self._idle.heard()
         await self.sessions.close()
-        await self.pulse.close(self.options.drain)
+        await self.keep_alive.close(self.options.drain)
         await self.tasks.cancel()
 
 

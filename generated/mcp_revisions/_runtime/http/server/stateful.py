@@ -96,10 +96,10 @@ class StatefulHttp:
     async def _begin(self, call: Call, send: ResponseSender, principal: str | None) -> None:
         service = self._service
         revision = server_negotiation.answer_initialize(call.params, service.offer, call.id)
-        repertoire = service.repertoire(revision, own=True)
-        connection, answer = admitted(repertoire, call, service.options)
+        bound_server = service.bound_server(revision, own=True)
+        connection, answer = admitted(bound_server, call, service.options)
         service.sessions.make_room()
-        session = HttpSession(new_id(), repertoire, connection, service.shared, service.events)
+        session = HttpSession(new_id(), bound_server, connection, service.shared, service.events)
         session.side.endpoint.principal = principal
         service.sessions.add(session)
         await self._service.sessions.save(session)
@@ -122,9 +122,9 @@ class StatefulHttp:
         service = self._service
         if record.revision not in service.offer.handshake:
             return None
-        repertoire = service.repertoire(record.revision, own=True)
+        bound_server = service.bound_server(record.revision, own=True)
         service.sessions.make_room()
-        session = revived(id, record, repertoire, service.shared, service.events)
+        session = revived(id, record, bound_server, service.shared, service.events)
         service.sessions.add(session)
         return session
 
@@ -186,8 +186,8 @@ class StatefulHttp:
             revision = server_negotiation.answer_initialize(
                 message.params, service.offer, message.id
             )
-            repertoire = service.repertoire(revision)
-            answer = admitted(repertoire, message, service.options).answer
+            bound_server = service.bound_server(revision)
+            answer = admitted(bound_server, message, service.options).answer
             await respond(send, 200, answer or b"")
             return
         if isinstance(message, Batch):
@@ -195,10 +195,10 @@ class StatefulHttp:
         revision = request.version or _ASSUMED
         if revision not in service.offer.handshake:
             raise HttpRefusal(400, "MCP-Protocol-Version is missing")
-        repertoire = service.repertoire(revision)
-        connection = repertoire.connection()
+        bound_server = service.bound_server(revision)
+        connection = bound_server.connection()
         exchange = HttpResponse(send, service, HANDSHAKE, connection.is_open)
-        side = ServerConnection(repertoire, connection, service.shared, exchange)
+        side = ServerConnection(bound_server, connection, service.shared, exchange)
         side.endpoint.principal = principal
         if not asks(message):
             await self._take_in(side, request, message, send)
