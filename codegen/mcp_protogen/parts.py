@@ -274,7 +274,7 @@ def parts_named(said: Iterable[str]) -> tuple[str, ...]:
         raise ProblemError(*(_unknown(name, known) for name in unknown))
     if NONE in names and len(names) > 1:
         others = ", ".join(sorted(names - {NONE}))
-        message = f"none is no part beside others: {others}"
+        message = f"none cannot be combined with other parts: {others}"
         raise ProblemError(Problem("conflicting-options", message))
     return tuple(sorted(PARTS)) if ALL in names else tuple(sorted(names - {NONE}))
 

@@ -67,7 +67,8 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     made = copied(tmp_path_factory.mktemp("next"))
     add_next(made)
     package = made.generated / PACKAGE.name
-    said = made.run("-m", "mcp_protogen", "--revision", "all", "--out", str(package))
+    options = ("--revision", "all", "--with", "all", "--out", str(package))
+    said = made.run("-m", "mcp_protogen", *options)
     assert "warning" not in said
     (made.generated / "program.py").write_text(PROGRAM)
     return made

@@ -216,11 +216,11 @@ def test_nothing_is_kept_of_requests_that_were_cancelled(proxies: list[Any], rev
             await hand.send(*asked[:2])
             await until(lambda: log == ["run", "run"])
             (server,) = proxies
-            assert len(server._passages) == 2
+            assert len(server._forwarded) == 2
             await hand.send(cancel(1), cancel(2), asked[2], cancel(3))
-            await until(lambda: log.count("stopped") == log.count("run") and not server._passages)
+            await until(lambda: log.count("stopped") == log.count("run") and not server._forwarded)
             assert await hand.nothing()
-            assert not server._passages
+            assert not server._forwarded
 
     run(script())
 

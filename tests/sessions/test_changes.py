@@ -8,6 +8,7 @@ from support.revisions import HANDSHAKE, STATELESS
 from support.sessions.talking import (
     INITIALIZED,
     META,
+    Hand,
     client,
     hello,
     models,
@@ -181,7 +182,7 @@ def test_a_server_that_stops_ends_its_streams_gracefully() -> None:
     async def script() -> None:
         ours, theirs = runtime("transports.memory").memory_pair()
         serving = asyncio.create_task(pkg.serve(server(STATELESS, SENDS=ALL), theirs))
-        hand = __import__("talking").Hand(ours)
+        hand = Hand(ours)
         await hand.send(listen(5, toolsListChanged=True))
         await hand.take()
         serving.cancel()

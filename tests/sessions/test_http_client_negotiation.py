@@ -189,7 +189,7 @@ class TestEra:
         async def silent(request: Request, reply: Reply) -> None:
             await reply.gone()
 
-        raised, seen = failing(silent, pytest.raises(pkg.RequestTimeout), options={"timeout": 0.05})
+        raised, seen = failing(silent, pytest.raises(pkg.RequestTimeout), options={"timeout": 0.5})
         assert raised.method == "server/discover"
         assert seen == ["server/discover"]
 
