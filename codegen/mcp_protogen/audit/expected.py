@@ -20,12 +20,11 @@ from mcp_protogen.base.names import type_name
 from mcp_protogen.config import GenerationOptions
 from mcp_protogen.derive.revision import derive_revision
 from mcp_protogen.inputs import patches, sources
-from mcp_protogen.ir import ObjectIR, RevisionIR, Role, TypeExpr, TypeIR, UnionIR
+from mcp_protogen.ir import OTHER, ObjectIR, RevisionIR, Role, TypeExpr, TypeIR, UnionIR
 from mcp_protogen.vectors.envelope import ENVELOPE_PREFIX
 
 Json = dict[str, Any]
 
-_OTHER: Mapping[Role, Role] = {"client": "server", "server": "client"}
 _CLIENT: frozenset[Role] = frozenset(("client",))
 _SERVER: frozenset[Role] = frozenset(("server",))
 _BOTH = _CLIENT | _SERVER
@@ -162,7 +161,7 @@ class Expected:
             senders: frozenset[Role] = frozenset(method.senders)
             yield str(method.message), senders
             yield str(method.params), senders
-            answering: frozenset[Role] = frozenset(_OTHER[role] for role in senders)
+            answering: frozenset[Role] = frozenset(OTHER[role] for role in senders)
             for result in method.results:
                 yield str(result), answering
         for error in self.ir.errors:

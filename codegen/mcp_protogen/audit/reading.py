@@ -8,9 +8,8 @@ from mcp_protogen.audit.expected import Expected
 from mcp_protogen.audit.fitting import members_of
 from mcp_protogen.audit.matching import Matching
 from mcp_protogen.audit.shapes import Named, leaves
-from mcp_protogen.ir import MethodIR, Role
+from mcp_protogen.ir import OTHER, MethodIR
 
-_OTHER: Mapping[Role, Role] = {"client": "server", "server": "client"}
 _AROUND: Mapping[str, tuple[str, ...]] = {
     "request": ("JSONRPCRequest",),
     "notification": ("JSONRPCNotification",),
@@ -112,7 +111,7 @@ def _messages(
     around = _envelope("result", matching)
     if method.kind == "request" and results and around:
         for sender in method.senders:
-            yield f"{method.method}:result:{_OTHER[sender]}", Entry(results, around, "result")
+            yield f"{method.method}:result:{OTHER[sender]}", Entry(results, around, "result")
 
 
 def _envelope(kind: str, matching: Matching) -> tuple[str, ...]:

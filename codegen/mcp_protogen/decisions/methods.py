@@ -11,14 +11,13 @@ from mcp_protogen.derive import skeleton
 from mcp_protogen.derive.methods import ROLES, derived_traits
 from mcp_protogen.inputs.basis import era_of
 from mcp_protogen.inputs.todo import TODO
-from mcp_protogen.ir import Era, Role
+from mcp_protogen.ir import OTHER, Era, Role
 from mcp_protogen.normalise.references import target
 
 Json = dict[str, Any]
 
 # Traits that the specification states in words alone.
 _IN_WORDS = frozenset({"long_lived"})
-_OTHER: Mapping[Role, Role] = {"client": "server", "server": "client"}
 _NOTIFIED = "notifications/"
 
 
@@ -201,7 +200,7 @@ def _gates(method: skeleton.DerivedMethod, declared: Json) -> Json:
     """
     told = method.method.startswith(_NOTIFIED)
     first, *rest = method.method.removeprefix(_NOTIFIED).split("/")
-    roles = method.senders if told else [_OTHER[sender] for sender in method.senders]
+    roles = method.senders if told else [OTHER[sender] for sender in method.senders]
     party = roles[0] if len(roles) == 1 else "sender" if told else "receiver"
     for path in (f"{first}.{_camel(rest)}", first):
         if all(path in declared.get(role, {}) for role in roles):

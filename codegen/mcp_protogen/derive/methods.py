@@ -12,6 +12,7 @@ from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.derive import skeleton
 from mcp_protogen.derive.types import Context, documented
 from mcp_protogen.ir import (
+    OTHER,
     CapabilityIR,
     Condition,
     ErrorIR,
@@ -32,7 +33,6 @@ from mcp_protogen.ir import (
 Json = dict[str, Any]
 
 ROLES: tuple[Role, ...] = ("client", "server")
-_OTHER: Mapping[Role, Role] = {"client": "server", "server": "client"}
 
 
 def rules(context: Context) -> Rules:
@@ -267,7 +267,7 @@ def _role(party: str, sender: Role) -> Role:
         case "sender":
             return sender
         case "receiver":
-            return _OTHER[sender]
+            return OTHER[sender]
         case "client":
             return "client"
         case _:

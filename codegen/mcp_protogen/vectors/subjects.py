@@ -10,13 +10,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from mcp_protogen.base import names
-from mcp_protogen.ir import MethodIR, RevisionIR, Role
+from mcp_protogen.ir import OTHER, MethodIR, RevisionIR
 from mcp_protogen.vectors.shapes import Node, Part
 from mcp_protogen.vectors.vector import Subject
 
 Json = dict[str, Any]
 
-_OTHER: Mapping[Role, Role] = {"client": "server", "server": "client"}
 _ENVELOPES: Mapping[str, tuple[str, ...]] = {
     "request": ("JSONRPCRequest",),
     "notification": ("JSONRPCNotification",),
@@ -61,7 +60,7 @@ def _messages(method: MethodIR, wire: Mapping[str, str]) -> Iterator[Topic]:
         results = [_ref(wire[name]) for name in method.results]
         result = results[0] if len(results) == 1 else {"anyOf": results}
         body = {"type": "object", "properties": {"result": result}, "required": ["result"]}
-        for sender in sorted(_OTHER[role] for role in method.senders):
+        for sender in sorted(OTHER[role] for role in method.senders):
             subject = Subject(method=method.method, kind="result", sender=sender)
             yield Topic(subject, {"allOf": [*_envelope("result", wire), body]})
 

@@ -1,4 +1,4 @@
-"""What generated code stands on: models, method tables, gates and the machinery around them.
+"""The runtime of generated code: models, method tables, capability checks, and what uses them.
 
 This package is copied, byte for byte, into generated packages, or installed beside them as
 `mcp_protogen_runtime`. It imports nothing by itself, so that a package whose models are not needed

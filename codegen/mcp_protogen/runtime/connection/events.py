@@ -1,7 +1,7 @@
 """The events of a connection: what the messages of the peer come to.
 
 Besides these, a connection tells of the requests, notifications, results and errors that are what
-they should be (see `dispatch`).
+they should be (see `messages.parsed`).
 """
 
 from typing import Any, NamedTuple, TypeAlias

@@ -66,7 +66,7 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Apply:
-    """A call of a function of `judgements`, by name."""
+    """A call of a function of `conversions`, by name."""
 
     function: str
     why: str

@@ -1,6 +1,6 @@
 """Adjustments of a model's validation schema to what the wire requires, and Pydantic does not.
 
-The module `model` describes them. A schema is adjusted once, in place, when its class is built.
+The module `base` describes them. A schema is adjusted once, in place, when its class is built.
 """
 
 import sys
@@ -70,7 +70,7 @@ def absent_if_none(field: FieldInfo) -> bool:
 def adjust(
     cls: type[BaseModel], schema: CoreSchema, resolve: Callable[[CoreSchema], CoreSchema]
 ) -> None:
-    """Adjust the schema of one class, in place, as the docstring of `model` promises.
+    """Adjust the schema of one class, in place, as the docstring of `base` promises.
 
     `resolve` returns what a reference refers to.
     """

@@ -2,7 +2,7 @@
 
 How a question gets to the client depends on the wire alone. Where servers have requests of their
 own, a question is one, and a handler of the stateless era, which asks in its result, is run again
-with the answers. Where they have none, a question ends the round (see `rounds`).
+with the answers. Where they have none, a question ends the round (see `replay`).
 """
 
 from asyncio import current_task, sleep
