@@ -141,7 +141,7 @@ CONTENTS: Final = (
     ),
     Contents(
         frozenset({_SEVERAL}),
-        {"translation": ("conversions", "plans", "steps", "translate", "translator")},
+        {"translation": ("conversions", "plans", "translator")},
         (_LOSSES,),
         ("translate",),
     ),

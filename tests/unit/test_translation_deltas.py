@@ -178,7 +178,7 @@ class Passage:
         plans = [plan for plan in self.made.plans.values() if plan.becomes == spot.holder]
         members = [plan for plan in plans if isinstance(plan, Members)]
         new = [
-            spot.wire in plan.unmeant
+            spot.wire in plan.target_only
             and (not spot.required or spot.wire in plan.add or self._settles(plan.finish, spot))
             for plan in members
         ]

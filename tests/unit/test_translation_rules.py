@@ -195,7 +195,7 @@ def test_members_go_and_come_as_the_target_has_them(way: Way) -> None:
     usual = {"x": None, "y": "plain"}
     going = {name: Drop(f"{target} has no {name} here.", usual=usual[name]) for name in "xy"}
     assert direction(way, rich, poor).plans == {"Params": Members("Params", drop=going)}
-    coming = Members("Params", unmeant=("x", "y"), add={"y": "plain"})
+    coming = Members("Params", target_only=("x", "y"), add={"y": "plain"})
     assert direction(way, poor, rich).plans == {"Params": coming}
 
 
@@ -209,7 +209,7 @@ def test_types_that_agree_have_no_plan_even_if_they_hold_themselves() -> None:
 def test_a_type_that_holds_itself_refers_to_its_own_plan() -> None:
     root, inner = a("Params", member("node", ref("Node"))), member("inner", array("Node"))
     made = tables((root, a("Node", inner)), (root, a("Node", inner, X))).up
-    node = Members("Node", unmeant=("x",), inside={"inner": plans.Each(To("Node"))})
+    node = Members("Node", target_only=("x",), inside={"inner": plans.Each(To("Node"))})
     assert made.plans == {"Params": Members("Params", inside={"node": To("Node")}), "Node": node}
 
 
@@ -233,7 +233,7 @@ VERBS: dict[str, tuple[str, Json, Fields, Fields, plans.Plan | None]] = {
     "drop, filled in": ("Params.x", {"drop": "lossy"}, (FILLED_IN,), (), USUAL),
     "drop, harmless": ("Params.x", {"drop": "harmless"}, (X,), (), HARMLESS),
     "move": ("Params.x", {"move": "item.label"}, (X, AT_ITEM), (AT_ITEM,), MOVED),
-    "add": ("Params.x", {"add": 1}, (), (X,), Members("Params", unmeant=("x",), add={"x": 1})),
+    "add": ("Params.x", {"add": 1}, (), (X,), Members("Params", target_only=("x",), add={"x": 1})),
     "apply": ("Params", {"apply": "one_block"}, (), (), APPLIED),
     "finish": ("Params", {"finish": "one_block"}, (), (), Members("Params", finish=FUNCTION)),
     "settles": ("Params", SETTLING, (X,), (COUNT,), APPLIED),

@@ -161,7 +161,7 @@ class Walk:
             drop={name: self._drop(at, ours[name]) for name in going if name not in moved}
             | {name: Drop(f"There, it names {ids[1]}.", harmless=True) for name in named},
             move=moved,
-            unmeant=tuple(name for name in theirs if name not in ours),
+            target_only=tuple(name for name in theirs if name not in ours),
             inside={name: inside[name] for name in ours if name in inside},
             add=dict(self._added(ours, theirs, at, settled)) | dict.fromkeys(named, ids[1]),
             emptied=tuple(name for name in ours if goes_when_empty(ours[name], theirs.get(name))),

@@ -39,7 +39,7 @@ def acts(plan: Plan) -> bool:
     match plan:
         case Members():
             # `emptied` has an effect only where other members are dropped.
-            parts = (plan.apply, plan.drop, plan.move, plan.unmeant, plan.add, plan.finish)
+            parts = (plan.apply, plan.drop, plan.move, plan.target_only, plan.add, plan.finish)
             return any(parts)
         case Arms() | Whole():
             return bool(plan.apply)

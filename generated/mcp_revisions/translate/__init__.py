@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import Any
 
 from .._runtime.core.losses import Translated
-from .._runtime.translation.translate import translated
+from .._runtime.translation.translator import translated
 
 __all__ = ["translate"]
 

@@ -28,12 +28,12 @@ _UP: Final[Mapping[str, Plan]] = {
         "ListToolsResult", inside={"tools": Each(To("Tool"))}, emptied=("_meta",)
     ),
     "ProgressNotificationParams": Members(
-        "ProgressNotificationParams", unmeant=("message",), emptied=("_meta",)
+        "ProgressNotificationParams", target_only=("message",), emptied=("_meta",)
     ),
     "ServerCapabilities": Members(
-        "ServerCapabilities", unmeant=("completions",), add={"completions": {}}
+        "ServerCapabilities", target_only=("completions",), add={"completions": {}}
     ),
-    "Tool": Members("Tool", unmeant=("annotations",)),
+    "Tool": Members("Tool", target_only=("annotations",)),
 }
 
 UP: Final = Direction(
@@ -170,10 +170,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
         apply={
             "audio": Apply(
                 "audio_as_text",
-                (
-                    "2024-11-05 has no audio, and no resources in sampling; a note says what was "
-                    "there."
-                ),
+                "2024-11-05 has no audio, and no resources in sampling; a text takes its place.",
             )
         },
     ),
@@ -188,7 +185,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
     ),
     "ProgressNotificationParams": Members(
         "ProgressNotificationParams",
-        drop={"message": Drop("2024-11-05 reports progress without a message.")},
+        drop={"message": Drop("2024-11-05 has no message in progress notifications.")},
         emptied=("_meta",),
     ),
     "PromptMessage": Members("PromptMessage", inside={"content": To("PromptMessageContent")}),
@@ -209,10 +206,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
         apply={
             "audio": Apply(
                 "audio_as_text",
-                (
-                    "2024-11-05 has no audio, and no resources in sampling; a note says what was "
-                    "there."
-                ),
+                "2024-11-05 has no audio, and no resources in sampling; a text takes its place.",
             )
         },
     ),
@@ -220,19 +214,11 @@ _DOWN: Final[Mapping[str, Plan]] = {
         "ServerCapabilities",
         drop={
             "completions": Drop(
-                "2024-11-05 has no capability for completion/complete; a caller has to try it.",
-                harmless=True,
+                "2024-11-05 has no capability for completion/complete.", harmless=True
             )
         },
     ),
-    "Tool": Members(
-        "Tool",
-        drop={
-            "annotations": Drop(
-                "2024-11-05 has no hints on tools; the reader has to expect anything of them."
-            )
-        },
-    ),
+    "Tool": Members("Tool", drop={"annotations": Drop("2024-11-05 has no annotations of tools.")}),
 }
 
 DOWN: Final = Direction(

@@ -22,10 +22,10 @@ from .._runtime.translation.plans import (
 __all__ = ["DOWN", "UP"]
 
 _UP: Final[Mapping[str, Plan]] = {
-    "BlobResourceContents": Members("BlobResourceContents", unmeant=("_meta",)),
+    "BlobResourceContents": Members("BlobResourceContents", target_only=("_meta",)),
     "CallToolResult": Members(
         "CallToolResult",
-        unmeant=("structuredContent",),
+        target_only=("structuredContent",),
         inside={"content": Each(To("CallToolResultContent"))},
         emptied=("_meta",),
     ),
@@ -38,10 +38,10 @@ _UP: Final[Mapping[str, Plan]] = {
             "resource": To("EmbeddedResource"),
         },
     ),
-    "ClientCapabilities": Members("ClientCapabilities", unmeant=("elicitation",)),
+    "ClientCapabilities": Members("ClientCapabilities", target_only=("elicitation",)),
     "CompleteRequestParams": Members(
         "CompleteRequestParams",
-        unmeant=("context",),
+        target_only=("context",),
         inside={"ref": To("CompleteRequestParamsRef")},
         emptied=("_meta",),
     ),
@@ -65,7 +65,7 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "EmbeddedResource": Members(
         "EmbeddedResource",
-        unmeant=("_meta",),
+        target_only=("_meta",),
         inside={
             "resource": When(
                 (
@@ -76,15 +76,17 @@ _UP: Final[Mapping[str, Plan]] = {
             "annotations": To("EmbeddedResourceAnnotations"),
         },
     ),
-    "EmbeddedResourceAnnotations": Members("Annotations", unmeant=("lastModified",)),
+    "EmbeddedResourceAnnotations": Members("Annotations", target_only=("lastModified",)),
     "GetPromptResult": Members(
         "GetPromptResult", inside={"messages": Each(To("PromptMessage"))}, emptied=("_meta",)
     ),
     "ImageContent": Members(
-        "ImageContent", unmeant=("_meta",), inside={"annotations": To("ImageContentAnnotations")}
+        "ImageContent",
+        target_only=("_meta",),
+        inside={"annotations": To("ImageContentAnnotations")},
     ),
-    "ImageContentAnnotations": Members("Annotations", unmeant=("lastModified",)),
-    "Implementation": Members("Implementation", unmeant=("title",)),
+    "ImageContentAnnotations": Members("Annotations", target_only=("lastModified",)),
+    "Implementation": Members("Implementation", target_only=("title",)),
     "InitializeRequestParams": Members(
         "InitializeRequestParams",
         inside={"capabilities": To("ClientCapabilities"), "clientInfo": To("Implementation")},
@@ -113,12 +115,12 @@ _UP: Final[Mapping[str, Plan]] = {
         "ListToolsResult", inside={"tools": Each(To("Tool"))}, emptied=("_meta",)
     ),
     "ProgressNotificationParams": Members(
-        "ProgressNotificationParams", unmeant=("message",), emptied=("_meta",)
+        "ProgressNotificationParams", target_only=("message",), emptied=("_meta",)
     ),
     "Prompt": Members(
-        "Prompt", unmeant=("title", "_meta"), inside={"arguments": Each(To("PromptArgument"))}
+        "Prompt", target_only=("title", "_meta"), inside={"arguments": Each(To("PromptArgument"))}
     ),
-    "PromptArgument": Members("PromptArgument", unmeant=("title",)),
+    "PromptArgument": Members("PromptArgument", target_only=("title",)),
     "PromptMessage": Members("PromptMessage", inside={"content": To("PromptMessageContent")}),
     "PromptMessageContent": Arms(
         "ContentBlock",
@@ -129,7 +131,7 @@ _UP: Final[Mapping[str, Plan]] = {
             "resource": To("EmbeddedResource"),
         },
     ),
-    "PromptReference": Members("PromptReference", unmeant=("title",)),
+    "PromptReference": Members("PromptReference", target_only=("title",)),
     "ReadResourceResult": Members(
         "ReadResourceResult",
         inside={
@@ -145,16 +147,18 @@ _UP: Final[Mapping[str, Plan]] = {
         emptied=("_meta",),
     ),
     "Resource": Members(
-        "Resource", unmeant=("title", "_meta"), inside={"annotations": To("ResourceAnnotations")}
+        "Resource",
+        target_only=("title", "_meta"),
+        inside={"annotations": To("ResourceAnnotations")},
     ),
-    "ResourceAnnotations": Members("Annotations", unmeant=("lastModified",)),
+    "ResourceAnnotations": Members("Annotations", target_only=("lastModified",)),
     "ResourceTemplate": Members(
         "ResourceTemplate",
-        unmeant=("title", "_meta"),
+        target_only=("title", "_meta"),
         inside={"annotations": To("ResourceTemplateAnnotations")},
     ),
-    "ResourceTemplateAnnotations": Members("Annotations", unmeant=("lastModified",)),
-    "Root": Members("Root", unmeant=("_meta",)),
+    "ResourceTemplateAnnotations": Members("Annotations", target_only=("lastModified",)),
+    "Root": Members("Root", target_only=("_meta",)),
     "SamplingMessage": Members("SamplingMessage", inside={"content": To("SamplingMessageContent")}),
     "SamplingMessageContent": Arms(
         "SamplingMessageContent",
@@ -162,14 +166,14 @@ _UP: Final[Mapping[str, Plan]] = {
         arms={"text": To("TextContent"), "image": To("ImageContent")},
     ),
     "ServerCapabilities": Members(
-        "ServerCapabilities", unmeant=("completions",), add={"completions": {}}
+        "ServerCapabilities", target_only=("completions",), add={"completions": {}}
     ),
     "TextContent": Members(
-        "TextContent", unmeant=("_meta",), inside={"annotations": To("TextContentAnnotations")}
+        "TextContent", target_only=("_meta",), inside={"annotations": To("TextContentAnnotations")}
     ),
-    "TextContentAnnotations": Members("Annotations", unmeant=("lastModified",)),
-    "TextResourceContents": Members("TextResourceContents", unmeant=("_meta",)),
-    "Tool": Members("Tool", unmeant=("annotations", "outputSchema", "title", "_meta")),
+    "TextContentAnnotations": Members("Annotations", target_only=("lastModified",)),
+    "TextResourceContents": Members("TextResourceContents", target_only=("_meta",)),
+    "Tool": Members("Tool", target_only=("annotations", "outputSchema", "title", "_meta")),
 }
 
 UP: Final = Direction(
@@ -245,7 +249,7 @@ UP: Final = Direction(
 _DOWN: Final[Mapping[str, Plan]] = {
     "Annotations": Members(
         "ResourceTemplateAnnotations",
-        drop={"lastModified": Drop("2025-03-26 does not say how old a resource is.")},
+        drop={"lastModified": Drop("2025-03-26 has no lastModified in annotations.")},
     ),
     "BlobResourceContents": Members(
         "BlobResourceContents", drop={"_meta": Drop("2024-11-05 has no _meta here.")}
@@ -255,7 +259,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
         apply=(
             Apply(
                 "structured_content_as_text",
-                "2025-03-26 has no structured results; a text block holds the same JSON.",
+                "2025-03-26 has no structured content; a text block holds the same JSON.",
             ),
         ),
         inside={"content": Each(To("ContentBlock"))},
@@ -266,7 +270,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
     ),
     "CompleteRequestParams": Members(
         "CompleteRequestParams",
-        drop={"context": Drop("2025-03-26 completes one argument without knowing the others.")},
+        drop={"context": Drop("2025-03-26 has no context in completion requests.")},
         inside={"ref": To("CompleteRequestParamsRef")},
         emptied=("_meta",),
     ),
@@ -282,7 +286,8 @@ _DOWN: Final[Mapping[str, Plan]] = {
                 "2024-11-05 has no audio; an embedded resource holds the same bytes.",
             ),
             "resource_link": Apply(
-                "link_as_text", "2025-03-26 has no links to resources; a text names title and URI."
+                "link_as_text",
+                "2025-03-26 has no resource links; a text has the title and the URI.",
             ),
         },
         arms={
@@ -307,10 +312,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
         apply={
             "audio": Apply(
                 "audio_as_text",
-                (
-                    "2024-11-05 has no audio, and no resources in sampling; a note says what was "
-                    "there."
-                ),
+                "2024-11-05 has no audio, and no resources in sampling; a text takes its place.",
             )
         },
         arms={"text": To("TextContent"), "image": To("ImageContent")},
@@ -368,7 +370,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
     ),
     "ProgressNotificationParams": Members(
         "ProgressNotificationParams",
-        drop={"message": Drop("2024-11-05 reports progress without a message.")},
+        drop={"message": Drop("2024-11-05 has no message in progress notifications.")},
         emptied=("_meta",),
     ),
     "Prompt": Members(
@@ -424,10 +426,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
         apply={
             "audio": Apply(
                 "audio_as_text",
-                (
-                    "2024-11-05 has no audio, and no resources in sampling; a note says what was "
-                    "there."
-                ),
+                "2024-11-05 has no audio, and no resources in sampling; a text takes its place.",
             )
         },
         arms={"text": To("TextContent"), "image": To("ImageContent")},
@@ -436,8 +435,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
         "ServerCapabilities",
         drop={
             "completions": Drop(
-                "2024-11-05 has no capability for completion/complete; a caller has to try it.",
-                harmless=True,
+                "2024-11-05 has no capability for completion/complete.", harmless=True
             )
         },
     ),
@@ -452,10 +450,8 @@ _DOWN: Final[Mapping[str, Plan]] = {
     "Tool": Members(
         "Tool",
         drop={
-            "annotations": Drop(
-                "2024-11-05 has no hints on tools; the reader has to expect anything of them."
-            ),
-            "outputSchema": Drop("2025-03-26 has no structured results to describe."),
+            "annotations": Drop("2024-11-05 has no annotations of tools."),
+            "outputSchema": Drop("2025-03-26 has no output schemas."),
             "title": Drop("2024-11-05 has no title here."),
             "_meta": Drop("2024-11-05 has no _meta here."),
         },

@@ -23,13 +23,13 @@ from .._runtime.translation.plans import (
 __all__ = ["DOWN", "UP"]
 
 _UP: Final[Mapping[str, Plan]] = {
-    "BlobResourceContents": Members("BlobResourceContents", unmeant=("_meta",)),
+    "BlobResourceContents": Members("BlobResourceContents", target_only=("_meta",)),
     "CallToolRequestParams": Members(
-        "CallToolRequestParams", unmeant=("task",), emptied=("_meta",)
+        "CallToolRequestParams", target_only=("task",), emptied=("_meta",)
     ),
     "CallToolResult": Members(
         "CallToolResult",
-        unmeant=("structuredContent",),
+        target_only=("structuredContent",),
         inside={"content": Each(To("CallToolResultContent"))},
         emptied=("_meta",),
     ),
@@ -44,12 +44,12 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "ClientCapabilities": Members(
         "ClientCapabilities",
-        unmeant=("elicitation", "tasks"),
+        target_only=("elicitation", "tasks"),
         inside={"sampling": To("an object as ClientCapabilitiesSampling")},
     ),
     "CompleteRequestParams": Members(
         "CompleteRequestParams",
-        unmeant=("context",),
+        target_only=("context",),
         inside={"ref": To("CompleteRequestParamsRef")},
         emptied=("_meta",),
     ),
@@ -58,7 +58,7 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "CreateMessageRequestParams": Members(
         "CreateMessageRequestParams",
-        unmeant=("task", "toolChoice", "tools"),
+        target_only=("task", "toolChoice", "tools"),
         inside={"messages": Each(To("SamplingMessage"))},
         emptied=("_meta",),
     ),
@@ -74,7 +74,7 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "EmbeddedResource": Members(
         "EmbeddedResource",
-        unmeant=("_meta",),
+        target_only=("_meta",),
         inside={
             "resource": When(
                 (
@@ -85,16 +85,18 @@ _UP: Final[Mapping[str, Plan]] = {
             "annotations": To("EmbeddedResourceAnnotations"),
         },
     ),
-    "EmbeddedResourceAnnotations": Members("Annotations", unmeant=("lastModified",)),
+    "EmbeddedResourceAnnotations": Members("Annotations", target_only=("lastModified",)),
     "GetPromptResult": Members(
         "GetPromptResult", inside={"messages": Each(To("PromptMessage"))}, emptied=("_meta",)
     ),
     "ImageContent": Members(
-        "ImageContent", unmeant=("_meta",), inside={"annotations": To("ImageContentAnnotations")}
+        "ImageContent",
+        target_only=("_meta",),
+        inside={"annotations": To("ImageContentAnnotations")},
     ),
-    "ImageContentAnnotations": Members("Annotations", unmeant=("lastModified",)),
+    "ImageContentAnnotations": Members("Annotations", target_only=("lastModified",)),
     "Implementation": Members(
-        "Implementation", unmeant=("description", "icons", "title", "websiteUrl")
+        "Implementation", target_only=("description", "icons", "title", "websiteUrl")
     ),
     "InitializeRequestParams": Members(
         "InitializeRequestParams",
@@ -124,14 +126,14 @@ _UP: Final[Mapping[str, Plan]] = {
         "ListToolsResult", inside={"tools": Each(To("Tool"))}, emptied=("_meta",)
     ),
     "ProgressNotificationParams": Members(
-        "ProgressNotificationParams", unmeant=("message",), emptied=("_meta",)
+        "ProgressNotificationParams", target_only=("message",), emptied=("_meta",)
     ),
     "Prompt": Members(
         "Prompt",
-        unmeant=("icons", "title", "_meta"),
+        target_only=("icons", "title", "_meta"),
         inside={"arguments": Each(To("PromptArgument"))},
     ),
-    "PromptArgument": Members("PromptArgument", unmeant=("title",)),
+    "PromptArgument": Members("PromptArgument", target_only=("title",)),
     "PromptMessage": Members("PromptMessage", inside={"content": To("PromptMessageContent")}),
     "PromptMessageContent": Arms(
         "ContentBlock",
@@ -142,7 +144,7 @@ _UP: Final[Mapping[str, Plan]] = {
             "resource": To("EmbeddedResource"),
         },
     ),
-    "PromptReference": Members("PromptReference", unmeant=("title",)),
+    "PromptReference": Members("PromptReference", target_only=("title",)),
     "ReadResourceResult": Members(
         "ReadResourceResult",
         inside={
@@ -159,19 +161,19 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "Resource": Members(
         "Resource",
-        unmeant=("icons", "title", "_meta"),
+        target_only=("icons", "title", "_meta"),
         inside={"annotations": To("ResourceAnnotations")},
     ),
-    "ResourceAnnotations": Members("Annotations", unmeant=("lastModified",)),
+    "ResourceAnnotations": Members("Annotations", target_only=("lastModified",)),
     "ResourceTemplate": Members(
         "ResourceTemplate",
-        unmeant=("icons", "title", "_meta"),
+        target_only=("icons", "title", "_meta"),
         inside={"annotations": To("ResourceTemplateAnnotations")},
     ),
-    "ResourceTemplateAnnotations": Members("Annotations", unmeant=("lastModified",)),
-    "Root": Members("Root", unmeant=("_meta",)),
+    "ResourceTemplateAnnotations": Members("Annotations", target_only=("lastModified",)),
+    "Root": Members("Root", target_only=("_meta",)),
     "SamplingMessage": Members(
-        "SamplingMessage", unmeant=("_meta",), inside={"content": To("SamplingMessageContent")}
+        "SamplingMessage", target_only=("_meta",), inside={"content": To("SamplingMessageContent")}
     ),
     "SamplingMessageContent": Arms(
         "SamplingMessageContentBlock",
@@ -179,24 +181,19 @@ _UP: Final[Mapping[str, Plan]] = {
         arms={"text": To("TextContent"), "image": To("ImageContent")},
     ),
     "ServerCapabilities": Members(
-        "ServerCapabilities", unmeant=("completions", "tasks"), add={"completions": {}}
+        "ServerCapabilities", target_only=("completions", "tasks"), add={"completions": {}}
     ),
     "TextContent": Members(
-        "TextContent", unmeant=("_meta",), inside={"annotations": To("TextContentAnnotations")}
+        "TextContent", target_only=("_meta",), inside={"annotations": To("TextContentAnnotations")}
     ),
-    "TextContentAnnotations": Members("Annotations", unmeant=("lastModified",)),
-    "TextResourceContents": Members("TextResourceContents", unmeant=("_meta",)),
+    "TextContentAnnotations": Members("Annotations", target_only=("lastModified",)),
+    "TextResourceContents": Members("TextResourceContents", target_only=("_meta",)),
     "Tool": Members(
         "Tool",
-        apply=(
-            Apply(
-                "tool_schemas_of_known_form",
-                "2025-11-25 defines $schema: the dialect, as a string.",
-            ),
-        ),
-        unmeant=("annotations", "execution", "icons", "outputSchema", "title", "_meta"),
+        apply=(Apply("tool_schemas_of_known_form", "2025-11-25 requires a string as $schema."),),
+        target_only=("annotations", "execution", "icons", "outputSchema", "title", "_meta"),
     ),
-    "an object as ClientCapabilitiesSampling": Members("", unmeant=("context", "tools")),
+    "an object as ClientCapabilitiesSampling": Members("", target_only=("context", "tools")),
 }
 
 UP: Final = Direction(
@@ -271,14 +268,14 @@ UP: Final = Direction(
 _DOWN: Final[Mapping[str, Plan]] = {
     "Annotations": Members(
         "ResourceTemplateAnnotations",
-        drop={"lastModified": Drop("2025-03-26 does not say how old a resource is.")},
+        drop={"lastModified": Drop("2025-03-26 has no lastModified in annotations.")},
     ),
     "BlobResourceContents": Members(
         "BlobResourceContents", drop={"_meta": Drop("2024-11-05 has no _meta here.")}
     ),
     "CallToolRequestParams": Members(
         "CallToolRequestParams",
-        drop={"task": Drop("2025-06-18 has no tasks: the answer comes when it is ready.")},
+        drop={"task": Drop("2025-06-18 has no tasks; the result is sent when it is ready.")},
         emptied=("_meta",),
     ),
     "CallToolResult": Members(
@@ -286,7 +283,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
         apply=(
             Apply(
                 "structured_content_as_text",
-                "2025-03-26 has no structured results; a text block holds the same JSON.",
+                "2025-03-26 has no structured content; a text block holds the same JSON.",
             ),
         ),
         inside={"content": Each(To("ContentBlock"))},
@@ -297,7 +294,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
         apply=(
             Apply(
                 "named_request_only",
-                "2025-06-18 names the cancelled request; tasks are cancelled in another way.",
+                "2025-06-18 requires the id of the cancelled request, and has no tasks.",
             ),
         ),
         emptied=("_meta",),
@@ -307,7 +304,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
         apply=(
             Apply(
                 "forms_if_declared",
-                "2025-06-18 only has forms; a client without forms has no elicitation.",
+                "2025-06-18 has no URL elicitation, and this client has no forms.",
             ),
         ),
         drop={
@@ -325,7 +322,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
     ),
     "CompleteRequestParams": Members(
         "CompleteRequestParams",
-        drop={"context": Drop("2025-03-26 completes one argument without knowing the others.")},
+        drop={"context": Drop("2025-03-26 has no context in completion requests.")},
         inside={"ref": To("CompleteRequestParamsRef")},
         emptied=("_meta",),
     ),
@@ -341,7 +338,8 @@ _DOWN: Final[Mapping[str, Plan]] = {
                 "2024-11-05 has no audio; an embedded resource holds the same bytes.",
             ),
             "resource_link": Apply(
-                "link_as_text", "2025-03-26 has no links to resources; a text names title and URI."
+                "link_as_text",
+                "2025-03-26 has no resource links; a text has the title and the URI.",
             ),
         },
         arms={
@@ -359,10 +357,10 @@ _DOWN: Final[Mapping[str, Plan]] = {
             ),
             Apply(
                 "one_block_per_message",
-                "2025-06-18 has one block in a message; several become several messages.",
+                "2025-06-18 has one content block in a message; several become several messages.",
             ),
         ),
-        drop={"task": Drop("2025-06-18 has no tasks: the answer comes when it is ready.")},
+        drop={"task": Drop("2025-06-18 has no tasks; the result is sent when it is ready.")},
         inside={"messages": Each(To("SamplingMessage"))},
         emptied=("_meta",),
     ),
@@ -375,7 +373,9 @@ _DOWN: Final[Mapping[str, Plan]] = {
             )
         },
         emptied=("_meta",),
-        finish=(Apply("one_block", "2025-06-18 has one block in a message; texts are joined."),),
+        finish=(
+            Apply("one_block", "2025-06-18 has one content block in a message; texts are joined."),
+        ),
     ),
     "EmbeddedResource": Members(
         "EmbeddedResource",
@@ -436,7 +436,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
     ),
     "ProgressNotificationParams": Members(
         "ProgressNotificationParams",
-        drop={"message": Drop("2024-11-05 reports progress without a message.")},
+        drop={"message": Drop("2024-11-05 has no message in progress notifications.")},
         emptied=("_meta",),
     ),
     "Prompt": Members(
@@ -497,7 +497,9 @@ _DOWN: Final[Mapping[str, Plan]] = {
                 of_array=Each(To("SamplingMessageContentBlock")),
             )
         },
-        finish=(Apply("one_block", "2025-06-18 has one block in a message; texts are joined."),),
+        finish=(
+            Apply("one_block", "2025-06-18 has one content block in a message; texts are joined."),
+        ),
     ),
     "SamplingMessageContentBlock": Arms(
         "CreateMessageResultContent",
@@ -505,13 +507,10 @@ _DOWN: Final[Mapping[str, Plan]] = {
         apply={
             "audio": Apply(
                 "audio_as_text",
-                (
-                    "2024-11-05 has no audio, and no resources in sampling; a note says what was "
-                    "there."
-                ),
+                "2024-11-05 has no audio, and no resources in sampling; a text takes its place.",
             ),
-            "tool_use": Apply("not_to_be_said", "2025-06-18 has no tools in sampling."),
-            "tool_result": Apply("not_to_be_said", "2025-06-18 has no tools in sampling."),
+            "tool_use": Apply("not_expressible", "2025-06-18 has no tools in sampling."),
+            "tool_result": Apply("not_expressible", "2025-06-18 has no tools in sampling."),
         },
         arms={"text": To("TextContent"), "image": To("ImageContent")},
     ),
@@ -519,8 +518,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
         "ServerCapabilities",
         drop={
             "completions": Drop(
-                "2024-11-05 has no capability for completion/complete; a caller has to try it.",
-                harmless=True,
+                "2024-11-05 has no capability for completion/complete.", harmless=True
             ),
             "tasks": Drop("2024-11-05 has no tasks here."),
         },
@@ -536,12 +534,10 @@ _DOWN: Final[Mapping[str, Plan]] = {
     "Tool": Members(
         "Tool",
         drop={
-            "annotations": Drop(
-                "2024-11-05 has no hints on tools; the reader has to expect anything of them."
-            ),
+            "annotations": Drop("2024-11-05 has no annotations of tools."),
             "execution": Drop("2025-06-18 has no tasks."),
             "icons": Drop("2024-11-05 has no icons here."),
-            "outputSchema": Drop("2025-03-26 has no structured results to describe."),
+            "outputSchema": Drop("2025-03-26 has no output schemas."),
             "title": Drop("2024-11-05 has no title here."),
             "_meta": Drop("2024-11-05 has no _meta here."),
         },
@@ -604,6 +600,6 @@ DOWN: Final = Direction(
         "SubscribeRequestParams": "SubscribeRequestParams",
         "UnsubscribeRequestParams": "UnsubscribeRequestParams",
     },
-    {("", -32042): (-32603, "2025-06-18 cannot send a user to a URL.")},
+    {("", -32042): (-32603, "2025-06-18 has no URL elicitation.")},
 )
 """From 2025-11-25 to 2024-11-05; what has no plan stays as it is."""

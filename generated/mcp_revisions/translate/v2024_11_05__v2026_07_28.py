@@ -23,10 +23,10 @@ from .._runtime.translation.plans import (
 __all__ = ["DOWN", "UP"]
 
 _UP: Final[Mapping[str, Plan]] = {
-    "BlobResourceContents": Members("BlobResourceContents", unmeant=("_meta",)),
+    "BlobResourceContents": Members("BlobResourceContents", target_only=("_meta",)),
     "CallToolRequestParams": Members(
         "CallToolRequestParams",
-        unmeant=("inputResponses", "requestState"),
+        target_only=("inputResponses", "requestState"),
         inside={"_meta": To("RequestParamsMeta as RequestMetaObject")},
         add={
             "_meta": {
@@ -37,7 +37,7 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "CallToolResult": Members(
         "CallToolResult",
-        unmeant=("resultType", "structuredContent"),
+        target_only=("resultType", "structuredContent"),
         inside={
             "content": Each(To("CallToolResultContent")),
             "_meta": To("an object as ResultMetaObject"),
@@ -56,13 +56,15 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "CancelledNotificationParams": Members(
         "CancelledNotificationParams",
-        apply=(Apply("named_request_only", "2026-07-28 cancels requests only, and names them."),),
+        apply=(
+            Apply("named_request_only", "2026-07-28 requires the id of the cancelled request."),
+        ),
         inside={"_meta": To("an object as NotificationMetaObject")},
         emptied=("_meta",),
     ),
     "ClientCapabilities": Members(
         "ClientCapabilities",
-        unmeant=("elicitation", "extensions"),
+        target_only=("elicitation", "extensions"),
         inside={
             "roots": To("ClientCapabilitiesRoots"),
             "sampling": To("an object as ClientCapabilitiesSampling"),
@@ -73,7 +75,7 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "CompleteRequestParams": Members(
         "CompleteRequestParams",
-        unmeant=("context",),
+        target_only=("context",),
         inside={
             "ref": To("CompleteRequestParamsRef"),
             "_meta": To("RequestParamsMeta as RequestMetaObject"),
@@ -90,7 +92,7 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "CompleteResult": Members(
         "CompleteResult",
-        unmeant=("resultType",),
+        target_only=("resultType",),
         inside={
             "completion": To("CompleteResultCompletion"),
             "_meta": To("an object as ResultMetaObject"),
@@ -101,13 +103,13 @@ _UP: Final[Mapping[str, Plan]] = {
     "CompleteResultCompletion": Members(
         "CompleteResultCompletion",
         apply=(
-            Apply("at_most_100_values", "2026-07-28 has no more than 100 suggestions in a result."),
+            Apply("at_most_100_values", "2026-07-28 allows at most 100 values in a completion."),
         ),
     ),
     "CreateMessageRequestParams": Members(
         "CreateMessageRequestParams",
         drop={"_meta": Drop("2026-07-28 has no _meta here.")},
-        unmeant=("toolChoice", "tools"),
+        target_only=("toolChoice", "tools"),
         inside={"messages": Each(To("SamplingMessage"))},
     ),
     "CreateMessageResult": Members(
@@ -122,7 +124,7 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "EmbeddedResource": Members(
         "EmbeddedResource",
-        unmeant=("_meta",),
+        target_only=("_meta",),
         inside={
             "resource": When(
                 (
@@ -133,10 +135,10 @@ _UP: Final[Mapping[str, Plan]] = {
             "annotations": To("EmbeddedResourceAnnotations"),
         },
     ),
-    "EmbeddedResourceAnnotations": Members("Annotations", unmeant=("lastModified",)),
+    "EmbeddedResourceAnnotations": Members("Annotations", target_only=("lastModified",)),
     "GetPromptRequestParams": Members(
         "GetPromptRequestParams",
-        unmeant=("inputResponses", "requestState"),
+        target_only=("inputResponses", "requestState"),
         inside={"_meta": To("RequestParamsMeta as RequestMetaObject")},
         add={
             "_meta": {
@@ -147,7 +149,7 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "GetPromptResult": Members(
         "GetPromptResult",
-        unmeant=("resultType",),
+        target_only=("resultType",),
         inside={
             "messages": Each(To("PromptMessage")),
             "_meta": To("an object as ResultMetaObject"),
@@ -156,11 +158,13 @@ _UP: Final[Mapping[str, Plan]] = {
         add={"resultType": "complete"},
     ),
     "ImageContent": Members(
-        "ImageContent", unmeant=("_meta",), inside={"annotations": To("ImageContentAnnotations")}
+        "ImageContent",
+        target_only=("_meta",),
+        inside={"annotations": To("ImageContentAnnotations")},
     ),
-    "ImageContentAnnotations": Members("Annotations", unmeant=("lastModified",)),
+    "ImageContentAnnotations": Members("Annotations", target_only=("lastModified",)),
     "Implementation": Members(
-        "Implementation", unmeant=("description", "icons", "title", "websiteUrl")
+        "Implementation", target_only=("description", "icons", "title", "websiteUrl")
     ),
     "ListPromptsRequestParams": Members(
         "PaginatedRequestParams",
@@ -174,7 +178,7 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "ListPromptsResult": Members(
         "ListPromptsResult",
-        unmeant=("cacheScope", "resultType", "ttlMs"),
+        target_only=("cacheScope", "resultType", "ttlMs"),
         inside={"prompts": Each(To("Prompt")), "_meta": To("an object as ResultMetaObject")},
         emptied=("_meta",),
         add={"cacheScope": "private", "resultType": "complete", "ttlMs": 0},
@@ -191,7 +195,7 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "ListResourceTemplatesResult": Members(
         "ListResourceTemplatesResult",
-        unmeant=("cacheScope", "resultType", "ttlMs"),
+        target_only=("cacheScope", "resultType", "ttlMs"),
         inside={
             "resourceTemplates": Each(To("ResourceTemplate")),
             "_meta": To("an object as ResultMetaObject"),
@@ -211,7 +215,7 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "ListResourcesResult": Members(
         "ListResourcesResult",
-        unmeant=("cacheScope", "resultType", "ttlMs"),
+        target_only=("cacheScope", "resultType", "ttlMs"),
         inside={"resources": Each(To("Resource")), "_meta": To("an object as ResultMetaObject")},
         emptied=("_meta",),
         add={"cacheScope": "private", "resultType": "complete", "ttlMs": 0},
@@ -238,7 +242,7 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "ListToolsResult": Members(
         "ListToolsResult",
-        unmeant=("cacheScope", "resultType", "ttlMs"),
+        target_only=("cacheScope", "resultType", "ttlMs"),
         inside={"tools": Each(To("Tool")), "_meta": To("an object as ResultMetaObject")},
         emptied=("_meta",),
         add={"cacheScope": "private", "resultType": "complete", "ttlMs": 0},
@@ -250,16 +254,16 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "ProgressNotificationParams": Members(
         "ProgressNotificationParams",
-        unmeant=("message",),
+        target_only=("message",),
         inside={"_meta": To("an object as NotificationMetaObject")},
         emptied=("_meta",),
     ),
     "Prompt": Members(
         "Prompt",
-        unmeant=("icons", "title", "_meta"),
+        target_only=("icons", "title", "_meta"),
         inside={"arguments": Each(To("PromptArgument"))},
     ),
-    "PromptArgument": Members("PromptArgument", unmeant=("title",)),
+    "PromptArgument": Members("PromptArgument", target_only=("title",)),
     "PromptListChangedNotificationParams": Members(
         "NotificationParams",
         inside={"_meta": To("an object as NotificationMetaObject")},
@@ -275,10 +279,10 @@ _UP: Final[Mapping[str, Plan]] = {
             "resource": To("EmbeddedResource"),
         },
     ),
-    "PromptReference": Members("PromptReference", unmeant=("title",)),
+    "PromptReference": Members("PromptReference", target_only=("title",)),
     "ReadResourceRequestParams": Members(
         "ReadResourceRequestParams",
-        unmeant=("inputResponses", "requestState"),
+        target_only=("inputResponses", "requestState"),
         inside={"_meta": To("RequestParamsMeta as RequestMetaObject")},
         add={
             "_meta": {
@@ -289,7 +293,7 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "ReadResourceResult": Members(
         "ReadResourceResult",
-        unmeant=("cacheScope", "resultType", "ttlMs"),
+        target_only=("cacheScope", "resultType", "ttlMs"),
         inside={
             "contents": Each(
                 When(
@@ -306,7 +310,7 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "RequestParamsMeta as RequestMetaObject": Members(
         "RequestMetaObject",
-        unmeant=(
+        target_only=(
             "io.modelcontextprotocol/clientCapabilities",
             "io.modelcontextprotocol/protocolVersion",
             "io.modelcontextprotocol/clientInfo",
@@ -322,10 +326,10 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "Resource": Members(
         "Resource",
-        unmeant=("icons", "title", "_meta"),
+        target_only=("icons", "title", "_meta"),
         inside={"annotations": To("ResourceAnnotations")},
     ),
-    "ResourceAnnotations": Members("Annotations", unmeant=("lastModified",)),
+    "ResourceAnnotations": Members("Annotations", target_only=("lastModified",)),
     "ResourceListChangedNotificationParams": Members(
         "NotificationParams",
         inside={"_meta": To("an object as NotificationMetaObject")},
@@ -333,18 +337,18 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "ResourceTemplate": Members(
         "ResourceTemplate",
-        unmeant=("icons", "title", "_meta"),
+        target_only=("icons", "title", "_meta"),
         inside={"annotations": To("ResourceTemplateAnnotations")},
     ),
-    "ResourceTemplateAnnotations": Members("Annotations", unmeant=("lastModified",)),
+    "ResourceTemplateAnnotations": Members("Annotations", target_only=("lastModified",)),
     "ResourceUpdatedNotificationParams": Members(
         "ResourceUpdatedNotificationParams",
         inside={"_meta": To("an object as NotificationMetaObject")},
         emptied=("_meta",),
     ),
-    "Root": Members("Root", unmeant=("_meta",)),
+    "Root": Members("Root", target_only=("_meta",)),
     "SamplingMessage": Members(
-        "SamplingMessage", unmeant=("_meta",), inside={"content": To("SamplingMessageContent")}
+        "SamplingMessage", target_only=("_meta",), inside={"content": To("SamplingMessageContent")}
     ),
     "SamplingMessageContent": Arms(
         "SamplingMessageContentBlock",
@@ -352,33 +356,30 @@ _UP: Final[Mapping[str, Plan]] = {
         arms={"text": To("TextContent"), "image": To("ImageContent")},
     ),
     "ServerCapabilities": Members(
-        "ServerCapabilities", unmeant=("completions", "extensions"), add={"completions": {}}
+        "ServerCapabilities", target_only=("completions", "extensions"), add={"completions": {}}
     ),
     "TextContent": Members(
-        "TextContent", unmeant=("_meta",), inside={"annotations": To("TextContentAnnotations")}
+        "TextContent", target_only=("_meta",), inside={"annotations": To("TextContentAnnotations")}
     ),
-    "TextContentAnnotations": Members("Annotations", unmeant=("lastModified",)),
-    "TextResourceContents": Members("TextResourceContents", unmeant=("_meta",)),
+    "TextContentAnnotations": Members("Annotations", target_only=("lastModified",)),
+    "TextResourceContents": Members("TextResourceContents", target_only=("_meta",)),
     "Tool": Members(
         "Tool",
-        apply=(
-            Apply(
-                "tool_schemas_of_known_form",
-                "2025-11-25 defines $schema: the dialect, as a string.",
-            ),
-        ),
-        unmeant=("annotations", "icons", "outputSchema", "title", "_meta"),
+        apply=(Apply("tool_schemas_of_known_form", "2025-11-25 requires a string as $schema."),),
+        target_only=("annotations", "icons", "outputSchema", "title", "_meta"),
     ),
     "ToolListChangedNotificationParams": Members(
         "NotificationParams",
         inside={"_meta": To("an object as NotificationMetaObject")},
         emptied=("_meta",),
     ),
-    "an object as ClientCapabilitiesSampling": Members("", unmeant=("context", "tools")),
+    "an object as ClientCapabilitiesSampling": Members("", target_only=("context", "tools")),
     "an object as NotificationMetaObject": Members(
-        "", unmeant=("io.modelcontextprotocol/subscriptionId",)
+        "", target_only=("io.modelcontextprotocol/subscriptionId",)
     ),
-    "an object as ResultMetaObject": Members("", unmeant=("io.modelcontextprotocol/serverInfo",)),
+    "an object as ResultMetaObject": Members(
+        "", target_only=("io.modelcontextprotocol/serverInfo",)
+    ),
 }
 
 UP: Final = Direction(
@@ -433,7 +434,7 @@ UP: Final = Direction(
 _DOWN: Final[Mapping[str, Plan]] = {
     "Annotations": Members(
         "ResourceTemplateAnnotations",
-        drop={"lastModified": Drop("2025-03-26 does not say how old a resource is.")},
+        drop={"lastModified": Drop("2025-03-26 has no lastModified in annotations.")},
     ),
     "BlobResourceContents": Members(
         "BlobResourceContents", drop={"_meta": Drop("2024-11-05 has no _meta here.")}
@@ -442,11 +443,11 @@ _DOWN: Final[Mapping[str, Plan]] = {
         "CallToolRequestParams",
         drop={
             "inputResponses": Drop(
-                "2025-11-25 asks the client in separate requests, which have been answered.",
+                "2025-11-25 has separate requests to the client, which have been answered.",
                 harmless=True,
             ),
             "requestState": Drop(
-                "2025-11-25 asks the client in separate requests, which have been answered.",
+                "2025-11-25 has separate requests to the client, which have been answered.",
                 harmless=True,
             ),
         },
@@ -458,20 +459,17 @@ _DOWN: Final[Mapping[str, Plan]] = {
         apply=(
             Apply(
                 "structured_content_of_objects_only",
-                "2025-11-25 has structured results that are JSON objects only.",
+                "2025-11-25 allows only JSON objects as structured content.",
             ),
-            Apply(
-                "complete_only",
-                "2025-11-25 has one type of result; an incomplete one does not exist.",
-            ),
+            Apply("complete_only", "2025-11-25 has only complete results."),
             Apply(
                 "structured_content_as_text",
-                "2025-03-26 has no structured results; a text block holds the same JSON.",
+                "2025-03-26 has no structured content; a text block holds the same JSON.",
             ),
         ),
         drop={
             "resultType": Drop(
-                "2025-11-25 has one type of result, and does not name it.", harmless=True
+                "2025-11-25 has no resultType: all results are complete.", harmless=True
             )
         },
         inside={"content": Each(To("ContentBlock")), "_meta": To("ResultMetaObject")},
@@ -482,7 +480,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
         apply=(
             Apply(
                 "named_request_only",
-                "2025-06-18 names the cancelled request; tasks are cancelled in another way.",
+                "2025-06-18 requires the id of the cancelled request, and has no tasks.",
             ),
         ),
         inside={"_meta": To("NotificationMetaObject")},
@@ -493,7 +491,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
         apply=(
             Apply(
                 "forms_if_declared",
-                "2025-06-18 only has forms; a client without forms has no elicitation.",
+                "2025-06-18 has no URL elicitation, and this client has no forms.",
             ),
         ),
         drop={
@@ -514,7 +512,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
     ),
     "CompleteRequestParams": Members(
         "CompleteRequestParams",
-        drop={"context": Drop("2025-03-26 completes one argument without knowing the others.")},
+        drop={"context": Drop("2025-03-26 has no context in completion requests.")},
         inside={"ref": To("CompleteRequestParamsRef"), "_meta": To("RequestMetaObject")},
         emptied=("_meta",),
     ),
@@ -523,15 +521,10 @@ _DOWN: Final[Mapping[str, Plan]] = {
     ),
     "CompleteResult": Members(
         "CompleteResult",
-        apply=(
-            Apply(
-                "complete_only",
-                "2025-11-25 has one type of result; an incomplete one does not exist.",
-            ),
-        ),
+        apply=(Apply("complete_only", "2025-11-25 has only complete results."),),
         drop={
             "resultType": Drop(
-                "2025-11-25 has one type of result, and does not name it.", harmless=True
+                "2025-11-25 has no resultType: all results are complete.", harmless=True
             )
         },
         inside={"_meta": To("ResultMetaObject")},
@@ -546,7 +539,8 @@ _DOWN: Final[Mapping[str, Plan]] = {
                 "2024-11-05 has no audio; an embedded resource holds the same bytes.",
             ),
             "resource_link": Apply(
-                "link_as_text", "2025-03-26 has no links to resources; a text names title and URI."
+                "link_as_text",
+                "2025-03-26 has no resource links; a text has the title and the URI.",
             ),
         },
         arms={
@@ -564,10 +558,10 @@ _DOWN: Final[Mapping[str, Plan]] = {
             ),
             Apply(
                 "one_block_per_message",
-                "2025-06-18 has one block in a message; several become several messages.",
+                "2025-06-18 has one content block in a message; several become several messages.",
             ),
         ),
-        unmeant=("_meta",),
+        target_only=("_meta",),
         inside={"messages": Each(To("SamplingMessage"))},
     ),
     "CreateMessageResult": Members(
@@ -579,7 +573,9 @@ _DOWN: Final[Mapping[str, Plan]] = {
             )
         },
         emptied=("_meta",),
-        finish=(Apply("one_block", "2025-06-18 has one block in a message; texts are joined."),),
+        finish=(
+            Apply("one_block", "2025-06-18 has one content block in a message; texts are joined."),
+        ),
     ),
     "EmbeddedResource": Members(
         "EmbeddedResource",
@@ -598,11 +594,11 @@ _DOWN: Final[Mapping[str, Plan]] = {
         "GetPromptRequestParams",
         drop={
             "inputResponses": Drop(
-                "2025-11-25 asks the client in separate requests, which have been answered.",
+                "2025-11-25 has separate requests to the client, which have been answered.",
                 harmless=True,
             ),
             "requestState": Drop(
-                "2025-11-25 asks the client in separate requests, which have been answered.",
+                "2025-11-25 has separate requests to the client, which have been answered.",
                 harmless=True,
             ),
         },
@@ -611,15 +607,10 @@ _DOWN: Final[Mapping[str, Plan]] = {
     ),
     "GetPromptResult": Members(
         "GetPromptResult",
-        apply=(
-            Apply(
-                "complete_only",
-                "2025-11-25 has one type of result; an incomplete one does not exist.",
-            ),
-        ),
+        apply=(Apply("complete_only", "2025-11-25 has only complete results."),),
         drop={
             "resultType": Drop(
-                "2025-11-25 has one type of result, and does not name it.", harmless=True
+                "2025-11-25 has no resultType: all results are complete.", harmless=True
             )
         },
         inside={"messages": Each(To("PromptMessage")), "_meta": To("ResultMetaObject")},
@@ -641,60 +632,45 @@ _DOWN: Final[Mapping[str, Plan]] = {
     ),
     "ListPromptsResult": Members(
         "ListPromptsResult",
-        apply=(
-            Apply(
-                "complete_only",
-                "2025-11-25 has one type of result; an incomplete one does not exist.",
-            ),
-        ),
+        apply=(Apply("complete_only", "2025-11-25 has only complete results."),),
         drop={
             "cacheScope": Drop(
-                "2025-11-25 does not say how long a result may be kept.", usual="private"
+                "2025-11-25 does not say how long a result may be cached.", usual="private"
             ),
             "resultType": Drop(
-                "2025-11-25 has one type of result, and does not name it.", harmless=True
+                "2025-11-25 has no resultType: all results are complete.", harmless=True
             ),
-            "ttlMs": Drop("2025-11-25 does not say how long a result may be kept.", usual=0),
+            "ttlMs": Drop("2025-11-25 does not say how long a result may be cached.", usual=0),
         },
         inside={"prompts": Each(To("Prompt")), "_meta": To("ResultMetaObject")},
         emptied=("_meta",),
     ),
     "ListResourceTemplatesResult": Members(
         "ListResourceTemplatesResult",
-        apply=(
-            Apply(
-                "complete_only",
-                "2025-11-25 has one type of result; an incomplete one does not exist.",
-            ),
-        ),
+        apply=(Apply("complete_only", "2025-11-25 has only complete results."),),
         drop={
             "cacheScope": Drop(
-                "2025-11-25 does not say how long a result may be kept.", usual="private"
+                "2025-11-25 does not say how long a result may be cached.", usual="private"
             ),
             "resultType": Drop(
-                "2025-11-25 has one type of result, and does not name it.", harmless=True
+                "2025-11-25 has no resultType: all results are complete.", harmless=True
             ),
-            "ttlMs": Drop("2025-11-25 does not say how long a result may be kept.", usual=0),
+            "ttlMs": Drop("2025-11-25 does not say how long a result may be cached.", usual=0),
         },
         inside={"resourceTemplates": Each(To("ResourceTemplate")), "_meta": To("ResultMetaObject")},
         emptied=("_meta",),
     ),
     "ListResourcesResult": Members(
         "ListResourcesResult",
-        apply=(
-            Apply(
-                "complete_only",
-                "2025-11-25 has one type of result; an incomplete one does not exist.",
-            ),
-        ),
+        apply=(Apply("complete_only", "2025-11-25 has only complete results."),),
         drop={
             "cacheScope": Drop(
-                "2025-11-25 does not say how long a result may be kept.", usual="private"
+                "2025-11-25 does not say how long a result may be cached.", usual="private"
             ),
             "resultType": Drop(
-                "2025-11-25 has one type of result, and does not name it.", harmless=True
+                "2025-11-25 has no resultType: all results are complete.", harmless=True
             ),
-            "ttlMs": Drop("2025-11-25 does not say how long a result may be kept.", usual=0),
+            "ttlMs": Drop("2025-11-25 does not say how long a result may be cached.", usual=0),
         },
         inside={"resources": Each(To("Resource")), "_meta": To("ResultMetaObject")},
         emptied=("_meta",),
@@ -705,24 +681,19 @@ _DOWN: Final[Mapping[str, Plan]] = {
         emptied=("_meta",),
     ),
     "ListRootsResult": Members(
-        "ListRootsResult", unmeant=("_meta",), inside={"roots": Each(To("Root"))}
+        "ListRootsResult", target_only=("_meta",), inside={"roots": Each(To("Root"))}
     ),
     "ListToolsResult": Members(
         "ListToolsResult",
-        apply=(
-            Apply(
-                "complete_only",
-                "2025-11-25 has one type of result; an incomplete one does not exist.",
-            ),
-        ),
+        apply=(Apply("complete_only", "2025-11-25 has only complete results."),),
         drop={
             "cacheScope": Drop(
-                "2025-11-25 does not say how long a result may be kept.", usual="private"
+                "2025-11-25 does not say how long a result may be cached.", usual="private"
             ),
             "resultType": Drop(
-                "2025-11-25 has one type of result, and does not name it.", harmless=True
+                "2025-11-25 has no resultType: all results are complete.", harmless=True
             ),
-            "ttlMs": Drop("2025-11-25 does not say how long a result may be kept.", usual=0),
+            "ttlMs": Drop("2025-11-25 does not say how long a result may be cached.", usual=0),
         },
         inside={"tools": Each(To("Tool")), "_meta": To("ResultMetaObject")},
         emptied=("_meta",),
@@ -736,7 +707,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
         "",
         drop={
             "io.modelcontextprotocol/subscriptionId": Drop(
-                "2025-11-25 has one stream of changes, which needs no name.", harmless=True
+                "2025-11-25 has no ids of subscriptions.", harmless=True
             )
         },
     ),
@@ -750,7 +721,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
     ),
     "ProgressNotificationParams": Members(
         "ProgressNotificationParams",
-        drop={"message": Drop("2024-11-05 reports progress without a message.")},
+        drop={"message": Drop("2024-11-05 has no message in progress notifications.")},
         inside={"_meta": To("NotificationMetaObject")},
         emptied=("_meta",),
     ),
@@ -774,11 +745,11 @@ _DOWN: Final[Mapping[str, Plan]] = {
         "ReadResourceRequestParams",
         drop={
             "inputResponses": Drop(
-                "2025-11-25 asks the client in separate requests, which have been answered.",
+                "2025-11-25 has separate requests to the client, which have been answered.",
                 harmless=True,
             ),
             "requestState": Drop(
-                "2025-11-25 asks the client in separate requests, which have been answered.",
+                "2025-11-25 has separate requests to the client, which have been answered.",
                 harmless=True,
             ),
         },
@@ -787,20 +758,15 @@ _DOWN: Final[Mapping[str, Plan]] = {
     ),
     "ReadResourceResult": Members(
         "ReadResourceResult",
-        apply=(
-            Apply(
-                "complete_only",
-                "2025-11-25 has one type of result; an incomplete one does not exist.",
-            ),
-        ),
+        apply=(Apply("complete_only", "2025-11-25 has only complete results."),),
         drop={
             "cacheScope": Drop(
-                "2025-11-25 does not say how long a result may be kept.", usual="private"
+                "2025-11-25 does not say how long a result may be cached.", usual="private"
             ),
             "resultType": Drop(
-                "2025-11-25 has one type of result, and does not name it.", harmless=True
+                "2025-11-25 has no resultType: all results are complete.", harmless=True
             ),
-            "ttlMs": Drop("2025-11-25 does not say how long a result may be kept.", usual=0),
+            "ttlMs": Drop("2025-11-25 does not say how long a result may be cached.", usual=0),
         },
         inside={
             "contents": Each(
@@ -819,16 +785,16 @@ _DOWN: Final[Mapping[str, Plan]] = {
         "RequestParamsMeta",
         drop={
             "io.modelcontextprotocol/clientCapabilities": Drop(
-                "2025-11-25 agrees on it once, in initialize.", harmless=True
+                "2025-11-25 has this in initialize only.", harmless=True
             ),
             "io.modelcontextprotocol/protocolVersion": Drop(
-                "2025-11-25 agrees on it once, in initialize.", harmless=True
+                "2025-11-25 has this in initialize only.", harmless=True
             ),
             "io.modelcontextprotocol/clientInfo": Drop(
-                "2025-11-25 agrees on it once, in initialize.", harmless=True
+                "2025-11-25 has this in initialize only.", harmless=True
             ),
             "io.modelcontextprotocol/logLevel": Drop(
-                "2025-11-25 sets the level with logging/setLevel.", harmless=True
+                "2025-11-25 sets the log level with logging/setLevel.", harmless=True
             ),
         },
     ),
@@ -873,7 +839,9 @@ _DOWN: Final[Mapping[str, Plan]] = {
                 of_array=Each(To("SamplingMessageContentBlock")),
             )
         },
-        finish=(Apply("one_block", "2025-06-18 has one block in a message; texts are joined."),),
+        finish=(
+            Apply("one_block", "2025-06-18 has one content block in a message; texts are joined."),
+        ),
     ),
     "SamplingMessageContentBlock": Arms(
         "CreateMessageResultContent",
@@ -881,13 +849,10 @@ _DOWN: Final[Mapping[str, Plan]] = {
         apply={
             "audio": Apply(
                 "audio_as_text",
-                (
-                    "2024-11-05 has no audio, and no resources in sampling; a note says what was "
-                    "there."
-                ),
+                "2024-11-05 has no audio, and no resources in sampling; a text takes its place.",
             ),
-            "tool_use": Apply("not_to_be_said", "2025-06-18 has no tools in sampling."),
-            "tool_result": Apply("not_to_be_said", "2025-06-18 has no tools in sampling."),
+            "tool_use": Apply("not_expressible", "2025-06-18 has no tools in sampling."),
+            "tool_result": Apply("not_expressible", "2025-06-18 has no tools in sampling."),
         },
         arms={"text": To("TextContent"), "image": To("ImageContent")},
     ),
@@ -895,8 +860,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
         "ServerCapabilities",
         drop={
             "completions": Drop(
-                "2024-11-05 has no capability for completion/complete; a caller has to try it.",
-                harmless=True,
+                "2024-11-05 has no capability for completion/complete.", harmless=True
             ),
             "extensions": Drop("2024-11-05 has no extensions here."),
         },
@@ -914,28 +878,23 @@ _DOWN: Final[Mapping[str, Plan]] = {
         apply=(
             Apply(
                 "output_schema_of_objects_only",
-                "2025-11-25 describes results that are JSON objects only.",
+                "2025-11-25 allows only output schemas of the type object.",
             ),
             Apply(
                 "tool_schemas_of_known_form",
-                (
-                    "2025-11-25 fixes the form of some keywords, which 2026-07-28 leaves to JSON "
-                    "Schema."
-                ),
+                "2025-11-25 restricts some keywords of JSON Schema in tools.",
             ),
         ),
         drop={
-            "annotations": Drop(
-                "2024-11-05 has no hints on tools; the reader has to expect anything of them."
-            ),
+            "annotations": Drop("2024-11-05 has no annotations of tools."),
             "icons": Drop("2024-11-05 has no icons here."),
-            "outputSchema": Drop("2025-03-26 has no structured results to describe."),
+            "outputSchema": Drop("2025-03-26 has no output schemas."),
             "title": Drop("2024-11-05 has no title here."),
             "_meta": Drop("2024-11-05 has no _meta here."),
         },
     ),
-    "an object as ClientCapabilitiesRoots": Members("", unmeant=("listChanged",)),
-    "an object as RequestParamsMeta": Members("", unmeant=("progressToken",)),
+    "an object as ClientCapabilitiesRoots": Members("", target_only=("listChanged",)),
+    "an object as RequestParamsMeta": Members("", target_only=("progressToken",)),
 }
 
 DOWN: Final = Direction(
@@ -976,12 +935,12 @@ DOWN: Final = Direction(
         "ServerCapabilitiesTools": "ServerCapabilitiesTools",
     },
     {
-        ("", -32042): (-32603, "2025-06-18 cannot send a user to a URL."),
+        ("", -32042): (-32603, "2025-06-18 has no URL elicitation."),
         ("resources/read", -32602): (
             -32002,
             "2026-07-28 has no code of its own for a resource that is not found.",
         ),
-        ("", -32021): (-32603, "2025-11-25 has no code for a capability that a client lacks."),
+        ("", -32021): (-32603, "2025-11-25 has no code for a missing client capability."),
     },
 )
 """From 2026-07-28 to 2024-11-05; what has no plan stays as it is."""

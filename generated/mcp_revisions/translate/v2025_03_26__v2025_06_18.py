@@ -23,14 +23,14 @@ from .._runtime.translation.plans import (
 __all__ = ["DOWN", "UP"]
 
 _UP: Final[Mapping[str, Plan]] = {
-    "Annotations": Members("Annotations", unmeant=("lastModified",)),
+    "Annotations": Members("Annotations", target_only=("lastModified",)),
     "AudioContent": Members(
-        "AudioContent", unmeant=("_meta",), inside={"annotations": To("Annotations")}
+        "AudioContent", target_only=("_meta",), inside={"annotations": To("Annotations")}
     ),
-    "BlobResourceContents": Members("BlobResourceContents", unmeant=("_meta",)),
+    "BlobResourceContents": Members("BlobResourceContents", target_only=("_meta",)),
     "CallToolResult": Members(
         "CallToolResult",
-        unmeant=("structuredContent",),
+        target_only=("structuredContent",),
         inside={"content": Each(To("CallToolResultContent"))},
         emptied=("_meta",),
     ),
@@ -44,10 +44,10 @@ _UP: Final[Mapping[str, Plan]] = {
             "resource": To("EmbeddedResource"),
         },
     ),
-    "ClientCapabilities": Members("ClientCapabilities", unmeant=("elicitation",)),
+    "ClientCapabilities": Members("ClientCapabilities", target_only=("elicitation",)),
     "CompleteRequestParams": Members(
         "CompleteRequestParams",
-        unmeant=("context",),
+        target_only=("context",),
         inside={"ref": To("CompleteRequestParamsRef")},
         emptied=("_meta",),
     ),
@@ -71,7 +71,7 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "EmbeddedResource": Members(
         "EmbeddedResource",
-        unmeant=("_meta",),
+        target_only=("_meta",),
         inside={
             "resource": When(
                 (
@@ -86,9 +86,9 @@ _UP: Final[Mapping[str, Plan]] = {
         "GetPromptResult", inside={"messages": Each(To("PromptMessage"))}, emptied=("_meta",)
     ),
     "ImageContent": Members(
-        "ImageContent", unmeant=("_meta",), inside={"annotations": To("Annotations")}
+        "ImageContent", target_only=("_meta",), inside={"annotations": To("Annotations")}
     ),
-    "Implementation": Members("Implementation", unmeant=("title",)),
+    "Implementation": Members("Implementation", target_only=("title",)),
     "InitializeRequestParams": Members(
         "InitializeRequestParams",
         inside={"capabilities": To("ClientCapabilities"), "clientInfo": To("Implementation")},
@@ -115,9 +115,9 @@ _UP: Final[Mapping[str, Plan]] = {
         "ListToolsResult", inside={"tools": Each(To("Tool"))}, emptied=("_meta",)
     ),
     "Prompt": Members(
-        "Prompt", unmeant=("title", "_meta"), inside={"arguments": Each(To("PromptArgument"))}
+        "Prompt", target_only=("title", "_meta"), inside={"arguments": Each(To("PromptArgument"))}
     ),
-    "PromptArgument": Members("PromptArgument", unmeant=("title",)),
+    "PromptArgument": Members("PromptArgument", target_only=("title",)),
     "PromptMessage": Members("PromptMessage", inside={"content": To("PromptMessageContent")}),
     "PromptMessageContent": Arms(
         "ContentBlock",
@@ -129,7 +129,7 @@ _UP: Final[Mapping[str, Plan]] = {
             "resource": To("EmbeddedResource"),
         },
     ),
-    "PromptReference": Members("PromptReference", unmeant=("title",)),
+    "PromptReference": Members("PromptReference", target_only=("title",)),
     "ReadResourceResult": Members(
         "ReadResourceResult",
         inside={
@@ -145,12 +145,14 @@ _UP: Final[Mapping[str, Plan]] = {
         emptied=("_meta",),
     ),
     "Resource": Members(
-        "Resource", unmeant=("title", "_meta"), inside={"annotations": To("Annotations")}
+        "Resource", target_only=("title", "_meta"), inside={"annotations": To("Annotations")}
     ),
     "ResourceTemplate": Members(
-        "ResourceTemplate", unmeant=("title", "_meta"), inside={"annotations": To("Annotations")}
+        "ResourceTemplate",
+        target_only=("title", "_meta"),
+        inside={"annotations": To("Annotations")},
     ),
-    "Root": Members("Root", unmeant=("_meta",)),
+    "Root": Members("Root", target_only=("_meta",)),
     "SamplingMessage": Members("SamplingMessage", inside={"content": To("SamplingMessageContent")}),
     "SamplingMessageContent": Arms(
         "SamplingMessageContent",
@@ -158,10 +160,10 @@ _UP: Final[Mapping[str, Plan]] = {
         arms={"text": To("TextContent"), "image": To("ImageContent"), "audio": To("AudioContent")},
     ),
     "TextContent": Members(
-        "TextContent", unmeant=("_meta",), inside={"annotations": To("Annotations")}
+        "TextContent", target_only=("_meta",), inside={"annotations": To("Annotations")}
     ),
-    "TextResourceContents": Members("TextResourceContents", unmeant=("_meta",)),
-    "Tool": Members("Tool", unmeant=("outputSchema", "title", "_meta")),
+    "TextResourceContents": Members("TextResourceContents", target_only=("_meta",)),
+    "Tool": Members("Tool", target_only=("outputSchema", "title", "_meta")),
 }
 
 UP: Final = Direction(
@@ -239,7 +241,7 @@ UP: Final = Direction(
 
 _DOWN: Final[Mapping[str, Plan]] = {
     "Annotations": Members(
-        "Annotations", drop={"lastModified": Drop("2025-03-26 does not say how old a resource is.")}
+        "Annotations", drop={"lastModified": Drop("2025-03-26 has no lastModified in annotations.")}
     ),
     "AudioContent": Members(
         "AudioContent",
@@ -254,7 +256,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
         apply=(
             Apply(
                 "structured_content_as_text",
-                "2025-03-26 has no structured results; a text block holds the same JSON.",
+                "2025-03-26 has no structured content; a text block holds the same JSON.",
             ),
         ),
         inside={"content": Each(To("ContentBlock"))},
@@ -265,7 +267,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
     ),
     "CompleteRequestParams": Members(
         "CompleteRequestParams",
-        drop={"context": Drop("2025-03-26 completes one argument without knowing the others.")},
+        drop={"context": Drop("2025-03-26 has no context in completion requests.")},
         inside={"ref": To("CompleteRequestParamsRef")},
         emptied=("_meta",),
     ),
@@ -277,7 +279,8 @@ _DOWN: Final[Mapping[str, Plan]] = {
         "type",
         apply={
             "resource_link": Apply(
-                "link_as_text", "2025-03-26 has no links to resources; a text names title and URI."
+                "link_as_text",
+                "2025-03-26 has no resource links; a text has the title and the URI.",
             )
         },
         arms={
@@ -414,12 +417,12 @@ _DOWN: Final[Mapping[str, Plan]] = {
     "Tool": Members(
         "Tool",
         drop={
-            "outputSchema": Drop("2025-03-26 has no structured results to describe."),
+            "outputSchema": Drop("2025-03-26 has no output schemas."),
             "_meta": Drop("2025-03-26 has no _meta here."),
         },
         move={
             "title": Move(
-                ("annotations", "title"), "2025-03-26 has titles of tools in their annotations."
+                ("annotations", "title"), "2025-03-26 has the title of a tool in its annotations."
             )
         },
     ),

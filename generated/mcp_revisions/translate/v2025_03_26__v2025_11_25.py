@@ -24,17 +24,17 @@ from .._runtime.translation.plans import (
 __all__ = ["DOWN", "UP"]
 
 _UP: Final[Mapping[str, Plan]] = {
-    "Annotations": Members("Annotations", unmeant=("lastModified",)),
+    "Annotations": Members("Annotations", target_only=("lastModified",)),
     "AudioContent": Members(
-        "AudioContent", unmeant=("_meta",), inside={"annotations": To("Annotations")}
+        "AudioContent", target_only=("_meta",), inside={"annotations": To("Annotations")}
     ),
-    "BlobResourceContents": Members("BlobResourceContents", unmeant=("_meta",)),
+    "BlobResourceContents": Members("BlobResourceContents", target_only=("_meta",)),
     "CallToolRequestParams": Members(
-        "CallToolRequestParams", unmeant=("task",), emptied=("_meta",)
+        "CallToolRequestParams", target_only=("task",), emptied=("_meta",)
     ),
     "CallToolResult": Members(
         "CallToolResult",
-        unmeant=("structuredContent",),
+        target_only=("structuredContent",),
         inside={"content": Each(To("CallToolResultContent"))},
         emptied=("_meta",),
     ),
@@ -50,12 +50,12 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "ClientCapabilities": Members(
         "ClientCapabilities",
-        unmeant=("elicitation", "tasks"),
+        target_only=("elicitation", "tasks"),
         inside={"sampling": To("an object as ClientCapabilitiesSampling")},
     ),
     "CompleteRequestParams": Members(
         "CompleteRequestParams",
-        unmeant=("context",),
+        target_only=("context",),
         inside={"ref": To("CompleteRequestParamsRef")},
         emptied=("_meta",),
     ),
@@ -64,7 +64,7 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "CreateMessageRequestParams": Members(
         "CreateMessageRequestParams",
-        unmeant=("task", "toolChoice", "tools"),
+        target_only=("task", "toolChoice", "tools"),
         inside={"messages": Each(To("SamplingMessage"))},
         emptied=("_meta",),
     ),
@@ -80,7 +80,7 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "EmbeddedResource": Members(
         "EmbeddedResource",
-        unmeant=("_meta",),
+        target_only=("_meta",),
         inside={
             "resource": When(
                 (
@@ -95,10 +95,10 @@ _UP: Final[Mapping[str, Plan]] = {
         "GetPromptResult", inside={"messages": Each(To("PromptMessage"))}, emptied=("_meta",)
     ),
     "ImageContent": Members(
-        "ImageContent", unmeant=("_meta",), inside={"annotations": To("Annotations")}
+        "ImageContent", target_only=("_meta",), inside={"annotations": To("Annotations")}
     ),
     "Implementation": Members(
-        "Implementation", unmeant=("description", "icons", "title", "websiteUrl")
+        "Implementation", target_only=("description", "icons", "title", "websiteUrl")
     ),
     "InitializeRequestParams": Members(
         "InitializeRequestParams",
@@ -129,10 +129,10 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "Prompt": Members(
         "Prompt",
-        unmeant=("icons", "title", "_meta"),
+        target_only=("icons", "title", "_meta"),
         inside={"arguments": Each(To("PromptArgument"))},
     ),
-    "PromptArgument": Members("PromptArgument", unmeant=("title",)),
+    "PromptArgument": Members("PromptArgument", target_only=("title",)),
     "PromptMessage": Members("PromptMessage", inside={"content": To("PromptMessageContent")}),
     "PromptMessageContent": Arms(
         "ContentBlock",
@@ -144,7 +144,7 @@ _UP: Final[Mapping[str, Plan]] = {
             "resource": To("EmbeddedResource"),
         },
     ),
-    "PromptReference": Members("PromptReference", unmeant=("title",)),
+    "PromptReference": Members("PromptReference", target_only=("title",)),
     "ReadResourceResult": Members(
         "ReadResourceResult",
         inside={
@@ -160,38 +160,35 @@ _UP: Final[Mapping[str, Plan]] = {
         emptied=("_meta",),
     ),
     "Resource": Members(
-        "Resource", unmeant=("icons", "title", "_meta"), inside={"annotations": To("Annotations")}
+        "Resource",
+        target_only=("icons", "title", "_meta"),
+        inside={"annotations": To("Annotations")},
     ),
     "ResourceTemplate": Members(
         "ResourceTemplate",
-        unmeant=("icons", "title", "_meta"),
+        target_only=("icons", "title", "_meta"),
         inside={"annotations": To("Annotations")},
     ),
-    "Root": Members("Root", unmeant=("_meta",)),
+    "Root": Members("Root", target_only=("_meta",)),
     "SamplingMessage": Members(
-        "SamplingMessage", unmeant=("_meta",), inside={"content": To("SamplingMessageContent")}
+        "SamplingMessage", target_only=("_meta",), inside={"content": To("SamplingMessageContent")}
     ),
     "SamplingMessageContent": Arms(
         "SamplingMessageContentBlock",
         "type",
         arms={"text": To("TextContent"), "image": To("ImageContent"), "audio": To("AudioContent")},
     ),
-    "ServerCapabilities": Members("ServerCapabilities", unmeant=("tasks",)),
+    "ServerCapabilities": Members("ServerCapabilities", target_only=("tasks",)),
     "TextContent": Members(
-        "TextContent", unmeant=("_meta",), inside={"annotations": To("Annotations")}
+        "TextContent", target_only=("_meta",), inside={"annotations": To("Annotations")}
     ),
-    "TextResourceContents": Members("TextResourceContents", unmeant=("_meta",)),
+    "TextResourceContents": Members("TextResourceContents", target_only=("_meta",)),
     "Tool": Members(
         "Tool",
-        apply=(
-            Apply(
-                "tool_schemas_of_known_form",
-                "2025-11-25 defines $schema: the dialect, as a string.",
-            ),
-        ),
-        unmeant=("execution", "icons", "outputSchema", "title", "_meta"),
+        apply=(Apply("tool_schemas_of_known_form", "2025-11-25 requires a string as $schema."),),
+        target_only=("execution", "icons", "outputSchema", "title", "_meta"),
     ),
-    "an object as ClientCapabilitiesSampling": Members("", unmeant=("context", "tools")),
+    "an object as ClientCapabilitiesSampling": Members("", target_only=("context", "tools")),
 }
 
 UP: Final = Direction(
@@ -267,7 +264,7 @@ UP: Final = Direction(
 
 _DOWN: Final[Mapping[str, Plan]] = {
     "Annotations": Members(
-        "Annotations", drop={"lastModified": Drop("2025-03-26 does not say how old a resource is.")}
+        "Annotations", drop={"lastModified": Drop("2025-03-26 has no lastModified in annotations.")}
     ),
     "AudioContent": Members(
         "AudioContent",
@@ -279,7 +276,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
     ),
     "CallToolRequestParams": Members(
         "CallToolRequestParams",
-        drop={"task": Drop("2025-06-18 has no tasks: the answer comes when it is ready.")},
+        drop={"task": Drop("2025-06-18 has no tasks; the result is sent when it is ready.")},
         emptied=("_meta",),
     ),
     "CallToolResult": Members(
@@ -287,7 +284,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
         apply=(
             Apply(
                 "structured_content_as_text",
-                "2025-03-26 has no structured results; a text block holds the same JSON.",
+                "2025-03-26 has no structured content; a text block holds the same JSON.",
             ),
         ),
         inside={"content": Each(To("ContentBlock"))},
@@ -298,7 +295,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
         apply=(
             Apply(
                 "named_request_only",
-                "2025-06-18 names the cancelled request; tasks are cancelled in another way.",
+                "2025-06-18 requires the id of the cancelled request, and has no tasks.",
             ),
         ),
         emptied=("_meta",),
@@ -308,7 +305,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
         apply=(
             Apply(
                 "forms_if_declared",
-                "2025-06-18 only has forms; a client without forms has no elicitation.",
+                "2025-06-18 has no URL elicitation, and this client has no forms.",
             ),
         ),
         drop={
@@ -326,7 +323,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
     ),
     "CompleteRequestParams": Members(
         "CompleteRequestParams",
-        drop={"context": Drop("2025-03-26 completes one argument without knowing the others.")},
+        drop={"context": Drop("2025-03-26 has no context in completion requests.")},
         inside={"ref": To("CompleteRequestParamsRef")},
         emptied=("_meta",),
     ),
@@ -338,7 +335,8 @@ _DOWN: Final[Mapping[str, Plan]] = {
         "type",
         apply={
             "resource_link": Apply(
-                "link_as_text", "2025-03-26 has no links to resources; a text names title and URI."
+                "link_as_text",
+                "2025-03-26 has no resource links; a text has the title and the URI.",
             )
         },
         arms={
@@ -357,10 +355,10 @@ _DOWN: Final[Mapping[str, Plan]] = {
             ),
             Apply(
                 "one_block_per_message",
-                "2025-06-18 has one block in a message; several become several messages.",
+                "2025-06-18 has one content block in a message; several become several messages.",
             ),
         ),
-        drop={"task": Drop("2025-06-18 has no tasks: the answer comes when it is ready.")},
+        drop={"task": Drop("2025-06-18 has no tasks; the result is sent when it is ready.")},
         inside={"messages": Each(To("SamplingMessage"))},
         emptied=("_meta",),
     ),
@@ -373,7 +371,9 @@ _DOWN: Final[Mapping[str, Plan]] = {
             )
         },
         emptied=("_meta",),
-        finish=(Apply("one_block", "2025-06-18 has one block in a message; texts are joined."),),
+        finish=(
+            Apply("one_block", "2025-06-18 has one content block in a message; texts are joined."),
+        ),
     ),
     "EmbeddedResource": Members(
         "EmbeddedResource",
@@ -490,14 +490,16 @@ _DOWN: Final[Mapping[str, Plan]] = {
                 of_array=Each(To("SamplingMessageContentBlock")),
             )
         },
-        finish=(Apply("one_block", "2025-06-18 has one block in a message; texts are joined."),),
+        finish=(
+            Apply("one_block", "2025-06-18 has one content block in a message; texts are joined."),
+        ),
     ),
     "SamplingMessageContentBlock": Arms(
         "CreateMessageResultContent",
         "type",
         apply={
-            "tool_use": Apply("not_to_be_said", "2025-06-18 has no tools in sampling."),
-            "tool_result": Apply("not_to_be_said", "2025-06-18 has no tools in sampling."),
+            "tool_use": Apply("not_expressible", "2025-06-18 has no tools in sampling."),
+            "tool_result": Apply("not_expressible", "2025-06-18 has no tools in sampling."),
         },
         arms={"text": To("TextContent"), "image": To("ImageContent"), "audio": To("AudioContent")},
     ),
@@ -517,12 +519,12 @@ _DOWN: Final[Mapping[str, Plan]] = {
         drop={
             "execution": Drop("2025-06-18 has no tasks."),
             "icons": Drop("2025-03-26 has no icons here."),
-            "outputSchema": Drop("2025-03-26 has no structured results to describe."),
+            "outputSchema": Drop("2025-03-26 has no output schemas."),
             "_meta": Drop("2025-03-26 has no _meta here."),
         },
         move={
             "title": Move(
-                ("annotations", "title"), "2025-03-26 has titles of tools in their annotations."
+                ("annotations", "title"), "2025-03-26 has the title of a tool in its annotations."
             )
         },
     ),
@@ -586,6 +588,6 @@ DOWN: Final = Direction(
         "ToolAnnotations": "ToolAnnotations",
         "UnsubscribeRequestParams": "UnsubscribeRequestParams",
     },
-    {("", -32042): (-32603, "2025-06-18 cannot send a user to a URL.")},
+    {("", -32042): (-32603, "2025-06-18 has no URL elicitation.")},
 )
 """From 2025-11-25 to 2025-03-26; what has no plan stays as it is."""

@@ -24,14 +24,14 @@ from .._runtime.translation.plans import (
 __all__ = ["DOWN", "UP"]
 
 _UP: Final[Mapping[str, Plan]] = {
-    "Annotations": Members("Annotations", unmeant=("lastModified",)),
+    "Annotations": Members("Annotations", target_only=("lastModified",)),
     "AudioContent": Members(
-        "AudioContent", unmeant=("_meta",), inside={"annotations": To("Annotations")}
+        "AudioContent", target_only=("_meta",), inside={"annotations": To("Annotations")}
     ),
-    "BlobResourceContents": Members("BlobResourceContents", unmeant=("_meta",)),
+    "BlobResourceContents": Members("BlobResourceContents", target_only=("_meta",)),
     "CallToolRequestParams": Members(
         "CallToolRequestParams",
-        unmeant=("inputResponses", "requestState"),
+        target_only=("inputResponses", "requestState"),
         inside={"_meta": To("RequestParamsMeta as RequestMetaObject")},
         add={
             "_meta": {
@@ -42,7 +42,7 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "CallToolResult": Members(
         "CallToolResult",
-        unmeant=("resultType", "structuredContent"),
+        target_only=("resultType", "structuredContent"),
         inside={
             "content": Each(To("CallToolResultContent")),
             "_meta": To("an object as ResultMetaObject"),
@@ -62,13 +62,15 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "CancelledNotificationParams": Members(
         "CancelledNotificationParams",
-        apply=(Apply("named_request_only", "2026-07-28 cancels requests only, and names them."),),
+        apply=(
+            Apply("named_request_only", "2026-07-28 requires the id of the cancelled request."),
+        ),
         inside={"_meta": To("an object as NotificationMetaObject")},
         emptied=("_meta",),
     ),
     "ClientCapabilities": Members(
         "ClientCapabilities",
-        unmeant=("elicitation", "extensions"),
+        target_only=("elicitation", "extensions"),
         inside={
             "roots": To("ClientCapabilitiesRoots"),
             "sampling": To("an object as ClientCapabilitiesSampling"),
@@ -79,7 +81,7 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "CompleteRequestParams": Members(
         "CompleteRequestParams",
-        unmeant=("context",),
+        target_only=("context",),
         inside={
             "ref": To("CompleteRequestParamsRef"),
             "_meta": To("RequestParamsMeta as RequestMetaObject"),
@@ -96,7 +98,7 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "CompleteResult": Members(
         "CompleteResult",
-        unmeant=("resultType",),
+        target_only=("resultType",),
         inside={
             "completion": To("CompleteResultCompletion"),
             "_meta": To("an object as ResultMetaObject"),
@@ -107,13 +109,13 @@ _UP: Final[Mapping[str, Plan]] = {
     "CompleteResultCompletion": Members(
         "CompleteResultCompletion",
         apply=(
-            Apply("at_most_100_values", "2026-07-28 has no more than 100 suggestions in a result."),
+            Apply("at_most_100_values", "2026-07-28 allows at most 100 values in a completion."),
         ),
     ),
     "CreateMessageRequestParams": Members(
         "CreateMessageRequestParams",
         drop={"_meta": Drop("2026-07-28 has no _meta here.")},
-        unmeant=("toolChoice", "tools"),
+        target_only=("toolChoice", "tools"),
         inside={"messages": Each(To("SamplingMessage"))},
     ),
     "CreateMessageResult": Members(
@@ -128,7 +130,7 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "EmbeddedResource": Members(
         "EmbeddedResource",
-        unmeant=("_meta",),
+        target_only=("_meta",),
         inside={
             "resource": When(
                 (
@@ -141,7 +143,7 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "GetPromptRequestParams": Members(
         "GetPromptRequestParams",
-        unmeant=("inputResponses", "requestState"),
+        target_only=("inputResponses", "requestState"),
         inside={"_meta": To("RequestParamsMeta as RequestMetaObject")},
         add={
             "_meta": {
@@ -152,7 +154,7 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "GetPromptResult": Members(
         "GetPromptResult",
-        unmeant=("resultType",),
+        target_only=("resultType",),
         inside={
             "messages": Each(To("PromptMessage")),
             "_meta": To("an object as ResultMetaObject"),
@@ -161,10 +163,10 @@ _UP: Final[Mapping[str, Plan]] = {
         add={"resultType": "complete"},
     ),
     "ImageContent": Members(
-        "ImageContent", unmeant=("_meta",), inside={"annotations": To("Annotations")}
+        "ImageContent", target_only=("_meta",), inside={"annotations": To("Annotations")}
     ),
     "Implementation": Members(
-        "Implementation", unmeant=("description", "icons", "title", "websiteUrl")
+        "Implementation", target_only=("description", "icons", "title", "websiteUrl")
     ),
     "ListPromptsRequestParams": Members(
         "PaginatedRequestParams",
@@ -178,7 +180,7 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "ListPromptsResult": Members(
         "ListPromptsResult",
-        unmeant=("cacheScope", "resultType", "ttlMs"),
+        target_only=("cacheScope", "resultType", "ttlMs"),
         inside={"prompts": Each(To("Prompt")), "_meta": To("an object as ResultMetaObject")},
         emptied=("_meta",),
         add={"cacheScope": "private", "resultType": "complete", "ttlMs": 0},
@@ -195,7 +197,7 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "ListResourceTemplatesResult": Members(
         "ListResourceTemplatesResult",
-        unmeant=("cacheScope", "resultType", "ttlMs"),
+        target_only=("cacheScope", "resultType", "ttlMs"),
         inside={
             "resourceTemplates": Each(To("ResourceTemplate")),
             "_meta": To("an object as ResultMetaObject"),
@@ -215,7 +217,7 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "ListResourcesResult": Members(
         "ListResourcesResult",
-        unmeant=("cacheScope", "resultType", "ttlMs"),
+        target_only=("cacheScope", "resultType", "ttlMs"),
         inside={"resources": Each(To("Resource")), "_meta": To("an object as ResultMetaObject")},
         emptied=("_meta",),
         add={"cacheScope": "private", "resultType": "complete", "ttlMs": 0},
@@ -242,7 +244,7 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "ListToolsResult": Members(
         "ListToolsResult",
-        unmeant=("cacheScope", "resultType", "ttlMs"),
+        target_only=("cacheScope", "resultType", "ttlMs"),
         inside={"tools": Each(To("Tool")), "_meta": To("an object as ResultMetaObject")},
         emptied=("_meta",),
         add={"cacheScope": "private", "resultType": "complete", "ttlMs": 0},
@@ -259,10 +261,10 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "Prompt": Members(
         "Prompt",
-        unmeant=("icons", "title", "_meta"),
+        target_only=("icons", "title", "_meta"),
         inside={"arguments": Each(To("PromptArgument"))},
     ),
-    "PromptArgument": Members("PromptArgument", unmeant=("title",)),
+    "PromptArgument": Members("PromptArgument", target_only=("title",)),
     "PromptListChangedNotificationParams": Members(
         "NotificationParams",
         inside={"_meta": To("an object as NotificationMetaObject")},
@@ -279,10 +281,10 @@ _UP: Final[Mapping[str, Plan]] = {
             "resource": To("EmbeddedResource"),
         },
     ),
-    "PromptReference": Members("PromptReference", unmeant=("title",)),
+    "PromptReference": Members("PromptReference", target_only=("title",)),
     "ReadResourceRequestParams": Members(
         "ReadResourceRequestParams",
-        unmeant=("inputResponses", "requestState"),
+        target_only=("inputResponses", "requestState"),
         inside={"_meta": To("RequestParamsMeta as RequestMetaObject")},
         add={
             "_meta": {
@@ -293,7 +295,7 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "ReadResourceResult": Members(
         "ReadResourceResult",
-        unmeant=("cacheScope", "resultType", "ttlMs"),
+        target_only=("cacheScope", "resultType", "ttlMs"),
         inside={
             "contents": Each(
                 When(
@@ -310,7 +312,7 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "RequestParamsMeta as RequestMetaObject": Members(
         "RequestMetaObject",
-        unmeant=(
+        target_only=(
             "io.modelcontextprotocol/clientCapabilities",
             "io.modelcontextprotocol/protocolVersion",
             "io.modelcontextprotocol/clientInfo",
@@ -325,7 +327,9 @@ _UP: Final[Mapping[str, Plan]] = {
         "", drop={"progressToken": Drop("2026-07-28 has no progressToken here.")}
     ),
     "Resource": Members(
-        "Resource", unmeant=("icons", "title", "_meta"), inside={"annotations": To("Annotations")}
+        "Resource",
+        target_only=("icons", "title", "_meta"),
+        inside={"annotations": To("Annotations")},
     ),
     "ResourceListChangedNotificationParams": Members(
         "NotificationParams",
@@ -334,7 +338,7 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "ResourceTemplate": Members(
         "ResourceTemplate",
-        unmeant=("icons", "title", "_meta"),
+        target_only=("icons", "title", "_meta"),
         inside={"annotations": To("Annotations")},
     ),
     "ResourceUpdatedNotificationParams": Members(
@@ -342,40 +346,37 @@ _UP: Final[Mapping[str, Plan]] = {
         inside={"_meta": To("an object as NotificationMetaObject")},
         emptied=("_meta",),
     ),
-    "Root": Members("Root", unmeant=("_meta",)),
+    "Root": Members("Root", target_only=("_meta",)),
     "SamplingMessage": Members(
-        "SamplingMessage", unmeant=("_meta",), inside={"content": To("SamplingMessageContent")}
+        "SamplingMessage", target_only=("_meta",), inside={"content": To("SamplingMessageContent")}
     ),
     "SamplingMessageContent": Arms(
         "SamplingMessageContentBlock",
         "type",
         arms={"text": To("TextContent"), "image": To("ImageContent"), "audio": To("AudioContent")},
     ),
-    "ServerCapabilities": Members("ServerCapabilities", unmeant=("extensions",)),
+    "ServerCapabilities": Members("ServerCapabilities", target_only=("extensions",)),
     "TextContent": Members(
-        "TextContent", unmeant=("_meta",), inside={"annotations": To("Annotations")}
+        "TextContent", target_only=("_meta",), inside={"annotations": To("Annotations")}
     ),
-    "TextResourceContents": Members("TextResourceContents", unmeant=("_meta",)),
+    "TextResourceContents": Members("TextResourceContents", target_only=("_meta",)),
     "Tool": Members(
         "Tool",
-        apply=(
-            Apply(
-                "tool_schemas_of_known_form",
-                "2025-11-25 defines $schema: the dialect, as a string.",
-            ),
-        ),
-        unmeant=("icons", "outputSchema", "title", "_meta"),
+        apply=(Apply("tool_schemas_of_known_form", "2025-11-25 requires a string as $schema."),),
+        target_only=("icons", "outputSchema", "title", "_meta"),
     ),
     "ToolListChangedNotificationParams": Members(
         "NotificationParams",
         inside={"_meta": To("an object as NotificationMetaObject")},
         emptied=("_meta",),
     ),
-    "an object as ClientCapabilitiesSampling": Members("", unmeant=("context", "tools")),
+    "an object as ClientCapabilitiesSampling": Members("", target_only=("context", "tools")),
     "an object as NotificationMetaObject": Members(
-        "", unmeant=("io.modelcontextprotocol/subscriptionId",)
+        "", target_only=("io.modelcontextprotocol/subscriptionId",)
     ),
-    "an object as ResultMetaObject": Members("", unmeant=("io.modelcontextprotocol/serverInfo",)),
+    "an object as ResultMetaObject": Members(
+        "", target_only=("io.modelcontextprotocol/serverInfo",)
+    ),
 }
 
 UP: Final = Direction(
@@ -430,7 +431,7 @@ UP: Final = Direction(
 
 _DOWN: Final[Mapping[str, Plan]] = {
     "Annotations": Members(
-        "Annotations", drop={"lastModified": Drop("2025-03-26 does not say how old a resource is.")}
+        "Annotations", drop={"lastModified": Drop("2025-03-26 has no lastModified in annotations.")}
     ),
     "AudioContent": Members(
         "AudioContent",
@@ -444,11 +445,11 @@ _DOWN: Final[Mapping[str, Plan]] = {
         "CallToolRequestParams",
         drop={
             "inputResponses": Drop(
-                "2025-11-25 asks the client in separate requests, which have been answered.",
+                "2025-11-25 has separate requests to the client, which have been answered.",
                 harmless=True,
             ),
             "requestState": Drop(
-                "2025-11-25 asks the client in separate requests, which have been answered.",
+                "2025-11-25 has separate requests to the client, which have been answered.",
                 harmless=True,
             ),
         },
@@ -460,20 +461,17 @@ _DOWN: Final[Mapping[str, Plan]] = {
         apply=(
             Apply(
                 "structured_content_of_objects_only",
-                "2025-11-25 has structured results that are JSON objects only.",
+                "2025-11-25 allows only JSON objects as structured content.",
             ),
-            Apply(
-                "complete_only",
-                "2025-11-25 has one type of result; an incomplete one does not exist.",
-            ),
+            Apply("complete_only", "2025-11-25 has only complete results."),
             Apply(
                 "structured_content_as_text",
-                "2025-03-26 has no structured results; a text block holds the same JSON.",
+                "2025-03-26 has no structured content; a text block holds the same JSON.",
             ),
         ),
         drop={
             "resultType": Drop(
-                "2025-11-25 has one type of result, and does not name it.", harmless=True
+                "2025-11-25 has no resultType: all results are complete.", harmless=True
             )
         },
         inside={"content": Each(To("ContentBlock")), "_meta": To("ResultMetaObject")},
@@ -484,7 +482,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
         apply=(
             Apply(
                 "named_request_only",
-                "2025-06-18 names the cancelled request; tasks are cancelled in another way.",
+                "2025-06-18 requires the id of the cancelled request, and has no tasks.",
             ),
         ),
         inside={"_meta": To("NotificationMetaObject")},
@@ -495,7 +493,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
         apply=(
             Apply(
                 "forms_if_declared",
-                "2025-06-18 only has forms; a client without forms has no elicitation.",
+                "2025-06-18 has no URL elicitation, and this client has no forms.",
             ),
         ),
         drop={
@@ -516,7 +514,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
     ),
     "CompleteRequestParams": Members(
         "CompleteRequestParams",
-        drop={"context": Drop("2025-03-26 completes one argument without knowing the others.")},
+        drop={"context": Drop("2025-03-26 has no context in completion requests.")},
         inside={"ref": To("CompleteRequestParamsRef"), "_meta": To("RequestMetaObject")},
         emptied=("_meta",),
     ),
@@ -525,15 +523,10 @@ _DOWN: Final[Mapping[str, Plan]] = {
     ),
     "CompleteResult": Members(
         "CompleteResult",
-        apply=(
-            Apply(
-                "complete_only",
-                "2025-11-25 has one type of result; an incomplete one does not exist.",
-            ),
-        ),
+        apply=(Apply("complete_only", "2025-11-25 has only complete results."),),
         drop={
             "resultType": Drop(
-                "2025-11-25 has one type of result, and does not name it.", harmless=True
+                "2025-11-25 has no resultType: all results are complete.", harmless=True
             )
         },
         inside={"_meta": To("ResultMetaObject")},
@@ -544,7 +537,8 @@ _DOWN: Final[Mapping[str, Plan]] = {
         "type",
         apply={
             "resource_link": Apply(
-                "link_as_text", "2025-03-26 has no links to resources; a text names title and URI."
+                "link_as_text",
+                "2025-03-26 has no resource links; a text has the title and the URI.",
             )
         },
         arms={
@@ -563,10 +557,10 @@ _DOWN: Final[Mapping[str, Plan]] = {
             ),
             Apply(
                 "one_block_per_message",
-                "2025-06-18 has one block in a message; several become several messages.",
+                "2025-06-18 has one content block in a message; several become several messages.",
             ),
         ),
-        unmeant=("_meta",),
+        target_only=("_meta",),
         inside={"messages": Each(To("SamplingMessage"))},
     ),
     "CreateMessageResult": Members(
@@ -578,7 +572,9 @@ _DOWN: Final[Mapping[str, Plan]] = {
             )
         },
         emptied=("_meta",),
-        finish=(Apply("one_block", "2025-06-18 has one block in a message; texts are joined."),),
+        finish=(
+            Apply("one_block", "2025-06-18 has one content block in a message; texts are joined."),
+        ),
     ),
     "EmbeddedResource": Members(
         "EmbeddedResource",
@@ -597,11 +593,11 @@ _DOWN: Final[Mapping[str, Plan]] = {
         "GetPromptRequestParams",
         drop={
             "inputResponses": Drop(
-                "2025-11-25 asks the client in separate requests, which have been answered.",
+                "2025-11-25 has separate requests to the client, which have been answered.",
                 harmless=True,
             ),
             "requestState": Drop(
-                "2025-11-25 asks the client in separate requests, which have been answered.",
+                "2025-11-25 has separate requests to the client, which have been answered.",
                 harmless=True,
             ),
         },
@@ -610,15 +606,10 @@ _DOWN: Final[Mapping[str, Plan]] = {
     ),
     "GetPromptResult": Members(
         "GetPromptResult",
-        apply=(
-            Apply(
-                "complete_only",
-                "2025-11-25 has one type of result; an incomplete one does not exist.",
-            ),
-        ),
+        apply=(Apply("complete_only", "2025-11-25 has only complete results."),),
         drop={
             "resultType": Drop(
-                "2025-11-25 has one type of result, and does not name it.", harmless=True
+                "2025-11-25 has no resultType: all results are complete.", harmless=True
             )
         },
         inside={"messages": Each(To("PromptMessage")), "_meta": To("ResultMetaObject")},
@@ -640,60 +631,45 @@ _DOWN: Final[Mapping[str, Plan]] = {
     ),
     "ListPromptsResult": Members(
         "ListPromptsResult",
-        apply=(
-            Apply(
-                "complete_only",
-                "2025-11-25 has one type of result; an incomplete one does not exist.",
-            ),
-        ),
+        apply=(Apply("complete_only", "2025-11-25 has only complete results."),),
         drop={
             "cacheScope": Drop(
-                "2025-11-25 does not say how long a result may be kept.", usual="private"
+                "2025-11-25 does not say how long a result may be cached.", usual="private"
             ),
             "resultType": Drop(
-                "2025-11-25 has one type of result, and does not name it.", harmless=True
+                "2025-11-25 has no resultType: all results are complete.", harmless=True
             ),
-            "ttlMs": Drop("2025-11-25 does not say how long a result may be kept.", usual=0),
+            "ttlMs": Drop("2025-11-25 does not say how long a result may be cached.", usual=0),
         },
         inside={"prompts": Each(To("Prompt")), "_meta": To("ResultMetaObject")},
         emptied=("_meta",),
     ),
     "ListResourceTemplatesResult": Members(
         "ListResourceTemplatesResult",
-        apply=(
-            Apply(
-                "complete_only",
-                "2025-11-25 has one type of result; an incomplete one does not exist.",
-            ),
-        ),
+        apply=(Apply("complete_only", "2025-11-25 has only complete results."),),
         drop={
             "cacheScope": Drop(
-                "2025-11-25 does not say how long a result may be kept.", usual="private"
+                "2025-11-25 does not say how long a result may be cached.", usual="private"
             ),
             "resultType": Drop(
-                "2025-11-25 has one type of result, and does not name it.", harmless=True
+                "2025-11-25 has no resultType: all results are complete.", harmless=True
             ),
-            "ttlMs": Drop("2025-11-25 does not say how long a result may be kept.", usual=0),
+            "ttlMs": Drop("2025-11-25 does not say how long a result may be cached.", usual=0),
         },
         inside={"resourceTemplates": Each(To("ResourceTemplate")), "_meta": To("ResultMetaObject")},
         emptied=("_meta",),
     ),
     "ListResourcesResult": Members(
         "ListResourcesResult",
-        apply=(
-            Apply(
-                "complete_only",
-                "2025-11-25 has one type of result; an incomplete one does not exist.",
-            ),
-        ),
+        apply=(Apply("complete_only", "2025-11-25 has only complete results."),),
         drop={
             "cacheScope": Drop(
-                "2025-11-25 does not say how long a result may be kept.", usual="private"
+                "2025-11-25 does not say how long a result may be cached.", usual="private"
             ),
             "resultType": Drop(
-                "2025-11-25 has one type of result, and does not name it.", harmless=True
+                "2025-11-25 has no resultType: all results are complete.", harmless=True
             ),
-            "ttlMs": Drop("2025-11-25 does not say how long a result may be kept.", usual=0),
+            "ttlMs": Drop("2025-11-25 does not say how long a result may be cached.", usual=0),
         },
         inside={"resources": Each(To("Resource")), "_meta": To("ResultMetaObject")},
         emptied=("_meta",),
@@ -704,24 +680,19 @@ _DOWN: Final[Mapping[str, Plan]] = {
         emptied=("_meta",),
     ),
     "ListRootsResult": Members(
-        "ListRootsResult", unmeant=("_meta",), inside={"roots": Each(To("Root"))}
+        "ListRootsResult", target_only=("_meta",), inside={"roots": Each(To("Root"))}
     ),
     "ListToolsResult": Members(
         "ListToolsResult",
-        apply=(
-            Apply(
-                "complete_only",
-                "2025-11-25 has one type of result; an incomplete one does not exist.",
-            ),
-        ),
+        apply=(Apply("complete_only", "2025-11-25 has only complete results."),),
         drop={
             "cacheScope": Drop(
-                "2025-11-25 does not say how long a result may be kept.", usual="private"
+                "2025-11-25 does not say how long a result may be cached.", usual="private"
             ),
             "resultType": Drop(
-                "2025-11-25 has one type of result, and does not name it.", harmless=True
+                "2025-11-25 has no resultType: all results are complete.", harmless=True
             ),
-            "ttlMs": Drop("2025-11-25 does not say how long a result may be kept.", usual=0),
+            "ttlMs": Drop("2025-11-25 does not say how long a result may be cached.", usual=0),
         },
         inside={"tools": Each(To("Tool")), "_meta": To("ResultMetaObject")},
         emptied=("_meta",),
@@ -735,7 +706,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
         "",
         drop={
             "io.modelcontextprotocol/subscriptionId": Drop(
-                "2025-11-25 has one stream of changes, which needs no name.", harmless=True
+                "2025-11-25 has no ids of subscriptions.", harmless=True
             )
         },
     ),
@@ -772,11 +743,11 @@ _DOWN: Final[Mapping[str, Plan]] = {
         "ReadResourceRequestParams",
         drop={
             "inputResponses": Drop(
-                "2025-11-25 asks the client in separate requests, which have been answered.",
+                "2025-11-25 has separate requests to the client, which have been answered.",
                 harmless=True,
             ),
             "requestState": Drop(
-                "2025-11-25 asks the client in separate requests, which have been answered.",
+                "2025-11-25 has separate requests to the client, which have been answered.",
                 harmless=True,
             ),
         },
@@ -785,20 +756,15 @@ _DOWN: Final[Mapping[str, Plan]] = {
     ),
     "ReadResourceResult": Members(
         "ReadResourceResult",
-        apply=(
-            Apply(
-                "complete_only",
-                "2025-11-25 has one type of result; an incomplete one does not exist.",
-            ),
-        ),
+        apply=(Apply("complete_only", "2025-11-25 has only complete results."),),
         drop={
             "cacheScope": Drop(
-                "2025-11-25 does not say how long a result may be kept.", usual="private"
+                "2025-11-25 does not say how long a result may be cached.", usual="private"
             ),
             "resultType": Drop(
-                "2025-11-25 has one type of result, and does not name it.", harmless=True
+                "2025-11-25 has no resultType: all results are complete.", harmless=True
             ),
-            "ttlMs": Drop("2025-11-25 does not say how long a result may be kept.", usual=0),
+            "ttlMs": Drop("2025-11-25 does not say how long a result may be cached.", usual=0),
         },
         inside={
             "contents": Each(
@@ -817,16 +783,16 @@ _DOWN: Final[Mapping[str, Plan]] = {
         "RequestParamsMeta",
         drop={
             "io.modelcontextprotocol/clientCapabilities": Drop(
-                "2025-11-25 agrees on it once, in initialize.", harmless=True
+                "2025-11-25 has this in initialize only.", harmless=True
             ),
             "io.modelcontextprotocol/protocolVersion": Drop(
-                "2025-11-25 agrees on it once, in initialize.", harmless=True
+                "2025-11-25 has this in initialize only.", harmless=True
             ),
             "io.modelcontextprotocol/clientInfo": Drop(
-                "2025-11-25 agrees on it once, in initialize.", harmless=True
+                "2025-11-25 has this in initialize only.", harmless=True
             ),
             "io.modelcontextprotocol/logLevel": Drop(
-                "2025-11-25 sets the level with logging/setLevel.", harmless=True
+                "2025-11-25 sets the log level with logging/setLevel.", harmless=True
             ),
         },
     ),
@@ -871,14 +837,16 @@ _DOWN: Final[Mapping[str, Plan]] = {
                 of_array=Each(To("SamplingMessageContentBlock")),
             )
         },
-        finish=(Apply("one_block", "2025-06-18 has one block in a message; texts are joined."),),
+        finish=(
+            Apply("one_block", "2025-06-18 has one content block in a message; texts are joined."),
+        ),
     ),
     "SamplingMessageContentBlock": Arms(
         "CreateMessageResultContent",
         "type",
         apply={
-            "tool_use": Apply("not_to_be_said", "2025-06-18 has no tools in sampling."),
-            "tool_result": Apply("not_to_be_said", "2025-06-18 has no tools in sampling."),
+            "tool_use": Apply("not_expressible", "2025-06-18 has no tools in sampling."),
+            "tool_result": Apply("not_expressible", "2025-06-18 has no tools in sampling."),
         },
         arms={"text": To("TextContent"), "image": To("ImageContent"), "audio": To("AudioContent")},
     ),
@@ -898,29 +866,26 @@ _DOWN: Final[Mapping[str, Plan]] = {
         apply=(
             Apply(
                 "output_schema_of_objects_only",
-                "2025-11-25 describes results that are JSON objects only.",
+                "2025-11-25 allows only output schemas of the type object.",
             ),
             Apply(
                 "tool_schemas_of_known_form",
-                (
-                    "2025-11-25 fixes the form of some keywords, which 2026-07-28 leaves to JSON "
-                    "Schema."
-                ),
+                "2025-11-25 restricts some keywords of JSON Schema in tools.",
             ),
         ),
         drop={
             "icons": Drop("2025-03-26 has no icons here."),
-            "outputSchema": Drop("2025-03-26 has no structured results to describe."),
+            "outputSchema": Drop("2025-03-26 has no output schemas."),
             "_meta": Drop("2025-03-26 has no _meta here."),
         },
         move={
             "title": Move(
-                ("annotations", "title"), "2025-03-26 has titles of tools in their annotations."
+                ("annotations", "title"), "2025-03-26 has the title of a tool in its annotations."
             )
         },
     ),
-    "an object as ClientCapabilitiesRoots": Members("", unmeant=("listChanged",)),
-    "an object as RequestParamsMeta": Members("", unmeant=("progressToken",)),
+    "an object as ClientCapabilitiesRoots": Members("", target_only=("listChanged",)),
+    "an object as RequestParamsMeta": Members("", target_only=("progressToken",)),
 }
 
 DOWN: Final = Direction(
@@ -962,12 +927,12 @@ DOWN: Final = Direction(
         "ToolAnnotations": "ToolAnnotations",
     },
     {
-        ("", -32042): (-32603, "2025-06-18 cannot send a user to a URL."),
+        ("", -32042): (-32603, "2025-06-18 has no URL elicitation."),
         ("resources/read", -32602): (
             -32002,
             "2026-07-28 has no code of its own for a resource that is not found.",
         ),
-        ("", -32021): (-32603, "2025-11-25 has no code for a capability that a client lacks."),
+        ("", -32021): (-32603, "2025-11-25 has no code for a missing client capability."),
     },
 )
 """From 2026-07-28 to 2025-03-26; what has no plan stays as it is."""

@@ -25,14 +25,14 @@ __all__ = ["DOWN", "UP"]
 
 _UP: Final[Mapping[str, Plan]] = {
     "CallToolRequestParams": Members(
-        "CallToolRequestParams", unmeant=("task",), emptied=("_meta",)
+        "CallToolRequestParams", target_only=("task",), emptied=("_meta",)
     ),
     "CallToolResult": Members(
         "CallToolResult", inside={"content": Each(To("ContentBlock"))}, emptied=("_meta",)
     ),
     "ClientCapabilities": Members(
         "ClientCapabilities",
-        unmeant=("tasks",),
+        target_only=("tasks",),
         inside={
             "elicitation": To("an object as ClientCapabilitiesElicitation"),
             "sampling": To("an object as ClientCapabilitiesSampling"),
@@ -41,13 +41,13 @@ _UP: Final[Mapping[str, Plan]] = {
     "ContentBlock": Arms("ContentBlock", "type", arms={"resource_link": To("ResourceLink")}),
     "CreateMessageRequestParams": Members(
         "CreateMessageRequestParams",
-        unmeant=("task", "toolChoice", "tools"),
+        target_only=("task", "toolChoice", "tools"),
         inside={"messages": Each(To("SamplingMessage"))},
         emptied=("_meta",),
     ),
     "ElicitRequestParams as ElicitRequestFormParams": Members(
         "ElicitRequestFormParams",
-        unmeant=("mode", "task"),
+        target_only=("mode", "task"),
         inside={"requestedSchema": To("ElicitRequestParamsRequestedSchema")},
         emptied=("_meta",),
     ),
@@ -57,13 +57,13 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "ElicitRequestParamsRequestedSchema": Members(
         "ElicitRequestFormParamsRequestedSchema",
-        unmeant=("$schema",),
+        target_only=("$schema",),
         inside={"properties": Each(To("PrimitiveSchemaDefinition"))},
     ),
     "GetPromptResult": Members(
         "GetPromptResult", inside={"messages": Each(To("PromptMessage"))}, emptied=("_meta",)
     ),
-    "Implementation": Members("Implementation", unmeant=("description", "icons", "websiteUrl")),
+    "Implementation": Members("Implementation", target_only=("description", "icons", "websiteUrl")),
     "InitializeRequestParams": Members(
         "InitializeRequestParams",
         inside={"capabilities": To("ClientCapabilities"), "clientInfo": To("Implementation")},
@@ -94,32 +94,27 @@ _UP: Final[Mapping[str, Plan]] = {
             Apply(
                 "fields_without_defaults",
                 (
-                    "2025-06-18 has defaults for booleans only, titles beside an enum, and no "
-                    "choice of several."
+                    "2025-06-18 has defaults for booleans only, titles in enumNames, and no "
+                    "multiple choice."
                 ),
             ),
         ),
     ),
-    "Prompt": Members("Prompt", unmeant=("icons",), emptied=("_meta",)),
+    "Prompt": Members("Prompt", target_only=("icons",), emptied=("_meta",)),
     "PromptMessage": Members("PromptMessage", inside={"content": To("ContentBlock")}),
-    "Resource": Members("Resource", unmeant=("icons",), emptied=("_meta",)),
-    "ResourceLink": Members("ResourceLink", unmeant=("icons",), emptied=("_meta",)),
-    "ResourceTemplate": Members("ResourceTemplate", unmeant=("icons",), emptied=("_meta",)),
-    "SamplingMessage": Members("SamplingMessage", unmeant=("_meta",)),
-    "ServerCapabilities": Members("ServerCapabilities", unmeant=("tasks",)),
+    "Resource": Members("Resource", target_only=("icons",), emptied=("_meta",)),
+    "ResourceLink": Members("ResourceLink", target_only=("icons",), emptied=("_meta",)),
+    "ResourceTemplate": Members("ResourceTemplate", target_only=("icons",), emptied=("_meta",)),
+    "SamplingMessage": Members("SamplingMessage", target_only=("_meta",)),
+    "ServerCapabilities": Members("ServerCapabilities", target_only=("tasks",)),
     "Tool": Members(
         "Tool",
-        apply=(
-            Apply(
-                "tool_schemas_of_known_form",
-                "2025-11-25 defines $schema: the dialect, as a string.",
-            ),
-        ),
-        unmeant=("execution", "icons"),
+        apply=(Apply("tool_schemas_of_known_form", "2025-11-25 requires a string as $schema."),),
+        target_only=("execution", "icons"),
         emptied=("_meta",),
     ),
-    "an object as ClientCapabilitiesElicitation": Members("", unmeant=("form", "url")),
-    "an object as ClientCapabilitiesSampling": Members("", unmeant=("context", "tools")),
+    "an object as ClientCapabilitiesElicitation": Members("", target_only=("form", "url")),
+    "an object as ClientCapabilitiesSampling": Members("", target_only=("context", "tools")),
 }
 
 UP: Final = Direction(
@@ -214,7 +209,7 @@ UP: Final = Direction(
 _DOWN: Final[Mapping[str, Plan]] = {
     "CallToolRequestParams": Members(
         "CallToolRequestParams",
-        drop={"task": Drop("2025-06-18 has no tasks: the answer comes when it is ready.")},
+        drop={"task": Drop("2025-06-18 has no tasks; the result is sent when it is ready.")},
         emptied=("_meta",),
     ),
     "CallToolResult": Members(
@@ -225,7 +220,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
         apply=(
             Apply(
                 "named_request_only",
-                "2025-06-18 names the cancelled request; tasks are cancelled in another way.",
+                "2025-06-18 requires the id of the cancelled request, and has no tasks.",
             ),
         ),
         emptied=("_meta",),
@@ -235,7 +230,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
         apply=(
             Apply(
                 "forms_if_declared",
-                "2025-06-18 only has forms; a client without forms has no elicitation.",
+                "2025-06-18 has no URL elicitation, and this client has no forms.",
             ),
         ),
         drop={"tasks": Drop("2025-06-18 has no tasks here.")},
@@ -247,7 +242,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
     "ClientCapabilitiesElicitation": Members(
         "",
         drop={
-            "form": Drop("2025-06-18 only has forms, and does not name modes.", harmless=True),
+            "form": Drop("2025-06-18 has no modes of elicitation: all are forms.", harmless=True),
             "url": Drop("2025-06-18 has no url here."),
         },
     ),
@@ -268,10 +263,10 @@ _DOWN: Final[Mapping[str, Plan]] = {
             ),
             Apply(
                 "one_block_per_message",
-                "2025-06-18 has one block in a message; several become several messages.",
+                "2025-06-18 has one content block in a message; several become several messages.",
             ),
         ),
-        drop={"task": Drop("2025-06-18 has no tasks: the answer comes when it is ready.")},
+        drop={"task": Drop("2025-06-18 has no tasks; the result is sent when it is ready.")},
         inside={"messages": Each(To("SamplingMessage"))},
         emptied=("_meta",),
     ),
@@ -284,31 +279,36 @@ _DOWN: Final[Mapping[str, Plan]] = {
             )
         },
         emptied=("_meta",),
-        finish=(Apply("one_block", "2025-06-18 has one block in a message; texts are joined."),),
+        finish=(
+            Apply("one_block", "2025-06-18 has one content block in a message; texts are joined."),
+        ),
     ),
     "ElicitRequestFormParams": Members(
         "ElicitRequestParams",
         drop={
-            "mode": Drop("2025-06-18 only has forms, and does not name the mode.", harmless=True),
-            "task": Drop("2025-06-18 has no tasks: the answer comes when it is ready."),
+            "mode": Drop("2025-06-18 has no mode in elicitation: all are forms.", harmless=True),
+            "task": Drop("2025-06-18 has no tasks; the result is sent when it is ready."),
         },
         inside={"requestedSchema": To("ElicitRequestFormParamsRequestedSchema")},
         emptied=("_meta",),
     ),
     "ElicitRequestFormParamsRequestedSchema": Members(
         "ElicitRequestParamsRequestedSchema",
-        drop={"$schema": Drop("2025-06-18 does not name the dialect of a form.", harmless=True)},
+        drop={"$schema": Drop("2025-06-18 has no $schema in forms.", harmless=True)},
         inside={"properties": Each(To("PrimitiveSchemaDefinition"))},
     ),
     "ElicitRequestParams": Whole(
         "ElicitRequestParams",
-        apply=(Apply("forms_only", "2025-06-18 only has forms: a user cannot be sent to a URL."),),
+        apply=(Apply("forms_only", "2025-06-18 has no URL elicitation."),),
         step=When((("requestedSchema", None, To("ElicitRequestFormParams")),)),
     ),
     "ElicitResult": Members(
         "ElicitResult",
         apply=(
-            Apply("choices_as_text", "2025-06-18 has no choice of several; they become one text."),
+            Apply(
+                "choices_as_text",
+                "2025-06-18 has no multiple choice; the values are joined to one text.",
+            ),
         ),
         emptied=("_meta",),
     ),
@@ -353,8 +353,8 @@ _DOWN: Final[Mapping[str, Plan]] = {
             Apply(
                 "plain_fields",
                 (
-                    "2025-06-18 has defaults for booleans only, titles beside an enum, and no "
-                    "choice of several."
+                    "2025-06-18 has defaults for booleans only, titles in enumNames, and no "
+                    "multiple choice."
                 ),
             ),
         ),
@@ -383,14 +383,16 @@ _DOWN: Final[Mapping[str, Plan]] = {
                 of_array=Each(To("SamplingMessageContentBlock")),
             )
         },
-        finish=(Apply("one_block", "2025-06-18 has one block in a message; texts are joined."),),
+        finish=(
+            Apply("one_block", "2025-06-18 has one content block in a message; texts are joined."),
+        ),
     ),
     "SamplingMessageContentBlock": Arms(
         "CreateMessageResultContent",
         "type",
         apply={
-            "tool_use": Apply("not_to_be_said", "2025-06-18 has no tools in sampling."),
-            "tool_result": Apply("not_to_be_said", "2025-06-18 has no tools in sampling."),
+            "tool_use": Apply("not_expressible", "2025-06-18 has no tools in sampling."),
+            "tool_result": Apply("not_expressible", "2025-06-18 has no tools in sampling."),
         },
     ),
     "ServerCapabilities": Members(
@@ -481,6 +483,6 @@ DOWN: Final = Direction(
         "ToolAnnotations": "ToolAnnotations",
         "UnsubscribeRequestParams": "UnsubscribeRequestParams",
     },
-    {("", -32042): (-32603, "2025-06-18 cannot send a user to a URL.")},
+    {("", -32042): (-32603, "2025-06-18 has no URL elicitation.")},
 )
 """From 2025-11-25 to 2025-06-18; what has no plan stays as it is."""

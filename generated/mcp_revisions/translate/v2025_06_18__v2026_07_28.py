@@ -26,7 +26,7 @@ __all__ = ["DOWN", "UP"]
 _UP: Final[Mapping[str, Plan]] = {
     "CallToolRequestParams": Members(
         "CallToolRequestParams",
-        unmeant=("inputResponses", "requestState"),
+        target_only=("inputResponses", "requestState"),
         inside={"_meta": To("RequestParamsMeta as RequestMetaObject")},
         add={
             "_meta": {
@@ -37,20 +37,22 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "CallToolResult": Members(
         "CallToolResult",
-        unmeant=("resultType",),
+        target_only=("resultType",),
         inside={"content": Each(To("ContentBlock")), "_meta": To("an object as ResultMetaObject")},
         emptied=("_meta",),
         add={"resultType": "complete"},
     ),
     "CancelledNotificationParams": Members(
         "CancelledNotificationParams",
-        apply=(Apply("named_request_only", "2026-07-28 cancels requests only, and names them."),),
+        apply=(
+            Apply("named_request_only", "2026-07-28 requires the id of the cancelled request."),
+        ),
         inside={"_meta": To("an object as NotificationMetaObject")},
         emptied=("_meta",),
     ),
     "ClientCapabilities": Members(
         "ClientCapabilities",
-        unmeant=("extensions",),
+        target_only=("extensions",),
         inside={
             "elicitation": To("an object as ClientCapabilitiesElicitation"),
             "roots": To("ClientCapabilitiesRoots"),
@@ -72,7 +74,7 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "CompleteResult": Members(
         "CompleteResult",
-        unmeant=("resultType",),
+        target_only=("resultType",),
         inside={
             "completion": To("CompleteResultCompletion"),
             "_meta": To("an object as ResultMetaObject"),
@@ -83,20 +85,20 @@ _UP: Final[Mapping[str, Plan]] = {
     "CompleteResultCompletion": Members(
         "CompleteResultCompletion",
         apply=(
-            Apply("at_most_100_values", "2026-07-28 has no more than 100 suggestions in a result."),
+            Apply("at_most_100_values", "2026-07-28 allows at most 100 values in a completion."),
         ),
     ),
     "ContentBlock": Arms("ContentBlock", "type", arms={"resource_link": To("ResourceLink")}),
     "CreateMessageRequestParams": Members(
         "CreateMessageRequestParams",
         drop={"_meta": Drop("2026-07-28 has no _meta here.")},
-        unmeant=("toolChoice", "tools"),
+        target_only=("toolChoice", "tools"),
         inside={"messages": Each(To("SamplingMessage"))},
     ),
     "ElicitRequestParams as ElicitRequestFormParams": Members(
         "ElicitRequestFormParams",
         drop={"_meta": Drop("2026-07-28 has no _meta here.")},
-        unmeant=("mode",),
+        target_only=("mode",),
         inside={"requestedSchema": To("ElicitRequestParamsRequestedSchema")},
     ),
     "ElicitRequestParams as ElicitRequestParams": Whole(
@@ -105,13 +107,13 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "ElicitRequestParamsRequestedSchema": Members(
         "ElicitRequestFormParamsRequestedSchema",
-        unmeant=("$schema",),
+        target_only=("$schema",),
         inside={"properties": Each(To("PrimitiveSchemaDefinition"))},
     ),
     "ElicitResult": Members("ElicitResult", drop={"_meta": Drop("2026-07-28 has no _meta here.")}),
     "GetPromptRequestParams": Members(
         "GetPromptRequestParams",
-        unmeant=("inputResponses", "requestState"),
+        target_only=("inputResponses", "requestState"),
         inside={"_meta": To("RequestParamsMeta as RequestMetaObject")},
         add={
             "_meta": {
@@ -122,7 +124,7 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "GetPromptResult": Members(
         "GetPromptResult",
-        unmeant=("resultType",),
+        target_only=("resultType",),
         inside={
             "messages": Each(To("PromptMessage")),
             "_meta": To("an object as ResultMetaObject"),
@@ -130,7 +132,7 @@ _UP: Final[Mapping[str, Plan]] = {
         emptied=("_meta",),
         add={"resultType": "complete"},
     ),
-    "Implementation": Members("Implementation", unmeant=("description", "icons", "websiteUrl")),
+    "Implementation": Members("Implementation", target_only=("description", "icons", "websiteUrl")),
     "ListPromptsRequestParams": Members(
         "PaginatedRequestParams",
         inside={"_meta": To("RequestParamsMeta as RequestMetaObject")},
@@ -143,7 +145,7 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "ListPromptsResult": Members(
         "ListPromptsResult",
-        unmeant=("cacheScope", "resultType", "ttlMs"),
+        target_only=("cacheScope", "resultType", "ttlMs"),
         inside={"prompts": Each(To("Prompt")), "_meta": To("an object as ResultMetaObject")},
         emptied=("_meta",),
         add={"cacheScope": "private", "resultType": "complete", "ttlMs": 0},
@@ -160,7 +162,7 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "ListResourceTemplatesResult": Members(
         "ListResourceTemplatesResult",
-        unmeant=("cacheScope", "resultType", "ttlMs"),
+        target_only=("cacheScope", "resultType", "ttlMs"),
         inside={
             "resourceTemplates": Each(To("ResourceTemplate")),
             "_meta": To("an object as ResultMetaObject"),
@@ -180,7 +182,7 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "ListResourcesResult": Members(
         "ListResourcesResult",
-        unmeant=("cacheScope", "resultType", "ttlMs"),
+        target_only=("cacheScope", "resultType", "ttlMs"),
         inside={"resources": Each(To("Resource")), "_meta": To("an object as ResultMetaObject")},
         emptied=("_meta",),
         add={"cacheScope": "private", "resultType": "complete", "ttlMs": 0},
@@ -205,7 +207,7 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "ListToolsResult": Members(
         "ListToolsResult",
-        unmeant=("cacheScope", "resultType", "ttlMs"),
+        target_only=("cacheScope", "resultType", "ttlMs"),
         inside={"tools": Each(To("Tool")), "_meta": To("an object as ResultMetaObject")},
         emptied=("_meta",),
         add={"cacheScope": "private", "resultType": "complete", "ttlMs": 0},
@@ -221,8 +223,8 @@ _UP: Final[Mapping[str, Plan]] = {
             Apply(
                 "fields_without_defaults",
                 (
-                    "2025-06-18 has defaults for booleans only, titles beside an enum, and no "
-                    "choice of several."
+                    "2025-06-18 has defaults for booleans only, titles in enumNames, and no "
+                    "multiple choice."
                 ),
             ),
         ),
@@ -232,7 +234,7 @@ _UP: Final[Mapping[str, Plan]] = {
         inside={"_meta": To("an object as NotificationMetaObject")},
         emptied=("_meta",),
     ),
-    "Prompt": Members("Prompt", unmeant=("icons",), emptied=("_meta",)),
+    "Prompt": Members("Prompt", target_only=("icons",), emptied=("_meta",)),
     "PromptListChangedNotificationParams": Members(
         "NotificationParams",
         inside={"_meta": To("an object as NotificationMetaObject")},
@@ -241,7 +243,7 @@ _UP: Final[Mapping[str, Plan]] = {
     "PromptMessage": Members("PromptMessage", inside={"content": To("ContentBlock")}),
     "ReadResourceRequestParams": Members(
         "ReadResourceRequestParams",
-        unmeant=("inputResponses", "requestState"),
+        target_only=("inputResponses", "requestState"),
         inside={"_meta": To("RequestParamsMeta as RequestMetaObject")},
         add={
             "_meta": {
@@ -252,14 +254,14 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "ReadResourceResult": Members(
         "ReadResourceResult",
-        unmeant=("cacheScope", "resultType", "ttlMs"),
+        target_only=("cacheScope", "resultType", "ttlMs"),
         inside={"_meta": To("an object as ResultMetaObject")},
         emptied=("_meta",),
         add={"cacheScope": "private", "resultType": "complete", "ttlMs": 0},
     ),
     "RequestParamsMeta as RequestMetaObject": Members(
         "RequestMetaObject",
-        unmeant=(
+        target_only=(
             "io.modelcontextprotocol/clientCapabilities",
             "io.modelcontextprotocol/protocolVersion",
             "io.modelcontextprotocol/clientInfo",
@@ -273,30 +275,25 @@ _UP: Final[Mapping[str, Plan]] = {
     "RequestParamsMeta as an object": Members(
         "", drop={"progressToken": Drop("2026-07-28 has no progressToken here.")}
     ),
-    "Resource": Members("Resource", unmeant=("icons",), emptied=("_meta",)),
-    "ResourceLink": Members("ResourceLink", unmeant=("icons",), emptied=("_meta",)),
+    "Resource": Members("Resource", target_only=("icons",), emptied=("_meta",)),
+    "ResourceLink": Members("ResourceLink", target_only=("icons",), emptied=("_meta",)),
     "ResourceListChangedNotificationParams": Members(
         "NotificationParams",
         inside={"_meta": To("an object as NotificationMetaObject")},
         emptied=("_meta",),
     ),
-    "ResourceTemplate": Members("ResourceTemplate", unmeant=("icons",), emptied=("_meta",)),
+    "ResourceTemplate": Members("ResourceTemplate", target_only=("icons",), emptied=("_meta",)),
     "ResourceUpdatedNotificationParams": Members(
         "ResourceUpdatedNotificationParams",
         inside={"_meta": To("an object as NotificationMetaObject")},
         emptied=("_meta",),
     ),
-    "SamplingMessage": Members("SamplingMessage", unmeant=("_meta",)),
-    "ServerCapabilities": Members("ServerCapabilities", unmeant=("extensions",)),
+    "SamplingMessage": Members("SamplingMessage", target_only=("_meta",)),
+    "ServerCapabilities": Members("ServerCapabilities", target_only=("extensions",)),
     "Tool": Members(
         "Tool",
-        apply=(
-            Apply(
-                "tool_schemas_of_known_form",
-                "2025-11-25 defines $schema: the dialect, as a string.",
-            ),
-        ),
-        unmeant=("icons",),
+        apply=(Apply("tool_schemas_of_known_form", "2025-11-25 requires a string as $schema."),),
+        target_only=("icons",),
         emptied=("_meta",),
     ),
     "ToolListChangedNotificationParams": Members(
@@ -304,12 +301,14 @@ _UP: Final[Mapping[str, Plan]] = {
         inside={"_meta": To("an object as NotificationMetaObject")},
         emptied=("_meta",),
     ),
-    "an object as ClientCapabilitiesElicitation": Members("", unmeant=("form", "url")),
-    "an object as ClientCapabilitiesSampling": Members("", unmeant=("context", "tools")),
+    "an object as ClientCapabilitiesElicitation": Members("", target_only=("form", "url")),
+    "an object as ClientCapabilitiesSampling": Members("", target_only=("context", "tools")),
     "an object as NotificationMetaObject": Members(
-        "", unmeant=("io.modelcontextprotocol/subscriptionId",)
+        "", target_only=("io.modelcontextprotocol/subscriptionId",)
     ),
-    "an object as ResultMetaObject": Members("", unmeant=("io.modelcontextprotocol/serverInfo",)),
+    "an object as ResultMetaObject": Members(
+        "", target_only=("io.modelcontextprotocol/serverInfo",)
+    ),
 }
 
 UP: Final = Direction(
@@ -383,11 +382,11 @@ _DOWN: Final[Mapping[str, Plan]] = {
         "CallToolRequestParams",
         drop={
             "inputResponses": Drop(
-                "2025-11-25 asks the client in separate requests, which have been answered.",
+                "2025-11-25 has separate requests to the client, which have been answered.",
                 harmless=True,
             ),
             "requestState": Drop(
-                "2025-11-25 asks the client in separate requests, which have been answered.",
+                "2025-11-25 has separate requests to the client, which have been answered.",
                 harmless=True,
             ),
         },
@@ -399,16 +398,13 @@ _DOWN: Final[Mapping[str, Plan]] = {
         apply=(
             Apply(
                 "structured_content_of_objects_only",
-                "2025-11-25 has structured results that are JSON objects only.",
+                "2025-11-25 allows only JSON objects as structured content.",
             ),
-            Apply(
-                "complete_only",
-                "2025-11-25 has one type of result; an incomplete one does not exist.",
-            ),
+            Apply("complete_only", "2025-11-25 has only complete results."),
         ),
         drop={
             "resultType": Drop(
-                "2025-11-25 has one type of result, and does not name it.", harmless=True
+                "2025-11-25 has no resultType: all results are complete.", harmless=True
             )
         },
         inside={"content": Each(To("ContentBlock")), "_meta": To("ResultMetaObject")},
@@ -419,7 +415,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
         apply=(
             Apply(
                 "named_request_only",
-                "2025-06-18 names the cancelled request; tasks are cancelled in another way.",
+                "2025-06-18 requires the id of the cancelled request, and has no tasks.",
             ),
         ),
         inside={"_meta": To("NotificationMetaObject")},
@@ -430,7 +426,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
         apply=(
             Apply(
                 "forms_if_declared",
-                "2025-06-18 only has forms; a client without forms has no elicitation.",
+                "2025-06-18 has no URL elicitation, and this client has no forms.",
             ),
         ),
         drop={"extensions": Drop("2025-06-18 has no extensions here.")},
@@ -443,7 +439,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
     "ClientCapabilitiesElicitation": Members(
         "",
         drop={
-            "form": Drop("2025-06-18 only has forms, and does not name modes.", harmless=True),
+            "form": Drop("2025-06-18 has no modes of elicitation: all are forms.", harmless=True),
             "url": Drop("2025-06-18 has no url here."),
         },
     ),
@@ -459,15 +455,10 @@ _DOWN: Final[Mapping[str, Plan]] = {
     ),
     "CompleteResult": Members(
         "CompleteResult",
-        apply=(
-            Apply(
-                "complete_only",
-                "2025-11-25 has one type of result; an incomplete one does not exist.",
-            ),
-        ),
+        apply=(Apply("complete_only", "2025-11-25 has only complete results."),),
         drop={
             "resultType": Drop(
-                "2025-11-25 has one type of result, and does not name it.", harmless=True
+                "2025-11-25 has no resultType: all results are complete.", harmless=True
             )
         },
         inside={"_meta": To("ResultMetaObject")},
@@ -483,10 +474,10 @@ _DOWN: Final[Mapping[str, Plan]] = {
             ),
             Apply(
                 "one_block_per_message",
-                "2025-06-18 has one block in a message; several become several messages.",
+                "2025-06-18 has one content block in a message; several become several messages.",
             ),
         ),
-        unmeant=("_meta",),
+        target_only=("_meta",),
         inside={"messages": Each(To("SamplingMessage"))},
     ),
     "CreateMessageResult": Members(
@@ -498,42 +489,45 @@ _DOWN: Final[Mapping[str, Plan]] = {
             )
         },
         emptied=("_meta",),
-        finish=(Apply("one_block", "2025-06-18 has one block in a message; texts are joined."),),
+        finish=(
+            Apply("one_block", "2025-06-18 has one content block in a message; texts are joined."),
+        ),
     ),
     "ElicitRequestFormParams": Members(
         "ElicitRequestParams",
-        drop={
-            "mode": Drop("2025-06-18 only has forms, and does not name the mode.", harmless=True)
-        },
-        unmeant=("_meta",),
+        drop={"mode": Drop("2025-06-18 has no mode in elicitation: all are forms.", harmless=True)},
+        target_only=("_meta",),
         inside={"requestedSchema": To("ElicitRequestFormParamsRequestedSchema")},
     ),
     "ElicitRequestFormParamsRequestedSchema": Members(
         "ElicitRequestParamsRequestedSchema",
-        drop={"$schema": Drop("2025-06-18 does not name the dialect of a form.", harmless=True)},
+        drop={"$schema": Drop("2025-06-18 has no $schema in forms.", harmless=True)},
         inside={"properties": Each(To("PrimitiveSchemaDefinition"))},
     ),
     "ElicitRequestParams": Whole(
         "ElicitRequestParams",
-        apply=(Apply("forms_only", "2025-06-18 only has forms: a user cannot be sent to a URL."),),
+        apply=(Apply("forms_only", "2025-06-18 has no URL elicitation."),),
         step=When((("requestedSchema", None, To("ElicitRequestFormParams")),)),
     ),
     "ElicitResult": Members(
         "ElicitResult",
         apply=(
-            Apply("choices_as_text", "2025-06-18 has no choice of several; they become one text."),
+            Apply(
+                "choices_as_text",
+                "2025-06-18 has no multiple choice; the values are joined to one text.",
+            ),
         ),
-        unmeant=("_meta",),
+        target_only=("_meta",),
     ),
     "GetPromptRequestParams": Members(
         "GetPromptRequestParams",
         drop={
             "inputResponses": Drop(
-                "2025-11-25 asks the client in separate requests, which have been answered.",
+                "2025-11-25 has separate requests to the client, which have been answered.",
                 harmless=True,
             ),
             "requestState": Drop(
-                "2025-11-25 asks the client in separate requests, which have been answered.",
+                "2025-11-25 has separate requests to the client, which have been answered.",
                 harmless=True,
             ),
         },
@@ -542,15 +536,10 @@ _DOWN: Final[Mapping[str, Plan]] = {
     ),
     "GetPromptResult": Members(
         "GetPromptResult",
-        apply=(
-            Apply(
-                "complete_only",
-                "2025-11-25 has one type of result; an incomplete one does not exist.",
-            ),
-        ),
+        apply=(Apply("complete_only", "2025-11-25 has only complete results."),),
         drop={
             "resultType": Drop(
-                "2025-11-25 has one type of result, and does not name it.", harmless=True
+                "2025-11-25 has no resultType: all results are complete.", harmless=True
             )
         },
         inside={"messages": Each(To("PromptMessage")), "_meta": To("ResultMetaObject")},
@@ -566,60 +555,45 @@ _DOWN: Final[Mapping[str, Plan]] = {
     ),
     "ListPromptsResult": Members(
         "ListPromptsResult",
-        apply=(
-            Apply(
-                "complete_only",
-                "2025-11-25 has one type of result; an incomplete one does not exist.",
-            ),
-        ),
+        apply=(Apply("complete_only", "2025-11-25 has only complete results."),),
         drop={
             "cacheScope": Drop(
-                "2025-11-25 does not say how long a result may be kept.", usual="private"
+                "2025-11-25 does not say how long a result may be cached.", usual="private"
             ),
             "resultType": Drop(
-                "2025-11-25 has one type of result, and does not name it.", harmless=True
+                "2025-11-25 has no resultType: all results are complete.", harmless=True
             ),
-            "ttlMs": Drop("2025-11-25 does not say how long a result may be kept.", usual=0),
+            "ttlMs": Drop("2025-11-25 does not say how long a result may be cached.", usual=0),
         },
         inside={"prompts": Each(To("Prompt")), "_meta": To("ResultMetaObject")},
         emptied=("_meta",),
     ),
     "ListResourceTemplatesResult": Members(
         "ListResourceTemplatesResult",
-        apply=(
-            Apply(
-                "complete_only",
-                "2025-11-25 has one type of result; an incomplete one does not exist.",
-            ),
-        ),
+        apply=(Apply("complete_only", "2025-11-25 has only complete results."),),
         drop={
             "cacheScope": Drop(
-                "2025-11-25 does not say how long a result may be kept.", usual="private"
+                "2025-11-25 does not say how long a result may be cached.", usual="private"
             ),
             "resultType": Drop(
-                "2025-11-25 has one type of result, and does not name it.", harmless=True
+                "2025-11-25 has no resultType: all results are complete.", harmless=True
             ),
-            "ttlMs": Drop("2025-11-25 does not say how long a result may be kept.", usual=0),
+            "ttlMs": Drop("2025-11-25 does not say how long a result may be cached.", usual=0),
         },
         inside={"resourceTemplates": Each(To("ResourceTemplate")), "_meta": To("ResultMetaObject")},
         emptied=("_meta",),
     ),
     "ListResourcesResult": Members(
         "ListResourcesResult",
-        apply=(
-            Apply(
-                "complete_only",
-                "2025-11-25 has one type of result; an incomplete one does not exist.",
-            ),
-        ),
+        apply=(Apply("complete_only", "2025-11-25 has only complete results."),),
         drop={
             "cacheScope": Drop(
-                "2025-11-25 does not say how long a result may be kept.", usual="private"
+                "2025-11-25 does not say how long a result may be cached.", usual="private"
             ),
             "resultType": Drop(
-                "2025-11-25 has one type of result, and does not name it.", harmless=True
+                "2025-11-25 has no resultType: all results are complete.", harmless=True
             ),
-            "ttlMs": Drop("2025-11-25 does not say how long a result may be kept.", usual=0),
+            "ttlMs": Drop("2025-11-25 does not say how long a result may be cached.", usual=0),
         },
         inside={"resources": Each(To("Resource")), "_meta": To("ResultMetaObject")},
         emptied=("_meta",),
@@ -629,23 +603,18 @@ _DOWN: Final[Mapping[str, Plan]] = {
         inside={"_meta": To("an object as RequestParamsMeta")},
         emptied=("_meta",),
     ),
-    "ListRootsResult": Members("ListRootsResult", unmeant=("_meta",)),
+    "ListRootsResult": Members("ListRootsResult", target_only=("_meta",)),
     "ListToolsResult": Members(
         "ListToolsResult",
-        apply=(
-            Apply(
-                "complete_only",
-                "2025-11-25 has one type of result; an incomplete one does not exist.",
-            ),
-        ),
+        apply=(Apply("complete_only", "2025-11-25 has only complete results."),),
         drop={
             "cacheScope": Drop(
-                "2025-11-25 does not say how long a result may be kept.", usual="private"
+                "2025-11-25 does not say how long a result may be cached.", usual="private"
             ),
             "resultType": Drop(
-                "2025-11-25 has one type of result, and does not name it.", harmless=True
+                "2025-11-25 has no resultType: all results are complete.", harmless=True
             ),
-            "ttlMs": Drop("2025-11-25 does not say how long a result may be kept.", usual=0),
+            "ttlMs": Drop("2025-11-25 does not say how long a result may be cached.", usual=0),
         },
         inside={"tools": Each(To("Tool")), "_meta": To("ResultMetaObject")},
         emptied=("_meta",),
@@ -659,7 +628,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
         "",
         drop={
             "io.modelcontextprotocol/subscriptionId": Drop(
-                "2025-11-25 has one stream of changes, which needs no name.", harmless=True
+                "2025-11-25 has no ids of subscriptions.", harmless=True
             )
         },
     ),
@@ -677,8 +646,8 @@ _DOWN: Final[Mapping[str, Plan]] = {
             Apply(
                 "plain_fields",
                 (
-                    "2025-06-18 has defaults for booleans only, titles beside an enum, and no "
-                    "choice of several."
+                    "2025-06-18 has defaults for booleans only, titles in enumNames, and no "
+                    "multiple choice."
                 ),
             ),
         ),
@@ -696,11 +665,11 @@ _DOWN: Final[Mapping[str, Plan]] = {
         "ReadResourceRequestParams",
         drop={
             "inputResponses": Drop(
-                "2025-11-25 asks the client in separate requests, which have been answered.",
+                "2025-11-25 has separate requests to the client, which have been answered.",
                 harmless=True,
             ),
             "requestState": Drop(
-                "2025-11-25 asks the client in separate requests, which have been answered.",
+                "2025-11-25 has separate requests to the client, which have been answered.",
                 harmless=True,
             ),
         },
@@ -709,20 +678,15 @@ _DOWN: Final[Mapping[str, Plan]] = {
     ),
     "ReadResourceResult": Members(
         "ReadResourceResult",
-        apply=(
-            Apply(
-                "complete_only",
-                "2025-11-25 has one type of result; an incomplete one does not exist.",
-            ),
-        ),
+        apply=(Apply("complete_only", "2025-11-25 has only complete results."),),
         drop={
             "cacheScope": Drop(
-                "2025-11-25 does not say how long a result may be kept.", usual="private"
+                "2025-11-25 does not say how long a result may be cached.", usual="private"
             ),
             "resultType": Drop(
-                "2025-11-25 has one type of result, and does not name it.", harmless=True
+                "2025-11-25 has no resultType: all results are complete.", harmless=True
             ),
-            "ttlMs": Drop("2025-11-25 does not say how long a result may be kept.", usual=0),
+            "ttlMs": Drop("2025-11-25 does not say how long a result may be cached.", usual=0),
         },
         inside={"_meta": To("ResultMetaObject")},
         emptied=("_meta",),
@@ -731,16 +695,16 @@ _DOWN: Final[Mapping[str, Plan]] = {
         "RequestParamsMeta",
         drop={
             "io.modelcontextprotocol/clientCapabilities": Drop(
-                "2025-11-25 agrees on it once, in initialize.", harmless=True
+                "2025-11-25 has this in initialize only.", harmless=True
             ),
             "io.modelcontextprotocol/protocolVersion": Drop(
-                "2025-11-25 agrees on it once, in initialize.", harmless=True
+                "2025-11-25 has this in initialize only.", harmless=True
             ),
             "io.modelcontextprotocol/clientInfo": Drop(
-                "2025-11-25 agrees on it once, in initialize.", harmless=True
+                "2025-11-25 has this in initialize only.", harmless=True
             ),
             "io.modelcontextprotocol/logLevel": Drop(
-                "2025-11-25 sets the level with logging/setLevel.", harmless=True
+                "2025-11-25 sets the log level with logging/setLevel.", harmless=True
             ),
         },
     ),
@@ -777,14 +741,16 @@ _DOWN: Final[Mapping[str, Plan]] = {
                 of_array=Each(To("SamplingMessageContentBlock")),
             )
         },
-        finish=(Apply("one_block", "2025-06-18 has one block in a message; texts are joined."),),
+        finish=(
+            Apply("one_block", "2025-06-18 has one content block in a message; texts are joined."),
+        ),
     ),
     "SamplingMessageContentBlock": Arms(
         "CreateMessageResultContent",
         "type",
         apply={
-            "tool_use": Apply("not_to_be_said", "2025-06-18 has no tools in sampling."),
-            "tool_result": Apply("not_to_be_said", "2025-06-18 has no tools in sampling."),
+            "tool_use": Apply("not_expressible", "2025-06-18 has no tools in sampling."),
+            "tool_result": Apply("not_expressible", "2025-06-18 has no tools in sampling."),
         },
     ),
     "ServerCapabilities": Members(
@@ -795,21 +761,18 @@ _DOWN: Final[Mapping[str, Plan]] = {
         apply=(
             Apply(
                 "output_schema_of_objects_only",
-                "2025-11-25 describes results that are JSON objects only.",
+                "2025-11-25 allows only output schemas of the type object.",
             ),
             Apply(
                 "tool_schemas_of_known_form",
-                (
-                    "2025-11-25 fixes the form of some keywords, which 2026-07-28 leaves to JSON "
-                    "Schema."
-                ),
+                "2025-11-25 restricts some keywords of JSON Schema in tools.",
             ),
         ),
         drop={"icons": Drop("2025-06-18 has no icons here.")},
         emptied=("_meta",),
     ),
-    "an object as ClientCapabilitiesRoots": Members("", unmeant=("listChanged",)),
-    "an object as RequestParamsMeta": Members("", unmeant=("progressToken",)),
+    "an object as ClientCapabilitiesRoots": Members("", target_only=("listChanged",)),
+    "an object as RequestParamsMeta": Members("", target_only=("progressToken",)),
 }
 
 DOWN: Final = Direction(
@@ -864,12 +827,12 @@ DOWN: Final = Direction(
         "ToolAnnotations": "ToolAnnotations",
     },
     {
-        ("", -32042): (-32603, "2025-06-18 cannot send a user to a URL."),
+        ("", -32042): (-32603, "2025-06-18 has no URL elicitation."),
         ("resources/read", -32602): (
             -32002,
             "2026-07-28 has no code of its own for a resource that is not found.",
         ),
-        ("", -32021): (-32603, "2025-11-25 has no code for a capability that a client lacks."),
+        ("", -32021): (-32603, "2025-11-25 has no code for a missing client capability."),
     },
 )
 """From 2026-07-28 to 2025-06-18; what has no plan stays as it is."""

@@ -27,9 +27,11 @@ _UP: Final[Mapping[str, Plan]] = {
     "CallToolRequestParams": Members(
         "CallToolRequestParams",
         drop={
-            "task": Drop("2026-07-28 has no tasks of its own: the answer comes when it is ready.")
+            "task": Drop(
+                "2026-07-28 has tasks only in an extension; the result is sent when it is ready."
+            )
         },
-        unmeant=("inputResponses", "requestState"),
+        target_only=("inputResponses", "requestState"),
         inside={"_meta": To("RequestParamsMeta as RequestMetaObject")},
         add={
             "_meta": {
@@ -40,21 +42,23 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "CallToolResult": Members(
         "CallToolResult",
-        unmeant=("resultType",),
+        target_only=("resultType",),
         inside={"_meta": To("an object as ResultMetaObject")},
         emptied=("_meta",),
         add={"resultType": "complete"},
     ),
     "CancelledNotificationParams": Members(
         "CancelledNotificationParams",
-        apply=(Apply("named_request_only", "2026-07-28 cancels requests only, and names them."),),
+        apply=(
+            Apply("named_request_only", "2026-07-28 requires the id of the cancelled request."),
+        ),
         inside={"_meta": To("an object as NotificationMetaObject")},
         emptied=("_meta",),
     ),
     "ClientCapabilities": Members(
         "ClientCapabilities",
         drop={"tasks": Drop("2026-07-28 has no tasks here.")},
-        unmeant=("extensions",),
+        target_only=("extensions",),
         inside={"roots": To("ClientCapabilitiesRoots")},
     ),
     "ClientCapabilitiesRoots": Members(
@@ -72,7 +76,7 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "CompleteResult": Members(
         "CompleteResult",
-        unmeant=("resultType",),
+        target_only=("resultType",),
         inside={
             "completion": To("CompleteResultCompletion"),
             "_meta": To("an object as ResultMetaObject"),
@@ -83,13 +87,15 @@ _UP: Final[Mapping[str, Plan]] = {
     "CompleteResultCompletion": Members(
         "CompleteResultCompletion",
         apply=(
-            Apply("at_most_100_values", "2026-07-28 has no more than 100 suggestions in a result."),
+            Apply("at_most_100_values", "2026-07-28 allows at most 100 values in a completion."),
         ),
     ),
     "CreateMessageRequestParams": Members(
         "CreateMessageRequestParams",
         drop={
-            "task": Drop("2026-07-28 has no tasks of its own: the answer comes when it is ready."),
+            "task": Drop(
+                "2026-07-28 has tasks only in an extension; the result is sent when it is ready."
+            ),
             "_meta": Drop("2026-07-28 has no _meta here."),
         },
         inside={"tools": Each(To("Tool"))},
@@ -97,7 +103,9 @@ _UP: Final[Mapping[str, Plan]] = {
     "ElicitRequestFormParams": Members(
         "ElicitRequestFormParams",
         drop={
-            "task": Drop("2026-07-28 has no tasks of its own: the answer comes when it is ready."),
+            "task": Drop(
+                "2026-07-28 has tasks only in an extension; the result is sent when it is ready."
+            ),
             "_meta": Drop("2026-07-28 has no _meta here."),
         },
     ),
@@ -113,15 +121,19 @@ _UP: Final[Mapping[str, Plan]] = {
     "ElicitRequestURLParams": Members(
         "ElicitRequestURLParams",
         drop={
-            "elicitationId": Drop("2026-07-28 tells questions apart by their keys.", harmless=True),
-            "task": Drop("2026-07-28 has no tasks of its own: the answer comes when it is ready."),
+            "elicitationId": Drop(
+                "2026-07-28 has no elicitationId: input requests have keys.", harmless=True
+            ),
+            "task": Drop(
+                "2026-07-28 has tasks only in an extension; the result is sent when it is ready."
+            ),
             "_meta": Drop("2026-07-28 has no _meta here."),
         },
     ),
     "ElicitResult": Members("ElicitResult", drop={"_meta": Drop("2026-07-28 has no _meta here.")}),
     "GetPromptRequestParams": Members(
         "GetPromptRequestParams",
-        unmeant=("inputResponses", "requestState"),
+        target_only=("inputResponses", "requestState"),
         inside={"_meta": To("RequestParamsMeta as RequestMetaObject")},
         add={
             "_meta": {
@@ -132,28 +144,28 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "GetPromptResult": Members(
         "GetPromptResult",
-        unmeant=("resultType",),
+        target_only=("resultType",),
         inside={"_meta": To("an object as ResultMetaObject")},
         emptied=("_meta",),
         add={"resultType": "complete"},
     ),
     "ListPromptsResult": Members(
         "ListPromptsResult",
-        unmeant=("cacheScope", "resultType", "ttlMs"),
+        target_only=("cacheScope", "resultType", "ttlMs"),
         inside={"_meta": To("an object as ResultMetaObject")},
         emptied=("_meta",),
         add={"cacheScope": "private", "resultType": "complete", "ttlMs": 0},
     ),
     "ListResourceTemplatesResult": Members(
         "ListResourceTemplatesResult",
-        unmeant=("cacheScope", "resultType", "ttlMs"),
+        target_only=("cacheScope", "resultType", "ttlMs"),
         inside={"_meta": To("an object as ResultMetaObject")},
         emptied=("_meta",),
         add={"cacheScope": "private", "resultType": "complete", "ttlMs": 0},
     ),
     "ListResourcesResult": Members(
         "ListResourcesResult",
-        unmeant=("cacheScope", "resultType", "ttlMs"),
+        target_only=("cacheScope", "resultType", "ttlMs"),
         inside={"_meta": To("an object as ResultMetaObject")},
         emptied=("_meta",),
         add={"cacheScope": "private", "resultType": "complete", "ttlMs": 0},
@@ -163,7 +175,7 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "ListToolsResult": Members(
         "ListToolsResult",
-        unmeant=("cacheScope", "resultType", "ttlMs"),
+        target_only=("cacheScope", "resultType", "ttlMs"),
         inside={"tools": Each(To("Tool")), "_meta": To("an object as ResultMetaObject")},
         emptied=("_meta",),
         add={"cacheScope": "private", "resultType": "complete", "ttlMs": 0},
@@ -195,7 +207,7 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "ReadResourceRequestParams": Members(
         "ReadResourceRequestParams",
-        unmeant=("inputResponses", "requestState"),
+        target_only=("inputResponses", "requestState"),
         inside={"_meta": To("RequestParamsMeta as RequestMetaObject")},
         add={
             "_meta": {
@@ -206,7 +218,7 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "ReadResourceResult": Members(
         "ReadResourceResult",
-        unmeant=("cacheScope", "resultType", "ttlMs"),
+        target_only=("cacheScope", "resultType", "ttlMs"),
         inside={"_meta": To("an object as ResultMetaObject")},
         emptied=("_meta",),
         add={"cacheScope": "private", "resultType": "complete", "ttlMs": 0},
@@ -218,7 +230,7 @@ _UP: Final[Mapping[str, Plan]] = {
     ),
     "RequestParamsMeta as RequestMetaObject": Members(
         "RequestMetaObject",
-        unmeant=(
+        target_only=(
             "io.modelcontextprotocol/clientCapabilities",
             "io.modelcontextprotocol/protocolVersion",
             "io.modelcontextprotocol/clientInfo",
@@ -240,15 +252,19 @@ _UP: Final[Mapping[str, Plan]] = {
     "ServerCapabilities": Members(
         "ServerCapabilities",
         drop={"tasks": Drop("2026-07-28 has no tasks here.")},
-        unmeant=("extensions",),
+        target_only=("extensions",),
     ),
     "Tool": Members(
-        "Tool", drop={"execution": Drop("2026-07-28 has no tasks of its own.")}, emptied=("_meta",)
+        "Tool",
+        drop={"execution": Drop("2026-07-28 has tasks only in an extension.")},
+        emptied=("_meta",),
     ),
     "an object as NotificationMetaObject": Members(
-        "", unmeant=("io.modelcontextprotocol/subscriptionId",)
+        "", target_only=("io.modelcontextprotocol/subscriptionId",)
     ),
-    "an object as ResultMetaObject": Members("", unmeant=("io.modelcontextprotocol/serverInfo",)),
+    "an object as ResultMetaObject": Members(
+        "", target_only=("io.modelcontextprotocol/serverInfo",)
+    ),
 }
 
 UP: Final = Direction(
@@ -343,15 +359,15 @@ _DOWN: Final[Mapping[str, Plan]] = {
         "CallToolRequestParams",
         drop={
             "inputResponses": Drop(
-                "2025-11-25 asks the client in separate requests, which have been answered.",
+                "2025-11-25 has separate requests to the client, which have been answered.",
                 harmless=True,
             ),
             "requestState": Drop(
-                "2025-11-25 asks the client in separate requests, which have been answered.",
+                "2025-11-25 has separate requests to the client, which have been answered.",
                 harmless=True,
             ),
         },
-        unmeant=("task",),
+        target_only=("task",),
         inside={"_meta": To("RequestMetaObject")},
         emptied=("_meta",),
     ),
@@ -360,16 +376,13 @@ _DOWN: Final[Mapping[str, Plan]] = {
         apply=(
             Apply(
                 "structured_content_of_objects_only",
-                "2025-11-25 has structured results that are JSON objects only.",
+                "2025-11-25 allows only JSON objects as structured content.",
             ),
-            Apply(
-                "complete_only",
-                "2025-11-25 has one type of result; an incomplete one does not exist.",
-            ),
+            Apply("complete_only", "2025-11-25 has only complete results."),
         ),
         drop={
             "resultType": Drop(
-                "2025-11-25 has one type of result, and does not name it.", harmless=True
+                "2025-11-25 has no resultType: all results are complete.", harmless=True
             )
         },
         inside={"_meta": To("ResultMetaObject")},
@@ -383,7 +396,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
     "ClientCapabilities": Members(
         "ClientCapabilities",
         drop={"extensions": Drop("2025-11-25 has no extensions here.")},
-        unmeant=("tasks",),
+        target_only=("tasks",),
         inside={"roots": To("an object as ClientCapabilitiesRoots")},
     ),
     "CompleteRequestParams": Members(
@@ -391,15 +404,10 @@ _DOWN: Final[Mapping[str, Plan]] = {
     ),
     "CompleteResult": Members(
         "CompleteResult",
-        apply=(
-            Apply(
-                "complete_only",
-                "2025-11-25 has one type of result; an incomplete one does not exist.",
-            ),
-        ),
+        apply=(Apply("complete_only", "2025-11-25 has only complete results."),),
         drop={
             "resultType": Drop(
-                "2025-11-25 has one type of result, and does not name it.", harmless=True
+                "2025-11-25 has no resultType: all results are complete.", harmless=True
             )
         },
         inside={"_meta": To("ResultMetaObject")},
@@ -407,7 +415,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
     ),
     "CreateMessageRequestParams": Members(
         "CreateMessageRequestParams",
-        unmeant=("task", "_meta"),
+        target_only=("task", "_meta"),
         inside={"messages": Each(To("SamplingMessage")), "tools": Each(To("Tool"))},
     ),
     "CreateMessageResult": Members(
@@ -420,7 +428,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
         },
         emptied=("_meta",),
     ),
-    "ElicitRequestFormParams": Members("ElicitRequestFormParams", unmeant=("task", "_meta")),
+    "ElicitRequestFormParams": Members("ElicitRequestFormParams", target_only=("task", "_meta")),
     "ElicitRequestParams": Whole(
         "ElicitRequestParams",
         step=When(
@@ -432,27 +440,24 @@ _DOWN: Final[Mapping[str, Plan]] = {
     ),
     "ElicitRequestURLParams": Members(
         "ElicitRequestURLParams",
-        unmeant=("elicitationId", "task", "_meta"),
+        target_only=("elicitationId", "task", "_meta"),
         finish=(
             Apply(
                 "elicitation_id",
-                (
-                    "2025-11-25 tells URL elicitations apart by an id; the same question gets the "
-                    "same id."
-                ),
+                "2025-11-25 requires an elicitationId; the same question gets the same one.",
             ),
         ),
     ),
-    "ElicitResult": Members("ElicitResult", unmeant=("_meta",)),
+    "ElicitResult": Members("ElicitResult", target_only=("_meta",)),
     "GetPromptRequestParams": Members(
         "GetPromptRequestParams",
         drop={
             "inputResponses": Drop(
-                "2025-11-25 asks the client in separate requests, which have been answered.",
+                "2025-11-25 has separate requests to the client, which have been answered.",
                 harmless=True,
             ),
             "requestState": Drop(
-                "2025-11-25 asks the client in separate requests, which have been answered.",
+                "2025-11-25 has separate requests to the client, which have been answered.",
                 harmless=True,
             ),
         },
@@ -461,15 +466,10 @@ _DOWN: Final[Mapping[str, Plan]] = {
     ),
     "GetPromptResult": Members(
         "GetPromptResult",
-        apply=(
-            Apply(
-                "complete_only",
-                "2025-11-25 has one type of result; an incomplete one does not exist.",
-            ),
-        ),
+        apply=(Apply("complete_only", "2025-11-25 has only complete results."),),
         drop={
             "resultType": Drop(
-                "2025-11-25 has one type of result, and does not name it.", harmless=True
+                "2025-11-25 has no resultType: all results are complete.", harmless=True
             )
         },
         inside={"_meta": To("ResultMetaObject")},
@@ -477,60 +477,45 @@ _DOWN: Final[Mapping[str, Plan]] = {
     ),
     "ListPromptsResult": Members(
         "ListPromptsResult",
-        apply=(
-            Apply(
-                "complete_only",
-                "2025-11-25 has one type of result; an incomplete one does not exist.",
-            ),
-        ),
+        apply=(Apply("complete_only", "2025-11-25 has only complete results."),),
         drop={
             "cacheScope": Drop(
-                "2025-11-25 does not say how long a result may be kept.", usual="private"
+                "2025-11-25 does not say how long a result may be cached.", usual="private"
             ),
             "resultType": Drop(
-                "2025-11-25 has one type of result, and does not name it.", harmless=True
+                "2025-11-25 has no resultType: all results are complete.", harmless=True
             ),
-            "ttlMs": Drop("2025-11-25 does not say how long a result may be kept.", usual=0),
+            "ttlMs": Drop("2025-11-25 does not say how long a result may be cached.", usual=0),
         },
         inside={"_meta": To("ResultMetaObject")},
         emptied=("_meta",),
     ),
     "ListResourceTemplatesResult": Members(
         "ListResourceTemplatesResult",
-        apply=(
-            Apply(
-                "complete_only",
-                "2025-11-25 has one type of result; an incomplete one does not exist.",
-            ),
-        ),
+        apply=(Apply("complete_only", "2025-11-25 has only complete results."),),
         drop={
             "cacheScope": Drop(
-                "2025-11-25 does not say how long a result may be kept.", usual="private"
+                "2025-11-25 does not say how long a result may be cached.", usual="private"
             ),
             "resultType": Drop(
-                "2025-11-25 has one type of result, and does not name it.", harmless=True
+                "2025-11-25 has no resultType: all results are complete.", harmless=True
             ),
-            "ttlMs": Drop("2025-11-25 does not say how long a result may be kept.", usual=0),
+            "ttlMs": Drop("2025-11-25 does not say how long a result may be cached.", usual=0),
         },
         inside={"_meta": To("ResultMetaObject")},
         emptied=("_meta",),
     ),
     "ListResourcesResult": Members(
         "ListResourcesResult",
-        apply=(
-            Apply(
-                "complete_only",
-                "2025-11-25 has one type of result; an incomplete one does not exist.",
-            ),
-        ),
+        apply=(Apply("complete_only", "2025-11-25 has only complete results."),),
         drop={
             "cacheScope": Drop(
-                "2025-11-25 does not say how long a result may be kept.", usual="private"
+                "2025-11-25 does not say how long a result may be cached.", usual="private"
             ),
             "resultType": Drop(
-                "2025-11-25 has one type of result, and does not name it.", harmless=True
+                "2025-11-25 has no resultType: all results are complete.", harmless=True
             ),
-            "ttlMs": Drop("2025-11-25 does not say how long a result may be kept.", usual=0),
+            "ttlMs": Drop("2025-11-25 does not say how long a result may be cached.", usual=0),
         },
         inside={"_meta": To("ResultMetaObject")},
         emptied=("_meta",),
@@ -538,23 +523,18 @@ _DOWN: Final[Mapping[str, Plan]] = {
     "ListRootsRequestParams": Members(
         "RequestParams", inside={"_meta": To("an object as RequestParamsMeta")}, emptied=("_meta",)
     ),
-    "ListRootsResult": Members("ListRootsResult", unmeant=("_meta",)),
+    "ListRootsResult": Members("ListRootsResult", target_only=("_meta",)),
     "ListToolsResult": Members(
         "ListToolsResult",
-        apply=(
-            Apply(
-                "complete_only",
-                "2025-11-25 has one type of result; an incomplete one does not exist.",
-            ),
-        ),
+        apply=(Apply("complete_only", "2025-11-25 has only complete results."),),
         drop={
             "cacheScope": Drop(
-                "2025-11-25 does not say how long a result may be kept.", usual="private"
+                "2025-11-25 does not say how long a result may be cached.", usual="private"
             ),
             "resultType": Drop(
-                "2025-11-25 has one type of result, and does not name it.", harmless=True
+                "2025-11-25 has no resultType: all results are complete.", harmless=True
             ),
-            "ttlMs": Drop("2025-11-25 does not say how long a result may be kept.", usual=0),
+            "ttlMs": Drop("2025-11-25 does not say how long a result may be cached.", usual=0),
         },
         inside={"tools": Each(To("Tool")), "_meta": To("ResultMetaObject")},
         emptied=("_meta",),
@@ -568,7 +548,7 @@ _DOWN: Final[Mapping[str, Plan]] = {
         "",
         drop={
             "io.modelcontextprotocol/subscriptionId": Drop(
-                "2025-11-25 has one stream of changes, which needs no name.", harmless=True
+                "2025-11-25 has no ids of subscriptions.", harmless=True
             )
         },
     ),
@@ -587,11 +567,11 @@ _DOWN: Final[Mapping[str, Plan]] = {
         "ReadResourceRequestParams",
         drop={
             "inputResponses": Drop(
-                "2025-11-25 asks the client in separate requests, which have been answered.",
+                "2025-11-25 has separate requests to the client, which have been answered.",
                 harmless=True,
             ),
             "requestState": Drop(
-                "2025-11-25 asks the client in separate requests, which have been answered.",
+                "2025-11-25 has separate requests to the client, which have been answered.",
                 harmless=True,
             ),
         },
@@ -600,20 +580,15 @@ _DOWN: Final[Mapping[str, Plan]] = {
     ),
     "ReadResourceResult": Members(
         "ReadResourceResult",
-        apply=(
-            Apply(
-                "complete_only",
-                "2025-11-25 has one type of result; an incomplete one does not exist.",
-            ),
-        ),
+        apply=(Apply("complete_only", "2025-11-25 has only complete results."),),
         drop={
             "cacheScope": Drop(
-                "2025-11-25 does not say how long a result may be kept.", usual="private"
+                "2025-11-25 does not say how long a result may be cached.", usual="private"
             ),
             "resultType": Drop(
-                "2025-11-25 has one type of result, and does not name it.", harmless=True
+                "2025-11-25 has no resultType: all results are complete.", harmless=True
             ),
-            "ttlMs": Drop("2025-11-25 does not say how long a result may be kept.", usual=0),
+            "ttlMs": Drop("2025-11-25 does not say how long a result may be cached.", usual=0),
         },
         inside={"_meta": To("ResultMetaObject")},
         emptied=("_meta",),
@@ -622,16 +597,16 @@ _DOWN: Final[Mapping[str, Plan]] = {
         "RequestParamsMeta",
         drop={
             "io.modelcontextprotocol/clientCapabilities": Drop(
-                "2025-11-25 agrees on it once, in initialize.", harmless=True
+                "2025-11-25 has this in initialize only.", harmless=True
             ),
             "io.modelcontextprotocol/protocolVersion": Drop(
-                "2025-11-25 agrees on it once, in initialize.", harmless=True
+                "2025-11-25 has this in initialize only.", harmless=True
             ),
             "io.modelcontextprotocol/clientInfo": Drop(
-                "2025-11-25 agrees on it once, in initialize.", harmless=True
+                "2025-11-25 has this in initialize only.", harmless=True
             ),
             "io.modelcontextprotocol/logLevel": Drop(
-                "2025-11-25 sets the level with logging/setLevel.", harmless=True
+                "2025-11-25 sets the log level with logging/setLevel.", harmless=True
             ),
         },
     ),
@@ -664,24 +639,21 @@ _DOWN: Final[Mapping[str, Plan]] = {
     "ServerCapabilities": Members(
         "ServerCapabilities",
         drop={"extensions": Drop("2025-11-25 has no extensions here.")},
-        unmeant=("tasks",),
+        target_only=("tasks",),
     ),
     "Tool": Members(
         "Tool",
         apply=(
             Apply(
                 "output_schema_of_objects_only",
-                "2025-11-25 describes results that are JSON objects only.",
+                "2025-11-25 allows only output schemas of the type object.",
             ),
             Apply(
                 "tool_schemas_of_known_form",
-                (
-                    "2025-11-25 fixes the form of some keywords, which 2026-07-28 leaves to JSON "
-                    "Schema."
-                ),
+                "2025-11-25 restricts some keywords of JSON Schema in tools.",
             ),
         ),
-        unmeant=("execution",),
+        target_only=("execution",),
         emptied=("_meta",),
     ),
     "ToolResultContent": Members(
@@ -689,13 +661,13 @@ _DOWN: Final[Mapping[str, Plan]] = {
         apply=(
             Apply(
                 "structured_content_of_objects_only",
-                "2025-11-25 has structured results that are JSON objects only.",
+                "2025-11-25 allows only JSON objects as structured content.",
             ),
         ),
         emptied=("_meta",),
     ),
-    "an object as ClientCapabilitiesRoots": Members("", unmeant=("listChanged",)),
-    "an object as RequestParamsMeta": Members("", unmeant=("progressToken",)),
+    "an object as ClientCapabilitiesRoots": Members("", target_only=("listChanged",)),
+    "an object as RequestParamsMeta": Members("", target_only=("progressToken",)),
 }
 
 DOWN: Final = Direction(
@@ -780,7 +752,7 @@ DOWN: Final = Direction(
             -32002,
             "2026-07-28 has no code of its own for a resource that is not found.",
         ),
-        ("", -32021): (-32603, "2025-11-25 has no code for a capability that a client lacks."),
+        ("", -32021): (-32603, "2025-11-25 has no code for a missing client capability."),
     },
 )
 """From 2026-07-28 to 2025-11-25; what has no plan stays as it is."""

@@ -130,7 +130,7 @@ async def connected(
         async with _running(agreed.endpoint, channel, outbox):
             if agreed.ways is not None:
                 await agreed.ways.open()
-            yield view.side
+            yield view.handlers
     finally:
         await negotiating.close()
 
@@ -221,7 +221,7 @@ def _agreement(
     options: Options,
 ) -> Agreement:
     """Make the connection that was agreed on; raise `RemoteError` for an answer that is unfit."""
-    table, client = view.table, view.side.__mcp_runtime__
+    table, client = view.table, view.handlers.__mcp_runtime__
     problems = options.of_server.problems("", {"result": adopted.result})
     if problems:
         raise InvalidAnswer(problems[0].message, problems)
@@ -242,7 +242,7 @@ def _agreement(
     if not table.era.remembers_client:
         envelope = client_envelope(table.revision, view.declared, view.identity)
         connection.envelope = members(envelope)
-    side = ClientConnection(view.side, table)
+    side = ClientConnection(view.handlers, table)
     endpoint = Endpoint(connection, outbox, tasks, options, side.serve, side.on_notification)
     instructions: str | None = result.get("instructions")
     side.ways = _era_adapter(view, endpoint, instructions)
@@ -255,7 +255,7 @@ def _era_adapter(
     view: RevisionView[ClientBase], endpoint: Endpoint, instructions: str | None
 ) -> EraAdapter | None:
     """Return what joins a client to a server of the other era; None if both are of the same."""
-    if view.side.TABLE.era is view.table.era:
+    if view.handlers.TABLE.era is view.table.era:
         return None
     assert view.adapters is not None
     adapter: EraAdapter = view.adapters.era_adapter(view, endpoint, instructions)

@@ -18,7 +18,7 @@ class BoundServer:
     __slots__ = ("audience", "declared", "handlers", "server", "signature", "view", "ways")
 
     def __init__(self, view: RevisionView[ServerBase[Any]]) -> None:
-        server = view.side
+        server = view.handlers
         own, revision = server.__mcp_runtime__, view.table.revision
         self.view = view
         self.server = server

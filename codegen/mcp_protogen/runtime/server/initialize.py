@@ -49,7 +49,7 @@ def remember(
 ) -> None:
     """Remember what a client declares and is called, in the words of the server's own revision."""
     view = bound_server.view
-    own = view.side.TABLE
+    own = view.handlers.TABLE
     connection.declared.keep("client", declared)
     connection.identity.keep("client", called)
     if not own.era.remembers_client:
@@ -67,6 +67,6 @@ def _welcome(request: Request[Any], bound_server: BoundServer) -> Any:
     view, result = bound_server.view, request.spec.results[0]
     return result(
         protocol_version=view.table.revision,
-        instructions=getattr(view.side, "instructions", None),
+        instructions=getattr(view.handlers, "instructions", None),
         **view.introduction(result),
     )

@@ -1,90 +1,94 @@
 """The functions that translate what tables cannot: what the target revision has no member for.
 
-Each takes a value that is valid in the source revision. It returns one that is valid there too, but
-uses only what the target revision has, so that the tables can do the rest. `why` is the reason that
-the report gives.
+Each takes a value that is valid in the source revision, and returns one that is valid there too but
+uses only what the target revision has. `why` is the reason that the report gives.
 """
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final, TypeAlias
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeAlias, TypeVar
 
 from pydantic_core import to_json
 
 from ..core.json import JSONObject, is_array, is_object, read_json
 from ..core.losses import Place, Report, refuse
 
-Judgement: TypeAlias = Callable[[Any, Place, Report, str], Any]
+Conversion: TypeAlias = Callable[[Any, Place, Report, str], Any]
+ConversionT = TypeVar("ConversionT", bound=Conversion)
+
+CONVERSIONS: Final[dict[str, Conversion]] = {}
+"""The functions by their names, as the generated tables call them."""
+
+
+def _listed(conversion: ConversionT) -> ConversionT:
+    CONVERSIONS[conversion.__name__] = conversion
+    return conversion
+
 
 # Content.
 
 
+@_listed
 def audio_as_resource(block: JSONObject, at: Place, report: Report, why: str) -> JSONObject:
     """Return an audio block as an embedded resource with the same bytes."""
     report.lose(at, "replaced", why)
-    digest = hashlib.sha256(block["data"].encode()).hexdigest()[:16]
-    resource = {
-        "uri": f"audio:{digest}",
-        "mimeType": block["mimeType"],
-        "blob": block["data"],
-    }
-    return {"type": "resource", "resource": resource, **_beside(block)}
+    data: str = block["data"]
+    uri = f"audio:{hashlib.sha256(data.encode()).hexdigest()[:16]}"
+    resource = {"uri": uri, "mimeType": block["mimeType"], "blob": data}
+    return {"type": "resource", "resource": resource, **_common(block)}
 
 
+@_listed
 def audio_as_text(block: JSONObject, at: Place, report: Report, why: str) -> JSONObject:
     """Return a text in place of an audio block, where no type can hold the bytes."""
     report.lose(at, "replaced", why)
-    return {
-        "type": "text",
-        "text": f"[audio, {block['mimeType']}, not delivered]",
-        **_beside(block),
-    }
+    text = f"[audio, {block['mimeType']}, not delivered]"
+    return {"type": "text", "text": text, **_common(block)}
 
 
+@_listed
 def link_as_text(block: JSONObject, at: Place, report: Report, why: str) -> JSONObject:
     """Return a resource link as a text block with its title and URI."""
     report.lose(at, "replaced", why)
     name = block.get("title", block["name"])
-    about = f": {block['description']}" if block.get("description") else ""
-    return {"type": "text", "text": f"{name} <{block['uri']}>{about}", **_beside(block)}
+    description = f": {block['description']}" if block.get("description") else ""
+    return {"type": "text", "text": f"{name} <{block['uri']}>{description}", **_common(block)}
 
 
-def _beside(block: JSONObject) -> JSONObject:
+def _common(block: JSONObject) -> JSONObject:
     """Return the members that every kind of content block may have."""
-    members = {key: block.get(key) for key in ("annotations", "_meta")}
-    return {key: value for key, value in members.items() if value is not None}
+    return {key: block[key] for key in ("annotations", "_meta") if block.get(key) is not None}
 
 
+@_listed
 def structured_content_as_text(
     result: JSONObject, at: Place, report: Report, why: str
 ) -> JSONObject:
-    """Return a tool's result with its structured content as a text block, unless one says it."""
+    """Move structured content to a text block, unless a block already has the same JSON."""
     if "structuredContent" not in result:
         return result
     out = dict(result)
     structured = out.pop("structuredContent")
     report.lose((at, "structuredContent"), "replaced", why)
-    if not any(_says(block, structured) for block in out["content"]):
-        text = to_json(structured).decode()
-        out["content"] = [*out["content"], {"type": "text", "text": text}]
+    text = to_json(structured)
+    if not any(_holds(block, text) for block in out["content"]):
+        out["content"] = [*out["content"], {"type": "text", "text": text.decode()}]
     return out
 
 
-def _says(block: JSONObject, structured: Any) -> bool:
-    if block["type"] != "text":
-        return False
+def _holds(block: JSONObject, text: bytes) -> bool:
+    """Return whether a block holds the same JSON; to Python itself, 1 and true are equal."""
     try:
-        said: Any = read_json(block["text"])
+        return block["type"] == "text" and to_json(read_json(block["text"])) == text
     except ValueError:
         return False
-    # Python's equality would take 1 and true for the same.
-    return to_json(said) == to_json(structured)
 
 
+@_listed
 def structured_content_of_objects_only(
     holder: JSONObject, at: Place, report: Report, why: str
 ) -> JSONObject:
-    """Replace structured content that is not a JSON object by a text block, unless one says it."""
+    """Move structured content that is not a JSON object to a text block."""
     if "structuredContent" not in holder or is_object(holder["structuredContent"]):
         return holder
     return structured_content_as_text(holder, at, report, why)
@@ -93,6 +97,7 @@ def structured_content_of_objects_only(
 # Tools.
 
 
+@_listed
 def output_schema_of_objects_only(
     tool: JSONObject, at: Place, report: Report, why: str
 ) -> JSONObject:
@@ -104,6 +109,7 @@ def output_schema_of_objects_only(
     return {key: value for key, value in tool.items() if key != "outputSchema"}
 
 
+@_listed
 def tool_schemas_of_known_form(tool: JSONObject, at: Place, report: Report, why: str) -> JSONObject:
     """Drop the keywords of a tool's schemas that do not have the form the target requires."""
     out = tool
@@ -119,28 +125,18 @@ def tool_schemas_of_known_form(tool: JSONObject, at: Place, report: Report, why:
     return out
 
 
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
-
-
-def _are_schemas(value: object) -> bool:
-    return is_object(value) and all(isinstance(v, (dict, bool)) for v in value.values())
-
-
-def _are_texts(value: object) -> bool:
-    return is_array(value) and all(isinstance(item, str) for item in value)
-
-
 _FORMS: Final[Mapping[str, Callable[[object], bool]]] = {
-    "$schema": _is_text,
-    "properties": _are_schemas,
-    "required": _are_texts,
+    "$schema": lambda value: isinstance(value, str),
+    "properties": lambda value: is_object(value)
+    and all(isinstance(one, (dict, bool)) for one in value.values()),
+    "required": lambda value: is_array(value) and all(isinstance(one, str) for one in value),
 }
 
 
 # Sampling.
 
 
+@_listed
 def one_block_per_message(params: JSONObject, at: Place, report: Report, why: str) -> JSONObject:
     """Split messages of several blocks into several messages of the same role."""
     messages: list[JSONObject] = params["messages"]
@@ -155,20 +151,21 @@ def one_block_per_message(params: JSONObject, at: Place, report: Report, why: st
     return {**params, "messages": split}
 
 
+@_listed
 def one_block(result: JSONObject, at: Place, report: Report, why: str) -> JSONObject:
     """Reduce a message of several blocks to one: their texts together, or else the first block."""
     content = result["content"]
     if not is_array(content):
         return result
-    report.lose((at, "content"), "replaced", why, harmless=len(content) == 1)
-    if len(content) == 1:
-        return {**result, "content": content[0]}
+    is_single = len(content) == 1
+    report.lose((at, "content"), "replaced", why, harmless=is_single)
     texts = [block["text"] for block in content if block["type"] == "text"]
-    if texts or not content:
+    if not is_single and (texts or not content):
         return {**result, "content": {"type": "text", "text": "\n".join(texts)}}
     return {**result, "content": content[0]}
 
 
+@_listed
 def no_tools(params: JSONObject, at: Place, report: Report, why: str) -> JSONObject:
     """Refuse sampling with tools: without them the answer would be different."""
     for member in ("tools", "toolChoice"):
@@ -177,7 +174,8 @@ def no_tools(params: JSONObject, at: Place, report: Report, why: str) -> JSONObj
     return params
 
 
-def not_to_be_said(value: Any, at: Place, report: Report, why: str) -> Any:
+@_listed
+def not_expressible(value: Any, at: Place, report: Report, why: str) -> Any:
     """Refuse a value that the target cannot express."""
     return refuse(at, why)
 
@@ -185,11 +183,13 @@ def not_to_be_said(value: Any, at: Place, report: Report, why: str) -> Any:
 # Elicitation.
 
 
+@_listed
 def forms_only(params: JSONObject, at: Place, report: Report, why: str) -> JSONObject:
     """Refuse an elicitation by URL."""
     return refuse((at, "mode"), why) if params.get("mode") == "url" else params
 
 
+@_listed
 def forms_if_declared(capabilities: JSONObject, at: Place, report: Report, why: str) -> JSONObject:
     """Drop the capability to elicit by URL alone: the target revision has only forms."""
     modes = capabilities.get("elicitation")
@@ -199,12 +199,14 @@ def forms_if_declared(capabilities: JSONObject, at: Place, report: Report, why: 
     return {key: value for key, value in capabilities.items() if key != "elicitation"}
 
 
+@_listed
 def elicitation_id(params: JSONObject, at: Place, report: Report, why: str) -> JSONObject:
     """Add an id to a URL elicitation that has none: the same id for the same question."""
-    asked = to_json([params["message"], params["url"]])
-    return {**params, "elicitationId": hashlib.sha256(asked).hexdigest()[:32]}
+    question = to_json([params["message"], params["url"]])
+    return {**params, "elicitationId": hashlib.sha256(question).hexdigest()[:32]}
 
 
+@_listed
 def plain_fields(field: JSONObject, at: Place, report: Report, why: str) -> JSONObject:
     """Return a form field as the first forms have it: without defaults, titles beside an enum."""
     if field["type"] == "array":
@@ -233,6 +235,7 @@ def _is_choice(value: JSONObject) -> bool:
     return all(isinstance(value.get(member), str) for member in ("const", "title"))
 
 
+@_listed
 def fields_without_defaults(field: JSONObject, at: Place, report: Report, why: str) -> JSONObject:
     """Drop `default` from a field where the target has none; only a boolean may have one."""
     if field["type"] == "boolean" or "default" not in field:
@@ -244,23 +247,17 @@ def fields_without_defaults(field: JSONObject, at: Place, report: Report, why: s
 def _free_list(field: JSONObject, at: Place, report: Report, why: str) -> JSONObject:
     """Return a list of choices as a text field whose description names the choices."""
     report.lose(at, "replaced", why)
-    choices = ", ".join(_labels(field["items"]))
-    about = field.get("description")
+    items: JSONObject = field["items"]
+    choices = ", ".join(items["enum"] if "enum" in items else (c["const"] for c in items["anyOf"]))
     hint = f"Any of these, separated by commas: {choices}"
-    plain: JSONObject = {"type": "string", "description": f"{about} {hint}" if about else hint}
+    description = f"{field['description']} {hint}" if field.get("description") else hint
+    plain: JSONObject = {"type": "string", "description": description}
     if "title" in field:
         plain["title"] = field["title"]
     return plain
 
 
-def _labels(items: JSONObject) -> Iterator[str]:
-    if "enum" in items:
-        yield from items["enum"]
-    else:
-        for choice in items["anyOf"]:
-            yield choice["const"]
-
-
+@_listed
 def choices_as_text(result: JSONObject, at: Place, report: Report, why: str) -> JSONObject:
     """Join several choices into one text, with commas between them."""
     content: JSONObject = result.get("content", {})
@@ -276,6 +273,7 @@ def choices_as_text(result: JSONObject, at: Place, report: Report, why: str) -> 
 # Completion.
 
 
+@_listed
 def at_most_100_values(completion: JSONObject, at: Place, report: Report, why: str) -> JSONObject:
     """Cut suggestions to 100, and say that there are more."""
     values: list[str] = completion["values"]
@@ -289,6 +287,7 @@ def at_most_100_values(completion: JSONObject, at: Place, report: Report, why: s
 # Cancellation.
 
 
+@_listed
 def named_request_only(params: JSONObject, at: Place, report: Report, why: str) -> JSONObject:
     """Refuse a cancellation without a request id: the target requires one."""
     return params if "requestId" in params else refuse((at, "requestId"), why)
@@ -297,34 +296,8 @@ def named_request_only(params: JSONObject, at: Place, report: Report, why: str) 
 # Results.
 
 
+@_listed
 def complete_only(result: JSONObject, at: Place, report: Report, why: str) -> JSONObject:
     """Refuse a result of a type that the target does not have."""
     kind = result.get("resultType", "complete")
     return result if kind == "complete" else refuse((at, "resultType"), why)
-
-
-CONVERSIONS: Final[Mapping[str, Judgement]] = {
-    function.__name__: function
-    for function in (
-        at_most_100_values,
-        audio_as_resource,
-        audio_as_text,
-        choices_as_text,
-        complete_only,
-        elicitation_id,
-        fields_without_defaults,
-        forms_if_declared,
-        forms_only,
-        link_as_text,
-        named_request_only,
-        no_tools,
-        not_to_be_said,
-        one_block,
-        one_block_per_message,
-        output_schema_of_objects_only,
-        plain_fields,
-        structured_content_as_text,
-        structured_content_of_objects_only,
-        tool_schemas_of_known_form,
-    )
-}

@@ -81,8 +81,8 @@ class Members:
 
     The functions of `apply` come first, and return a value of the source revision. Then members are
     dropped, moved and translated, required members of the target are added, and the functions of
-    `finish` come last. `unmeant` are members that only the target declares: the source gives them
-    no meaning, so they are dropped. Members in `emptied` are dropped when nothing is left in them.
+    `finish` come last. Members of `target_only` are dropped: only the target gives them a meaning.
+    Members of `emptied` are dropped when nothing is left in them.
     """
 
     becomes: str
@@ -90,7 +90,7 @@ class Members:
     apply: tuple[Apply, ...] = ()
     drop: Mapping[str, Drop] = field(default_factory=lambda: _NONE)
     move: Mapping[str, Move] = field(default_factory=lambda: _NONE)
-    unmeant: tuple[str, ...] = ()
+    target_only: tuple[str, ...] = ()
     inside: Mapping[str, Step] = field(default_factory=lambda: _NONE)
     emptied: tuple[str, ...] = ()
     add: Mapping[str, Any] = field(default_factory=lambda: _NONE)

@@ -16,6 +16,6 @@ def era_adapter(
     table = view.table
     assert isinstance(table, TranslatingTable)
     if table.era.has_handshake:
-        return ToHandshake(view.side, endpoint, table, instructions)
+        return ToHandshake(view.handlers, endpoint, table, instructions)
     envelope = client_envelope(table.revision, view.declared, view.identity)
-    return ToStateless(view.side, endpoint, table, envelope)
+    return ToStateless(view.handlers, endpoint, table, envelope)

@@ -158,4 +158,4 @@ class Router:
     def _may_lack_id(self) -> bool:
         if self._session is not None:
             return self._session.endpoint.connection.table.rules.error_id_optional
-        return any(server.TABLE.rules.error_id_optional for server in self._views.sides)
+        return any(server.TABLE.rules.error_id_optional for server in self._views.handlers)

@@ -1,7 +1,7 @@
-"""How one server or client, written for one revision, appears in others.
+"""How a server or client, written for one revision, appears in others.
 
-A face is made when a peer of its revision comes: only then are the models of that revision, and the
-tables that translate into it, loaded.
+A view is made when a peer of its revision connects: only then are the models of that revision, and
+the tables that translate to it, loaded.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -22,88 +22,90 @@ from ..rules import capabilities
 from ..rules.handlers import Handlers, merged
 from ..rules.server_negotiation import Offer, Offered
 
-SideT = TypeVar("SideT", bound=Handlers)
+HandlersT = TypeVar("HandlersT", bound=Handlers)
 
 OnLoss = Callable[[Loss], object] | None
 
 
 @dataclass(frozen=True, slots=True)
-class RevisionView(Generic[SideT]):
-    """A side in one revision: the table it is spoken to with, what it declares, what it is called.
+class RevisionView(Generic[HandlersT]):
+    """A server or client as its peers of one revision see it.
 
-    `declared` and `identity` are as they go over the wire. `adapters` is what the package of the
-    revision has to join a side to a peer in another one; None for a side in its own.
+    `declared` are its capabilities and `identity` its name, as they go over the wire. `adapters` is
+    the package's module for peers of another revision; None in the revision of `handlers`.
     """
 
-    side: SideT
+    handlers: HandlersT
     table: MethodTable
     declared: JSONObject
     identity: JSONObject
     adapters: ModuleType | None = None
 
     def introduction(self, result: type[WireModel]) -> dict[str, Any]:
-        """Return the members of a result that name this side and its capabilities.
-
-        They are read as from the wire, where names of Python are those of no member.
-        """
-        said = {"capabilities": self.declared, "server_info": self.identity}
+        """Return those members of a result that hold the capabilities and the name."""
+        members = {"capabilities": self.declared, "server_info": self.identity}
         # Building resolves annotations that name classes defined further down.
         result.model_rebuild()
-        there = {name: field.annotation for name, field in result.model_fields.items()}
-        return {name: validator_of(there[name])(said[name]) for name in said.keys() & there.keys()}
+        fields = result.model_fields
+        # They are read as from the wire, where names of Python are those of no member.
+        return {
+            name: validator_of(fields[name].annotation)(value)
+            for name, value in members.items()
+            if name in fields
+        }
 
 
-class RevisionViews(Generic[SideT]):
-    """The views of some sides: of all `revisions`, or of each side's own revision.
+class RevisionViews(Generic[HandlersT]):
+    """The views of servers or clients in all `revisions`, or else each in its own revision.
 
-    Raises `ValueError` if `revisions` are given and there are none.
+    Raises `ValueError` if `revisions` is empty.
     """
 
     def __init__(
         self,
-        sides: Mapping[str, SideT],
+        handlers: Mapping[str, HandlersT],
         revisions: Iterable[Revision] | None = None,
         on_loss: OnLoss = None,
     ) -> None:
-        self._sides = sides
+        self._handlers = handlers
         self._revisions = {one.id: one for one in revisions or ()}
         self._on_loss = on_loss
-        self._made: dict[str, RevisionView[SideT]] = {}
+        self._made: dict[str, RevisionView[HandlersT]] = {}
         if revisions is not None and not self._revisions:
             raise ValueError("there has to be a revision to speak")
         eras: dict[str, EraName] = {id: one.lifecycle for id, one in self._revisions.items()}
         if revisions is None:
-            eras = {id: side.TABLE.rules.era for id, side in sides.items()}
+            eras = {id: one.TABLE.rules.era for id, one in handlers.items()}
         self.offer = Offer(tuple(Offered(id, era) for id, era in sorted(eras.items())))
         """What can be agreed on with a peer. Revisions are named by dates, so names sort."""
 
-    def __getitem__(self, revision: str) -> RevisionView[SideT]:
+    def __getitem__(self, revision: str) -> RevisionView[HandlersT]:
         view = self._made.get(revision)
         if view is None:
             view = self._made[revision] = self._make(revision)
         return view
 
     @property
-    def sides(self) -> Iterable[SideT]:
-        """The sides themselves."""
-        return self._sides.values()
+    def handlers(self) -> Iterable[HandlersT]:
+        """The servers or clients themselves."""
+        return self._handlers.values()
 
-    def _make(self, revision: str) -> RevisionView[SideT]:
-        side = self._sides.get(revision)
-        if side is not None:
-            own = side.__mcp_runtime__
-            return RevisionView(side, side.TABLE, own.declaration(), own.identity())
-        side = self._sides[_nearest(revision, self._sides)]
+    def _make(self, revision: str) -> RevisionView[HandlersT]:
+        handlers = self._handlers.get(revision)
+        if handlers is not None:
+            own = handlers.__mcp_runtime__
+            return RevisionView(handlers, handlers.TABLE, own.declaration(), own.identity())
+        handlers = self._handlers[_nearest(revision, self._handlers)]
         wire = self._revisions[revision]
-        adapters = _adapters(side.TABLE.revision, wire)
-        table: MethodTable = adapters.translating_table(
-            side.TABLE,
+        adapters = _adapters(handlers.TABLE.revision, wire)
+        table: MethodTable = adapters.TranslatingTable(
+            handlers.TABLE,
             wire.load().methods.TABLE,
             wire.module.rpartition(".")[0],
-            LossReport(side.TABLE.revision, revision, self._on_loss),
+            LossReport(handlers.TABLE.revision, revision, self._on_loss),
         )
-        identity = table.outward("Implementation", side.__mcp_runtime__.identity())
-        return RevisionView(side, table, _declared(side, table), identity, adapters)
+        identity = table.outward("Implementation", handlers.__mcp_runtime__.identity())
+        return RevisionView(handlers, table, _declared(handlers, table), identity, adapters)
 
 
 def _nearest(revision: str, known: Iterable[str]) -> str:
@@ -113,10 +115,9 @@ def _nearest(revision: str, known: Iterable[str]) -> str:
 
 
 def _adapters(own: str, revision: Revision) -> ModuleType:
-    """Return what joins a side of the revision `own` to a peer that speaks `revision`.
+    """Return the module of the package for peers of another revision than `own`.
 
-    Only a package of several revisions has it: the others need nothing of what translates. Raises
-    `LookupError` where it is missing.
+    Raises `LookupError` for a package of one revision, which has no such module.
     """
     package = revision.module.rpartition(".")[0]
     name = f"{package}.translate.adapters"
@@ -128,19 +129,18 @@ def _adapters(own: str, revision: Revision) -> ModuleType:
         raise LookupError(f"{package} has no table between {own} and {revision.id}") from None
 
 
-def _declared(side: Handlers, table: MethodTable) -> JSONObject:
-    """Return the capabilities that a side declares on the wire, by what it handles and sends."""
-    role: Role = side.ROLE
-    handled = side.__mcp_runtime__.answered(table.revision)
-    native = table.wire
-    asked = (*native.requests.items(), *native.input_requests.items())
-    needs = [need for method, spec in asked if method in handled for need in spec.requires]
-    for method in side.SENDS:
-        spec = native.notifications.get(method)
+def _declared(handlers: Handlers, table: MethodTable) -> JSONObject:
+    """Return the capabilities that are declared on the wire, by what is handled and sent."""
+    role: Role = handlers.ROLE
+    handled = handlers.__mcp_runtime__.answered(table.revision)
+    wire = table.wire
+    requests = (*wire.requests.items(), *wire.input_requests.items())
+    needs = [need for method, spec in requests if method in handled for need in spec.requires]
+    for method in handlers.SENDS:
+        spec = wire.notifications.get(method)
         needs += () if spec is None else spec.requires
-    said = side.__mcp_runtime__.declaration_in(table.revision)
+    own = handlers.__mcp_runtime__.declaration_in(table.revision)
     name = "ClientCapabilities" if role == "client" else "ServerCapabilities"
-    carried: Mapping[str, Any] = table.outward(name, said)
     # A table adds what a peer of the other revision cannot say; of our own side all is known.
-    kept = {key: value for key, value in carried.items() if key in said}
+    kept = {key: value for key, value in table.outward(name, own).items() if key in own}
     return merged(capabilities.declare(capabilities.needed(needs, role)), kept)

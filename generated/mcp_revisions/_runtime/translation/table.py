@@ -9,61 +9,54 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from copy import copy
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from pydantic_core import PydanticSerializationError
 
 from ..core.errors import METHOD_NOT_FOUND, LocalError, RequestId
-from ..core.json import JSONObject
+from ..core.json import JSONObject, json_text
 from ..core.loss_report import LossReport
-from ..core.losses import Loss, Report, Untranslatable
-from ..core.models.base import Validate, WireModel, validator_of
+from ..core.losses import Loss, Place, Report, Untranslatable
+from ..core.models.base import Validate, validator_of
 from ..core.spec import NotificationSpec, RequestSpec, Role
 from ..messages.jsonrpc import write_call, write_result
 from ..messages.meta import spliced
-from ..messages.method_table import MethodTable, Part, method_text, params_text
+from ..messages.method_table import MethodTable, Part, body_text, method_text, params_text
 from ..messages.parsed import MethodSpecs
 from ..messages.results import forgiver
-from .steps import Run
-from .translator import Translator, translator
+from .translator import Run, translator
 
 P = TypeVar("P")
 R = TypeVar("R")
+T = TypeVar("T")
 SpecT = TypeVar("SpecT", RequestSpec[Any, Any], NotificationSpec[Any])
 
 # The runtime negotiates with the peer in the revision of the wire.
 _LIFECYCLE = frozenset({"initialize", "notifications/initialized"})
 
+_PARAMS: Place = (None, "params")
 _ROLES: tuple[Role, ...] = ("client", "server")
 
 
-def translating_table(
-    own: MethodTable, wire: MethodTable, package: str, notice: LossReport
-) -> "TranslatingTable":
-    """Return the table of a side of the revision of `own` that speaks the one of `wire`.
-
-    Raises `LookupError` if `package` has no translations between the two.
-    """
-    inward = translator(package, wire.revision, own.revision)
-    outward = translator(package, own.revision, wire.revision)
-    return TranslatingTable(own, wire, inward, outward, notice)
-
-
 class TranslatingTable(MethodTable):
-    """The method table of `own`, over a wire that carries `wire`.
+    """The method table of `own`, over a wire that carries the revision of `wire`.
 
-    `inward` translates from the wire, `outward` to it. Losses go to `notice`.
+    Raises `LookupError` if `package` has no translations between the two. Losses go to `losses`.
     """
 
-    __slots__ = ("_inward", "_notice", "_outward", "_presumed", "_readers", "_wire", "own")
+    __slots__ = (
+        "_inward",
+        "_losses",
+        "_outward",
+        "_presumed",
+        "_readers",
+        "_wire",
+        "_writers",
+        "own",
+    )
 
     def __init__(
-        self,
-        own: MethodTable,
-        wire: MethodTable,
-        inward: Translator,
-        outward: Translator,
-        notice: LossReport,
+        self, own: MethodTable, wire: MethodTable, package: str, losses: LossReport
     ) -> None:
         super().__init__(
             wire.revision,
@@ -81,11 +74,12 @@ class TranslatingTable(MethodTable):
         )
         self.own = own
         self._wire = wire
-        self._inward = inward
-        self._outward = outward
-        self._notice = notice
+        self._inward = translator(package, wire.revision, own.revision)
+        self._outward = translator(package, own.revision, wire.revision)
+        self._losses = losses
         self._presumed: Callable[[], Mapping[str, Any]] | None = None
         self._readers: dict[str, Validate] = {}
+        self._writers: dict[tuple[str, type], Run | None] = {}
         self._find_readers()
 
     def _find_readers(self) -> None:
@@ -103,42 +97,45 @@ class TranslatingTable(MethodTable):
 
     @property
     def wire(self) -> MethodTable:
-        """The table of the revision on the wire."""
         return self._wire
+
+    def _run(self, translate: Run | None, value: T, name: str, part: str) -> T:
+        """Return a value translated, and report the losses as those of `name`."""
+        if translate is None:
+            return value
+        report = Report([], thorough=False)
+        out: T = translate(value, (None, part), report)
+        if report.losses:
+            self._losses.take(name, report.losses)
+        return out
 
     # Reading.
 
     def _params_reader(self, spec: RequestSpec[Any, Any] | NotificationSpec[Any]) -> Validate:
-        native = self._native(spec.method)
-        read = validator_of(spec.params)
+        method, native, read = spec.method, self._native(spec.method), validator_of(spec.params)
         if spec is native:
             return read
-        translate, presumed = self._inward.params(spec.method), self._presumed
+        translate = self._inward.message(method, "params")
+        presumed = self._presumed if isinstance(spec, RequestSpec) else None
         if translate is None and presumed is None:
             return read
         check = validator_of(native.params)
 
         def translated(value: Any) -> Any:
             check(value)
-            out = self._run(translate, value, spec.method, "params")
-            if presumed is not None and isinstance(spec, RequestSpec):
+            # As `_run` does: a call costs as much as many of the translations.
+            report = Report([], thorough=False)
+            out = value if translate is None else translate(value, _PARAMS, report)
+            if report.losses:
+                self._losses.take(method, report.losses)
+            if presumed is not None:
                 out = {**out, "_meta": {**out.get("_meta", {}), **presumed()}}
             return read(out)
 
         return translated
 
     def _native(self, method: str) -> RequestSpec[Any, Any] | NotificationSpec[Any]:
-        request = self._wire.requests.get(method)
-        return self._wire.notifications[method] if request is None else request
-
-    def _run(self, translate: Run | None, value: Any, method: str, part: str) -> Any:
-        if translate is None:
-            return value
-        report = Report([], thorough=False)
-        out = translate(value, (None, part), report)
-        if report.losses:
-            self._notice.take(method, report.losses)
-        return out
+        return self._wire.requests.get(method) or self._wire.notifications[method]
 
     def result_reader(self, spec: RequestSpec[Any, Any]) -> Validate:
         native = self._wire.requests[spec.method]
@@ -152,9 +149,9 @@ class TranslatingTable(MethodTable):
     def _result_reader(
         self, spec: RequestSpec[Any, Any], native: RequestSpec[Any, Any]
     ) -> Validate:
-        check = self._wire.result_reader(native)
+        method, check = spec.method, self._wire.result_reader(native)
         read = validator_of(spec.results[0])
-        translate = self._inward.result(spec.method)
+        translate = self._inward.message(method, "result")
         forgive = forgiver(native, self._wire.rules)
         if translate is None and forgive is None and len(native.results) == 1:
             return read
@@ -165,25 +162,29 @@ class TranslatingTable(MethodTable):
             kind = kinds.get(type(checked))
             if kind is not None:
                 run, as_ours = kind
-                return as_ours(self._run(run, value, spec.method, "result"))
+                return as_ours(self._run(run, value, method, "result"))
             if type(checked) in kinds:
                 return checked  # an input request, or a task: a kind that `own` does not have
             kept = value if forgive is None else forgive(value)
-            return read(self._run(translate, kept, spec.method, "result"))
+            return read(self._run(translate, kept, method, "result"))
 
         return translated
 
     def _kind(
         self, spec: RequestSpec[Any, Any], native: type[Any]
     ) -> tuple[Run | None, Validate] | None:
-        """Return how to read a result that is not the plain one; None if there is none."""
+        """Return how to read a result that is not the plain one; None if `own` has none such."""
         ours = {one.__name__: one for one in spec.results[1:]}
         with suppress(LookupError):
             kind = ours[self._inward.becomes(native.__name__)]
             return self._inward.of_type(native.__name__), validator_of(kind)
         return None
 
-    # Writing.
+    def read_response(self, spec: RequestSpec[Any, R], value: Any) -> R:
+        translate = self._inward.message(spec.method, "result")
+        return super().read_response(spec, self._run(translate, value, spec.method, "result"))
+
+    # Writing. What the wire's revision cannot express raises `Untranslatable`.
 
     def serialise_request(
         self,
@@ -193,120 +194,108 @@ class TranslatingTable(MethodTable):
         *,
         meta: bytes | None = None,
     ) -> bytes:
-        """Return a request as text; raise `Untranslatable` if the wire's revision cannot express
-        it.
-        """
-        if self._wire.requests.get(spec.method) is spec:
-            return self._wire.serialise_request(spec, id, params, meta=meta)
         known = self.requests[spec.method]
-        return write_call(id, method_text(spec), self._params_text(known, params, meta))
+        return write_call(id, method_text(spec), self._params_text(spec, known, params, meta))
 
     def serialise_notification(
         self, spec: NotificationSpec[P], params: P | None, *, meta: bytes | None = None
     ) -> bytes:
-        """Return a notification as text; raise `Untranslatable` as `serialise_request` does."""
-        if self._wire.notifications.get(spec.method) is spec:
-            return self._wire.serialise_notification(spec, params, meta=meta)
         known = self.notifications[spec.method]
-        return write_call(None, method_text(spec), self._params_text(known, params, meta))
-
-    def _unknown(self, method: str) -> Untranslatable:
-        return Untranslatable("", f"{self.revision} has no {method}", code=METHOD_NOT_FOUND)
+        return write_call(None, method_text(spec), self._params_text(spec, known, params, meta))
 
     def _params_text(
-        self,
-        spec: RequestSpec[Any, Any] | NotificationSpec[Any],
-        params: Any,
-        meta: bytes | None,
+        self, spec: SpecT, known: SpecT, params: Any, meta: bytes | None
     ) -> bytes | None:
-        translate = self._outward.params(spec.method)
-        if translate is None:
+        if spec is self._native(spec.method):
             return params_text(spec, params, meta)
-        if params is None and not spec.params_required and meta is None:
+        translate = self._outward.message(spec.method, "params")
+        if translate is None:
+            return params_text(known, params, meta)
+        if params is None and not known.params_required and meta is None:
             return None
         given: JSONObject = {} if params is None else params.to_wire()
-        return self._text(self._run(translate, given, spec.method, "params"), spec.method, meta)
+        return self._text(translate, given, spec.method, "params", meta)
 
-    @staticmethod
-    def _text(value: JSONObject, method: str, meta: bytes | None) -> bytes:
+    def _text(
+        self, translate: Run, value: JSONObject, method: str, part: Part, meta: bytes | None
+    ) -> bytes:
+        report = Report([], thorough=False)
+        out = translate(value, (None, part), report)
+        if report.losses:
+            self._losses.take(method, report.losses)
         try:
-            return spliced(value, meta)
+            return json_text(out) if meta is None else spliced(out, meta)
         except PydanticSerializationError as error:
             raise LocalError(f"{method} cannot be written: {error}") from error
 
     def serialise_result(
         self, spec: RequestSpec[Any, R], id: RequestId, result: R, *, meta: bytes | None = None
     ) -> bytes:
-        """Return a result as text; raise `Untranslatable` as `serialise_request` does."""
-        native = self._wire.requests[spec.method]
-        if isinstance(result, native.results):
-            return self._wire.serialise_result(native, id, result, meta=meta)
-        kind = spec.results[0]
-        if type(result) is not kind:
-            kind = next((one for one in spec.results[1:] if isinstance(result, one)), kind)
-        try:
-            is_plain = kind is spec.results[0]
-            of = self._outward
-            translate = of.result(spec.method) if is_plain else of.of_type(kind.__name__)
-            if translate is None:
-                return super().serialise_result(spec, id, result, meta=meta)
-        except LookupError:
-            translate = None
-        if translate is None or not isinstance(result, kind) or not isinstance(result, WireModel):
-            raise LocalError(f"{type(result).__name__} is not a result of {spec.method}")
-        out = self._run(translate, result.to_wire(), spec.method, "result")
-        return write_result(id, self._text(out, spec.method, meta))
+        key = (spec.method, type(result))
+        if key not in self._writers:
+            self._writers[key] = self._result_writer(spec, type(result))
+        translate, model = self._writers[key], cast(Any, result)
+        if translate is None:
+            return write_result(id, body_text(spec.method, model, meta))
+        return write_result(id, self._text(translate, model.to_wire(), spec.method, "result", meta))
+
+    def _result_writer(self, spec: RequestSpec[Any, Any], cls: type) -> Run | None:
+        """Return the translation of results of a class; None for those that the wire has as well.
+
+        Raises `LocalError` for a class that is not one of the method's results.
+        """
+        if issubclass(cls, self._wire.requests[spec.method].results):
+            return None
+        plain, *others = spec.results
+        kind = (
+            plain if cls is plain else next((one for one in others if issubclass(cls, one)), plain)
+        )
+        with suppress(LookupError):
+            if issubclass(cls, kind) and kind is plain:
+                return self._outward.message(spec.method, "result")
+            if issubclass(cls, kind):
+                return self._outward.of_type(kind.__name__)
+        raise LocalError(f"{cls.__name__} is not a result of {spec.method}")
 
     def write_question(self, spec: RequestSpec[P, Any], params: P | None) -> JSONObject:
-        """Return an input request as JSON; raise `Untranslatable` as `serialise_request` does."""
         question = super().write_question(spec, params)
         if spec.method not in self._wire.input_requests:
             raise self._unknown(spec.method)
-        translate = self._outward.params(spec.method)
         if "params" in question:
-            given = question["params"]
-            question["params"] = self._run(translate, given, spec.method, "params")
+            question["params"] = self.carry_out(spec.method, "params", question["params"])
         return question
-
-    def read_response(self, spec: RequestSpec[Any, R], value: Any) -> R:
-        translate = self._inward.result(spec.method)
-        return super().read_response(spec, self._run(translate, value, spec.method, "result"))
 
     # Other values.
 
     def carry_in(self, method: str, part: Part, value: JSONObject) -> JSONObject:
         """Return params or a result from the wire, translated to the revision of `own`."""
-        of = self._inward.params if part == "params" else self._inward.result
-        carried: JSONObject = self._run(of(method), value, method, part)
-        return carried
+        return self._run(self._inward.message(method, part), value, method, part)
 
     def carry_out(self, method: str, part: Part, value: JSONObject) -> JSONObject:
-        of = self._outward.params if part == "params" else self._outward.result
-        carried: JSONObject = self._run(of(method), value, method, part)
-        return carried
+        return self._run(self._outward.message(method, part), value, method, part)
 
     def outward(self, name: str, value: JSONObject) -> JSONObject:
         """Return a value of a type of `own`, translated for the wire; raise `Untranslatable`."""
-        said: JSONObject = self._run(self._outward.of_type(name), value, name, name)
-        return said
+        return self._run(self._outward.of_type(name), value, name, name)
 
     def declared_by(self, role: Role, capabilities: JSONObject) -> JSONObject:
         name = "ClientCapabilities" if role == "client" else "ServerCapabilities"
-        declared: JSONObject = self._run(self._inward.of_type(name), capabilities, name, name)
-        return declared
+        return self._run(self._inward.of_type(name), capabilities, name, name)
 
     def called(self, info: JSONObject) -> JSONObject:
-        translate = self._inward.of_type("Implementation")
-        name: JSONObject = self._run(translate, info, "Implementation", "Implementation")
-        return name
+        name = "Implementation"
+        return self._run(self._inward.of_type(name), info, name, name)
 
     def admit(self, method: str, sender: Role) -> None:
         spec = self._wire.requests.get(method) or self._wire.notifications.get(method)
         if spec is None or sender not in spec.senders:
             raise self._unknown(method)
 
+    def _unknown(self, method: str) -> Untranslatable:
+        return Untranslatable("", f"{self.revision} has no {method}", code=METHOD_NOT_FOUND)
+
     def lost(self, method: str, error: LocalError) -> None:
-        self._notice.take(method, [Loss("", "refused", error.message)])
+        self._losses.take(method, [Loss("", "refused", error.message)])
 
     def code_to_send(self, method: str, code: int) -> int:
         return self._outward.code(method, code)

@@ -1,12 +1,43 @@
-"""The translation of decoded JSON by the tables of a pair of revisions."""
+"""Translation of decoded JSON from one revision to another, by the plans of a generated table.
 
+Plans are compiled into functions, each when it is first needed. Such a function takes a value, its
+place, and a report for losses. It never changes the value: it returns the same object if nothing
+has to change, or a copy of the parts that do.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from importlib import import_module
-from typing import Any, Final
+from types import ModuleType
+from typing import Any, Final, TypeAlias
 
-from ..core.losses import Loss, Report, Translated
-from .plans import Direction
-from .steps import Compiled, Run
+from pydantic_core import from_json, to_json
+
+from ..core.json import JSONObject, is_array, is_object
+from ..core.losses import Loss, Place, Report, Translated
+from ..core.models.base import WireModel, validator_of
+from ..messages.method_table import Part
+from .conversions import CONVERSIONS, Conversion
+from .plans import (
+    Apply,
+    Arms,
+    Direction,
+    Drop,
+    Each,
+    Either,
+    Members,
+    Move,
+    Plan,
+    Step,
+    To,
+    When,
+    Whole,
+)
+
+Run: TypeAlias = Callable[[Any, Place, Report], Any]
+"""A function that translates one value."""
+
+_IS_EMPTY: Final = "Nothing is left in it."
 
 
 class Translator:
@@ -14,9 +45,18 @@ class Translator:
 
     def __init__(self, direction: Direction) -> None:
         self.direction: Final = direction
-        self._compiled = Compiled(direction.plans)
-        self._params: dict[str, Run | None] = {}
-        self._results: dict[str, Run | None] = {}
+        self._runs: dict[str, Run] = {}
+        self._messages: dict[tuple[str, Part], Run | None] = {}
+
+    def message(self, method: str, part: Part) -> Run | None:
+        """Return the function for the params or the plain result of a method; None if they do not
+        change.
+        """
+        key = (method, part)
+        if key not in self._messages:
+            steps = self.direction.methods[method]
+            self._messages[key] = self._step(steps.params if part == "params" else steps.result)
+        return self._messages[key]
 
     def of_type(self, name: str) -> Run | None:
         """Return the function for a type, by its name in the source; None if it does not change.
@@ -24,7 +64,7 @@ class Translator:
         Raises `LookupError` for a type that the target does not have.
         """
         if name in self.direction.plans:
-            return self._compiled.plan(name)
+            return self._planned(name)
         if name in self.direction.same:
             return None
         raise LookupError(
@@ -37,20 +77,6 @@ class Translator:
             return self.direction.same[name]
         self.of_type(name)
         return self.direction.plans[name].becomes
-
-    def params(self, method: str) -> Run | None:
-        """Return the function for the params of a method; None if they do not change."""
-        if method not in self._params:
-            step = self.direction.methods[method].params
-            self._params[method] = None if step is None else self._compiled.step(step)
-        return self._params[method]
-
-    def result(self, method: str) -> Run | None:
-        """Return the function for the plain result of a method; None if it does not change."""
-        if method not in self._results:
-            step = self.direction.methods[method].result
-            self._results[method] = None if step is None else self._compiled.step(step)
-        return self._results[method]
 
     def code(self, method: str, code: int) -> int:
         """Return the target's error code for a method, given the code of the source."""
@@ -69,6 +95,171 @@ class Translator:
         losses: list[Loss] = []
         return Translated(run(value, None, Report(losses)), tuple(losses))
 
+    def _planned(self, name: str) -> Run:
+        run = self._runs.get(name)
+        if run is None:
+            # A type may hold values of the same type, so its function may need itself.
+            self._runs[name] = lambda value, at, report: self._runs[name](value, at, report)
+            run = self._runs[name] = self._compiled(self.direction.plans[name])
+        return run
+
+    def _compiled(self, plan: Plan) -> Run:
+        match plan:
+            case Members():
+                undefined = Drop(f"{self.direction.source} does not define it.")
+                removed: dict[str, Drop | Move] = dict.fromkeys(plan.target_only, undefined)
+                removed |= {**plan.move, **plan.drop}
+                inside = [(member, self._step(step)) for member, step in plan.inside.items()]
+                return _members(plan, removed, inside)
+            case Arms():
+                arms = {kind: self._step(step) for kind, step in plan.arms.items()}
+                return _arms(plan.tag, plan.apply, arms)
+            case Whole():
+                return _whole(_conversions(plan.apply), self._step(plan.step))
+
+    def _step(self, step: Step | None) -> Run:
+        match step:
+            case None:
+                return _unchanged
+            case To(name):
+                return self._planned(name)
+            case Each(inner):
+                return _each(self._step(inner))
+            case Either(of_object, of_array):
+                return _either(self._step(of_object), self._step(of_array))
+            case When(cases, otherwise):
+                made = [(member, value, self._step(inner)) for member, value, inner in cases]
+                return _when(made, self._step(otherwise))
+
+
+def _unchanged(value: Any, at: Place, report: Report) -> Any:
+    return value
+
+
+def _conversions(rules: Iterable[Apply]) -> list[tuple[Conversion, str]]:
+    return [(CONVERSIONS[rule.function], rule.why) for rule in rules]
+
+
+def _members(
+    plan: Members, removed: Mapping[str, Drop | Move], inside: list[tuple[str, Run]]
+) -> Run:
+    apply, finish = _conversions(plan.apply), _conversions(plan.finish)
+    names, emptied = frozenset(removed), plan.emptied
+    # They are read from text each time, so that no two messages share a value.
+    add = [(member, to_json(value)) for member, value in plan.add.items()]
+
+    def run(value: JSONObject, at: Place, report: Report) -> JSONObject:
+        out = value
+        for convert, why in apply:
+            out = convert(out, at, report, why)
+        if not names.isdisjoint(out):
+            out = dict(out)
+            for member, rule in removed.items():
+                if member not in out:
+                    continue
+                if isinstance(rule, Move):
+                    _move(out, member, rule, at, report)
+                    continue
+                given = out.pop(member)
+                harmless = rule.harmless or (rule.usual is not None and given == rule.usual)
+                if report.thorough or not harmless:
+                    report.lose((at, member), "dropped", rule.why, harmless=harmless)
+        for member, translate in inside:
+            if member in out:
+                made = translate(given := out[member], (at, member), report)
+                if made is not given:
+                    out = dict(out) if out is value else out
+                    out[member] = made
+                    if not made and member in emptied:
+                        del out[member]
+                        if report.thorough:
+                            report.lose((at, member), "dropped", _IS_EMPTY, harmless=True)
+        for member, text in add:
+            if member not in out:
+                out = dict(out) if out is value else out
+                out[member] = from_json(text)
+        for convert, why in finish:
+            out = convert(out, at, report, why)
+        return out
+
+    return run
+
+
+def _move(out: JSONObject, member: str, move: Move, at: Place, report: Report) -> None:
+    value = out.pop(member)
+    *path, last = move.to
+    holder = out
+    for step in path:
+        holder[step] = dict(holder.get(step, {}))
+        holder = holder[step]
+    if last in holder:
+        report.lose((at, member), "dropped", move.why)
+    else:
+        holder[last] = value
+        report.lose((at, member), "moved", move.why, harmless=True)
+
+
+def _arms(tag: str, apply: Mapping[str, Apply], arms: Mapping[str, Run]) -> Run:
+    conversions = {kind: (CONVERSIONS[rule.function], rule.why) for kind, rule in apply.items()}
+
+    def run(value: JSONObject, at: Place, report: Report) -> JSONObject:
+        out = value
+        if out[tag] in conversions:
+            convert, why = conversions[out[tag]]
+            out = convert(out, at, report, why)
+        translate = arms.get(out[tag])
+        return out if translate is None else translate(out, at, report)
+
+    return run
+
+
+def _whole(apply: list[tuple[Conversion, str]], then: Run) -> Run:
+    def run(value: Any, at: Place, report: Report) -> Any:
+        for convert, why in apply:
+            value = convert(value, at, report, why)
+        return then(value, at, report)
+
+    return run
+
+
+def _each(translate: Run) -> Run:
+    def run(values: Any, at: Place, report: Report) -> Any:
+        out = values
+        for place in _places(values):
+            given = values[place]
+            made = translate(given, (at, place), report)
+            if made is not given:
+                if out is values:
+                    out = values.copy()
+                out[place] = made
+        return out
+
+    return run
+
+
+def _places(values: Any) -> Iterable[Any]:
+    """Return the keys of an object, or the indices of an array."""
+    return values if is_object(values) else range(len(values))
+
+
+def _either(of_object: Run, of_array: Run) -> Run:
+    def run(value: Any, at: Place, report: Report) -> Any:
+        if is_object(value):
+            return of_object(value, at, report)
+        return of_array(value, at, report) if is_array(value) else value
+
+    return run
+
+
+def _when(cases: list[tuple[str, Any, Run]], otherwise: Run) -> Run:
+    def run(value: JSONObject, at: Place, report: Report) -> Any:
+        for member, constant, translate in cases:
+            if member in value and (constant is None or value[member] == constant):
+                return translate(value, at, report)
+        return otherwise(value, at, report)
+
+    return run
+
 
 @cache
 def translator(package: str, source: str, target: str) -> Translator:
@@ -84,10 +275,66 @@ def translator(package: str, source: str, target: str) -> Translator:
         if error.name != name:
             raise
         raise LookupError(f"{package} has no table between {older} and {newer}") from None
-    direction: Direction = tables.UP if source == older else tables.DOWN
-    return Translator(direction)
+    return Translator(tables.UP if source == older else tables.DOWN)
 
 
 def module_name(revision: str) -> str:
     """Return the name of a revision's module in a generated package."""
     return "v" + revision.replace("-", "_").replace(".", "_").lower()
+
+
+def translated(
+    value: Any,
+    package: str,
+    source: str | ModuleType,
+    target: str | ModuleType,
+    type_name: str | None = None,
+) -> Translated[Any]:
+    """Translate a value; see `translate` of a generated package, whose name is `package`."""
+    source_id, target_id = _id_of(source), _id_of(target)
+    if isinstance(value, WireModel):
+        name = _name_in(value, f"{package}.{module_name(source_id)}.models")
+    elif type_name is None:
+        raise TypeError("decoded JSON does not name its type: pass type=…")
+    else:
+        name = type_name
+    if source_id == target_id:
+        return Translated(value)
+    found = translator(package, source_id, target_id)
+    if not isinstance(value, WireModel):
+        return found.translate(value, name)
+    models = import_module(f"{package}.{module_name(target_id)}.models")
+    if found.of_type(name) is None:
+        return Translated(_retyped(value, found, models))
+    outcome = found.translate(value.to_wire(), name)
+    made: Any = getattr(models, found.becomes(name))
+    return Translated(validator_of(made)(outcome.value), outcome.losses)
+
+
+def _id_of(revision: str | ModuleType) -> str:
+    if isinstance(revision, str):
+        return revision
+    named: str = revision.methods.REVISION
+    return named
+
+
+def _name_in(value: WireModel, module: str) -> str:
+    """Return the name of the model class in `module` that `value` is an instance of."""
+    for cls in type(value).__mro__:
+        if cls.__module__ == module:
+            return cls.__name__
+    raise TypeError(f"{type(value).__name__} is not a model of {module}")
+
+
+def _retyped(value: Any, found: Translator, models: ModuleType) -> Any:
+    """Return the same members in the target's classes, in which they are valid as well."""
+    if isinstance(value, WireModel):
+        cls: type[WireModel] = getattr(models, found.becomes(type(value).__name__))
+        members = {name: _retyped(one, found, models) for name, one in value.__dict__.items()}
+        made = cls.__new__(cls)
+        object.__setattr__(made, "__dict__", members)
+        object.__setattr__(made, "__pydantic_fields_set__", set(value.model_fields_set))
+        object.__setattr__(made, "__pydantic_extra__", value.model_extra)
+        object.__setattr__(made, "__pydantic_private__", None)
+        return made
+    return [_retyped(one, found, models) for one in value] if is_array(value) else value
