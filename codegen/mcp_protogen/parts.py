@@ -195,8 +195,9 @@ CONTENTS: Final = (
         {"core": _SCHEMAS, "http": _HEADERS, "toolkit": ()},
         (
             ("toolkit.decorators", ("prompt", "resource", "tool")),
-            ("toolkit.failures", ("ResourceNotFound", "ToolError")),
+            ("toolkit.resources", ("ResourceNotFound",)),
             ("toolkit.server", ("Toolkit",)),
+            ("toolkit.tools", ("ToolError",)),
             ("toolkit.uri_templates", ("UriTemplate",)),
         ),
     ),

@@ -1,22 +1,21 @@
-"""Validation of the values that a client sends against the types of a function's parameters.
+"""The types of parameters as JSON Schemas, and the values that clients send for them.
 
-Pydantic reads the types in its lax mode: it reads `"3"` as an int, because models often write
-numbers so. An argument that the schema does not name is refused: if a misspelt argument were
-ignored, its sender would never learn of the mistake.
+Pydantic validates in its lax mode: it reads `"3"` as an int, because models often write numbers so.
+An argument that the schema does not name is refused, or nobody would notice a misspelt one.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, create_model
-from pydantic.errors import PydanticUserError
+from pydantic.errors import PydanticInvalidForJsonSchema, PydanticUserError
 from pydantic.fields import FieldInfo
-from pydantic_core import InitErrorDetails, SchemaError, to_json
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaWarningKind
+from pydantic_core import CoreSchema, InitErrorDetails, SchemaError, to_json
 
 from ..core.json import JSONObject, is_array, is_object, json_text, read_json
 from ..core.models.base import BUILDING
 from ..core.models.validation_errors import Problem, escaped, message_of, problems
-from .json_schema import plain
 from .signatures import EMPTY, Parameter, Signature
 
 _CONFIG: Final = ConfigDict(extra="forbid", protected_namespaces=())
@@ -24,13 +23,12 @@ _CONFIG: Final = ConfigDict(extra="forbid", protected_namespaces=())
 _NO_FORM: Final = (PydanticUserError, SchemaError, NameError, TypeError, ValueError)
 _LONGEST: Final = 80
 _MOST: Final = 20
+_DEFS: Final = "#/$defs/"
+_IGNORED: Final[set[JsonSchemaWarningKind]] = {"skipped-choice", "non-serializable-default"}
 
 
 class BadArguments(Exception):
-    """Arguments that do not fit; `problems` holds a pointer and a message for each.
-
-    If there are very many problems, only the first ones are kept.
-    """
+    """Arguments that do not fit: the first problems, with a pointer and a message for each."""
 
     def __init__(self, problems: Sequence[Problem], arguments: Any) -> None:
         listed = [
@@ -40,7 +38,8 @@ class BadArguments(Exception):
         if len(problems) > _MOST:
             listed.append("and more")
         super().__init__("\n".join(listed))
-        self.problems: Final = tuple(problems[:_MOST])
+        self.in_params: Final = [(f"/params/arguments{at}", text) for at, text in problems[:_MOST]]
+        """The problems, with pointers into the request."""
 
 
 def _got(pointer: str, arguments: Any) -> str:
@@ -63,48 +62,22 @@ def _got(pointer: str, arguments: Any) -> str:
 class Arguments:
     """The parameters of one function, and a model that validates their arguments."""
 
-    __slots__ = ("_always", "_model", "_names", "_validator", "_where")
-
     def __init__(self, signature: Signature) -> None:
-        self._where = signature.where
         # An argument may have any name, but a field of a model may not.
         parameters = {f"a{at}": one for at, one in enumerate(signature.parameters)}
         self._names = {field: one.name for field, one in parameters.items()}
-        self._model = self._build(parameters)
-        self._validator = self._model.__pydantic_validator__
+        model = _model(signature.where, parameters)
+        self._validator = model.__pydantic_validator__
         self._always = frozenset(
             field for field, one in parameters.items() if isinstance(one.default, FieldInfo)
         )
-
-    def _build(self, parameters: Mapping[str, Parameter]) -> type[BaseModel]:
-        fields: dict[str, Any] = {
-            field: (
-                Annotated[one.annotation, Field(alias=one.wire)],
-                ... if one.default is EMPTY else one.default,
-            )
-            for field, one in parameters.items()
-        }
-        with BUILDING:
-            try:
-                model: type[BaseModel] = create_model("Arguments", __config__=_CONFIG, **fields)
-                # A model that is not complete raises at its first use: build it now.
-                model.model_rebuild()
-            except _NO_FORM as error:
-                for one in parameters.values():
-                    _adapter(self._where, one)
-                raise TypeError(f"{self._where}: {reason_of(error)}") from error
-        return model
-
-    def schema(self) -> JSONObject:
-        """Return the JSON Schema of the arguments, which is always that of an object.
-
-        A function without parameters allows no members (2025-11-25, server/tools, "Tool").
-        """
-        generated = plain(self._model.model_json_schema, self._where)
-        if not generated["properties"]:
-            del generated["properties"]
+        schema = schema_of(model.model_json_schema, signature.where)
+        # A function without parameters allows no members (2025-11-25, server/tools, "Tool").
+        if not schema["properties"]:
+            del schema["properties"]
         # The type comes first, because people read it first.
-        return {"type": "object", **{k: v for k, v in generated.items() if k != "type"}}
+        self.schema: JSONObject = {"type": schema.pop("type"), **schema}
+        """The input schema, which is always that of an object."""
 
     def read(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return the keyword arguments for the call; raise `BadArguments`.
@@ -130,14 +103,31 @@ class Arguments:
         return values
 
 
+def _model(where: str, parameters: Mapping[str, Parameter]) -> type[BaseModel]:
+    fields: dict[str, Any] = {
+        field: (
+            Annotated[one.annotation, Field(alias=one.wire)],
+            ... if one.default is EMPTY else one.default,
+        )
+        for field, one in parameters.items()
+    }
+    with BUILDING:
+        try:
+            model: type[BaseModel] = create_model("Arguments", __config__=_CONFIG, **fields)
+            # A model that is not complete raises at its first use: build it now.
+            model.model_rebuild()
+        except _NO_FORM as error:
+            for one in parameters.values():
+                _adapter(where, one)
+            raise TypeError(f"{where}: {_reason(error)}") from error
+    return model
+
+
 class Texts:
     """Values that come as text: variables of URIs, and arguments of prompts.
 
-    Each text is read as the type of its parameter. For a type that text cannot express, such as a
-    list, the text may be JSON.
+    For a type that text cannot express, such as a list, the text may be JSON.
     """
-
-    __slots__ = ("_adapters", "parameters")
 
     def __init__(self, where: str, parameters: Sequence[Parameter]) -> None:
         self.parameters = {one.wire: one for one in parameters}
@@ -186,18 +176,18 @@ def _adapter(where: str, parameter: Parameter) -> TypeAdapter[Any]:
     return adapter_of(wanted, f"{where}: the parameter {parameter.name}")
 
 
-def adapter_of(expression: Any, what: str) -> TypeAdapter[Any]:
+def adapter_of(annotation: Any, what: str) -> TypeAdapter[Any]:
     """Return an adapter for a type; raise `TypeError`, which names `what`, if there can be none."""
     try:
         with BUILDING:
-            adapter: TypeAdapter[Any] = TypeAdapter(expression)
+            adapter: TypeAdapter[Any] = TypeAdapter(annotation)
             adapter.rebuild()
             return adapter
     except _NO_FORM as error:
-        raise TypeError(f"{what} has no JSON form: {reason_of(error)}") from error
+        raise TypeError(f"{what} has no JSON form: {_reason(error)}") from error
 
 
-def reason_of(error: Exception) -> str:
+def _reason(error: Exception) -> str:
     """Return Pydantic's objection to a type, without its advice."""
     return str(error).split("\n", 1)[0]
 
@@ -217,3 +207,39 @@ def _from_text(adapter: TypeAdapter[Any], text: str) -> Any:
         return adapter.validate_json(
             to_json(decoded), strict=None if isinstance(decoded, dict | list) else True
         )
+
+
+class _PlainJsonSchema(GenerateJsonSchema):
+    """Pydantic's generator, without titles that only repeat a name."""
+
+    # A default without a JSON form is left out of the schema; the function still has it.
+    ignored_warning_kinds: set[JsonSchemaWarningKind] = _IGNORED
+
+    def field_title_should_be_set(self, schema: CoreSchema | Any) -> bool:
+        return False
+
+    def generate(self, schema: CoreSchema, mode: Any = "validation") -> JSONObject:
+        generated = super().generate(schema, mode)
+        definitions: JSONObject = generated.get("$defs", {})
+        for name, definition in definitions.items():
+            # `module__Class` tells classes of the same name apart.
+            if is_object(definition) and name.rpartition("__")[2] == definition.get("title"):
+                del definition["title"]
+        # A type that refers to itself has a reference at its root, where an object is expected.
+        root = str(generated.get("$ref", ""))
+        if root.startswith(_DEFS):
+            del generated["$ref"]
+            generated = {**definitions[root.removeprefix(_DEFS)], **generated}
+        generated.pop("title", None)
+        return generated
+
+
+def schema_of(generate: Callable[..., JSONObject], where: str, **options: Any) -> JSONObject:
+    """Return the schema that `model_json_schema` or `TypeAdapter.json_schema` makes.
+
+    Raises `TypeError` if the type has none.
+    """
+    try:
+        return generate(schema_generator=_PlainJsonSchema, **options)
+    except PydanticInvalidForJsonSchema as error:
+        raise TypeError(f"{where}: {error.message}") from error

@@ -4,17 +4,17 @@ For an enumeration, literals and booleans the type names the values. For any oth
 of the function supplies them (2025-11-25, server/utilities/completion).
 """
 
-import inspect
 from collections.abc import Callable, Iterable, Mapping, Sized
 from enum import Enum
+from inspect import getattr_static, isawaitable, signature
 from itertools import islice
-from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args, get_origin
+from typing import Any, Final, Literal, NamedTuple, get_args, get_origin
 
 from .decorators import Completions, function_of
 from .signatures import Parameter, arms, named
 
 MOST: Final = 100
-"""How many values one answer may have ("Completion Results")."""
+"""The number of values that one result may have ("Completion Results")."""
 
 
 class Completion(NamedTuple):
@@ -28,50 +28,43 @@ class Completion(NamedTuple):
 NOTHING: Final = Completion([], 0, False)
 
 
-class Source(NamedTuple):
-    """The origin of suggestions: texts or a function; `attribute` is its name in the server."""
-
-    given: Any
-    attribute: str = ""
-
-
-Look: TypeAlias = Callable[[Any], Source]
-"""A function that finds out whether a value is an attribute of the server class."""
-
-
 class Completer:
-    """Suggestions for one parameter."""
+    """Suggestions for one parameter, from values or a function.
 
-    __slots__ = ("_attribute", "_context", "_given", "_is_asked")
+    If the function is in the class `cls` of the server, what overrides it there is called.
+    """
 
-    def __init__(self, source: Source) -> None:
-        self._given, self._attribute = source
+    def __init__(self, given: Any, cls: type[Any] | None = None) -> None:
+        bases: tuple[type[Any], ...] = () if cls is None else cls.__mro__
+        names = (name for base in bases for name, one in vars(base).items() if one is given)
+        self._attribute = next(names, "")
+        self._given = getattr_static(cls, self._attribute) if self._attribute else given
         function = function_of(self._given)
         self._is_asked = callable(function)
         bound = self._attribute != "" and not isinstance(self._given, staticmethod)
         self._context = self._is_asked and _takes_context(function, bound)
 
-    async def __call__(self, owner: object, value: str, context: Mapping[str, str]) -> Completion:
+    async def __call__(self, server: object, value: str, context: Mapping[str, str]) -> Completion:
         """Return the suggestions for the text so far and the arguments already known."""
         if not self._is_asked:
             return _cut(_beginning(value, self._given))
-        function = getattr(owner, self._attribute) if self._attribute else self._given
+        function = getattr(server, self._attribute) if self._attribute else self._given
         found = function(value, context) if self._context else function(value)
-        return _cut(await found if inspect.isawaitable(found) else found)
+        return _cut(await found if isawaitable(found) else found)
 
 
 def _takes_context(function: Callable[..., Any], bound: bool) -> bool:
-    taken = len(inspect.signature(function).parameters) - bound
-    if taken not in (1, 2):
-        wants = "the text so far, and optionally the other arguments"
-        raise TypeError(f"{named(function)}: a function for completions takes {wants}")
-    return taken == 2
+    count = len(signature(function).parameters) - bound
+    if count not in (1, 2):
+        expected = "the text so far, and optionally the other arguments"
+        raise TypeError(f"{named(function)}: a function for completions takes {expected}")
+    return count == 2
 
 
 def _beginning(value: str, options: Iterable[Any]) -> list[str]:
     """Return the options that begin with the text, ignoring case."""
-    typed = value.casefold()
-    return [text for text in map(_text, options) if text.casefold().startswith(typed)]
+    start = value.casefold()
+    return [text for text in map(_text, options) if text.casefold().startswith(start)]
 
 
 def _cut(found: Iterable[Any]) -> Completion:
@@ -89,11 +82,15 @@ def completers(
     where: str,
     parameters: Mapping[str, Parameter],
     given: Completions | None,
-    look: Look,
+    cls: type[Any] | None,
 ) -> Mapping[str, Completer]:
     """Return the completers of a function, by the names that clients use."""
-    found = {wire: options for wire, one in parameters.items() if (options := _options(one))}
-    made = {wire: Completer(Source(options)) for wire, options in found.items()}
+    found: dict[str, Completer] = {}
+    for wire, one in parameters.items():
+        # The values that the type names.
+        texts = [text for arm in arms(one.annotation) for text in _texts(arm)]
+        if texts:
+            found[wire] = Completer(texts)
     by_name = {one.name: wire for wire, one in parameters.items()}
     for name, source in (given or {}).items():
         if name not in by_name:
@@ -102,13 +99,8 @@ def completers(
             raise TypeError(
                 f"{where}: completions for {name} are one text: give a list or a function"
             )
-        made[by_name[name]] = Completer(look(source))
-    return made
-
-
-def _options(parameter: Parameter) -> list[str]:
-    """Return the values that a type names, as text."""
-    return [text for arm in arms(parameter.annotation) for text in _texts(arm)]
+        found[by_name[name]] = Completer(source, cls)
+    return found
 
 
 def _texts(arm: Any) -> list[str]:

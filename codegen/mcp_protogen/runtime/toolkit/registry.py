@@ -1,125 +1,87 @@
 """What one server offers: its tools, prompts, resources and templates, by name or URI.
 
 What the class defines is built once for all instances. An instance that adds or removes something
-gets a catalogue of its own.
+gets a registry of its own.
 """
 
 import inspect
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, Final, Generic, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
-from .completions import Look, Source
-from .decorators import Mark, PromptMark, ResourceMark, ToolMark, function_of, marks_of
-from .invoke import Function
+from .decorators import Mark, Marked, PromptMark, ResourceMark, ToolMark, function_of, marks_of
+from .items import Item
 from .prompts import Prompt
-from .resources import Resource, check_variables
+from .resources import Resource
 from .revision_models import RevisionModels
 from .signatures import check_shape, named
-from .tools import Tool, name_of
+from .tools import Tool, tool_name
+from .uri_templates import UriTemplate
 
-PartT = TypeVar("PartT", bound=Tool | Prompt | Resource)
-
-
-@dataclass(frozen=True, slots=True)
-class Entry(Generic[PartT]):
-    """One offered item and its function: an attribute of the server, or one passed to it."""
-
-    part: PartT
-    attribute: str
-    function: Function | None = None
-
-    def bound(self, owner: object) -> Function:
-        """Return the function, bound to `owner` if it is a method."""
-        if self.function is not None:
-            return self.function
-        bound: Function = getattr(owner, self.attribute)
-        return bound
+ItemT = TypeVar("ItemT", bound=Item)
 
 
-class Marked(NamedTuple):
-    """A decorated function; `attribute` is its name in the class, if it is in one."""
+class Registry:
+    """The items of one server, by name or URI, in the order of registration."""
 
-    function: Function
-    mark: Mark
-    method: bool = False
-    attribute: str = ""
+    def __init__(self, models: RevisionModels) -> None:
+        self.models = models
+        self.tools: dict[str, Tool] = {}
+        self.prompts: dict[str, Prompt] = {}
+        self.resources: dict[str, Resource] = {}
+        self.templates: dict[str, Resource] = {}
 
-
-class Registry(Generic[PartT]):
-    """The registered items of one kind, in the order of registration."""
-
-    def __init__(self, what: str, entries: dict[str, Entry[PartT]] | None = None) -> None:
-        self._what = what
-        self.entries: dict[str, Entry[PartT]] = entries or {}
-        """The items by name or URI."""
-
-    def add(self, entry: Entry[PartT]) -> None:
-        """Register an item; raise `ValueError` if its name or URI is taken."""
-        if entry.part.key in self.entries:
-            raise ValueError(f"there is already a {self._what} {entry.part.key}")
-        self.entries[entry.part.key] = entry
-
-    def remove(self, key: str) -> None:
-        """Remove an item; raise `LookupError` if there is none of that name or URI."""
-        if key not in self.entries:
-            raise LookupError(f"there is no {self._what} {key}")
-        del self.entries[key]
+    def copy(self) -> "Registry":
+        """Return an independent copy, for one instance."""
+        copied = Registry(self.models)
+        copied.tools, copied.prompts = dict(self.tools), dict(self.prompts)
+        copied.resources, copied.templates = dict(self.resources), dict(self.templates)
+        return copied
 
     @property
-    def items(self) -> list[Any]:
-        """The items as a client sees them in a list."""
-        return [entry.part.item for entry in self.entries.values()]
-
-    def copy(self) -> "Registry[PartT]":
-        """Return an independent copy."""
-        return Registry(self._what, dict(self.entries))
-
-
-class Registries:
-    """Everything that one server offers."""
-
-    def __init__(self, words: RevisionModels) -> None:
-        self.words = words
-        self.tools: Registry[Tool] = Registry("tool")
-        self.prompts: Registry[Prompt] = Registry("prompt")
-        self.resources: Registry[Resource] = Registry("resource")
-        self.templates: Registry[Resource] = Registry("resource template")
-
-    def copy(self) -> "Registries":
-        """Return an independent copy, for one instance."""
-        copied = Registries(self.words)
-        copied.tools = self.tools.copy()
-        copied.prompts = self.prompts.copy()
-        copied.resources = self.resources.copy()
-        copied.templates = self.templates.copy()
-        return copied
+    def kinds(self) -> dict[str, tuple[dict[str, Any], ...]]:
+        """The items by the kind of list, which may change while clients are connected."""
+        return {
+            "tools": (self.tools,),
+            "prompts": (self.prompts,),
+            "resources": (self.resources, self.templates),
+        }
 
     @property
     def completes(self) -> bool:
         """Return whether any item has completions."""
-        prompts, templates = self.prompts.entries, self.templates.entries
-        return any(one.part.completers for one in prompts.values()) or any(
-            one.part.completers for one in templates.values()
-        )
+        items: list[Prompt | Resource] = [*self.prompts.values(), *self.templates.values()]
+        return any(item.completers for item in items)
 
-    def add(self, marked: Marked, look: Look = Source) -> None:
+    def add(self, marked: Marked) -> None:
         """Register a function as what its decorator says.
 
         Raises `TypeError` and `ValueError`, which name the function and say what is wrong.
         """
-        function, mark, method, attribute = marked
-        given = None if attribute else function
+        mark = marked.mark
         if isinstance(mark, ToolMark):
-            tool = Tool(function, mark, self.words, method=method)
-            self.tools.add(Entry(tool, attribute, given))
+            _add(self.tools, Tool(marked, mark, self.models), "tool")
         elif isinstance(mark, PromptMark):
-            prompt = Prompt(function, mark, self.words, method=method, look=look)
-            self.prompts.add(Entry(prompt, attribute, given))
+            _add(self.prompts, Prompt(marked, mark, self.models), "prompt")
         elif isinstance(mark, ResourceMark):
-            resource = Resource(function, mark, self.words, method=method, look=look)
-            registry = self.templates if resource.template.variables else self.resources
-            registry.add(Entry(resource, attribute, given))
+            resource = Resource(marked, mark, self.models)
+            if resource.template.variables:
+                _add(self.templates, resource, "resource template")
+            else:
+                _add(self.resources, resource, "resource")
+
+    def remove(self, kind: str, key: str) -> None:
+        """Remove an item; raise `LookupError` if there is none of that name or URI."""
+        for items in self.kinds[kind]:
+            if key in items:
+                del items[key]
+                return
+        raise LookupError(f"there is no {kind.removesuffix('s')} {key}")
+
+
+def _add(items: dict[str, ItemT], item: ItemT, what: str) -> None:
+    if item.key in items:
+        raise ValueError(f"there is already a {what} {item.key}")
+    items[item.key] = item
 
 
 def marked_in(cls: type[Any]) -> Iterator[Marked]:
@@ -135,42 +97,35 @@ def marked_in(cls: type[Any]) -> Iterator[Marked]:
     for attribute, listed in marks.items():
         found = inspect.getattr_static(cls, attribute, None) if listed else None
         if found is not None:
-            method = not isinstance(found, staticmethod)
-            yield from (Marked(function_of(found), mark, method, attribute) for mark in listed)
+            yield from (Marked(function_of(found), mark, cls, attribute) for mark in listed)
 
 
-def catalogue_of(cls: type[Any], words: RevisionModels) -> Registries:
+def registry_of(cls: type[Any], models: RevisionModels) -> Registry:
     """Return what all instances of a class offer; raise `TypeError` and `ValueError`."""
-    catalogue = Registries(words)
+    registry = Registry(models)
     for marked in marked_in(cls):
-        catalogue.add(marked, lambda given: _looked_up(cls, given))
-    return catalogue
-
-
-def _looked_up(cls: type[Any], given: Any) -> Source:
-    """Return the attribute of a class that overrides the given value, or the value itself."""
-    found = (name for base in cls.__mro__ for name, one in vars(base).items() if one is given)
-    attribute = next(found, "")
-    return Source(inspect.getattr_static(cls, attribute) if attribute else given, attribute)
+        registry.add(marked)
+    return registry
 
 
 def check(marked: Marked) -> None:
     """Raise `TypeError` or `ValueError` for a mark that cannot be right, whatever the types."""
-    function, mark, method, attribute = marked
+    function, mark, _, attribute = marked
+    where = named(function)
     if not inspect.isroutine(function):
-        what = named(function)
-        raise TypeError(f"{attribute or what}: {what} has a decorator, but is not a function")
+        raise TypeError(f"{attribute or where}: {where} has a decorator, but is not a function")
     if mark.thread and inspect.iscoroutinefunction(function):
-        raise TypeError(f"{named(function)}: a coroutine function cannot run in a thread")
-    names = check_shape(function, method=method)
+        raise TypeError(f"{where}: a coroutine function cannot run in a thread")
+    names = check_shape(function, method=marked.is_method)
     try:
         if isinstance(mark, ToolMark):
-            name_of(function, mark)
+            tool_name(function, mark)
         elif isinstance(mark, ResourceMark):
-            check_variables(function, mark, names)
+            for variable in UriTemplate.parse(mark.uri).names:
+                # Further parameters may be there: one of them may take the request context.
+                if variable not in names:
+                    raise TypeError(
+                        f"{where}: {mark.uri} has {{{variable}}}, which is not a parameter"
+                    )
     except ValueError as error:
-        raise ValueError(f"{named(function)}: {error}") from error
-
-
-KINDS: Final = ("tools", "prompts", "resources")
-"""The kinds of lists, which may change while clients are connected."""
+        raise ValueError(f"{where}: {error}") from error

@@ -8,135 +8,84 @@ from typing import Any, Final
 from ..core.errors import McpError
 from ..core.json import json_text
 from .arguments import BadArguments, Texts
-from .completions import Look, completers
-from .decorators import ResourceMark
-from .failures import ResourceNotFound
-from .invoke import Function, Invocation
-from .revision_models import RevisionModels, listed, models_in, several, wire_of
-from .signatures import Signature, check_shape, described, named, signature_of
+from .completions import completers
+from .decorators import Marked, ResourceMark
+from .items import Item
+from .revision_models import RevisionModels, models_in, several
 from .uri_templates import UriTemplate
 
 _JSON: Final = "application/json"
 _READ: Final = "resources/read"
 
 
-def check_variables(function: Function, mark: ResourceMark, names: list[str]) -> None:
-    """Raise `TypeError` unless each variable of a template is a parameter of its function.
-
-    The function may have further parameters here: one of them may take the request context.
-    """
-    where, variables = named(function), UriTemplate.parse(mark.uri).names
-    for variable in variables:
-        if variable not in names:
-            raise TypeError(f"{where}: {mark.uri} has {{{variable}}}, which is not a parameter")
+class ResourceNotFound(Exception):
+    """The requested resource does not exist; for functions of resource templates."""
 
 
-class Resource:
+class Resource(Item):
     """One function as a resource, or as a template of resources, in one revision."""
 
-    __slots__ = (
-        "_call",
-        "_mime_type",
-        "_texts",
-        "_words",
-        "completers",
-        "item",
-        "key",
-        "parameters",
-        "template",
-    )
-
-    def __init__(
-        self,
-        function: Function,
-        mark: ResourceMark,
-        words: RevisionModels,
-        *,
-        method: bool,
-        look: Look,
-    ) -> None:
-        check_variables(function, mark, check_shape(function, method=method))
-        signature = signature_of(function, method=method)
-        self.key = mark.uri
-        """The URI, or the URI template."""
+    def __init__(self, marked: Marked, mark: ResourceMark, models: RevisionModels) -> None:
+        super().__init__(marked, models, mark.uri)
+        where, given = self.signature.where, self.signature.parameters
         self.template = UriTemplate.parse(mark.uri)
+        for one in given:
+            if one.name not in self.template.names:
+                raise TypeError(
+                    f"{where}: the parameter {one.name} is not a variable of {mark.uri}"
+                )
         # Variables have the names of the parameters in Python, not their aliases.
-        parameters = [replace(one, wire=one.name) for one in signature.parameters]
-        self._check(signature)
-        self._texts = Texts(signature.where, parameters)
-        self._words = words
-        self._call = Invocation(signature, thread=mark.thread)
+        self.texts = Texts(where, [replace(one, wire=one.name) for one in given])
+        self.completers = completers(where, self.texts.parameters, mark.completions, marked.cls)
         self._mime_type = mark.mime_type
-        by_name = self._texts.parameters
-        self.parameters = frozenset(by_name)
-        """The variables of the template."""
-        self.completers = completers(signature.where, by_name, mark.completions, look)
-        self.item = self._listed(function, mark)
-        """The entry in `resources/list` or `resources/templates/list`."""
-
-    def _check(self, signature: Signature) -> None:
-        for parameter in signature.parameters:
-            if parameter.name not in self.template.names:
-                reason = f"is not a variable of {self.key}"
-                raise TypeError(f"{signature.where}: the parameter {parameter.name} {reason}")
-
-    def _listed(self, function: Function, mark: ResourceMark) -> Any:
-        kind, uri = ("resources", "uri")
-        method = "resources/list"
+        method, field, uri = "resources/list", "resources", "uri"
         if self.template.variables:
-            kind, uri, method = "resource_templates", "uriTemplate", "resources/templates/list"
-        (model,) = models_in(self._words.result(method), kind)
-        return listed(
+            method, field, uri = "resources/templates/list", "resource_templates", "uriTemplate"
+        (model,) = models_in(models.result(method), field)
+        self.listed = self.entry(
             model,
-            named(function),
-            mark,
             **{uri: mark.uri},
-            name=mark.name or function.__name__,
-            description=mark.description or described(function),
+            name=mark.name or marked.function.__name__,
             mimeType=mark.mime_type,
-            annotations=wire_of(mark.annotations),
+            annotations=mark.annotations and mark.annotations.to_wire(),
             size=mark.size,
         )
 
     def values(self, uri: str) -> dict[str, Any] | None:
         """Return the keyword arguments for a URI, or None if the URI is not of this resource."""
         texts = self.template.match(uri)
-        if texts is None:
-            return None
         try:
-            return self._texts.read(texts)
+            return None if texts is None else self.texts.read(texts)
         except BadArguments:
             # A variable that its parameter's type cannot read means that there is no such resource.
             return None
 
-    async def read(
-        self, function: Function, session: Any, uri: str, values: Mapping[str, Any]
-    ) -> Any:
+    async def read(self, server: object, session: Any, uri: str, given: Mapping[str, Any]) -> Any:
         """Return the result of reading a URI; raise `McpError` if there is no such resource."""
+        models = self.models
         try:
-            value = await self._call(function, session, values)
+            value = await self.run(server, session, given)
         except ResourceNotFound:
-            raise not_found(uri, self._words) from None
-        result = self._words.result(_READ)
-        if isinstance(value, self._words.result_classes(_READ)):
+            raise not_found(uri, models) from None
+        if isinstance(value, models.result_classes(_READ)):
             return value
-        kinds, contents = tuple(self._words.contents), several(value)
+        classes, contents = tuple(models.contents), several(value)
         # Any other list is one value, and its JSON is the contents.
-        if not contents or not all(isinstance(one, kinds) for one in contents):
-            contents = [self._held(value, uri)]
-        return result(contents=contents)
+        if not contents or not all(isinstance(one, classes) for one in contents):
+            contents = [self._contents(value, uri)]
+        return models.result(_READ)(contents=contents)
 
-    def _held(self, value: Any, uri: str) -> Any:
+    def _contents(self, value: Any, uri: str) -> Any:
         """Return a value as the contents of a URI."""
-        words, mime_type = self._words, self._mime_type
+        models, mime_type = self.models, self._mime_type
         if isinstance(value, (bytes, bytearray)):
             blob = b64encode(value).decode("ascii")
-            return words.contents_with("blob")(uri=uri, blob=blob, mime_type=mime_type)
+            return models.contents_with("blob")(uri=uri, blob=blob, mime_type=mime_type)
         if not isinstance(value, str):
             value, mime_type = json_text(value).decode(), mime_type or _JSON
-        return words.contents_with("text")(uri=uri, text=value, mime_type=mime_type)
+        return models.contents_with("text")(uri=uri, text=value, mime_type=mime_type)
 
 
-def not_found(uri: str, words: RevisionModels) -> McpError:
+def not_found(uri: str, models: RevisionModels) -> McpError:
     """Return the error for a URI without a resource, with the code of the server's revision."""
-    return McpError(words.rules.resource_not_found, "Resource not found", {"uri": uri})
+    return McpError(models.rules.resource_not_found, "Resource not found", {"uri": uri})

@@ -1,21 +1,14 @@
 """The models of one revision that a toolkit uses, found in the revision's method table.
 
-A toolkit is written once, for all revisions. What a revision has no member for is left out: the
-first revisions have neither titles of tools nor structured content.
+What a revision has no member for is left out, such as structured content in the first revisions.
 """
 
 from collections.abc import Mapping
 from functools import cache, cached_property
 from typing import Any, Final, TypeAlias
 
-from pydantic import ValidationError
-from pydantic_core import PydanticSerializationError
-
-from ..core.json import JSONObject
 from ..core.models.base import BUILDING, WireModel, required_constants
-from ..core.models.validation_errors import problems
 from ..messages.method_table import MethodTable, classes_in
-from .decorators import Mark
 
 Models: TypeAlias = frozenset[type[WireModel]]
 
@@ -23,7 +16,7 @@ _CALL: Final = "tools/call"
 
 
 class RevisionModels:
-    """The models of one revision that a toolkit makes."""
+    """The models of one revision."""
 
     def __init__(self, table: MethodTable) -> None:
         self._table = table
@@ -45,11 +38,11 @@ class RevisionModels:
     @cached_property
     def blocks(self) -> Models:
         """The classes of content blocks in the result of a tool."""
-        return models_in(self.result(_CALL), "content")
+        return models_in(self.call_result, "content")
 
     @cached_property
     def call_result(self) -> type[Any]:
-        """The class of the result of a tool."""
+        """The class of the plain result of a tool."""
         return self.result(_CALL)
 
     @cached_property
@@ -61,12 +54,12 @@ class RevisionModels:
     @cached_property
     def has_structured(self) -> bool:
         """Return whether results may be structured (from 2025-06-18 on)."""
-        return "structured_content" in fields_of(self.result(_CALL))
+        return "structured_content" in fields_of(self.call_result)
 
     @cached_property
     def has_any_structured(self) -> bool:
         """Return whether structured content may be any JSON value (from 2026-07-28 on)."""
-        result = fields_of(self.result(_CALL))
+        result = fields_of(self.call_result)
         return self.has_structured and result["structured_content"].annotation is Any
 
     @cached_property
@@ -86,20 +79,12 @@ class RevisionModels:
         return models_in(self.result("resources/read"), "contents")
 
     def contents_with(self, member: str) -> type[Any]:
-        """Return the class of resource contents with the member text or blob."""
+        """Return the class of resource contents that has a member: text or blob."""
         return next(one for one in self.contents if member in fields_of(one))
 
-    def said(self, text: str) -> Any:
-        """Return the result of a tool with one text block."""
-        return self.call_result(content=[self.text(text=text)])
-
-    def structured(self, text: str, content: Any) -> Any:
-        """Return the result of a tool with structured content, and the same as text."""
-        return self.call_result(content=[self.text(text=text)], structured_content=content)
-
-    def failed(self, text: str) -> Any:
-        """Return the result of a tool that failed, with a text for the model."""
-        return self.call_result(content=[self.text(text=text)], is_error=True)
+    def tool_result(self, text: str, **members: Any) -> Any:
+        """Return the result of a tool with one text block, and further members."""
+        return self.call_result(content=[self.text(text=text)], **members)
 
 
 @cache
@@ -119,33 +104,6 @@ def models_in(model: type[WireModel], field: str) -> Models:
     """Return the model classes that a field may hold, directly or in a list."""
     expression = fields_of(model)[field].annotation
     return frozenset(one for one in classes_in(expression) if issubclass(one, WireModel))
-
-
-def listed(model: type[WireModel], where: str, mark: Mark, **members: Any) -> Any:
-    """Return the entry of a list, with the members of the mark that the revision knows."""
-    said: JSONObject = {
-        **members,
-        "title": mark.title,
-        "icons": None if mark.icons is None else [icon.to_wire() for icon in mark.icons],
-        "_meta": None if mark.meta is None else dict(mark.meta),
-    }
-    known = {field.alias or name for name, field in fields_of(model).items()}
-    kept = {key: value for key, value in said.items() if value is not None and key in known}
-    try:
-        made = model.from_wire(kept)
-        # An entry that cannot be written has to fail here, not when a client asks for the list.
-        made.to_json()
-        return made
-    except PydanticSerializationError as error:
-        raise TypeError(f"{where}: {error}") from error
-    except ValidationError as error:
-        wrong = "; ".join(f"{at}: {text}" for at, text in problems(error, kept))
-        raise TypeError(f"{where}: {wrong}") from error
-
-
-def wire_of(model: WireModel | None) -> JSONObject | None:
-    """Return a model as JSON, or None."""
-    return None if model is None else model.to_wire()
 
 
 def several(value: Any) -> list[Any]:

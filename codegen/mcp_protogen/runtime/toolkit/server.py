@@ -1,8 +1,8 @@
 """Servers made of typed functions.
 
-A `Toolkit` comes before the server class of a revision and handles those requests that decorated
-functions can answer: lists, calls, reads and completions. Handwritten handlers work as usual: a
-method that a subclass overrides comes first, and can call `super()` for the rest.
+A `Toolkit` comes before the server class of a revision, and answers lists, calls, reads and
+completions by decorated functions. A handler that a subclass overrides comes first, and can call
+`super()` for the rest.
 """
 
 from asyncio import get_running_loop
@@ -17,6 +17,7 @@ from ..server.base import ServerBase, ServerRuntime
 from .completions import NOTHING
 from .decorators import (
     Mark,
+    Marked,
     PromptMark,
     PromptOptions,
     ResourceMark,
@@ -25,22 +26,20 @@ from .decorators import (
     ToolOptions,
     marks_of,
 )
-from .registry import KINDS, Entry, Marked, Registries, Registry, catalogue_of, check, marked_in
-from .resources import not_found
+from .items import Item
+from .prompts import Prompt
+from .registry import Registry, check, marked_in, registry_of
+from .resources import Resource, not_found
 from .revision_models import models_in, revision_models
 
-_CATALOGUE: Final = "_toolkit_catalogue"
+_REGISTRY: Final = "_toolkit_registry"
 
-_ANSWERED: Final[Mapping[str, str]] = {
-    "prompts/get": "prompts",
-    "prompts/list": "prompts",
-    "resources/list": "resources",
-    "resources/read": "resources",
-    "resources/templates/list": "resources",
-    "tools/call": "tools",
-    "tools/list": "tools",
+_ANSWERED: Final[Mapping[str, tuple[str, ...]]] = {
+    "prompts": ("prompts/get", "prompts/list"),
+    "resources": ("resources/list", "resources/read", "resources/templates/list"),
+    "tools": ("tools/call", "tools/list"),
 }
-"""The kind of list that each method of a toolkit is about."""
+"""The methods of a toolkit, by the kind of list that they are about."""
 _COMPLETE: Final = "completion/complete"
 
 
@@ -69,13 +68,13 @@ class Toolkit:
     if not TYPE_CHECKING:
 
         def __new__(cls, *_arguments: Any, **_named: Any) -> Any:
-            """Build the catalogue with the first instance, so that mistakes show at start-up."""
+            """Build the registry with the first instance, so that mistakes show at start-up."""
             if not issubclass(cls, Handlers):
                 raise TypeError(
                     f"{cls.__name__} is not a server: class …({cls.__name__}, mcp.Server)"
                 )
-            if _CATALOGUE not in cls.__dict__:
-                setattr(cls, _CATALOGUE, catalogue_of(cls, revision_models(cls.TABLE)))
+            if _REGISTRY not in cls.__dict__:
+                setattr(cls, _REGISTRY, registry_of(cls, revision_models(cls.TABLE)))
             return super().__new__(cls)
 
     # Adding and removing.
@@ -83,7 +82,7 @@ class Toolkit:
     def add_tool(self, function: Callable[..., Any], /, **options: Unpack[ToolOptions]) -> None:
         """Add a function as a tool; `options` replace those of its decorator.
 
-        Connected clients are notified; see the class. Raises `ValueError` if the name is taken or
+        Connected clients are notified. Raises `ValueError` if the name is taken or
         not allowed, and `TypeError` if the function cannot be a tool.
         """
         mark = ToolMark(**options) if options else None
@@ -112,20 +111,15 @@ class Toolkit:
 
     def remove_tool(self, name: str) -> None:
         """Remove a tool; raise `LookupError` if there is none of that name."""
-        self.__mcp_runtime__.change("tools", lambda catalogue: catalogue.tools.remove(name))
+        self.__mcp_runtime__.remove("tools", name)
 
     def remove_prompt(self, name: str) -> None:
         """Remove a prompt; raise `LookupError` if there is none of that name."""
-        self.__mcp_runtime__.change("prompts", lambda catalogue: catalogue.prompts.remove(name))
+        self.__mcp_runtime__.remove("prompts", name)
 
     def remove_resource(self, uri: str) -> None:
         """Remove a resource or a template; raise `LookupError` if there is none of that URI."""
-
-        def remove(catalogue: Registries) -> None:
-            is_template = uri in catalogue.templates.entries
-            (catalogue.templates if is_template else catalogue.resources).remove(uri)
-
-        self.__mcp_runtime__.change("resources", remove)
+        self.__mcp_runtime__.remove("resources", uri)
 
     @property
     def __mcp_runtime__(self) -> "ToolkitRuntime":
@@ -135,68 +129,67 @@ class Toolkit:
 
     async def on_list_tools(self, session: Any, params: Any) -> Any:
         """Answer `tools/list`."""
-        runtime = self.__mcp_runtime__
-        return runtime.page("tools/list", "tools", runtime.catalogue.tools, params)
+        return self.__mcp_runtime__.page("tools/list", "tools", params)
 
     async def on_call_tool(self, session: Any, params: Any) -> Any:
         """Answer `tools/call`: call the function of a tool."""
-        entry = self.__mcp_runtime__.catalogue.tools.entries.get(params.name)
-        if entry is None:
+        tool = self.__mcp_runtime__.registry.tools.get(params.name)
+        if tool is None:
             raise InvalidParams(f"Unknown tool: {params.name}")
-        return await entry.part.call(entry.bound(self), session, params)
+        return await tool.call(self, session, params)
 
     async def on_list_prompts(self, session: Any, params: Any) -> Any:
         """Answer `prompts/list`."""
-        runtime = self.__mcp_runtime__
-        return runtime.page("prompts/list", "prompts", runtime.catalogue.prompts, params)
+        return self.__mcp_runtime__.page("prompts/list", "prompts", params)
 
     async def on_get_prompt(self, session: Any, params: Any) -> Any:
         """Answer `prompts/get`: call the function of a prompt."""
-        entry = self.__mcp_runtime__.catalogue.prompts.entries.get(params.name)
-        if entry is None:
+        prompt = self.__mcp_runtime__.registry.prompts.get(params.name)
+        if prompt is None:
             raise InvalidParams(f"Unknown prompt: {params.name}")
-        return await entry.part.get(entry.bound(self), session, params)
+        return await prompt.get(self, session, params)
 
     async def on_list_resources(self, session: Any, params: Any) -> Any:
         """Answer `resources/list`."""
-        runtime = self.__mcp_runtime__
-        return runtime.page("resources/list", "resources", runtime.catalogue.resources, params)
+        return self.__mcp_runtime__.page("resources/list", "resources", params)
 
     async def on_list_resource_templates(self, session: Any, params: Any) -> Any:
         """Answer `resources/templates/list`."""
-        runtime, method = self.__mcp_runtime__, "resources/templates/list"
-        return runtime.page(method, "resource_templates", runtime.catalogue.templates, params)
+        return self.__mcp_runtime__.page("resources/templates/list", "templates", params)
 
     async def on_read_resource(self, session: Any, params: Any) -> Any:
         """Answer `resources/read`: call the function of a resource, or of a template that fits."""
-        uri, catalogue = params.uri, self.__mcp_runtime__.catalogue
-        fixed = catalogue.resources.entries.get(uri)
-        for entry in catalogue.templates.entries.values() if fixed is None else (fixed,):
-            values = entry.part.values(uri)
-            if values is not None:
-                return await entry.part.read(entry.bound(self), session, uri, values)
-        raise not_found(uri, catalogue.words)
+        uri, registry = params.uri, self.__mcp_runtime__.registry
+        fixed = registry.resources.get(uri)
+        for resource in registry.templates.values() if fixed is None else (fixed,):
+            given = resource.values(uri)
+            if given is not None:
+                return await resource.read(self, session, uri, given)
+        raise not_found(uri, registry.models)
 
     async def on_complete(self, session: Any, params: Any) -> Any:
-        """Answer `completion/complete`: say what may stand for an argument."""
-        entry, argument = self.__mcp_runtime__.referred(params.ref), params.argument
-        if argument.name not in entry.part.parameters:
-            raise InvalidParams(f"{entry.part.key} has no argument {argument.name}")
-        completer = entry.part.completers.get(argument.name)
-        found = NOTHING
+        """Answer `completion/complete`: suggest values of an argument."""
+        runtime, argument = self.__mcp_runtime__, params.argument
+        item = runtime.referred(params.ref)
+        if argument.name not in item.texts.parameters:
+            raise InvalidParams(f"{item.key} has no argument {argument.name}")
+        completer, found = item.completers.get(argument.name), NOTHING
         if completer is not None:
-            found = await completer(self, argument.value, _context(params))
-        result = self.__mcp_runtime__.catalogue.words.result(_COMPLETE)
+            # The arguments that are already known come with the request from 2025-06-18 on.
+            context = declared(params, "context")
+            known: dict[str, str] = (context and context.arguments) or {}
+            found = await completer(self, argument.value, known)
+        result = item.models.result(_COMPLETE)
         (model,) = models_in(result, "completion")
         return result(completion=model(**found._asdict()))
 
 
 class ToolkitRuntime(ServerRuntime):
-    """The runtime's part of a server whose functions are marked: what is on offer."""
+    """The runtime's part of a toolkit: what is on offer."""
 
     def __init__(self, owner: Handlers) -> None:
         super().__init__(owner)
-        self.catalogue: Registries = getattr(owner, _CATALOGUE)
+        self.registry: Registry = getattr(owner, _REGISTRY)
         self._served = False
 
     def add(
@@ -204,64 +197,64 @@ class ToolkitRuntime(ServerRuntime):
     ) -> None:
         """Offer a function as `mark` says, or else as its own marks do."""
         marks = [one for one in marks_of(function) if isinstance(one, wanted)]
-        usual = [] if wanted is ResourceMark else [wanted()]
-        chosen = [mark] if mark is not None else marks or usual
-        if not chosen:
+        if mark is not None:
+            marks = [mark]
+        elif not marks and wanted is ResourceMark:
             raise TypeError("a resource needs a URI: add_resource(function, uri=…)")
+        registry = self._changeable(kind)
+        for one in marks or [wanted()]:
+            marked = Marked(function, one)
+            check(marked)
+            registry.add(marked)
+        self._change(kind, registry)
 
-        def add(catalogue: Registries) -> None:
-            for one in chosen:
-                marked = Marked(function, one)
-                check(marked)
-                catalogue.add(marked)
+    def remove(self, kind: str, key: str) -> None:
+        """Remove an item; raise `LookupError` if there is none of that name or URI."""
+        registry = self._changeable(kind)
+        registry.remove(kind, key)
+        self._change(kind, registry)
 
-        self.change(kind, add)
-
-    def change(self, kind: str, change: Callable[[Registries], None]) -> None:
-        """Change what is on offer, and tell the clients; raise `LocalError` if that cannot be."""
-        told, sends = _changed(kind), self.owner.SENDS
-        if self._served and told not in sends:
-            advice = f'SENDS = frozenset({{"{told}"}})'
+    def _changeable(self, kind: str) -> Registry:
+        """Return a copy of the registry; raise `LocalError` if a list must not be changed."""
+        if self._served and _changed(kind) not in self.owner.SENDS:
+            advice = f'SENDS = frozenset({{"{_changed(kind)}"}})'
             raise LocalError(f"{kind} that change while clients are connected need: {advice}")
         if self.connections and not _is_on_the_loop():
             advice = "loop.call_soon_threadsafe(server.add_tool, …)"
             raise LocalError(f"{kind} can be changed only on the server's event loop: {advice}")
-        catalogue = self.catalogue.copy()
-        change(catalogue)
-        self.catalogue = catalogue
-        if told in sends:
-            self.announce(told)
+        return self.registry.copy()
 
-    def page(self, method: str, member: str, registry: Registry[Any], params: Any) -> Any:
+    def _change(self, kind: str, registry: Registry) -> None:
+        self.registry = registry
+        if _changed(kind) in self.owner.SENDS:
+            self.announce(_changed(kind))
+
+    def page(self, method: str, kind: str, params: Any) -> Any:
         """Return the page of a list that params ask for, as the result of a method."""
+        items: dict[str, Item] = getattr(self.registry, kind)
         size: int = cast(Any, self.owner).page_size
-        cut = page(registry.items, params.cursor, size)
-        result = self.catalogue.words.result(method)
-        return result(**{member: cut.items}, next_cursor=cut.next_cursor)
+        cut = page([item.listed for item in items.values()], params.cursor, size)
+        field = "resource_templates" if kind == "templates" else kind
+        result = self.registry.models.result(method)
+        return result(**{field: cut.items}, next_cursor=cut.next_cursor)
 
-    def referred(self, reference: Any) -> Entry[Any]:
+    def referred(self, reference: Any) -> Prompt | Resource:
         """Return what a reference names; raise `InvalidParams` if there is no such thing."""
-        catalogue, uri = self.catalogue, declared(reference, "uri")
+        registry, uri = self.registry, declared(reference, "uri")
+        item: Prompt | Resource | None
         if uri is None:
-            entry: Entry[Any] | None = catalogue.prompts.entries.get(reference.name)
+            item = registry.prompts.get(reference.name)
         else:
-            entry = catalogue.templates.entries.get(uri) or catalogue.resources.entries.get(uri)
-        if entry is None:
+            item = registry.templates.get(uri) or registry.resources.get(uri)
+        if item is None:
             raise InvalidParams(f"Unknown reference: {reference.name if uri is None else uri}")
-        return entry
+        return item
 
     def unused(self) -> frozenset[str]:
-        """Return what there is nothing to answer with: of what the toolkit answers itself."""
-        catalogue = self.catalogue
-        filled = {
-            "tools": bool(catalogue.tools.entries),
-            "prompts": bool(catalogue.prompts.entries),
-            "resources": bool(catalogue.resources.entries or catalogue.templates.entries),
-        }
-        sends = self.owner.SENDS
-        offered = {kind for kind in KINDS if filled[kind] or _changed(kind) in sends}
-        idle = {method for method, kind in _ANSWERED.items() if kind not in offered}
-        idle |= set() if catalogue.completes else {_COMPLETE}
+        idle: set[str] = set() if self.registry.completes else {_COMPLETE}
+        for kind, lists in self.registry.kinds.items():
+            if not any(lists) and _changed(kind) not in self.owner.SENDS:
+                idle.update(_ANSWERED[kind])
         return frozenset(method for method in idle if self._answers_itself(method))
 
     def _answers_itself(self, method: str) -> bool:
@@ -270,7 +263,7 @@ class ToolkitRuntime(ServerRuntime):
         return name != "" and getattr(type(self.owner), name) is getattr(Toolkit, name, None)
 
     def bound(self, revision: str) -> Mapping[str, Callable[..., Any]]:
-        """Return the handlers; from now on, clients know what is on offer."""
+        # From now on, clients know what is on offer.
         self._served = True
         return super().bound(revision)
 
@@ -286,12 +279,6 @@ def _is_on_the_loop() -> bool:
 def _changed(kind: str) -> str:
     """Return the notification that a list has changed."""
     return f"notifications/{kind}/list_changed"
-
-
-def _context(params: Any) -> Mapping[str, str]:
-    """Return the arguments that are already known, if the revision sends them (from 2025-06-18)."""
-    context = declared(params, "context")
-    return (None if context is None else context.arguments) or {}
 
 
 def _check_order(cls: type[Any]) -> None:

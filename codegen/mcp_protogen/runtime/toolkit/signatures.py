@@ -1,4 +1,4 @@
-"""The parameters and the return value of a function, as clients see them.
+"""Functions as clients see them: their parameters and their return values.
 
 What does not need the types is checked as soon as a class is made. The types are resolved later,
 when everything that annotations name is defined.
@@ -8,11 +8,13 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import NoneType, UnionType
-from typing import Annotated, Any, Final, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Final, TypeAlias, Union, get_args, get_origin, get_type_hints
 
 from pydantic.fields import FieldInfo
 
 from ..server.session import SessionBase
+
+Function: TypeAlias = Callable[..., Any]
 
 EMPTY: Final = inspect.Parameter.empty
 
@@ -60,12 +62,12 @@ class Signature:
     """The return annotation; `EMPTY` if there is none."""
 
 
-def named(function: Callable[..., Any]) -> str:
+def named(function: Function) -> str:
     """Return the name of a function for messages."""
     return getattr(function, "__qualname__", repr(function)).replace("<locals>.", "")
 
 
-def check_shape(function: Callable[..., Any], *, method: bool) -> list[str]:
+def check_shape(function: Function, *, method: bool) -> list[str]:
     """Return the names of a function's parameters; raise `TypeError` if a client cannot set one.
 
     The first parameter of a `method` does not count.
@@ -84,7 +86,7 @@ def check_shape(function: Callable[..., Any], *, method: bool) -> list[str]:
     return names
 
 
-def signature_of(function: Callable[..., Any], *, method: bool) -> Signature:
+def signature_of(function: Function, *, method: bool) -> Signature:
     """Return the signature with its types; raise `TypeError` for a name that is not defined."""
     where = named(function)
     try:
@@ -124,7 +126,7 @@ def _parameter(where: str, parameter: inspect.Parameter, annotation: Any) -> Par
     return replace(found, wire=alias)
 
 
-def _parameters(function: Callable[..., Any], method: bool) -> Iterator[inspect.Parameter]:
+def _parameters(function: Function, method: bool) -> Iterator[inspect.Parameter]:
     parameters = iter(inspect.signature(function).parameters.values())
     if method and not _is_self(first := next(parameters, None)):
         found = f"and this one takes {first.name}" if first else "and this one takes nothing"
@@ -160,7 +162,7 @@ def arms(annotation: Any) -> list[Any]:
     return [annotation]
 
 
-def described(function: Callable[..., Any]) -> str | None:
+def described(function: Function) -> str | None:
     """Return the first paragraph of a function's docstring, on one line."""
     paragraph = (inspect.getdoc(function) or "").split("\n\n", 1)[0]
     return " ".join(paragraph.split()) or None

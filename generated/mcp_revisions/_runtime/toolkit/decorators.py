@@ -1,13 +1,12 @@
-"""The decorators, which note on a function what it is to clients, and return the function.
+"""The decorators, which mark a function and return it unchanged.
 
-A function can be decorated before there is a server, and can be several things at once. It stays as
-it was: methods can be called and tested directly.
+A function can be decorated before there is a server, and more than once.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, TypeAlias, TypedDict, TypeVar, Unpack, cast, overload
+from inspect import getattr_static
+from typing import Any, NamedTuple, TypeAlias, TypedDict, TypeVar, Unpack, cast, overload
 
 from ..core.models.base import WireModel
 from ..rules.handlers import MARKS
@@ -18,10 +17,9 @@ FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 _Function: TypeAlias = Callable[[str], object] | Callable[[str, Any], object]
 _Method: TypeAlias = Callable[[Any, str], object] | Callable[[Any, str, Any], object]
 Completions: TypeAlias = Mapping[str, _Function | _Method | Sequence[str]]
-"""By parameter: the possible values, or a function that returns them for the text so far.
+"""By parameter: the possible values, or a function or method that returns them for the text so far.
 
-The function gets the text and, if it takes two arguments, also the arguments that are already
-known. It may be a method of the class, and a coroutine function.
+If it takes two arguments, the second one has the other arguments that are already known.
 """
 
 
@@ -37,7 +35,7 @@ class DecoratorOptions(TypedDict, total=False):
 
 
 class ToolOptions(DecoratorOptions, total=False):
-    """Options of a tool, beside what its function says."""
+    """Options of a tool."""
 
     annotations: WireModel
     input_schema: Mapping[str, Any]
@@ -46,7 +44,7 @@ class ToolOptions(DecoratorOptions, total=False):
 
 
 class ResourceOptions(DecoratorOptions, total=False):
-    """Options of a resource, beside what its function says."""
+    """Options of a resource."""
 
     annotations: WireModel
     mime_type: str
@@ -55,14 +53,14 @@ class ResourceOptions(DecoratorOptions, total=False):
 
 
 class PromptOptions(DecoratorOptions, total=False):
-    """Options of a prompt, beside what its function says."""
+    """Options of a prompt."""
 
     completions: Completions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:
-    """The properties of tools, resources and prompts; None leaves one to the function."""
+    """The properties of tools, resources and prompts; what is None comes from the function."""
 
     name: str | None = None
     title: str | None = None
@@ -70,8 +68,7 @@ class Mark:
     icons: Sequence[WireModel] | None = None
     meta: Mapping[str, Any] | None = None
     thread: bool = False
-    """Whether a plain function runs in a thread of its own, because it would block the event loop.
-    """
+    """Whether a plain function runs in a thread, because it would block the event loop."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +77,7 @@ class ToolMark(Mark):
 
     annotations: WireModel | None = None
     input_schema: Mapping[str, Any] | None = None
-    """A handwritten schema; the function then takes the arguments as one mapping."""
+    """A handwritten schema; the function then takes all arguments as one mapping."""
     output_schema: Mapping[str, Any] | None = None
     structured: bool = True
     """Whether results are structured, if the function's return annotation allows it."""
@@ -104,13 +101,29 @@ class PromptMark(Mark):
     completions: Completions | None = None
 
 
+class Marked(NamedTuple):
+    """A decorated function, and the class and attribute that it was found in, if any."""
+
+    function: Callable[..., Any]
+    mark: Mark
+    cls: type[Any] | None = None
+    attribute: str = ""
+
+    @property
+    def is_method(self) -> bool:
+        """Return whether Python fills in the first parameter."""
+        found = None if self.cls is None else getattr_static(self.cls, self.attribute)
+        return self.cls is not None and not isinstance(found, staticmethod)
+
+
 @overload
 def tool(function: FunctionT, /) -> FunctionT: ...
 @overload
 def tool(**options: Unpack[ToolOptions]) -> Callable[[FunctionT], FunctionT]: ...
 def tool(function: Any = None, /, **options: Unpack[ToolOptions]) -> Any:
     """Mark a function as a tool: its parameters are the arguments, its docstring describes it."""
-    return _marking("@tool", ToolMark(**options), function)
+    marked = _marking("@tool", ToolMark(**options))
+    return marked if function is None else marked(function)
 
 
 def resource(uri: str, /, **options: Unpack[ResourceOptions]) -> Callable[[FunctionT], FunctionT]:
@@ -121,12 +134,7 @@ def resource(uri: str, /, **options: Unpack[ResourceOptions]) -> Callable[[Funct
     # Without a URI, the function is the first argument.
     if not isinstance(uri, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise TypeError('@resource needs a URI: @resource("scheme://…")')
-    mark = ResourceMark(uri=uri, **options)
-
-    def marked(function: FunctionT) -> FunctionT:
-        return noted(function, mark, "@resource")
-
-    return marked
+    return _marking("@resource", ResourceMark(uri=uri, **options))
 
 
 @overload
@@ -135,27 +143,24 @@ def prompt(function: FunctionT, /) -> FunctionT: ...
 def prompt(**options: Unpack[PromptOptions]) -> Callable[[FunctionT], FunctionT]: ...
 def prompt(function: Any = None, /, **options: Unpack[PromptOptions]) -> Any:
     """Mark a function as a prompt: its parameters are the arguments, its docstring describes it."""
-    return _marking("@prompt", PromptMark(**options), function)
+    marked = _marking("@prompt", PromptMark(**options))
+    return marked if function is None else marked(function)
 
 
-def _marking(decorator: str, mark: Mark, function: Any) -> Any:
-    """Return the marked function, or a decorator if there is no function yet."""
-    marking = partial(noted, mark=mark, decorator=decorator)
-    return marking if function is None else marking(function)
+def _marking(decorator: str, mark: Mark) -> Callable[[FunctionT], FunctionT]:
+    def marked(function: FunctionT) -> FunctionT:
+        # A mark on a static or class method goes to the function inside, where it is found again.
+        inner = getattr(function, "__func__", function)
+        if not callable(inner):
+            raise TypeError(f"{decorator} takes one function; pass everything else by name: name=…")
+        setattr(inner, MARKS, (mark, *marks_of(inner)))
+        return function
 
-
-def noted(function: FunctionT, mark: Mark, decorator: str) -> FunctionT:
-    """Add a mark to a function, and return the function."""
-    # A mark on a static or class method goes to the function inside, where it is found again.
-    inner = getattr(function, "__func__", function)
-    if not callable(inner):
-        raise TypeError(f"{decorator} takes one function; pass everything else by name: name=…")
-    setattr(inner, MARKS, (mark, *marks_of(inner)))
-    return function
+    return marked
 
 
 def marks_of(value: object) -> tuple[Mark, ...]:
-    """Return the marks of a value; it has none if it is not a decorated function."""
+    """Return the marks of a value; none if it is not a decorated function."""
     marks: Any = getattr(function_of(value), MARKS, ())
     # Some objects claim to have every attribute.
     return cast(tuple[Mark, ...], marks) if isinstance(marks, tuple) else ()

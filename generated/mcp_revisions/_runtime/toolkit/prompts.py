@@ -5,93 +5,60 @@ from typing import Any
 from ..core.errors import InvalidParams
 from ..core.json import JSONObject
 from .arguments import BadArguments, Texts
-from .completions import Look, completers
-from .decorators import PromptMark
-from .invoke import Function, Invocation
-from .revision_models import RevisionModels, fields_of, listed, models_in, several
-from .signatures import Parameter, described, signature_of
+from .completions import completers
+from .decorators import Marked, PromptMark
+from .items import Item
+from .revision_models import RevisionModels, fields_of, models_in, several
+from .signatures import Parameter
 
 _GET = "prompts/get"
 
 
-class Prompt:
+class Prompt(Item):
     """One function as a prompt in one revision; raises `TypeError` if it cannot be one."""
 
-    __slots__ = (
-        "_call",
-        "_description",
-        "_texts",
-        "_words",
-        "completers",
-        "item",
-        "key",
-        "parameters",
-    )
+    def __init__(self, marked: Marked, mark: PromptMark, models: RevisionModels) -> None:
+        super().__init__(marked, models, mark.name or marked.function.__name__)
+        where = self.signature.where
+        self.texts = Texts(where, self.signature.parameters)
+        parameters = self.texts.parameters
+        self.completers = completers(where, parameters, mark.completions, marked.cls)
+        (model,) = models_in(models.result("prompts/list"), "prompts")
+        arguments = [_argument(model, one) for one in parameters.values()]
+        self.listed = self.entry(model, name=self.key, arguments=arguments or None)
 
-    def __init__(
-        self,
-        function: Function,
-        mark: PromptMark,
-        words: RevisionModels,
-        *,
-        method: bool,
-        look: Look,
-    ) -> None:
-        signature = signature_of(function, method=method)
-        self.key = mark.name or function.__name__
-        """The name of the prompt."""
-        self._words = words
-        self._texts = Texts(signature.where, signature.parameters)
-        self._call = Invocation(signature, thread=mark.thread)
-        self._description = mark.description or described(function)
-        parameters = self._texts.parameters
-        self.parameters = frozenset(parameters)
-        """The names of the arguments, as clients use them."""
-        self.completers = completers(signature.where, parameters, mark.completions, look)
-        (model,) = models_in(words.result("prompts/list"), "prompts")
-        self.item = listed(
-            model,
-            signature.where,
-            mark,
-            name=self.key,
-            description=self._description,
-            arguments=[_argument(model, one) for one in parameters.values()] or None,
-        )
-        """The entry in `prompts/list`."""
-
-    async def get(self, function: Function, session: Any, params: Any) -> Any:
+    async def get(self, server: object, session: Any, params: Any) -> Any:
         """Return the messages for these arguments; raise `InvalidParams` if they do not fit."""
         try:
-            given = self._texts.read(params.arguments or {})
+            given = self.texts.read(params.arguments or {})
         except BadArguments as error:
-            problems = [(f"/params/arguments{at}", message) for at, message in error.problems]
-            raise InvalidParams(f"Invalid arguments for {self.key}:\n{error}", problems) from None
-        value = await self._call(function, session, given)
-        words = self._words
-        if isinstance(value, words.result_classes(_GET)):
+            text = f"Invalid arguments for {self.key}:\n{error}"
+            raise InvalidParams(text, error.in_params) from None
+        value = await self.run(server, session, given)
+        if isinstance(value, self.models.result_classes(_GET)):
             return value
         messages = [self._message(one) for one in several(value)]
-        return words.result(_GET)(messages=messages, description=self._description)
+        return self.models.result(_GET)(messages=messages, description=self.description)
 
     def _message(self, value: Any) -> Any:
         """Return a value as a message, with the role user unless it names another."""
-        words = self._words
-        if isinstance(value, words.message):
+        models = self.models
+        if isinstance(value, models.message):
             return value
         if isinstance(value, str):
-            value = words.text(text=value)
-        if not isinstance(value, tuple(words.message_blocks)):
+            value = models.text(text=value)
+        if not isinstance(value, tuple(models.message_blocks)):
             raise TypeError(f"{self.key} returned {type(value).__name__}, which is not a message")
-        return words.message(role="user", content=value)
+        return models.message(role="user", content=value)
 
 
 def _argument(prompt: type[Any], parameter: Parameter) -> JSONObject:
     (model,) = models_in(prompt, "arguments")
-    said = {
+    members = {
         "name": parameter.wire,
         "description": parameter.info.description,
         "title": parameter.info.title,
         "required": parameter.required,
     }
-    known = {name: one for name, one in said.items() if one is not None}
-    return {name: one for name, one in known.items() if name in fields_of(model)}
+    known = fields_of(model)
+    return {key: one for key, one in members.items() if one is not None and key in known}
