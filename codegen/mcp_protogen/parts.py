@@ -195,9 +195,8 @@ CONTENTS: Final = (
         {"core": _SCHEMAS, "http": _HEADERS, "toolkit": ()},
         (
             ("toolkit.decorators", ("prompt", "resource", "tool")),
-            ("toolkit.resources", ("ResourceNotFound",)),
+            ("toolkit.items", ("ResourceNotFound", "ToolError")),
             ("toolkit.server", ("Toolkit",)),
-            ("toolkit.tools", ("ToolError",)),
             ("toolkit.uri_templates", ("UriTemplate",)),
         ),
     ),

@@ -104,14 +104,12 @@ if TYPE_CHECKING:
         resource as resource,
         tool as tool,
     )
-    from ._runtime.toolkit.resources import (
+    from ._runtime.toolkit.items import (
         ResourceNotFound as ResourceNotFound,
+        ToolError as ToolError,
     )
     from ._runtime.toolkit.server import (
         Toolkit as Toolkit,
-    )
-    from ._runtime.toolkit.tools import (
-        ToolError as ToolError,
     )
     from ._runtime.toolkit.uri_templates import (
         UriTemplate as UriTemplate,
@@ -268,9 +266,9 @@ _ELSEWHERE = {
     "prompt": "toolkit.decorators",
     "resource": "toolkit.decorators",
     "tool": "toolkit.decorators",
-    "ResourceNotFound": "toolkit.resources",
+    "ResourceNotFound": "toolkit.items",
+    "ToolError": "toolkit.items",
     "Toolkit": "toolkit.server",
-    "ToolError": "toolkit.tools",
     "UriTemplate": "toolkit.uri_templates",
     "Opener": "transports.base",
     "Received": "transports.base",

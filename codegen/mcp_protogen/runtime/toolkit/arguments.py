@@ -43,7 +43,7 @@ class BadArguments(Exception):
 
 
 def _got(pointer: str, arguments: Any) -> str:
-    """Return the value at a pointer as short text, or an empty text if there is none."""
+    """Return the value at a pointer as short text."""
     value = arguments
     for step in pointer.split("/")[1:]:
         name = step.replace("~1", "/").replace("~0", "~")
@@ -60,7 +60,7 @@ def _got(pointer: str, arguments: Any) -> str:
 
 
 class Arguments:
-    """The parameters of one function, and a model that validates their arguments."""
+    """The arguments of one function."""
 
     def __init__(self, signature: Signature) -> None:
         # An argument may have any name, but a field of a model may not.
@@ -77,18 +77,15 @@ class Arguments:
             del schema["properties"]
         # The type comes first, because people read it first.
         self.schema: JSONObject = {"type": schema.pop("type"), **schema}
-        """The input schema, which is always that of an object."""
 
     def read(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the keyword arguments for the call; raise `BadArguments`.
-
-        An argument that the client left out is not passed, so that Python's own default applies.
-        """
+        """Return the keyword arguments for the call; raise `BadArguments`."""
         try:
             values = self._validator.validate_python(arguments)
         except ValidationError:
             values = self._from_json(arguments)
         read, names = values.__dict__, self._names
+        # For an argument that the client left out, Python's own default applies.
         given = values.__pydantic_fields_set__
         if self._always:
             given = given | self._always
@@ -165,7 +162,6 @@ class Texts:
 
 
 def _adapter(where: str, parameter: Parameter) -> TypeAdapter[Any]:
-    """Return an adapter for the type of a parameter; raise `TypeError` if there can be none."""
     # Names and descriptions beside a type belong to fields of models, and there are none here.
     info = FieldInfo.from_annotation(parameter.annotation)
     more = list(info.metadata)

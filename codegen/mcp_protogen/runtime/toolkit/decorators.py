@@ -17,9 +17,9 @@ FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 _Function: TypeAlias = Callable[[str], object] | Callable[[str, Any], object]
 _Method: TypeAlias = Callable[[Any, str], object] | Callable[[Any, str, Any], object]
 Completions: TypeAlias = Mapping[str, _Function | _Method | Sequence[str]]
-"""By parameter: the possible values, or a function or method that returns them for the text so far.
+"""By parameter: the possible values, or a function that returns them for the text so far.
 
-If it takes two arguments, the second one has the other arguments that are already known.
+It may be a method, and may take a second argument: the arguments that are already known.
 """
 
 
@@ -60,7 +60,7 @@ class PromptOptions(DecoratorOptions, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:
-    """The properties of tools, resources and prompts; what is None comes from the function."""
+    """What a decorator says of a function; what is None comes from the function itself."""
 
     name: str | None = None
     title: str | None = None

@@ -16,38 +16,32 @@ _CALL: Final = "tools/call"
 
 
 class RevisionModels:
-    """The models of one revision."""
+    """The classes of one revision: of results, content blocks, messages and contents."""
 
     def __init__(self, table: MethodTable) -> None:
         self._table = table
         self.rules = table.rules
 
     def result(self, method: str) -> type[Any]:
-        """Return the class of the plain result of a request."""
         return self._table.requests[method].results[0]
 
-    def result_classes(self, method: str) -> tuple[type[Any], ...]:
-        """Return the classes of all results that may answer a request."""
+    def results(self, method: str) -> tuple[type[Any], ...]:
         return self._table.requests[method].results
 
     @cached_property
     def call_results(self) -> Models:
-        """The classes of results that may answer the call of a tool."""
-        return frozenset(self.result_classes(_CALL))
+        return frozenset(self.results(_CALL))
 
     @cached_property
     def blocks(self) -> Models:
-        """The classes of content blocks in the result of a tool."""
         return models_in(self.call_result, "content")
 
     @cached_property
     def call_result(self) -> type[Any]:
-        """The class of the plain result of a tool."""
         return self.result(_CALL)
 
     @cached_property
     def text(self) -> type[Any]:
-        """The class of a text block."""
         constants = ((block, required_constants(block)) for block in self.blocks)
         return next(block for block, fixed in constants if fixed.get("type") == "text")
 
@@ -64,23 +58,19 @@ class RevisionModels:
 
     @cached_property
     def message(self) -> type[Any]:
-        """The class of a message of a prompt."""
         (message,) = models_in(self.result("prompts/get"), "messages")
         return message
 
     @cached_property
     def message_blocks(self) -> Models:
-        """The classes of content blocks in a message of a prompt."""
         return models_in(self.message, "content")
 
     @cached_property
-    def contents(self) -> Models:
-        """The classes of resource contents."""
-        return models_in(self.result("resources/read"), "contents")
-
-    def contents_with(self, member: str) -> type[Any]:
-        """Return the class of resource contents that has a member: text or blob."""
-        return next(one for one in self.contents if member in fields_of(one))
+    def contents(self) -> Mapping[str, type[Any]]:
+        """The classes of resource contents, by the member that holds them: text or blob."""
+        found = models_in(self.result("resources/read"), "contents")
+        members = ("text", "blob")
+        return {name: one for one in found for name in members if name in fields_of(one)}
 
     def tool_result(self, text: str, **members: Any) -> Any:
         """Return the result of a tool with one text block, and further members."""

@@ -14,7 +14,7 @@ from ..core.models.base import declared
 from ..core.pagination import page
 from ..rules.handlers import Handlers, runtime_of
 from ..server.base import ServerBase, ServerRuntime
-from .completions import NOTHING
+from .completions import Completer
 from .decorators import (
     Mark,
     Marked,
@@ -26,10 +26,8 @@ from .decorators import (
     ToolOptions,
     marks_of,
 )
-from .items import Item
-from .prompts import Prompt
+from .items import Item, Prompt, Resource, not_found
 from .registry import Registry, check, marked_in, registry_of
-from .resources import Resource, not_found
 from .revision_models import models_in, revision_models
 
 _REGISTRY: Final = "_toolkit_registry"
@@ -46,14 +44,13 @@ _COMPLETE: Final = "completion/complete"
 class Toolkit:
     """A server of decorated functions: `class Weather(Toolkit, mcp.Server)`.
 
-    Tools, prompts and resources can be added and removed while clients are connected. This needs
-    the notification of their list in `SENDS`, such as `notifications/tools/list_changed`; the
-    server then declares the capability even while the list is empty. Otherwise it declares a
-    capability if the list has an item.
+    A list may change while clients are connected if its notification is in `SENDS`, such as
+    `notifications/tools/list_changed`; the server then declares the capability even while the list
+    is empty. Otherwise it declares a capability if the list has an item.
     """
 
     page_size: ClassVar[int] = 100
-    """The number of items of a list that a client gets in one page."""
+    """The number of items in one page of a list."""
     __mcp_reads_marks__: ClassVar[bool] = True
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -80,10 +77,10 @@ class Toolkit:
     # Adding and removing.
 
     def add_tool(self, function: Callable[..., Any], /, **options: Unpack[ToolOptions]) -> None:
-        """Add a function as a tool; `options` replace those of its decorator.
+        """Add a function as a tool, and notify clients; `options` replace those of its decorator.
 
-        Connected clients are notified. Raises `ValueError` if the name is taken or
-        not allowed, and `TypeError` if the function cannot be a tool.
+        Raises `ValueError` if the name is taken or not allowed, and `TypeError` if the function
+        cannot be a tool.
         """
         mark = ToolMark(**options) if options else None
         self.__mcp_runtime__.add("tools", function, ToolMark, mark)
@@ -100,7 +97,7 @@ class Toolkit:
         uri: str | None = None,
         **options: Unpack[ResourceOptions],
     ) -> None:
-        """Add a function as a resource, or as a template of resources; see `add_tool`.
+        """Add a function as a resource or a template; see `add_tool`.
 
         A function without `@resource` needs a `uri`.
         """
@@ -128,37 +125,30 @@ class Toolkit:
     # The handlers.
 
     async def on_list_tools(self, session: Any, params: Any) -> Any:
-        """Answer `tools/list`."""
         return self.__mcp_runtime__.page("tools/list", "tools", params)
 
     async def on_call_tool(self, session: Any, params: Any) -> Any:
-        """Answer `tools/call`: call the function of a tool."""
         tool = self.__mcp_runtime__.registry.tools.get(params.name)
         if tool is None:
             raise InvalidParams(f"Unknown tool: {params.name}")
         return await tool.call(self, session, params)
 
     async def on_list_prompts(self, session: Any, params: Any) -> Any:
-        """Answer `prompts/list`."""
         return self.__mcp_runtime__.page("prompts/list", "prompts", params)
 
     async def on_get_prompt(self, session: Any, params: Any) -> Any:
-        """Answer `prompts/get`: call the function of a prompt."""
         prompt = self.__mcp_runtime__.registry.prompts.get(params.name)
         if prompt is None:
             raise InvalidParams(f"Unknown prompt: {params.name}")
         return await prompt.get(self, session, params)
 
     async def on_list_resources(self, session: Any, params: Any) -> Any:
-        """Answer `resources/list`."""
         return self.__mcp_runtime__.page("resources/list", "resources", params)
 
     async def on_list_resource_templates(self, session: Any, params: Any) -> Any:
-        """Answer `resources/templates/list`."""
         return self.__mcp_runtime__.page("resources/templates/list", "templates", params)
 
     async def on_read_resource(self, session: Any, params: Any) -> Any:
-        """Answer `resources/read`: call the function of a resource, or of a template that fits."""
         uri, registry = params.uri, self.__mcp_runtime__.registry
         fixed = registry.resources.get(uri)
         for resource in registry.templates.values() if fixed is None else (fixed,):
@@ -168,20 +158,17 @@ class Toolkit:
         raise not_found(uri, registry.models)
 
     async def on_complete(self, session: Any, params: Any) -> Any:
-        """Answer `completion/complete`: suggest values of an argument."""
         runtime, argument = self.__mcp_runtime__, params.argument
         item = runtime.referred(params.ref)
         if argument.name not in item.texts.parameters:
             raise InvalidParams(f"{item.key} has no argument {argument.name}")
-        completer, found = item.completers.get(argument.name), NOTHING
-        if completer is not None:
-            # The arguments that are already known come with the request from 2025-06-18 on.
-            context = declared(params, "context")
-            known: dict[str, str] = (context and context.arguments) or {}
-            found = await completer(self, argument.value, known)
+        completer = item.completers.get(argument.name) or Completer(())
+        # The arguments that are already known come with the request from 2025-06-18 on.
+        context = declared(params, "context")
+        known: dict[str, str] = (context and context.arguments) or {}
         result = item.models.result(_COMPLETE)
         (model,) = models_in(result, "completion")
-        return result(completion=model(**found._asdict()))
+        return result(completion=model(**await completer(self, argument.value, known)))
 
 
 class ToolkitRuntime(ServerRuntime):
@@ -195,7 +182,7 @@ class ToolkitRuntime(ServerRuntime):
     def add(
         self, kind: str, function: Callable[..., Any], wanted: type[Mark], mark: Mark | None
     ) -> None:
-        """Offer a function as `mark` says, or else as its own marks do."""
+        """Add a function as `mark` says, or else as its own marks do."""
         marks = [one for one in marks_of(function) if isinstance(one, wanted)]
         if mark is not None:
             marks = [mark]
@@ -209,7 +196,6 @@ class ToolkitRuntime(ServerRuntime):
         self._change(kind, registry)
 
     def remove(self, kind: str, key: str) -> None:
-        """Remove an item; raise `LookupError` if there is none of that name or URI."""
         registry = self._changeable(kind)
         registry.remove(kind, key)
         self._change(kind, registry)
@@ -230,7 +216,7 @@ class ToolkitRuntime(ServerRuntime):
             self.announce(_changed(kind))
 
     def page(self, method: str, kind: str, params: Any) -> Any:
-        """Return the page of a list that params ask for, as the result of a method."""
+        """Return a page of a list, as the result of a method."""
         items: dict[str, Item] = getattr(self.registry, kind)
         size: int = cast(Any, self.owner).page_size
         cut = page([item.listed for item in items.values()], params.cursor, size)
@@ -239,7 +225,6 @@ class ToolkitRuntime(ServerRuntime):
         return result(**{field: cut.items}, next_cursor=cut.next_cursor)
 
     def referred(self, reference: Any) -> Prompt | Resource:
-        """Return what a reference names; raise `InvalidParams` if there is no such thing."""
         registry, uri = self.registry, declared(reference, "uri")
         item: Prompt | Resource | None
         if uri is None:
@@ -258,7 +243,6 @@ class ToolkitRuntime(ServerRuntime):
         return frozenset(method for method in idle if self._answers_itself(method))
 
     def _answers_itself(self, method: str) -> bool:
-        """Return whether a method is left to the toolkit by the user's class."""
         _, name = self.owner.REQUESTS.get(method, (None, ""))
         return name != "" and getattr(type(self.owner), name) is getattr(Toolkit, name, None)
 
@@ -277,7 +261,6 @@ def _is_on_the_loop() -> bool:
 
 
 def _changed(kind: str) -> str:
-    """Return the notification that a list has changed."""
     return f"notifications/{kind}/list_changed"
 
 

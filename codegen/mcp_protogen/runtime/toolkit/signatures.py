@@ -38,14 +38,12 @@ class Parameter:
 
     @property
     def info(self) -> FieldInfo:
-        """The field information: constraints, description, alias."""
         if isinstance(self.default, FieldInfo):
             return self.default
         return FieldInfo.from_annotation(self.annotation)
 
     @property
     def required(self) -> bool:
-        """Return whether a client has to set it."""
         default = self.default
         return default is EMPTY or (isinstance(default, FieldInfo) and default.is_required())
 
@@ -68,10 +66,7 @@ def named(function: Function) -> str:
 
 
 def check_shape(function: Function, *, method: bool) -> list[str]:
-    """Return the names of a function's parameters; raise `TypeError` if a client cannot set one.
-
-    The first parameter of a `method` does not count.
-    """
+    """Return the names of a function's parameters; raise `TypeError` if a client cannot set one."""
     where = named(function)
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
         raise TypeError(f"{where}: is a generator, but a client gets one result")
@@ -136,7 +131,7 @@ def _parameters(function: Function, method: bool) -> Iterator[inspect.Parameter]
 
 
 def _is_self(parameter: inspect.Parameter | None) -> bool:
-    """Return whether Python fills in a parameter, or it takes anything, as in wrappers."""
+    # A wrapper may take anything.
     if parameter is None or parameter.kind in _BY_NAME:
         return False
     anything = parameter.kind is inspect.Parameter.VAR_POSITIONAL

@@ -23,16 +23,12 @@ _BROKEN: Final = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _TRIPLET: Final = re.compile(r"(%[0-9A-Fa-f]{2})")
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
 
-_HIGHER: Final = {
-    ".": "labels, of level 3",
-    "/": "path segments, of level 3",
-    ";": "path parameters, of level 3",
-    "?": "a query, of level 3",
-    "&": "a continued query, of level 3",
-    "=": "an operator that is reserved",
-    "!": "an operator that is reserved",
-    "@": "an operator that is reserved",
-    "|": "an operator that is reserved",
+_LEVEL_3: Final = {
+    ".": "labels",
+    "/": "path segments",
+    ";": "path parameters",
+    "?": "a query",
+    "&": "a continued query",
 }
 
 
@@ -48,7 +44,7 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class UriTemplate:
-    """A parsed template, made by `UriTemplate.parse`; `text` is its source."""
+    """A parsed template; `text` is its source."""
 
     text: str
     before: str
@@ -79,8 +75,7 @@ class UriTemplate:
         """Return the decoded values of the variables in `uri`, or None if it does not match."""
         if not uri.startswith(self.before) or _NEVER.search(uri):
             return None
-        values: dict[str, str] = {}
-        at = len(self.before)
+        values, at = dict[str, str](), len(self.before)
         for variable in self.variables:
             end = self._end(variable, uri, at)
             value = _decoded(uri[at:end], variable.reserved) if end > at else None
@@ -111,15 +106,16 @@ def _name(text: str, expression: str, operator: str) -> str:
     name = expression.removeprefix(operator)
     if _VARIABLE.fullmatch(name):
         return name
-    higher = _HIGHER.get(expression[:1])
-    if higher is None and "," in name:
-        higher = "several variables, of level 3"
-    elif higher is None and re.search(r"\*$|:[0-9]+$", name):
+    higher = _LEVEL_3.get(expression[:1], "several variables" if "," in name else None)
+    if higher is not None:
+        higher = f"{higher}, of level 3"
+    elif expression[:1] in {*"=!@|"}:
+        higher = "an operator that is reserved"
+    elif re.search(r"\*$|:[0-9]+$", name):
         higher = "a modifier, of level 4"
+    reason = f"needs {higher} of RFC 6570; supported are {{x}}, {{+x}} and {{#x}}"
     if higher is None:
         reason = "is not the name of a parameter"
-    else:
-        reason = f"needs {higher} of RFC 6570; supported are {{x}}, {{+x}} and {{#x}}"
     raise ValueError(f"the URI template {text!r}: {{{expression}}} {reason}")
 
 

@@ -28,6 +28,11 @@ def _listed(conversion: ConversionT) -> ConversionT:
 # Content.
 
 
+def _dropped(value: JSONObject, member: str, at: Place, report: Report, why: str) -> JSONObject:
+    report.lose((at, member), "dropped", why)
+    return {key: one for key, one in value.items() if key != member}
+
+
 @_listed
 def audio_as_resource(block: JSONObject, at: Place, report: Report, why: str) -> JSONObject:
     """Return an audio block as an embedded resource with the same bytes."""
@@ -105,24 +110,19 @@ def output_schema_of_objects_only(
     schema = tool.get("outputSchema")
     if schema is None or schema.get("type") == "object":
         return tool
-    report.lose((at, "outputSchema"), "dropped", why)
-    return {key: value for key, value in tool.items() if key != "outputSchema"}
+    return _dropped(tool, "outputSchema", at, report, why)
 
 
 @_listed
 def tool_schemas_of_known_form(tool: JSONObject, at: Place, report: Report, why: str) -> JSONObject:
     """Drop the keywords of a tool's schemas that do not have the form the target requires."""
-    out = tool
     for member in ("inputSchema", "outputSchema"):
-        if member in tool:
-            schema: JSONObject = tool[member]
-            wrong = [key for key in schema if key in _FORMS and not _FORMS[key](schema[key])]
-            for key in wrong:
-                report.lose(((at, member), key), "dropped", why)
-            if wrong:
-                kept = {key: value for key, value in schema.items() if key not in wrong}
-                out = {**out, member: kept}
-    return out
+        schema: JSONObject = tool.get(member, {})
+        for key, has_form in _FORMS.items():
+            if key in schema and not has_form(schema[key]):
+                schema = _dropped(schema, key, (at, member), report, why)
+                tool = {**tool, member: schema}
+    return tool
 
 
 _FORMS: Final[Mapping[str, Callable[[object], bool]]] = {
@@ -195,8 +195,7 @@ def forms_if_declared(capabilities: JSONObject, at: Place, report: Report, why: 
     modes = capabilities.get("elicitation")
     if not modes or "form" in modes or "url" not in modes:
         return capabilities
-    report.lose((at, "elicitation"), "dropped", why)
-    return {key: value for key, value in capabilities.items() if key != "elicitation"}
+    return _dropped(capabilities, "elicitation", at, report, why)
 
 
 @_listed
@@ -211,10 +210,7 @@ def plain_fields(field: JSONObject, at: Place, report: Report, why: str) -> JSON
     """Return a form field as the first forms have it: without defaults, titles beside an enum."""
     if field["type"] == "array":
         return _free_list(field, at, report, why)
-    out = dict(field)
-    if "default" in out and field["type"] != "boolean":
-        del out["default"]
-        report.lose((at, "default"), "dropped", why)
+    out = dict(fields_without_defaults(field, at, report, why))
     choices = _choices(out.get("oneOf"))
     if field["type"] == "string" and choices is not None and "enum" not in out:
         del out["oneOf"]
@@ -226,13 +222,13 @@ def plain_fields(field: JSONObject, at: Place, report: Report, why: str) -> JSON
 
 def _choices(value: object) -> list[JSONObject] | None:
     """Return the titled choices of a field, or None if they are something else."""
-    listed: list[Any] = value if is_array(value) else [None]
-    choices = [one for one in listed if is_object(one) and _is_choice(one)]
-    return choices if len(choices) == len(listed) else None
+    choices: list[Any] = value if is_array(value) else [None]
+    return choices if all(map(_is_choice, choices)) else None
 
 
-def _is_choice(value: JSONObject) -> bool:
-    return all(isinstance(value.get(member), str) for member in ("const", "title"))
+def _is_choice(value: object) -> bool:
+    texts = [value.get(member) for member in ("const", "title")] if is_object(value) else [None]
+    return all(isinstance(text, str) for text in texts)
 
 
 @_listed
@@ -240,8 +236,7 @@ def fields_without_defaults(field: JSONObject, at: Place, report: Report, why: s
     """Drop `default` from a field where the target has none; only a boolean may have one."""
     if field["type"] == "boolean" or "default" not in field:
         return field
-    report.lose((at, "default"), "dropped", why)
-    return {key: value for key, value in field.items() if key != "default"}
+    return _dropped(field, "default", at, report, why)
 
 
 def _free_list(field: JSONObject, at: Place, report: Report, why: str) -> JSONObject:

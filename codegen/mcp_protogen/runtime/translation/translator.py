@@ -49,9 +49,7 @@ class Translator:
         self._messages: dict[tuple[str, Part], Run | None] = {}
 
     def message(self, method: str, part: Part) -> Run | None:
-        """Return the function for the params or the plain result of a method; None if they do not
-        change.
-        """
+        """Return the function for params or a plain result; None if they do not change."""
         key = (method, part)
         if key not in self._messages:
             steps = self.direction.methods[method]
@@ -79,7 +77,7 @@ class Translator:
         return self.direction.plans[name].becomes
 
     def code(self, method: str, code: int) -> int:
-        """Return the target's error code for a method, given the code of the source."""
+        """Return the target's code for an error of a method."""
         errors = self.direction.errors
         found = errors.get((method, code)) or errors.get(("", code))
         return code if found is None else found[0]
@@ -330,8 +328,8 @@ def _retyped(value: Any, found: Translator, models: ModuleType) -> Any:
     """Return the same members in the target's classes, in which they are valid as well."""
     if isinstance(value, WireModel):
         cls: type[WireModel] = getattr(models, found.becomes(type(value).__name__))
-        members = {name: _retyped(one, found, models) for name, one in value.__dict__.items()}
         made = cls.__new__(cls)
+        members = {name: _retyped(one, found, models) for name, one in value.__dict__.items()}
         object.__setattr__(made, "__dict__", members)
         object.__setattr__(made, "__pydantic_fields_set__", set(value.model_fields_set))
         object.__setattr__(made, "__pydantic_extra__", value.model_extra)

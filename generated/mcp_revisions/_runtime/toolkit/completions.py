@@ -1,31 +1,20 @@
 """Suggestions for an argument of a prompt, or a variable of a resource template, as a user types.
 
-For an enumeration, literals and booleans the type names the values. For any other type the author
-of the function supplies them (2025-11-25, server/utilities/completion).
+An enumeration, literals and booleans name the values themselves. For other types the author of the
+function gives them (2025-11-25, server/utilities/completion).
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sized
 from enum import Enum
 from inspect import getattr_static, isawaitable, signature
 from itertools import islice
-from typing import Any, Final, Literal, NamedTuple, get_args, get_origin
+from typing import Any, Final, Literal, get_args, get_origin
 
 from .decorators import Completions, function_of
 from .signatures import Parameter, arms, named
 
-MOST: Final = 100
-"""The number of values that one result may have ("Completion Results")."""
-
-
-class Completion(NamedTuple):
-    """At most 100 suggestions, how many there are in all, and whether there are more."""
-
-    values: list[str]
-    total: int | None
-    has_more: bool
-
-
-NOTHING: Final = Completion([], 0, False)
+# What one result may have ("Completion Results").
+_MOST: Final = 100
 
 
 class Completer:
@@ -44,8 +33,10 @@ class Completer:
         bound = self._attribute != "" and not isinstance(self._given, staticmethod)
         self._context = self._is_asked and _takes_context(function, bound)
 
-    async def __call__(self, server: object, value: str, context: Mapping[str, str]) -> Completion:
-        """Return the suggestions for the text so far and the arguments already known."""
+    async def __call__(
+        self, server: object, value: str, context: Mapping[str, str]
+    ) -> dict[str, Any]:
+        """Return the members of a completion, for a text and the arguments already known."""
         if not self._is_asked:
             return _cut(_beginning(value, self._given))
         function = getattr(server, self._attribute) if self._attribute else self._given
@@ -67,15 +58,16 @@ def _beginning(value: str, options: Iterable[Any]) -> list[str]:
     return [text for text in map(_text, options) if text.casefold().startswith(start)]
 
 
-def _cut(found: Iterable[Any]) -> Completion:
+def _cut(found: Iterable[Any]) -> dict[str, Any]:
     if isinstance(found, str):
         # A text is iterable too, but its letters are not suggestions.
         found = [found]
     # There may be very many, and a generator cannot be counted.
-    values = [_text(one) for one in islice(found, MOST + 1)]
+    values = [_text(one) for one in islice(found, _MOST + 1)]
     total = len(found) if isinstance(found, Sized) else None
-    more = len(values) > MOST
-    return Completion(values[:MOST], total if total is not None or more else len(values), more)
+    more = len(values) > _MOST
+    total = len(values) if total is None and not more else total
+    return {"values": values[:_MOST], "total": total, "has_more": more}
 
 
 def completers(
@@ -112,7 +104,6 @@ def _texts(arm: Any) -> list[str]:
 
 
 def _text(value: Any) -> str:
-    """Return a value in the form in which a client writes it."""
     if isinstance(value, Enum):
         value = value.value
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,18 +1,47 @@
-"""Decorated functions as items of a list: tools, prompts and resources."""
+"""Tools, prompts and resources: decorated functions as items of a list, and their calls."""
 
+import re
 from asyncio import to_thread
+from base64 import b64encode
 from collections.abc import Mapping
+from dataclasses import replace
 from inspect import isawaitable
-from typing import Any
+from logging import getLogger
+from typing import Any, Final
 
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 
+from ..core.errors import Disconnected, InvalidParams, McpError, ProtocolError
+from ..core.json import JSONObject, json_text
 from ..core.models.base import WireModel
 from ..core.models.validation_errors import problems
-from .decorators import Marked
-from .revision_models import RevisionModels, fields_of
-from .signatures import Function, described, named, signature_of
+from ..core.schema_validation import Check, checker
+from ..http.param_headers import BadAnnotation, mirrors_of
+from .arguments import Arguments, BadArguments, Texts
+from .completions import completers
+from .decorators import Marked, PromptMark, ResourceMark, ToolMark
+from .results import UnfitResult, output_of
+from .revision_models import RevisionModels, fields_of, models_in, several
+from .signatures import Function, Parameter, Signature, described, named, signature_of
+from .uri_templates import UriTemplate
+
+_log: Final = getLogger(__name__)
+
+# The names of tools (2025-11-25, server/tools, "Tool Names").
+_LONGEST: Final = 128
+_NOT_ALLOWED: Final = re.compile(r"[^A-Za-z0-9_.-]")
+
+
+class ToolError(Exception):
+    """A failure that the model should know of: its text becomes the result of the tool.
+
+    The text of any other exception goes to the log only, because it may hold secrets.
+    """
+
+
+class ResourceNotFound(Exception):
+    """The requested resource does not exist; for functions of resource templates."""
 
 
 class Item:
@@ -72,3 +101,215 @@ def _in_thread(function: Function, given: Mapping[str, Any]) -> Any:
     except StopIteration as error:
         # A future cannot hold StopIteration: whoever waits for the thread would never wake up.
         raise RuntimeError(f"{named(function)} raised StopIteration") from error
+
+
+class Tool(Item):
+    """One function as a tool in one revision; raises `TypeError` and `ValueError`."""
+
+    def __init__(self, marked: Marked, mark: ToolMark, models: RevisionModels) -> None:
+        super().__init__(marked, models, tool_name(marked.function, mark))
+        self._arguments = _arguments(self.signature, mark)
+        self._output = output_of(self.signature, mark, models)
+        schema = self._arguments.schema
+        try:
+            mirrors_of(schema)
+        except BadAnnotation as error:
+            # Over HTTP, clients would have to leave such a tool out of the list.
+            raise ValueError(f"{self.signature.where}: the input schema at {error}") from error
+        (model,) = models_in(models.result("tools/list"), "tools")
+        self.listed = self.entry(
+            model,
+            name=self.key,
+            inputSchema=schema,
+            outputSchema=self._output.schema,
+            annotations=mark.annotations and mark.annotations.to_wire(),
+        )
+
+    async def call(self, server: object, session: Any, params: Any) -> Any:
+        """Return the result of a call; raise `ProtocolError` for an error of the protocol."""
+        try:
+            given = self._arguments.read(params.arguments or {})
+            return self._output.result(await self.run(server, session, given))
+        except BadArguments as error:
+            return self._refused(session, error)
+        except (ProtocolError, Disconnected):
+            raise
+        except ToolError as error:
+            text = str(error)
+        except UnfitResult as error:
+            _log.error(
+                "the tool %s returned a value that its schema does not allow: %s", self.key, error
+            )
+            text = f"{self.key} returned a value that its output schema does not allow."
+        except Exception:
+            # The client learns only that something failed, because the text of an exception may
+            # hold secrets.
+            _log.exception("the tool %s failed", self.key)
+            text = f"{self.key} failed."
+        return self.models.tool_result(text, is_error=True)
+
+    def _refused(self, session: Any, error: BadArguments) -> Any:
+        text = f"Invalid arguments for {self.key}:\n{error}"
+        if session.__mcp_runtime__.rules.bad_arguments == "result":
+            return self.models.tool_result(text, is_error=True)
+        raise InvalidParams(text, error.in_params) from None
+
+
+class _ByHand:
+    """The arguments of a function with a handwritten schema: it takes them as one mapping."""
+
+    def __init__(self, schema: JSONObject, check: Check, parameter: str) -> None:
+        self.schema = schema
+        self._check = check
+        self._parameter = parameter
+
+    def read(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        found = self._check(arguments)
+        if found:
+            raise BadArguments(found, arguments)
+        return {self._parameter: arguments}
+
+
+def _arguments(signature: Signature, mark: ToolMark) -> Arguments | _ByHand:
+    if mark.input_schema is None:
+        return Arguments(signature)
+    if len(signature.parameters) != 1:
+        wants = "one parameter for all arguments, and optionally one for the session"
+        raise TypeError(f"{signature.where}: with a handwritten schema it takes {wants}")
+    check = checker(mark.input_schema, f"{signature.where}: the input schema", of_objects=True)
+    return _ByHand(dict(mark.input_schema), check, signature.parameters[0].name)
+
+
+def tool_name(function: Function, mark: ToolMark) -> str:
+    """Return the name of a tool; raise `ValueError` if it is not allowed.
+
+    The specification says SHOULD (2025-11-25, server/tools, "Tool Names"). Here it is a rule,
+    because clients refuse other names or change them, each in its own way.
+    """
+    name: str = function.__name__ if mark.name is None else mark.name
+    if not 1 <= len(name) <= _LONGEST:
+        raise ValueError(f"the name of a tool has 1 to {_LONGEST} characters, not {len(name)}")
+    wrong = _NOT_ALLOWED.search(name)
+    if wrong is not None:
+        allowed = "ASCII letters and digits, underscores, hyphens and dots"
+        raise ValueError(f"the tool name {name!r} contains {wrong[0]!r}; allowed are {allowed}")
+    return name
+
+
+class Prompt(Item):
+    """One function as a prompt in one revision; raises `TypeError` if it cannot be one."""
+
+    def __init__(self, marked: Marked, mark: PromptMark, models: RevisionModels) -> None:
+        super().__init__(marked, models, mark.name or marked.function.__name__)
+        where = self.signature.where
+        self.texts = Texts(where, self.signature.parameters)
+        parameters = self.texts.parameters
+        self.completers = completers(where, parameters, mark.completions, marked.cls)
+        (model,) = models_in(models.result("prompts/list"), "prompts")
+        arguments = [_argument(model, one) for one in parameters.values()]
+        self.listed = self.entry(model, name=self.key, arguments=arguments or None)
+
+    async def get(self, server: object, session: Any, params: Any) -> Any:
+        """Return the messages for these arguments; raise `InvalidParams` if they do not fit."""
+        try:
+            given = self.texts.read(params.arguments or {})
+        except BadArguments as error:
+            text = f"Invalid arguments for {self.key}:\n{error}"
+            raise InvalidParams(text, error.in_params) from None
+        value = await self.run(server, session, given)
+        if isinstance(value, self.models.results("prompts/get")):
+            return value
+        messages = [self._message(one) for one in several(value)]
+        return self.models.result("prompts/get")(messages=messages, description=self.description)
+
+    def _message(self, value: Any) -> Any:
+        """Return a value as a message, with the role user unless it names another."""
+        models = self.models
+        if isinstance(value, models.message):
+            return value
+        if isinstance(value, str):
+            value = models.text(text=value)
+        if not isinstance(value, tuple(models.message_blocks)):
+            raise TypeError(f"{self.key} returned {type(value).__name__}, which is not a message")
+        return models.message(role="user", content=value)
+
+
+def _argument(prompt: type[Any], parameter: Parameter) -> JSONObject:
+    (model,) = models_in(prompt, "arguments")
+    members = {
+        "name": parameter.wire,
+        "description": parameter.info.description,
+        "title": parameter.info.title,
+        "required": parameter.required,
+    }
+    known = fields_of(model)
+    return {key: one for key, one in members.items() if one is not None and key in known}
+
+
+class Resource(Item):
+    """One function as a resource, or as a template of resources, in one revision."""
+
+    def __init__(self, marked: Marked, mark: ResourceMark, models: RevisionModels) -> None:
+        super().__init__(marked, models, mark.uri)
+        where, given = self.signature.where, self.signature.parameters
+        self.template = UriTemplate.parse(mark.uri)
+        for one in given:
+            if one.name not in self.template.names:
+                raise TypeError(
+                    f"{where}: the parameter {one.name} is not a variable of {mark.uri}"
+                )
+        # Variables have the names of the parameters in Python, not their aliases.
+        self.texts = Texts(where, [replace(one, wire=one.name) for one in given])
+        self.completers = completers(where, self.texts.parameters, mark.completions, marked.cls)
+        self._mime_type = mark.mime_type
+        method, field, uri = "resources/list", "resources", "uri"
+        if self.template.variables:
+            method, field, uri = "resources/templates/list", "resource_templates", "uriTemplate"
+        (model,) = models_in(models.result(method), field)
+        self.listed = self.entry(
+            model,
+            **{uri: mark.uri},
+            name=mark.name or marked.function.__name__,
+            mimeType=mark.mime_type,
+            annotations=mark.annotations and mark.annotations.to_wire(),
+            size=mark.size,
+        )
+
+    def values(self, uri: str) -> dict[str, Any] | None:
+        """Return the keyword arguments for a URI, or None if the URI is not of this resource."""
+        texts = self.template.match(uri)
+        try:
+            return None if texts is None else self.texts.read(texts)
+        except BadArguments:
+            # A variable that its parameter's type cannot read means that there is no such resource.
+            return None
+
+    async def read(self, server: object, session: Any, uri: str, given: Mapping[str, Any]) -> Any:
+        """Return the result of reading a URI; raise `McpError` if there is no such resource."""
+        models = self.models
+        try:
+            value = await self.run(server, session, given)
+        except ResourceNotFound:
+            raise not_found(uri, models) from None
+        if isinstance(value, models.results("resources/read")):
+            return value
+        classes, contents = tuple(models.contents.values()), several(value)
+        # Any other list is one value, and its JSON is the contents.
+        if not contents or not all(isinstance(one, classes) for one in contents):
+            contents = [self._contents(value, uri)]
+        return models.result("resources/read")(contents=contents)
+
+    def _contents(self, value: Any, uri: str) -> Any:
+        """Return a value as the contents of a URI."""
+        models, mime_type = self.models, self._mime_type
+        if isinstance(value, (bytes, bytearray)):
+            blob = b64encode(value).decode("ascii")
+            return models.contents["blob"](uri=uri, blob=blob, mime_type=mime_type)
+        if not isinstance(value, str):
+            value, mime_type = json_text(value).decode(), mime_type or "application/json"
+        return models.contents["text"](uri=uri, text=value, mime_type=mime_type)
+
+
+def not_found(uri: str, models: RevisionModels) -> McpError:
+    """Return the error for a URI without a resource, with the code of the server's revision."""
+    return McpError(models.rules.resource_not_found, "Resource not found", {"uri": uri})

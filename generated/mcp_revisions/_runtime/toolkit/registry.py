@@ -9,12 +9,9 @@ from collections.abc import Iterator
 from typing import Any, TypeVar
 
 from .decorators import Mark, Marked, PromptMark, ResourceMark, ToolMark, function_of, marks_of
-from .items import Item
-from .prompts import Prompt
-from .resources import Resource
+from .items import Item, Prompt, Resource, Tool, tool_name
 from .revision_models import RevisionModels
 from .signatures import check_shape, named
-from .tools import Tool, tool_name
 from .uri_templates import UriTemplate
 
 ItemT = TypeVar("ItemT", bound=Item)
@@ -31,7 +28,6 @@ class Registry:
         self.templates: dict[str, Resource] = {}
 
     def copy(self) -> "Registry":
-        """Return an independent copy, for one instance."""
         copied = Registry(self.models)
         copied.tools, copied.prompts = dict(self.tools), dict(self.prompts)
         copied.resources, copied.templates = dict(self.resources), dict(self.templates)
@@ -48,15 +44,11 @@ class Registry:
 
     @property
     def completes(self) -> bool:
-        """Return whether any item has completions."""
         items: list[Prompt | Resource] = [*self.prompts.values(), *self.templates.values()]
         return any(item.completers for item in items)
 
     def add(self, marked: Marked) -> None:
-        """Register a function as what its decorator says.
-
-        Raises `TypeError` and `ValueError`, which name the function and say what is wrong.
-        """
+        """Register a function as its decorator says; raise `TypeError` and `ValueError`."""
         mark = marked.mark
         if isinstance(mark, ToolMark):
             _add(self.tools, Tool(marked, mark, self.models), "tool")

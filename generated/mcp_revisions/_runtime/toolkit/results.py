@@ -28,7 +28,7 @@ RESULT: Final = "result"
 
 
 class UnfitResult(Exception):
-    """A return value that does not fit its schema or type: a fault of the server's own."""
+    """A return value that does not fit its schema or type."""
 
     def __init__(self, problems: list[Problem]) -> None:
         super().__init__("; ".join(f"{at or '/'}: {text}" for at, text in problems))

@@ -1,8 +1,7 @@
 """The rows of the generated tables, which say how values of one revision become those of another.
 
-For each direction, a table holds a plan for every type that changes. What a plan does not name
-stays as it is. A value is valid in its own revision before the translation, and in the other
-revision after it.
+There is a plan for every type that changes. What a plan does not name stays as it is. A value is
+valid in the source before the translation, and in the target after it.
 """
 
 from collections.abc import Mapping
@@ -45,11 +44,7 @@ Step: TypeAlias = To | Each | Either | When
 
 @dataclass(frozen=True, slots=True)
 class Drop:
-    """A member that the target does not have.
-
-    The loss is harmless if it is declared so, or if the value is `usual`, which a sender writes
-    when it has nothing to say.
-    """
+    """A member that the target does not have; its loss is harmless if the value is `usual`."""
 
     why: str
     harmless: bool = False
@@ -72,9 +67,6 @@ class Apply:
     why: str
 
 
-_NONE: Mapping[str, Any] = {}
-
-
 @dataclass(frozen=True, slots=True)
 class Members:
     """The plan for an object; `becomes` is the name of its type in the target.
@@ -88,12 +80,12 @@ class Members:
     becomes: str
     _: KW_ONLY
     apply: tuple[Apply, ...] = ()
-    drop: Mapping[str, Drop] = field(default_factory=lambda: _NONE)
-    move: Mapping[str, Move] = field(default_factory=lambda: _NONE)
+    drop: Mapping[str, Drop] = field(default_factory=dict[str, Drop])
+    move: Mapping[str, Move] = field(default_factory=dict[str, Move])
     target_only: tuple[str, ...] = ()
-    inside: Mapping[str, Step] = field(default_factory=lambda: _NONE)
+    inside: Mapping[str, Step] = field(default_factory=dict[str, Step])
     emptied: tuple[str, ...] = ()
-    add: Mapping[str, Any] = field(default_factory=lambda: _NONE)
+    add: Mapping[str, Any] = field(default_factory=dict[str, Any])
     finish: tuple[Apply, ...] = ()
 
 
@@ -101,15 +93,14 @@ class Members:
 class Arms:
     """The plan for a union whose arms are told apart by the constant in `tag`.
 
-    Functions replace arms that the target does not have. Arms that are not named stay as they are,
-    and so do kinds that neither revision knows.
+    Functions replace arms that the target does not have. Other arms stay as they are.
     """
 
     becomes: str
     tag: str
     _: KW_ONLY
-    apply: Mapping[str, Apply] = field(default_factory=lambda: _NONE)
-    arms: Mapping[str, Step] = field(default_factory=lambda: _NONE)
+    apply: Mapping[str, Apply] = field(default_factory=dict[str, Apply])
+    arms: Mapping[str, Step] = field(default_factory=dict[str, Step])
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,10 +128,9 @@ class Method:
 class Direction:
     """Everything needed to translate in one direction.
 
-    `methods` are those that both revisions have, `plans` the types that change. `same` are the
-    types that do not change: their names in the source, with their names in the target. `errors`
-    maps a method and an error code to the code of the target, and the reason; the method "" stands
-    for all.
+    `methods` are those that both revisions have, `plans` the types that change. `same` has the
+    other types, by their names in source and target. `errors` maps a method, or "" for all, and an
+    error code to the code of the target and the reason.
     """
 
     source: str

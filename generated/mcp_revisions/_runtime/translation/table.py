@@ -1,8 +1,8 @@
 """A method table whose wire carries another revision than its users speak.
 
-Users see the types of their own revision only. An incoming message is validated against the
-revision on the wire first, so that errors describe what the peer wrote, and is then translated. An
-outgoing message is translated last. A type that is the same in both revisions is not translated.
+An incoming message is validated against the revision on the wire first, so that errors describe
+what the peer wrote, and is then translated. An outgoing message is translated last. A type that is
+the same in both revisions is not translated.
 """
 
 from collections.abc import Callable, Mapping
@@ -268,14 +268,13 @@ class TranslatingTable(MethodTable):
     # Other values.
 
     def carry_in(self, method: str, part: Part, value: JSONObject) -> JSONObject:
-        """Return params or a result from the wire, translated to the revision of `own`."""
+        """Return params or a result from the wire, translated; raise `Untranslatable`."""
         return self._run(self._inward.message(method, part), value, method, part)
 
     def carry_out(self, method: str, part: Part, value: JSONObject) -> JSONObject:
         return self._run(self._outward.message(method, part), value, method, part)
 
     def outward(self, name: str, value: JSONObject) -> JSONObject:
-        """Return a value of a type of `own`, translated for the wire; raise `Untranslatable`."""
         return self._run(self._outward.of_type(name), value, name, name)
 
     def declared_by(self, role: Role, capabilities: JSONObject) -> JSONObject:
