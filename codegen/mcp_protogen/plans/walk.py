@@ -159,7 +159,7 @@ class Walk:
             becomes,
             apply=_functions(rules, "apply"),
             drop={name: self._drop(at, ours[name]) for name in going if name not in moved}
-            | {name: Drop(f"There, it names {ids[1]}.", harmless=True) for name in named},
+            | {name: Drop(f"The value becomes {ids[1]}.", harmless=True) for name in named},
             move=moved,
             target_only=tuple(name for name in theirs if name not in ours),
             inside={name: inside[name] for name in ours if name in inside},

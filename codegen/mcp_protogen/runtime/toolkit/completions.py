@@ -88,9 +88,8 @@ def completers(
         if name not in by_name:
             raise TypeError(f"{where}: completions for {name}, which is not one of its parameters")
         if isinstance(source, str):
-            raise TypeError(
-                f"{where}: completions for {name} are one text: give a list or a function"
-            )
+            advice = "give a list or a function"
+            raise TypeError(f"{where}: completions for {name} are one text: {advice}")
         found[by_name[name]] = Completer(source, cls)
     return found
 

@@ -6,7 +6,8 @@ completions by decorated functions. A handler that a subclass overrides comes fi
 """
 
 from asyncio import get_running_loop
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Unpack, cast
 
 from ..core.errors import InvalidParams, LocalError
@@ -32,12 +33,6 @@ from .revision_models import models_in, revision_models
 
 _REGISTRY: Final = "_toolkit_registry"
 
-_ANSWERED: Final[Mapping[str, tuple[str, ...]]] = {
-    "prompts": ("prompts/get", "prompts/list"),
-    "resources": ("resources/list", "resources/read", "resources/templates/list"),
-    "tools": ("tools/call", "tools/list"),
-}
-"""The methods of a toolkit, by the kind of list that they are about."""
 _COMPLETE: Final = "completion/complete"
 
 
@@ -188,31 +183,30 @@ class ToolkitRuntime(ServerRuntime):
             marks = [mark]
         elif not marks and wanted is ResourceMark:
             raise TypeError("a resource needs a URI: add_resource(function, uri=…)")
-        registry = self._changeable(kind)
-        for one in marks or [wanted()]:
-            marked = Marked(function, one)
-            check(marked)
-            registry.add(marked)
-        self._change(kind, registry)
+        with self._changing(kind) as registry:
+            for one in marks or [wanted()]:
+                marked = Marked(function, one)
+                check(marked)
+                registry.add(marked)
 
     def remove(self, kind: str, key: str) -> None:
-        registry = self._changeable(kind)
-        registry.remove(kind, key)
-        self._change(kind, registry)
+        with self._changing(kind) as registry:
+            registry.remove(kind, key)
 
-    def _changeable(self, kind: str) -> Registry:
-        """Return a copy of the registry; raise `LocalError` if a list must not be changed."""
-        if self._served and _changed(kind) not in self.owner.SENDS:
+    @contextmanager
+    def _changing(self, kind: str) -> Generator[Registry, None, None]:
+        """Replace the registry by a changed copy; raise `LocalError` if a list must not change."""
+        sends = _changed(kind) in self.owner.SENDS
+        if self._served and not sends:
             advice = f'SENDS = frozenset({{"{_changed(kind)}"}})'
             raise LocalError(f"{kind} that change while clients are connected need: {advice}")
         if self.connections and not _is_on_the_loop():
             advice = "loop.call_soon_threadsafe(server.add_tool, …)"
             raise LocalError(f"{kind} can be changed only on the server's event loop: {advice}")
-        return self.registry.copy()
-
-    def _change(self, kind: str, registry: Registry) -> None:
+        registry = self.registry.copy()
+        yield registry
         self.registry = registry
-        if _changed(kind) in self.owner.SENDS:
+        if sends:
             self.announce(_changed(kind))
 
     def page(self, method: str, kind: str, params: Any) -> Any:
@@ -236,13 +230,14 @@ class ToolkitRuntime(ServerRuntime):
         return item
 
     def unused(self) -> frozenset[str]:
-        idle: set[str] = set() if self.registry.completes else {_COMPLETE}
+        idle = [] if self.registry.completes else [_COMPLETE]
         for kind, lists in self.registry.kinds.items():
             if not any(lists) and _changed(kind) not in self.owner.SENDS:
-                idle.update(_ANSWERED[kind])
+                idle += [method for method in self.owner.REQUESTS if method.startswith(f"{kind}/")]
         return frozenset(method for method in idle if self._answers_itself(method))
 
     def _answers_itself(self, method: str) -> bool:
+        # A handler of the user's class is used even if the registry is empty.
         _, name = self.owner.REQUESTS.get(method, (None, ""))
         return name != "" and getattr(type(self.owner), name) is getattr(Toolkit, name, None)
 

@@ -71,10 +71,10 @@ class Apply:
 class Members:
     """The plan for an object; `becomes` is the name of its type in the target.
 
-    The functions of `apply` come first, and return a value of the source revision. Then members are
-    dropped, moved and translated, required members of the target are added, and the functions of
-    `finish` come last. Members of `target_only` are dropped: only the target gives them a meaning.
-    Members of `emptied` are dropped when nothing is left in them.
+    First, the functions of `apply` return another value of the source. Then members are dropped,
+    moved and translated, required members of the target are added, and the functions of `finish`
+    come last. Members of `target_only` are dropped, because the source does not define them, and
+    those of `emptied` if nothing is left in them.
     """
 
     becomes: str

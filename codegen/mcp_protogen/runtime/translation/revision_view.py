@@ -77,7 +77,7 @@ class RevisionViews(Generic[HandlersT]):
         if revisions is None:
             eras = {id: one.TABLE.rules.era for id, one in handlers.items()}
         self.offer = Offer(tuple(Offered(id, era) for id, era in sorted(eras.items())))
-        """What can be agreed on with a peer. Revisions are named by dates, so names sort."""
+        """What a peer can choose from. Revisions are named by dates, so names sort."""
 
     def __getitem__(self, revision: str) -> RevisionView[HandlersT]:
         view = self._made.get(revision)
@@ -141,6 +141,6 @@ def _declared(handlers: Handlers, table: MethodTable) -> JSONObject:
         needs += () if spec is None else spec.requires
     own = handlers.__mcp_runtime__.declaration_in(table.revision)
     name = "ClientCapabilities" if role == "client" else "ServerCapabilities"
-    # A table adds what a peer of the other revision cannot say; of our own side all is known.
+    # A translation adds members that the wire requires; here, absent means not declared.
     kept = {key: value for key, value in table.outward(name, own).items() if key in own}
     return merged(capabilities.declare(capabilities.needed(needs, role)), kept)

@@ -44,17 +44,6 @@ class TranslatingTable(MethodTable):
     Raises `LookupError` if `package` has no translations between the two. Losses go to `losses`.
     """
 
-    __slots__ = (
-        "_inward",
-        "_losses",
-        "_outward",
-        "_presumed",
-        "_readers",
-        "_wire",
-        "_writers",
-        "own",
-    )
-
     def __init__(
         self, own: MethodTable, wire: MethodTable, package: str, losses: LossReport
     ) -> None:
@@ -83,10 +72,9 @@ class TranslatingTable(MethodTable):
         self._find_readers()
 
     def _find_readers(self) -> None:
-        self._requests = {r: MethodSpecs(self.requests, r, self._params_reader) for r in _ROLES}
-        self._notifications = {
-            r: MethodSpecs(self.notifications, r, self._params_reader) for r in _ROLES
-        }
+        read, notifications = self._params_reader, self.notifications
+        self._requests = {role: MethodSpecs(self.requests, role, read) for role in _ROLES}
+        self._notifications = {role: MethodSpecs(notifications, role, read) for role in _ROLES}
 
     def presuming(self, members: Callable[[], Mapping[str, Any]]) -> "TranslatingTable":
         # There may be many such connections: they share everything else.

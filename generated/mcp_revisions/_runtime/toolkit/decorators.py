@@ -112,8 +112,8 @@ class Marked(NamedTuple):
     @property
     def is_method(self) -> bool:
         """Return whether Python fills in the first parameter."""
-        found = None if self.cls is None else getattr_static(self.cls, self.attribute)
-        return self.cls is not None and not isinstance(found, staticmethod)
+        cls = self.cls
+        return cls is not None and not isinstance(getattr_static(cls, self.attribute), staticmethod)
 
 
 @overload

@@ -34,7 +34,7 @@ _NOT_ALLOWED: Final = re.compile(r"[^A-Za-z0-9_.-]")
 
 
 class ToolError(Exception):
-    """A failure that the model should know of: its text becomes the result of the tool.
+    """A failure whose text becomes the result of the tool, so that the model knows of it.
 
     The text of any other exception goes to the log only, because it may hold secrets.
     """
@@ -99,12 +99,12 @@ def _in_thread(function: Function, given: Mapping[str, Any]) -> Any:
     try:
         return function(**given)
     except StopIteration as error:
-        # A future cannot hold StopIteration: whoever waits for the thread would never wake up.
+        # A future cannot hold StopIteration: the caller would wait for ever.
         raise RuntimeError(f"{named(function)} raised StopIteration") from error
 
 
 class Tool(Item):
-    """One function as a tool in one revision; raises `TypeError` and `ValueError`."""
+    """A tool; raises `TypeError` and `ValueError`."""
 
     def __init__(self, marked: Marked, mark: ToolMark, models: RevisionModels) -> None:
         super().__init__(marked, models, tool_name(marked.function, mark))
@@ -142,8 +142,6 @@ class Tool(Item):
             )
             text = f"{self.key} returned a value that its output schema does not allow."
         except Exception:
-            # The client learns only that something failed, because the text of an exception may
-            # hold secrets.
             _log.exception("the tool %s failed", self.key)
             text = f"{self.key} failed."
         return self.models.tool_result(text, is_error=True)
@@ -197,7 +195,7 @@ def tool_name(function: Function, mark: ToolMark) -> str:
 
 
 class Prompt(Item):
-    """One function as a prompt in one revision; raises `TypeError` if it cannot be one."""
+    """A prompt."""
 
     def __init__(self, marked: Marked, mark: PromptMark, models: RevisionModels) -> None:
         super().__init__(marked, models, mark.name or marked.function.__name__)
@@ -210,7 +208,7 @@ class Prompt(Item):
         self.listed = self.entry(model, name=self.key, arguments=arguments or None)
 
     async def get(self, server: object, session: Any, params: Any) -> Any:
-        """Return the messages for these arguments; raise `InvalidParams` if they do not fit."""
+        """Return the messages; raise `InvalidParams` for arguments that do not fit."""
         try:
             given = self.texts.read(params.arguments or {})
         except BadArguments as error:
@@ -223,7 +221,6 @@ class Prompt(Item):
         return self.models.result("prompts/get")(messages=messages, description=self.description)
 
     def _message(self, value: Any) -> Any:
-        """Return a value as a message, with the role user unless it names another."""
         models = self.models
         if isinstance(value, models.message):
             return value
@@ -247,7 +244,7 @@ def _argument(prompt: type[Any], parameter: Parameter) -> JSONObject:
 
 
 class Resource(Item):
-    """One function as a resource, or as a template of resources, in one revision."""
+    """A resource, or a template of resources."""
 
     def __init__(self, marked: Marked, mark: ResourceMark, models: RevisionModels) -> None:
         super().__init__(marked, models, mark.uri)
@@ -300,7 +297,6 @@ class Resource(Item):
         return models.result("resources/read")(contents=contents)
 
     def _contents(self, value: Any, uri: str) -> Any:
-        """Return a value as the contents of a URI."""
         models, mime_type = self.models, self._mime_type
         if isinstance(value, (bytes, bytearray)):
             blob = b64encode(value).decode("ascii")

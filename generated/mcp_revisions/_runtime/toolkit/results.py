@@ -50,7 +50,7 @@ def output_of(signature: Signature, mark: ToolMark, models: RevisionModels) -> "
 
 
 def _without_results(annotation: Any, models: RevisionModels) -> Any:
-    """Return an annotation without the classes of whole results, which need no description."""
+    """Return an annotation without the classes of whole results, which need no schema."""
     if get_origin(annotation) not in (Union, UnionType):
         return annotation
     left = [one for one in get_args(annotation) if one not in models.call_results]
@@ -131,7 +131,6 @@ class _Unstructured(Output):
         return models.tool_result(text.decode())
 
     def _blocks(self, value: Any) -> list[Any] | None:
-        """Return the content blocks of a value, or None if it is not content."""
         if value is None:
             return []
         items = several(value)

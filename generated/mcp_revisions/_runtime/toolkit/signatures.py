@@ -69,7 +69,7 @@ def check_shape(function: Function, *, method: bool) -> list[str]:
     """Return the names of a function's parameters; raise `TypeError` if a client cannot set one."""
     where = named(function)
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
-        raise TypeError(f"{where}: is a generator, but a client gets one result")
+        raise TypeError(f"{where} is a generator, but a client gets one result")
     names: list[str] = []
     for parameter in _parameters(function, method):
         reason = _UNFIT.get(parameter.kind)
@@ -124,7 +124,7 @@ def _parameter(where: str, parameter: inspect.Parameter, annotation: Any) -> Par
 def _parameters(function: Function, method: bool) -> Iterator[inspect.Parameter]:
     parameters = iter(inspect.signature(function).parameters.values())
     if method and not _is_self(first := next(parameters, None)):
-        found = f"and this one takes {first.name}" if first else "and this one takes nothing"
+        found = f"and this one takes {first.name if first else 'nothing'}"
         advice = "write self before the rest, or make it a @staticmethod"
         raise TypeError(f"{named(function)}: a method takes self first, {found}: {advice}")
     return parameters
