@@ -39,10 +39,12 @@ if TYPE_CHECKING:
         RemoteError as RemoteError,
         RequestTimeout as RequestTimeout,
     )
+    from ._runtime.core.errors import (
+        Untranslatable as Untranslatable,
+    )
     from ._runtime.core.losses import (
         Loss as Loss,
         Translated as Translated,
-        Untranslatable as Untranslatable,
     )
     from ._runtime.core.options import (
         Options as Options,
@@ -201,11 +203,11 @@ __all__ = [
 ]
 
 REVISIONS: tuple[Revision, ...] = (
-    Revision("2024-11-05", lifecycle="handshake", module=f"{__name__}.v2024_11_05"),
-    Revision("2025-03-26", lifecycle="handshake", module=f"{__name__}.v2025_03_26"),
-    Revision("2025-06-18", lifecycle="handshake", module=f"{__name__}.v2025_06_18"),
-    Revision("2025-11-25", lifecycle="handshake", module=f"{__name__}.v2025_11_25"),
-    Revision("2026-07-28", lifecycle="stateless", module=f"{__name__}.v2026_07_28"),
+    Revision("2024-11-05", era="handshake", module=f"{__name__}.v2024_11_05"),
+    Revision("2025-03-26", era="handshake", module=f"{__name__}.v2025_03_26"),
+    Revision("2025-06-18", era="handshake", module=f"{__name__}.v2025_06_18"),
+    Revision("2025-11-25", era="handshake", module=f"{__name__}.v2025_11_25"),
+    Revision("2026-07-28", era="stateless", module=f"{__name__}.v2026_07_28"),
 )
 """The revisions in this package, oldest first."""
 
@@ -235,9 +237,9 @@ _ELSEWHERE = {
     "ProtocolError": "core.errors",
     "RemoteError": "core.errors",
     "RequestTimeout": "core.errors",
+    "Untranslatable": "core.errors",
     "Loss": "core.losses",
     "Translated": "core.losses",
-    "Untranslatable": "core.losses",
     "Options": "core.options",
     "Progress": "core.options",
     "page": "core.pagination",

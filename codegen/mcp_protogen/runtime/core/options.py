@@ -5,20 +5,19 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypedDict
 
+from .json import is_array, is_object, json_text
 from .losses import Loss
+from .models.validation_errors import Problem, escaped
 from .spec import RequestSpec
-from .stored_json import SizeLimit
 
-TIMEOUTS: Final[Mapping[str, float]] = MappingProxyType(
+_TIMEOUTS: Final[Mapping[str, float]] = MappingProxyType(
     {
         "ping": 5.0,
         "tools/call": 60.0,
         "sampling/createMessage": 120.0,
-        # A person answers these.
-        "elicitation/create": 300.0,
+        "elicitation/create": 300.0,  # a person answers these
     }
 )
-"""Timeouts in seconds by method, where neither the call nor the connection sets one."""
 
 
 class Progress(NamedTuple):
@@ -51,20 +50,59 @@ class Patience(NamedTuple):
     renewed_by_progress: bool = False
 
 
+class SizeLimit(NamedTuple):
+    """A limit in bytes of JSON and in values, where every object and array counts too."""
+
+    size: int
+    values: int
+
+    def problems(self, at: str, declared: Mapping[str, Any]) -> list[Problem]:
+        """Return the problem of an object whose members together exceed the limit.
+
+        The pointer names the largest of the members.
+        """
+        for measure, most, unit in (
+            (self._bytes, self.size, "bytes of JSON"),
+            (self._values, self.values, "values"),
+        ):
+            measured = {name: measure(value) for name, value in declared.items()}
+            if sum(measured.values()) > most:
+                largest = max(measured, key=measured.__getitem__)
+                may = f"{' and '.join(declared)} may have at most {most} {unit}"
+                return [Problem(f"{at}/{escaped(largest)}", may)]
+        return []
+
+    @staticmethod
+    def _bytes(value: object) -> int:
+        return len(json_text(value))
+
+    def _values(self, value: object) -> int:
+        """Count the values, but not further than the limit."""
+        left, seen = [value], 0
+        while left and seen <= self.values:
+            one = left.pop()
+            seen += 1
+            if is_object(one):
+                left += one.values()
+            elif is_array(one):
+                left += one
+        return seen
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
     """Limits of one connection. Times are in seconds.
 
-    The pages ask for a timeout on every request, for a maximum that progress does not extend, and
-    for both to be configurable (2025-11-25, basic/lifecycle, "Timeouts"); they give no numbers.
+    The pages ask for a timeout on every request, and for a maximum that progress does not extend
+    (2025-11-25, basic/lifecycle, "Timeouts"); they give no numbers.
     """
 
     timeout: float = 30.0
     """Timeout of a request, if `timeouts` has none for its method."""
-    timeouts: Mapping[str, float] = field(default_factory=lambda: TIMEOUTS)
+    timeouts: Mapping[str, float] = field(default_factory=lambda: _TIMEOUTS)
     """Timeouts by method."""
     max_timeout: float = 600.0
-    """Longest time for an answer, even if progress is reported."""
+    """Longest time for an answer, whatever progress is reported."""
     initialize_timeout: float = 30.0
     """Timeout of `initialize`; the server may have to start first."""
     probe_timeout: float = 5.0

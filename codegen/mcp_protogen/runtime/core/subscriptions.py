@@ -1,18 +1,28 @@
-"""The notifications that the client of one connection asked for.
+"""The log entries and the notifications of changes that the client of one connection asked for.
 
 In the handshake era a client subscribes to single resources, and gets notifications of changed
 lists without asking. From 2026-07-28 on it opens streams, and the request of each has a filter
-(2026-07-28, basic/patterns/subscriptions, "Notification Filter").
+(2026-07-28, basic/patterns/subscriptions, "Notification Filter"). The log levels are those of
+syslog (RFC 5424, section 6.2.1).
 """
 
 from collections.abc import Mapping, Set
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 from .errors import INTERNAL_ERROR, InvalidParams, McpError, RequestId
 from .json import JSONObject, is_array
 from .options import Options
 from .spec import Capability
+
+Level: TypeAlias = Literal[
+    "debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"
+]
+
+LEVELS: Final[tuple[Level, ...]] = get_args(Level)
+"""The log levels, from the least to the most severe."""
+
+_SEVERITY: Final[Mapping[str, int]] = {level: place for place, level in enumerate(LEVELS)}
 
 RESOURCE_UPDATED: Final = "notifications/resources/updated"
 
@@ -26,6 +36,11 @@ _LISTS: Final[Mapping[str, tuple[str, Capability]]] = {
 }
 _RESOURCES: Final = "resourceSubscriptions"
 _RESOURCES_NEED: Final = Capability("server", ("resources", "subscribe"), flag=True)
+
+
+def passes(level: str, threshold: str) -> bool:
+    """Return whether an entry of `level` is at least as severe as `threshold`."""
+    return _SEVERITY[level] >= _SEVERITY[threshold]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +92,10 @@ class Listeners:
         self._check_number(len(self._streams) + 1)
         self._check_number(len(self.uris | wanted.uris))
         self._check_size(wanted.uris, f"/params/notifications/{_RESOURCES}")
-        self._streams[id] = wanted
+        self.narrow(id, wanted)
 
     def narrow(self, id: RequestId, wanted: Filter) -> None:
-        """Narrow the filter of a listen stream."""
+        """Replace the filter of a listen stream by a part of it."""
         self._streams[id] = wanted
 
     def remove(self, id: RequestId) -> None:
@@ -93,10 +108,9 @@ class Listeners:
         self._uris.add(uri)
 
     def check(self, uri: str) -> None:
-        """Raise the error for one subscription too many, or for a URI that is too long.
+        """Raise `InvalidParams` for a URI that is too long.
 
-        That is `InvalidParams` if the URI is too long, and `McpError` if there are too many
-        subscriptions, or if all their URIs together have too many bytes.
+        Raise `McpError` for one subscription too many, or too many bytes of URIs altogether.
         """
         if uri not in self._uris:
             self._check_number(len(self._uris) + 1)

@@ -65,24 +65,20 @@ def forgiver(spec: RequestSpec[Any, Any], rules: Rules) -> Callable[[Any], Any] 
             return value
         given = value.get(_RESULT_TYPE, "complete")
         if given == "complete":
-            value = _forgiven(value, lenient)
-        elif types and type(given) is str and (plain_only or given not in types):
+            wrong = {one.member: one.value for one in lenient if _is_wrong(one, value)}
+            return {**value, **wrong} if wrong else value
+        if types and type(given) is str and (plain_only or given not in types):
             raise UnknownResultType(given)
         return value
 
     return forgiving
 
 
-def _forgiven(value: dict[str, Any], lenient: Sequence[Lenient]) -> dict[str, Any]:
-    for one in lenient:
-        if one.rule == "absent":
-            wrong = one.member not in value
-        else:
-            given = value.get(one.member)
-            wrong = isinstance(given, (int, float)) and given < 0
-        if wrong:
-            value = {**value, one.member: one.value}
-    return value
+def _is_wrong(one: Lenient, value: dict[str, Any]) -> bool:
+    if one.rule == "absent":
+        return one.member not in value
+    given = value.get(one.member)
+    return isinstance(given, (int, float)) and given < 0
 
 
 def _by_value(spec: RequestSpec[Any, Any]) -> Validate:
@@ -91,8 +87,7 @@ def _by_value(spec: RequestSpec[Any, Any]) -> Validate:
         return plain
     alternatives: list[_Alternative] = []
     for arm in spec.results[1:]:
-        others = [other for other in spec.results if other is not arm]
-        alternative = _by_constant(arm, others) or _by_member(arm, others)
+        alternative = _alternative(arm, [other for other in spec.results if other is not arm])
         if alternative is None:
             return validator_of(spec.result)
         alternatives.append(alternative)
@@ -107,14 +102,11 @@ def _by_value(spec: RequestSpec[Any, Any]) -> Validate:
     return read
 
 
-def _by_constant(arm: type[WireModel], others: Sequence[type[WireModel]]) -> _Alternative | None:
+def _alternative(arm: type[WireModel], others: Sequence[type[WireModel]]) -> _Alternative | None:
+    """Return by what a result is recognised as `arm`; None if nothing tells it from `others`."""
     for member, constant in required_constants(arm).items():
         if all(required_constants(other).get(member) != constant for other in others):
             return _Alternative(member, constant, validator_of(arm))
-    return None
-
-
-def _by_member(arm: type[WireModel], others: Sequence[type[WireModel]]) -> _Alternative | None:
     for member in required_members(arm):
         if all(member not in required_members(other) for other in others):
             return _Alternative(member, None, validator_of(arm))

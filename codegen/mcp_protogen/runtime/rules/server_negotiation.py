@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, TypeAlias
 
-from ..core.era import HANDSHAKE_ERA, STATELESS_ERA, EraName
 from ..core.errors import (
     INVALID_PARAMS,
     InvalidParams,
@@ -25,6 +24,7 @@ from ..core.errors import (
 )
 from ..core.json import is_object
 from ..core.models.validation_errors import escaped
+from ..core.spec import HANDSHAKE_ERA, STATELESS_ERA, EraName
 from ..messages.envelope import CLIENT_CAPABILITIES, PROTOCOL_VERSION
 from ..messages.jsonrpc import Call
 

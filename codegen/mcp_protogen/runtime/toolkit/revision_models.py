@@ -14,7 +14,8 @@ from pydantic_core import PydanticSerializationError
 from ..core.json import JSONObject
 from ..core.models.base import BUILDING, WireModel, required_constants
 from ..core.models.validation_errors import problems
-from ..messages.method_table import MethodTable, classes_in
+from ..messages.method_table import MethodTable
+from ..messages.writing import classes_in
 from .decorators import Mark
 
 Models: TypeAlias = frozenset[type[WireModel]]

@@ -10,13 +10,11 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any, Generic, TypeVar
 
-from ..core.era import EraName
 from ..core.json import JSONObject
-from ..core.loss_report import LossReport
-from ..core.losses import Loss
+from ..core.losses import Loss, LossReport
 from ..core.models.base import WireModel, validator_of
 from ..core.revision import Revision
-from ..core.spec import Role
+from ..core.spec import EraName, Role
 from ..messages.method_table import MethodTable
 from ..rules import capabilities
 from ..rules.handlers import Handlers, merged
@@ -49,7 +47,9 @@ class RevisionView(Generic[SideT]):
         said = {"capabilities": self.declared, "server_info": self.identity}
         # Building resolves annotations that name classes defined further down.
         result.model_rebuild()
-        there = {name: field.annotation for name, field in result.model_fields.items()}
+        there: dict[str, Any] = {
+            name: field.annotation for name, field in result.model_fields.items()
+        }
         return {name: validator_of(there[name])(said[name]) for name in said.keys() & there.keys()}
 
 
@@ -71,7 +71,7 @@ class RevisionViews(Generic[SideT]):
         self._made: dict[str, RevisionView[SideT]] = {}
         if revisions is not None and not self._revisions:
             raise ValueError("there has to be a revision to speak")
-        eras: dict[str, EraName] = {id: one.lifecycle for id, one in self._revisions.items()}
+        eras: dict[str, EraName] = {id: one.era for id, one in self._revisions.items()}
         if revisions is None:
             eras = {id: side.TABLE.rules.era for id, side in sides.items()}
         self.offer = Offer(tuple(Offered(id, era) for id, era in sorted(eras.items())))

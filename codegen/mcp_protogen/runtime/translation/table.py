@@ -13,17 +13,16 @@ from typing import Any, TypeVar
 
 from pydantic_core import PydanticSerializationError
 
-from ..core.errors import METHOD_NOT_FOUND, LocalError, RequestId
+from ..core.errors import METHOD_NOT_FOUND, LocalError, RequestId, Untranslatable
 from ..core.json import JSONObject
-from ..core.loss_report import LossReport
-from ..core.losses import Loss, Report, Untranslatable
+from ..core.losses import Loss, LossReport, Report
 from ..core.models.base import Validate, WireModel, validator_of
 from ..core.spec import NotificationSpec, RequestSpec, Role
 from ..messages.jsonrpc import write_call, write_result
-from ..messages.meta import spliced
-from ..messages.method_table import MethodTable, Part, method_text, params_text
+from ..messages.method_table import MethodTable, Part
 from ..messages.parsed import MethodSpecs
 from ..messages.results import forgiver
+from ..messages.writing import method_text, params_text, spliced
 from .steps import Run
 from .translator import Translator, translator
 

@@ -13,12 +13,11 @@ from typing import Any, ClassVar, Final
 from ..client.base import ClientBase
 from ..client.connect import connected
 from ..core.errors import InvalidParams, RemoteError
-from ..core.options import Options
+from ..core.options import Options, SizeLimit
 from ..core.revision import Revision
-from ..core.stored_json import SizeLimit
 from ..messages import jsonrpc
 from ..messages.jsonrpc import Call
-from ..messages.parsed import InvalidMessage, UnknownMethod
+from ..messages.parsed import understood
 from ..rules import server_negotiation
 from ..rules.server_negotiation import Offer, Offered
 from ..server.serve import serve
@@ -56,7 +55,7 @@ class BridgeBase:
         self._servers = tuple(known if server_revisions is None else server_revisions)
         self._options = options
         self._offer = Offer(
-            tuple(Offered(one.id, one.lifecycle) for _, one in sorted(self._clients.items()))
+            tuple(Offered(one.id, one.era) for _, one in sorted(self._clients.items()))
         )
 
     async def run(self) -> None:
@@ -173,9 +172,7 @@ class Arrival:
         It goes on to the server, so it has to be what it should be.
         """
         table = CarryingTable(self._revisions[revision].load().methods.TABLE)
-        outcome = table.interpret(call, "client", lambda _: None)
-        if isinstance(outcome, (UnknownMethod, InvalidMessage)):
-            raise outcome.error()
+        understood(table.interpret(call, "client", lambda _: None))
         caller = Caller.of(call.params, call.meta)
         begins = call.method == server_negotiation.INITIALIZE
         problems = caller.problems(self._bound, begins=begins)

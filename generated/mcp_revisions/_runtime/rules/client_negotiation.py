@@ -19,7 +19,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
-from ..core.era import ERAS, HANDSHAKE_ERA, STATELESS_ERA, EraName
 from ..core.errors import (
     HEADER_MISMATCH,
     INVALID_PARAMS,
@@ -33,6 +32,7 @@ from ..core.errors import (
     RequestTimeout,
 )
 from ..core.json import is_array, is_object
+from ..core.spec import ERAS, HANDSHAKE_ERA, STATELESS_ERA, EraName
 from .server_negotiation import DISCOVER, INITIALIZE, Offer
 
 
