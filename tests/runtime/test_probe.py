@@ -78,7 +78,7 @@ class TestHandshake:
     ) -> None:
         step = after(LEGACY, agreed(version))
         assert isinstance(step, Adopt)
-        assert step.verdict == NegotiatedRevision(version, "handshake")
+        assert step.negotiated == NegotiatedRevision(version, "handshake")
 
     @pytest.mark.parametrize("version", ["1999-01-01", NEW, "2025-11-25"])
     def test_HC04_anything_else_is_refused_naming_both_sides(self, version: str) -> None:
@@ -278,7 +278,7 @@ def test_MX_the_compatibility_matrix(
         assert row == "MX02" or NEW in str(error)
     else:
         assert isinstance(step, Adopt)
-        assert step.verdict.revision == expected
+        assert step.negotiated.revision == expected
 
 
 VERSIONS = st.lists(st.sampled_from([*OLD, NEW, NEXT, "x"]), max_size=3)
@@ -316,4 +316,4 @@ def test_every_negotiation_ends_within_its_offer(
         step = negotiation.next(outcome)
     assert isinstance(step, (Adopt, Fail))
     if isinstance(step, Adopt):
-        assert step.verdict.revision in ours.of(step.verdict.era)
+        assert step.negotiated.revision in ours.of(step.negotiated.era)

@@ -155,12 +155,10 @@ class Options:
 
     @property
     def of_client(self) -> SizeLimit:
-        """The limit for what a client declares about itself."""
         return SizeLimit(self.max_client, self.max_values)
 
     @property
     def of_server(self) -> SizeLimit:
-        """The limit for what a server declares about itself."""
         return SizeLimit(self.max_server, self.max_values)
 
     @property
@@ -169,7 +167,6 @@ class Options:
         return SizeLimit(self.max_client + self.max_uris, self.max_values + self.max_subscriptions)
 
     def patience(self, spec: RequestSpec[Any, Any], call: CallOptions) -> Patience:
-        """Return the timeouts of one request."""
         if "long_lived" in spec.traits and "timeout" not in call:
             return FOREVER
         usual = self.timeouts.get(spec.method, self.timeout)

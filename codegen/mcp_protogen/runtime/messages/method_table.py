@@ -1,8 +1,7 @@
-"""The method table of one revision, and its messages as bytes, in and out.
+"""The method table of one revision: its messages as bytes, in and out.
 
 Reading looks a message up by its method and the side that sent it, or, for an answer, by the
-request it answers. Writing goes from the compiled serialiser of a model straight into the message.
-Nothing here knows a connection: the caller says which requests are pending.
+request it answers. Nothing here knows a connection: the caller says which requests are pending.
 """
 
 from collections.abc import Callable, Mapping
@@ -162,11 +161,7 @@ class MethodTable:
             raise InvalidRequest("a batch cannot be empty")
 
     def parse(self, data: bytes | str, *, sender: Role, pending: Pending) -> Message:
-        """Read one message sent by `sender`.
-
-        `pending` gives the request that is waiting for an answer with an id, if there is one.
-        Raise `RemoteError`.
-        """
+        """Read one message, as `interpret` does; raise `RemoteError`."""
         return understood(self.interpret(single(data), sender, pending))
 
     def parse_request(self, data: bytes | str, *, sender: Role) -> Request[Any]:
@@ -202,7 +197,7 @@ class MethodTable:
         return value
 
     def result_reader(self, spec: RequestSpec[Any, Any]) -> Validate:
-        """Return what reads the decoded results of `spec`."""
+        """Return the function that reads the decoded results of `spec`."""
         return result_reader(spec, self.rules)
 
     def serialise_request(
@@ -213,10 +208,10 @@ class MethodTable:
         *,
         meta: bytes | None = None,
     ) -> bytes:
-        """Return a request as JSON text.
+        """Return a request as JSON text; raise `LocalError`.
 
         Params of None are left out where the method can do without. `meta` holds members, as JSON
-        text, that its `_meta` is to have beside those of `params`. Raise `LocalError`.
+        text, that its `_meta` is to have beside those of `params`.
         """
         if self.requests.get(spec.method) is not spec:
             raise LocalError(f"{spec.method} is not a request of {self.revision}")
@@ -266,14 +261,14 @@ class MethodTable:
         return info
 
     def presuming(self, members: Callable[[], Mapping[str, Any]]) -> "MethodTable":
-        """Return the table for a connection whose requests all have these members in `_meta`."""
+        """Return the table for a connection all of whose requests have these members in `_meta`."""
         return self
 
     def admit(self, method: str, sender: Role) -> None:
         """Raise `LocalError` for a method that is not this side's to send on the wire."""
 
     def lost(self, method: str, error: LocalError) -> None:
-        """Take note that a message was not sent because it cannot be said on the wire."""
+        """Take note of a message that was not sent, because the wire cannot express it."""
         raise error
 
     def code_to_send(self, method: str, code: int) -> int:

@@ -2,8 +2,7 @@
 
 When a method may be answered in more than one way, the choice is made by value, never by trying: an
 alternative is recognised by a constant it alone requires (`resultType: input_required`), or else by
-a member that it alone requires (`task`). What is none of the alternatives is the plain answer, and
-is held to the plain answer's rules.
+a member that it alone requires (`task`). Anything else has to be the plain answer.
 
 Models are as strict as the schema. Where the pages ask a receiver to be kinder, the revision's
 rules say so, and what is missing or out of range is put right here, in a copy.

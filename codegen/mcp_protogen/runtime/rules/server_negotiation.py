@@ -22,7 +22,6 @@ from ..core.errors import (
     RequestId,
     UnsupportedVersion,
 )
-from ..core.json import is_object
 from ..core.models.validation_errors import escaped
 from ..core.spec import HANDSHAKE_ERA, STATELESS_ERA, EraName
 from ..messages.envelope import CLIENT_CAPABILITIES, PROTOCOL_VERSION
@@ -47,11 +46,11 @@ class Offer:
 
     revisions: tuple[Offered, ...]
 
-    def of(self, era: EraName) -> tuple[str, ...]:
-        """Return the revisions of one era, newest first."""
-        return tuple(one.id for one in reversed(self.revisions) if one.era == era)
+    def of(self, *eras: EraName) -> tuple[str, ...]:
+        """Return the revisions of some eras, newest first."""
+        return tuple(one.id for one in reversed(self.revisions) if one.era in eras)
 
-    # Asked for with each message, so found out once.
+    # Every message asks for these.
 
     @cached_property
     def handshake(self) -> tuple[str, ...]:
@@ -66,7 +65,7 @@ class Offer:
     @cached_property
     def all(self) -> tuple[str, ...]:
         """All of them, newest first; what `server/discover` and a refusal name."""
-        return tuple(one.id for one in reversed(self.revisions))
+        return self.of(HANDSHAKE_ERA.name, STATELESS_ERA.name)
 
 
 class UnsupportedInHandshake(RemoteError):
@@ -76,7 +75,7 @@ class UnsupportedInHandshake(RemoteError):
 
 
 def answer_initialize(params: Mapping[str, Any], offer: Offer, id: RequestId | None = None) -> str:
-    """Return the revision a server settles on: the one asked for, or else its newest.
+    """Return the revision that a server agrees on: the one asked for, or else its newest.
 
     Raises `InvalidParams` if none is asked for, and `UnsupportedInHandshake` if none is on offer.
     """
@@ -129,20 +128,16 @@ def route(call: Call, offer: Offer, *, handshaken: bool) -> Route:
     Raises the `RemoteError` to answer with.
     """
     if PROTOCOL_VERSION in call.meta and offer.stateless:
-        return _stateless(call, offer)
+        if call.id is None:
+            version = call.meta[PROTOCOL_VERSION]
+            # Whatever is wrong with a notification, it is not answered.
+            return Stateless(version) if version in offer.stateless else BeforeHandshake()
+        version = named(call)
+        check_offered(version, offer, call.id)
+        return Stateless(version)
     if handshaken and call.method != INITIALIZE:
         return _HANDSHAKE
     return _unmarked(call, offer, handshaken)
-
-
-def _stateless(call: Call, offer: Offer) -> Route:
-    if call.id is None:
-        version = call.meta[PROTOCOL_VERSION]
-        # Whatever is wrong with a notification, it is not answered.
-        return Stateless(version) if version in offer.stateless else BeforeHandshake()
-    version = named(call)
-    check_offered(version, offer, call.id)
-    return Stateless(version)
 
 
 def named(call: Call) -> str:
@@ -153,7 +148,7 @@ def named(call: Call) -> str:
     version = call.meta.get(PROTOCOL_VERSION)
     if not isinstance(version, str):
         raise _missing([PROTOCOL_VERSION], call.id)
-    if not is_object(call.meta.get(CLIENT_CAPABILITIES)):
+    if not isinstance(call.meta.get(CLIENT_CAPABILITIES), dict):
         raise _missing([CLIENT_CAPABILITIES], call.id)
     return version
 

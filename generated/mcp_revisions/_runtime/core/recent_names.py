@@ -27,7 +27,6 @@ class RecentNames(Generic[T]):
         return name in self._known
 
     def get(self, name: str) -> T | None:
-        """Return what is known of a name, or None."""
         known = self._known.get(name)
         return None if known is None else known[0]
 
@@ -41,7 +40,6 @@ class RecentNames(Generic[T]):
             self.forget(next(iter(self._known)))
 
     def forget(self, name: str) -> None:
-        """Remove a name."""
         self._size -= self._known.pop(name, (None, 0))[1]
 
 

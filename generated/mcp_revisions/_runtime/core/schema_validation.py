@@ -86,7 +86,6 @@ def _problem(error: Any) -> Problem:
 
 
 def _check_form(cls: Any, schema: JSONObject, what: str) -> None:
-    """Raise `ValueError` if a schema is not valid in its dialect."""
     # The format checker finds patterns that Python cannot compile.
     meta = cls(cls.META_SCHEMA, format_checker=cls.FORMAT_CHECKER)
     for error in meta.iter_errors(schema):
@@ -165,7 +164,6 @@ class _Followed:
 
 
 def _counting(validators: Any, cls: Any, followed: _Followed) -> Any:
-    """Return a subclass of the validator that counts the references it follows."""
 
     def counted(keyword: str) -> Callable[..., Any]:
         follow = cls.VALIDATORS[keyword]

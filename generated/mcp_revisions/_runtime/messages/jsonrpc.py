@@ -74,7 +74,6 @@ class Batch:
 
     @property
     def members(self) -> list[Parsed]:
-        """The messages."""
         if self._members is None:
             self._members = [message_of(value) for value in self.values]
         return self._members
@@ -185,7 +184,6 @@ def answered(value: object) -> RequestId | None:
 
 
 def write_id(id: RequestId) -> bytes:
-    """Return an id as JSON text."""
     return b"%d" % id if type(id) is int else to_json(id)
 
 

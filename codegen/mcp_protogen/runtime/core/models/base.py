@@ -71,7 +71,7 @@ class WireModel(BaseModel):
         allow_inf_nan=False,
     )
 
-    # Only declared: Pydantic would evaluate the annotation again for each subclass, which is a
+    # Only declared: Pydantic would evaluate the annotations again for each subclass, which is a
     # quarter of the cost of a small class.
     if TYPE_CHECKING:
         ANY_OF_REQUIRED: ClassVar[tuple[str, ...]]
@@ -88,7 +88,7 @@ class WireModel(BaseModel):
     def from_json(cls, data: bytes | str) -> Self:
         """Read JSON text; raise `pydantic.ValidationError`.
 
-        NaN and infinities are refused. If a member occurs twice, the last one counts.
+        NaN and infinities are refused; of a member that occurs twice, the last one counts.
         """
         if not _NO_NUMBERS.isinstance_python(data):
             try:
@@ -125,8 +125,7 @@ class WireModel(BaseModel):
         """
         return self.__pydantic_serializer__.to_json(self, by_alias=True, exclude_unset=True)
 
-    # Type checkers take the signatures from the fields and from BaseModel; the methods below only
-    # change the behaviour.
+    # Type checkers take the signatures from the fields and from BaseModel.
     if not TYPE_CHECKING:
 
         def __init__(self, /, **members: Any) -> None:
@@ -140,7 +139,7 @@ class WireModel(BaseModel):
                     members[name] = value
             cls.__pydantic_validator__.validate_python(members, self_instance=self, by_name=True)
 
-        # Without this mark Pydantic would call __init__ for every object it reads. That costs a
+        # Without this mark Pydantic would call __init__ for every object it reads, which costs a
         # Python call each, and would fill in constants on the wire too.
         __init__.__pydantic_base_init__ = True
 
@@ -189,14 +188,15 @@ class WireModel(BaseModel):
             rules = _rules_of(cls)
             if _fields_set is not None:
                 _fields_set = _fields_set | {name for name, _, _ in rules.implied}
-            absent = {name for name in rules.absent_if_none if members.get(name) is None}
-            given = {name: value for name, value in members.items() if name not in absent}
-            implied = {
-                name: value
-                for name, wire_name, value in rules.implied
-                if name not in given and wire_name not in given
+            usual = {
+                name: value for name, wire_name, value in rules.implied if wire_name not in members
             }
-            return super().model_construct(_fields_set, **given, **implied)
+            given = {
+                name: value
+                for name, value in members.items()
+                if value is not None or name not in rules.absent_if_none
+            }
+            return super().model_construct(_fields_set, **(usual | given))
 
         def model_dump(self, **options: Any) -> dict[str, Any]:
             return super().model_dump(**{"exclude_unset": True, **options})

@@ -125,7 +125,6 @@ def _stop_at_first(schema: CoreSchema, resolve: Callable[[CoreSchema], CoreSchem
 
 
 def _inside(value: Any) -> Iterator[Any]:
-    """Yield the schemas directly inside a schema."""
     for one in value.values() if is_object(value) else value:
         if is_object(one) and isinstance(one.get("type"), str):
             yield one
