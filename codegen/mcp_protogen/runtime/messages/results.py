@@ -39,8 +39,8 @@ class _Alternative(NamedTuple):
 def result_reader(spec: RequestSpec[Any, Any], rules: Rules) -> Validate:
     """Return a function that reads the decoded result of `spec` as the class that fits it.
 
-    Classes that nothing tells apart are left to Pydantic, which takes the one that fits best. The
-    function raises `pydantic.ValidationError` and `UnknownResultType`.
+    Classes that nothing tells apart are left to Pydantic. The function raises
+    `pydantic.ValidationError` and `UnknownResultType`.
     """
     read, forgive = _by_value(spec), forgiver(spec, rules)
     return read if forgive is None else lambda value: read(forgive(value))

@@ -165,16 +165,16 @@ class Negotiation:
 
     def next(self, outcome: Outcome) -> Step:
         """Return the step after `outcome`, which came of the last one."""
-        asked_to_discover = isinstance(self._asked, Discover)
         match outcome:  # Some outcomes say nothing about the server's era.
-            case Silent(seconds) if not self.silence_means_old:
-                return Fail(RequestTimeout(DISCOVER if asked_to_discover else INITIALIZE, seconds))
-            case Gone(reason) if self._over_http:
-                return Fail(Disconnected(reason))
+            case Silent() if not self.silence_means_old:
+                return self._unanswered(outcome)
+            case Gone() if self._over_http:
+                return self._unanswered(outcome)
             case Failed(error) if not _is_refusal(error):
-                return Fail(error)
+                return self._unanswered(outcome)
             case _:
-                step = (self._discovered if asked_to_discover else self._initialized)(outcome)
+                discovers = isinstance(self._asked, Discover)
+                step = (self._discovered if discovers else self._initialized)(outcome)
         if isinstance(step, Fail) and self._known is not None:
             # What was known has proved wrong; what is found out now may be something else.
             self._known = None
@@ -183,28 +183,40 @@ class Negotiation:
             return Restart(self._afresh())
         return step
 
+    def _unanswered(self, outcome: Silent | Gone | Failed) -> Fail:
+        match outcome:
+            case Silent(seconds):
+                method = DISCOVER if isinstance(self._asked, Discover) else INITIALIZE
+                return Fail(RequestTimeout(method, seconds))
+            case Gone(reason):
+                return Fail(Disconnected(reason))
+            case Failed(error):
+                return Fail(error)
+
     # The stateless era.
 
     def _discovered(self, outcome: Outcome) -> Step:
         match outcome:
             case Answered(result):
                 supported = _names(result, "supportedVersions")
-                # An old server might answer anything to what it does not know.
-                return self._old() if supported is None else self._choose(result, supported)
+                if supported is None:
+                    # An old server might answer anything to what it does not know.
+                    return self._old()
+                for version in self._offer.stateless:
+                    if version in supported:
+                        return Adopt(NegotiatedRevision(version, STATELESS_ERA.name), result)
+                return self._common_handshake(supported)
             case Refused(code, _, data) if code in self._modern_errors:
                 return self._corrected(outcome, _names(data, "supported") or ())
             case Refused() | Silent():
                 return self._old()
             case Failed(error):
                 return self._old(f" ({error})")
-            case Gone(reason):
-                return self._gone(reason)
-
-    def _choose(self, result: object, supported: Sequence[str]) -> Step:
-        for version in self._offer.stateless:
-            if version in supported:
-                return Adopt(NegotiatedRevision(version, STATELESS_ERA.name), result)
-        return self._common_handshake(supported)
+            case Gone() if self._restarted or not self._offer.handshake:
+                return self._unanswered(outcome)
+            case Gone():
+                self._restarted = True
+                return Restart(self._ask(Initialize(self._offer.handshake[0])))
 
     def _corrected(self, refused: Refused, supported: Sequence[str]) -> Step:
         if refused.code in (MISSING_CLIENT_CAPABILITY, HEADER_MISMATCH):
@@ -228,29 +240,22 @@ class Negotiation:
         for version in self._offer.handshake:
             if version in supported and Initialize(version) not in self._tried:
                 return self._ask(Initialize(version))
-        return Fail(self._nothing_in_common(supported))
+        return self._nothing_in_common(supported)
 
-    def _nothing_in_common(self, supported: Sequence[str]) -> NegotiationError:
+    def _nothing_in_common(self, supported: Sequence[str]) -> Fail:
         ours = ", ".join(self._offer.all)
         theirs = ", ".join(supported) or "none that it names"
         message = f"no revision in common: the client allows {ours}; the server supports {theirs}"
-        return NegotiationError(message, self._offer.all, supported)
+        return Fail(NegotiationError(message, self._offer.all, supported))
 
     # The handshake era.
 
     def _old(self, because: str = "") -> Step:
-        """Return the step for a server that is not of the stateless era."""
         if not self._offer.handshake:
             ours = ", ".join(self._offer.all)
             message = f"the server knows only revisions with a handshake; the client allows {ours}"
             return Fail(NegotiationError(message + because, self._offer.all))
         return self._ask(Initialize(self._offer.handshake[0]))
-
-    def _gone(self, reason: str) -> Step:
-        if self._restarted or not self._offer.handshake:
-            return Fail(Disconnected(reason))
-        self._restarted = True
-        return Restart(self._ask(Initialize(self._offer.handshake[0])))
 
     def _initialized(self, outcome: Outcome) -> Step:
         match outcome:
@@ -258,13 +263,9 @@ class Negotiation:
                 return self._adopted(result)
             case Refused():
                 return self._refused(outcome)
-            case Silent(seconds):
+            case _:
                 # Never cancelled (basic/utilities/cancellation); the connection is closed instead.
-                return Fail(RequestTimeout(INITIALIZE, seconds))
-            case Gone(reason):
-                return Fail(Disconnected(reason))
-            case Failed(error):
-                return Fail(error)
+                return self._unanswered(outcome)
 
     def _adopted(self, result: object) -> Step:
         agreed = result.get("protocolVersion") if is_object(result) else None
@@ -272,7 +273,7 @@ class Negotiation:
             problem = ("/result/protocolVersion", "Input should be a string")
             return Fail(InvalidAnswer("Invalid result of initialize", [problem]))
         if agreed not in self._offer.handshake:
-            return Fail(self._nothing_in_common([agreed]))
+            return self._nothing_in_common([agreed])
         return Adopt(NegotiatedRevision(agreed, HANDSHAKE_ERA.name), result)
 
     def _refused(self, refused: Refused) -> Step:
@@ -288,7 +289,7 @@ class Negotiation:
             ask = Initialize(other)
             if refused.code == INVALID_PARAMS and other in supported and ask not in self._tried:
                 return Restart(self._ask(ask))
-        return Fail(self._nothing_in_common(supported))
+        return self._nothing_in_common(supported)
 
 
 def _is_refusal(error: Exception) -> bool:

@@ -78,7 +78,7 @@ def _pointer(place: Place) -> str:
 class LossReport:
     """A reporter of the losses of one connection, to a callback and to the log.
 
-    It reports each kind once: method, reason and place are the same, but for array indices.
+    It reports losses of the same method, reason and place once; array indices do not count.
     """
 
     def __init__(

@@ -29,11 +29,11 @@ class Progress(NamedTuple):
 
 
 class CallOptions(TypedDict, total=False):
-    """Options of a single call, besides its params.
+    """Options of a single call. Times are in seconds.
 
-    `timeout` and `max_timeout` are in seconds. With `reset_on_progress`, each report of progress
-    restarts `timeout`, but never `max_timeout`. `on_progress` asks the peer to report progress;
-    if it returns an awaitable, that is awaited in a task of its own.
+    With `reset_on_progress`, each report of progress restarts `timeout`, but never `max_timeout`.
+    `on_progress` asks the peer to report progress; if it returns an awaitable, that is awaited in a
+    task of its own.
     """
 
     timeout: float
@@ -61,20 +61,15 @@ class SizeLimit(NamedTuple):
 
         The pointer names the largest of the members.
         """
-        for measure, most, unit in (
-            (self._bytes, self.size, "bytes of JSON"),
-            (self._values, self.values, "values"),
+        for most, unit, sizes in (
+            (self.size, "bytes of JSON", {key: len(json_text(declared[key])) for key in declared}),
+            (self.values, "values", {key: self._values(declared[key]) for key in declared}),
         ):
-            measured = {name: measure(value) for name, value in declared.items()}
-            if sum(measured.values()) > most:
-                largest = max(measured, key=measured.__getitem__)
+            if sum(sizes.values()) > most:
+                largest = max(sizes, key=sizes.__getitem__)
                 may = f"{' and '.join(declared)} may have at most {most} {unit}"
                 return [Problem(f"{at}/{escaped(largest)}", may)]
         return []
-
-    @staticmethod
-    def _bytes(value: object) -> int:
-        return len(json_text(value))
 
     def _values(self, value: object) -> int:
         """Count the values, but not further than the limit."""
@@ -136,7 +131,7 @@ class Options:
     max_pages: int = 1000
     """Pages of one list that are requested. A client that walks a list raises if there are more.
 
-    A server that checks header fields against its own tools uses its last complete list instead. A
+    A server that checks header fields against its own tools uses its last complete list instead; a
     client that corrects header fields stops at the default, with the pages it has.
     """
     progress_interval: float = 0.05
@@ -169,9 +164,8 @@ class Options:
     def patience(self, spec: RequestSpec[Any, Any], call: CallOptions) -> Patience:
         if "long_lived" in spec.traits and "timeout" not in call:
             return FOREVER
-        usual = self.timeouts.get(spec.method, self.timeout)
         return Patience(
-            call.get("timeout", usual),
+            call.get("timeout", self.timeouts.get(spec.method, self.timeout)),
             call.get("max_timeout", self.max_timeout),
             call.get("reset_on_progress", False),
         )

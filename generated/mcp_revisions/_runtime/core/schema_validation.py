@@ -56,11 +56,11 @@ def checker(schema: Mapping[str, Any], what: str, *, of_objects: bool) -> Check:
     _check_form(cls, own, what)
     for part in _parts_aside(own, dialect, registry, what):
         _check_form(cls, part, what)
-    followed = _Followed()
-    validator = _counting(validators, cls, followed)(own, registry=registry)
+    left = [0]
+    validator = _counting(validators, cls, left)(own, registry=registry)
 
     def check(value: Any) -> list[Problem]:
-        followed.times = 0
+        left[0] = _FOLLOWED
         try:
             return [_problem(one) for one in islice(validator.iter_errors(value), _MOST)]
         except RecursionError:
@@ -154,23 +154,15 @@ class _TooOften(Exception):
     """The validation of a value follows too many references."""
 
 
-class _Followed:
-    """The number of references followed for one value."""
-
-    __slots__ = ("times",)
-
-    def __init__(self) -> None:
-        self.times = 0
-
-
-def _counting(validators: Any, cls: Any, followed: _Followed) -> Any:
+def _counting(validators: Any, cls: Any, left: list[int]) -> Any:
+    """Return a subclass of a validator which counts the references that are left to follow."""
 
     def counted(keyword: str) -> Callable[..., Any]:
         follow = cls.VALIDATORS[keyword]
 
         def counting(*arguments: Any) -> Any:
-            followed.times += 1
-            if followed.times > _FOLLOWED:
+            left[0] -= 1
+            if left[0] < 0:
                 raise _TooOften
             return follow(*arguments)
 

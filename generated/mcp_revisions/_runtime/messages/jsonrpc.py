@@ -6,6 +6,7 @@ that it was found to be.
 """
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from pydantic_core import to_json
@@ -17,9 +18,6 @@ VERSION: Final = "2.0"
 
 LONGEST: Final = 1000
 """Characters of an id, or of a token for progress: both are kept while a request is open."""
-_NOT_AN_ID: Final = (
-    f"id has to be a string or an integer, of {LONGEST} characters or digits at most"
-)
 _TOO_LARGE: Final = 10**LONGEST
 
 _NOTHING: Final[Mapping[str, Any]] = {}
@@ -51,7 +49,7 @@ class Answer(NamedTuple):
 
 
 class Malformed(NamedTuple):
-    """A value that is no message: `error` says why, and `meta` is the `_meta` it has all the same.
+    """A value that is no message, though it may have `_meta`; `error` says why.
 
     The error is an `InvalidAnswer` if the value was meant as an answer.
     """
@@ -66,17 +64,12 @@ Parsed: TypeAlias = Call | Answer | Malformed
 class Batch:
     """An array, whose members are parsed once somebody asks for them."""
 
-    __slots__ = ("_members", "values")
-
     def __init__(self, values: list[Any]) -> None:
         self.values = values
-        self._members: list[Parsed] | None = None
 
-    @property
+    @cached_property
     def members(self) -> list[Parsed]:
-        if self._members is None:
-            self._members = [message_of(value) for value in self.values]
-        return self._members
+        return [message_of(value) for value in self.values]
 
 
 def parse(data: bytes | str) -> Any:
@@ -159,7 +152,8 @@ def _id_in(
     """Return the id of a message; None if it has no such member."""
     id = id_of(message)
     if id is None and "id" in message:
-        raise refusal(_NOT_AN_ID)
+        most = f"of {LONGEST} characters or digits at most"
+        raise refusal(f"id has to be a string or an integer, {most}")
     return id
 
 

@@ -98,12 +98,12 @@ class MethodTable:
         return self
 
     def request(self, method: str, sender: Role) -> RequestSpec[Any, Any] | None:
-        """Return the request of that wire name that `sender` may send, if there is one."""
+        """Return the request of that name that `sender` may send, if there is one."""
         spec = self.requests.get(method)
         return spec if spec is not None and sender in spec.senders else None
 
     def notification(self, method: str, sender: Role) -> NotificationSpec[Any] | None:
-        """Return the notification of that wire name that `sender` may send, if there is one."""
+        """Return the notification of that name that `sender` may send, if there is one."""
         spec = self.notifications.get(method)
         return spec if spec is not None and sender in spec.senders else None
 
@@ -136,9 +136,9 @@ class MethodTable:
         return Request(id, spec, value, params, meta)
 
     def _interpret_answer(self, answer: Answer, pending: Pending) -> Outcome:
-        id, result, said = answer
-        if said is not None:
-            return Error(id, said["code"], said["message"], said.get("data"))
+        id, result, failure = answer
+        if failure is not None:
+            return Error(id, failure["code"], failure["message"], failure.get("data"))
         spec = None if id is None else pending(id)
         if id is None or spec is None:
             return InvalidAnswer("a result for a request that is not pending", id=id)

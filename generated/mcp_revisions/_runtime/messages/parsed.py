@@ -20,9 +20,9 @@ _NOTHING: Final[Mapping[str, Any]] = {}
 
 @final
 class Request(NamedTuple, Generic[P]):
-    """A request that was understood.
+    """A request that was understood; `raw` and `meta` are its params and their `_meta` as received.
 
-    `raw` and `meta` are its params and their `_meta` as they came, in the words of the wire.
+    Those are of the revision on the wire.
     """
 
     id: RequestId
@@ -34,7 +34,7 @@ class Request(NamedTuple, Generic[P]):
 
 @final
 class Notification(NamedTuple, Generic[P]):
-    """A notification that was understood; `meta` is the `_meta` of its params, as it came."""
+    """A notification that was understood; `meta` is the `_meta` of its params as received."""
 
     spec: NotificationSpec[P]
     params: P
@@ -51,7 +51,7 @@ class Result(NamedTuple, Generic[R]):
 
 @final
 class Error(NamedTuple):
-    """The error that answers the request `id`; without an id, something the peer could not read."""
+    """The error that answers the request `id`; without an id, what the peer could not read."""
 
     id: RequestId | None
     code: int
@@ -71,8 +71,8 @@ Known: TypeAlias = tuple[SpecT, Validate]
 class MethodSpecs(Generic[SpecT]):
     """The requests, or the notifications, that one side may send.
 
-    `known` holds those that came before, with what reads their params, which `reader` makes: a
-    process that never sees a method never builds its models.
+    `known` holds those that came before, so that the models of other methods are never built.
+    `reader` makes what reads the params of one.
     """
 
     __slots__ = ("_reader", "_sender", "_specs", "known")

@@ -71,13 +71,11 @@ class WireModel(BaseModel):
         allow_inf_nan=False,
     )
 
-    # Only declared: Pydantic would evaluate the annotations again for each subclass, which is a
+    # Only declared: Pydantic would evaluate the annotation again for each subclass, which is a
     # quarter of the cost of a small class.
     if TYPE_CHECKING:
         ANY_OF_REQUIRED: ClassVar[tuple[str, ...]]
         """Wire names of which at least one must be present; most classes have none."""
-
-        __wire_rules__: ClassVar[_Rules]
 
     @classmethod
     def from_wire(cls, value: Any) -> Self:
@@ -130,7 +128,7 @@ class WireModel(BaseModel):
 
         def __init__(self, /, **members: Any) -> None:
             cls = type(self)
-            rules: _Rules = cls.__dict__.get("__wire_rules__") or _derive_rules(cls)
+            rules = _rules_of(cls)
             for name in tuple(members):
                 if members[name] is None and name in rules.absent_if_none:
                     del members[name]
@@ -292,11 +290,8 @@ def required_members(cls: type[WireModel]) -> list[str]:
     ]
 
 
+@cache
 def _rules_of(cls: type[WireModel]) -> _Rules:
-    return cls.__dict__.get("__wire_rules__") or _derive_rules(cls)
-
-
-def _derive_rules(cls: type[WireModel]) -> _Rules:
     # The build resolves annotations that name classes defined further down.
     cls.model_rebuild()
     implied: list[tuple[str, str, Any]] = []
@@ -314,9 +309,7 @@ def _derive_rules(cls: type[WireModel]) -> _Rules:
         elif absent_if_none(field):
             optional[name] = wire_name
     names = frozenset(optional)
-    rules = _Rules(tuple(implied), names.union(optional.values()), names, renamed)
-    cls.__wire_rules__ = rules
-    return rules
+    return _Rules(tuple(implied), names.union(optional.values()), names, renamed)
 
 
 @cache
