@@ -127,7 +127,7 @@ class Negotiation:
     def __init__(
         self, offer: Offer, known: NegotiatedRevision | None = None, *, over_http: bool = False
     ) -> None:
-        if not offer.revisions:
+        if not offer.eras:
             raise ValueError("a client needs at least one revision")
         self._offer = offer
         self._over_http = over_http

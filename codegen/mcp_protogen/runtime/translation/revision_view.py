@@ -18,7 +18,7 @@ from ..core.spec import EraName, Role
 from ..messages.method_table import MethodTable
 from ..rules import capabilities
 from ..rules.handlers import Handlers, merged
-from ..rules.server_negotiation import Offer, Offered
+from ..rules.server_negotiation import Offer
 
 SideT = TypeVar("SideT", bound=Handlers)
 
@@ -74,7 +74,7 @@ class RevisionViews(Generic[SideT]):
         eras: dict[str, EraName] = {id: one.era for id, one in self._revisions.items()}
         if revisions is None:
             eras = {id: side.TABLE.rules.era for id, side in sides.items()}
-        self.offer = Offer(tuple(Offered(id, era) for id, era in sorted(eras.items())))
+        self.offer = Offer(dict(sorted(eras.items())))
         """What can be agreed on with a peer. Revisions are named by dates, so names sort."""
 
     def __getitem__(self, revision: str) -> RevisionView[SideT]:

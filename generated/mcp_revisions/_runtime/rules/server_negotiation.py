@@ -10,8 +10,9 @@ basic, "_meta".
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import Enum
 from functools import cached_property
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from ..core.errors import (
     INVALID_PARAMS,
@@ -32,23 +33,15 @@ INITIALIZE: Final = HANDSHAKE_ERA.opened_by
 PING: Final = "ping"
 
 
-@dataclass(frozen=True, slots=True)
-class Offered:
-    """One revision on offer, and its era."""
-
-    id: str
-    era: EraName
-
-
 @dataclass(frozen=True)
 class Offer:
-    """The revisions that one side allows, oldest first."""
+    """The revisions that one side allows, oldest first, and their eras."""
 
-    revisions: tuple[Offered, ...]
+    eras: Mapping[str, EraName]
 
     def of(self, *eras: EraName) -> tuple[str, ...]:
         """Return the revisions of some eras, newest first."""
-        return tuple(one.id for one in reversed(self.revisions) if one.era in eras)
+        return tuple(id for id in reversed([*self.eras]) if self.eras[id] in eras)
 
     # Every message asks for these.
 
@@ -91,35 +84,16 @@ def answer_initialize(params: Mapping[str, Any], offer: Offer, id: RequestId | N
     return offer.handshake[0]
 
 
-@dataclass(frozen=True, slots=True)
-class Stateless:
-    """A message that stands by itself, in the revision it names."""
+class Route(Enum):
+    """What a message belongs to that does not stand by itself."""
 
-    revision: str
-
-
-@dataclass(frozen=True, slots=True)
-class Handshake:
-    """A message that belongs to the handshake that was made."""
+    HANDSHAKE = "the handshake that was made"
+    INITIALIZE = "the beginning of a handshake"
+    NOTHING = "no handshake: a ping to answer, or a notification to pass over"
 
 
-@dataclass(frozen=True, slots=True)
-class Initialize:
-    """A message that begins a handshake."""
-
-
-@dataclass(frozen=True, slots=True)
-class BeforeHandshake:
-    """A message that needs no handshake: a ping to answer, or a notification to pass over."""
-
-
-Route: TypeAlias = Stateless | Handshake | Initialize | BeforeHandshake
-
-_HANDSHAKE: Final = Handshake()
-
-
-def route(call: Call, offer: Offer, *, handshaken: bool) -> Route:
-    """Return what a call belongs to, which is no member of a batch.
+def route(call: Call, offer: Offer, *, handshaken: bool) -> str | Route:
+    """Return what a call that is no member of a batch belongs to: its own revision, or a route.
 
     A request with a revision in its `_meta` is stateless, whatever happened before; any other
     belongs to the handshake, which `initialize` begins (2026-07-28, basic/versioning, "Backward
@@ -131,12 +105,12 @@ def route(call: Call, offer: Offer, *, handshaken: bool) -> Route:
         if call.id is None:
             version = call.meta[PROTOCOL_VERSION]
             # Whatever is wrong with a notification, it is not answered.
-            return Stateless(version) if version in offer.stateless else BeforeHandshake()
+            return version if version in offer.stateless else Route.NOTHING
         version = named(call)
         check_offered(version, offer, call.id)
-        return Stateless(version)
+        return version
     if handshaken and call.method != INITIALIZE:
-        return _HANDSHAKE
+        return Route.HANDSHAKE
     return _unmarked(call, offer, handshaken)
 
 
@@ -162,17 +136,17 @@ def check_offered(version: str, offer: Offer, id: RequestId | None) -> None:
 def _unmarked(call: Call, offer: Offer, handshaken: bool) -> Route:
     method, id = call.method, call.id
     if id is None:
-        return _HANDSHAKE if handshaken else BeforeHandshake()
+        return Route.HANDSHAKE if handshaken else Route.NOTHING
     if method == INITIALIZE:
         if handshaken:
             raise InvalidRequest("the handshake was made already", id=id)
         if not offer.handshake:
             raise no_handshake(call, offer)
-        return Initialize()
+        return Route.INITIALIZE
     if not offer.handshake:
         raise _missing([PROTOCOL_VERSION, CLIENT_CAPABILITIES], id)
     if method == PING:
-        return BeforeHandshake()
+        return Route.NOTHING
     if PROTOCOL_VERSION in call.meta:
         # What a server of the handshake era makes of a probe: a method it does not have.
         raise MethodNotFound(method, id=id)
