@@ -158,9 +158,9 @@ def _id_in(
 
 
 def id_of(message: Mapping[str, Any]) -> RequestId | None:
-    """Return the id of a decoded message, an integer also where it has a fraction of zero.
+    """Return the id of a decoded message; None if there is none, or one that is not allowed.
 
-    None if there is no id, or one that is too long or of another type.
+    One that is written with a fraction of zero is an integer.
     """
     id = message.get("id")
     if type(id) is str:
@@ -195,10 +195,7 @@ def write_result(id: RequestId, result: bytes) -> bytes:
 
 
 def write_error(id: RequestId | None, code: int, message: str, data: Any = None) -> bytes:
-    """Return an error; without an id it answers something that could not be read.
-
-    Raise `pydantic_core.PydanticSerializationError` if `data` has no JSON form.
-    """
+    """Return an error, without an id for what could not be read; raise as `json_text` does."""
     error: JSONObject = {"code": code, "message": message}
     if data is not None:
         error["data"] = data

@@ -33,6 +33,7 @@ from .parsed import (
     Outcome,
     Request,
     Result,
+    SpecT,
     single,
     understood,
 )
@@ -99,13 +100,11 @@ class MethodTable:
 
     def request(self, method: str, sender: Role) -> RequestSpec[Any, Any] | None:
         """Return the request of that name that `sender` may send, if there is one."""
-        spec = self.requests.get(method)
-        return spec if spec is not None and sender in spec.senders else None
+        return _allowed(self.requests.get(method), sender)
 
     def notification(self, method: str, sender: Role) -> NotificationSpec[Any] | None:
         """Return the notification of that name that `sender` may send, if there is one."""
-        spec = self.notifications.get(method)
-        return spec if spec is not None and sender in spec.senders else None
+        return _allowed(self.notifications.get(method), sender)
 
     def interpret(self, message: Call | Answer, sender: Role, pending: Pending) -> Outcome:
         """Return what a message sent by `sender` comes to. Never raises.
@@ -300,6 +299,10 @@ class MethodTable:
             return write_error(id, code, message, data)
         except PydanticSerializationError as error:
             raise LocalError(f"the data of an error cannot be written: {error}") from error
+
+
+def _allowed(spec: SpecT | None, sender: Role) -> SpecT | None:
+    return spec if spec is not None and sender in spec.senders else None
 
 
 def _problems(error: ValidationError | Untranslatable, value: Any, at: str) -> list[Problem]:

@@ -74,10 +74,7 @@ def body_text(method: str, model: Any, meta: bytes | None) -> bytes:
 
 
 def written(model: WireModel | None, members: bytes) -> bytes:
-    """Return a model as JSON text with `members` in its `_meta`; None is an empty object.
-
-    Raise `pydantic_core.PydanticSerializationError` for what has no JSON form.
-    """
+    """Return a model, or an empty object, as `spliced` does."""
     if model is None:
         return _joined(members, _EMPTY)
     extra = model.__pydantic_extra__
@@ -94,10 +91,7 @@ def written(model: WireModel | None, members: bytes) -> bytes:
 
 
 def spliced(wire: dict[str, Any], members: bytes | None) -> bytes:
-    """Return a JSON object as JSON text with `members` in its `_meta`.
-
-    Raise `pydantic_core.PydanticSerializationError` for what has no JSON form.
-    """
+    """Return a JSON object as text with `members` in its `_meta`; raise as `json_text` does."""
     if members is None:
         return json_text(wire)
     given = wire.get("_meta")

@@ -28,42 +28,31 @@ def _whole(number: float) -> int:
     return int(number)
 
 
-def _a_float() -> CoreSchema:
-    return cs.float_schema(strict=True, allow_inf_nan=False)
+@dataclass(frozen=True, slots=True)
+class _Numeric:
+    """A mark of numbers. The integer arm comes first: a strict float would turn 3 into 3.0."""
 
-
-class _WholeNumber:
-    """An integer, for which `1.0` is valid too; that is checked only if the strict check fails."""
-
-    def __get_pydantic_core_schema__(
-        self, source: Any, handler: GetCoreSchemaHandler
-    ) -> CoreSchema:
-        return cs.union_schema(
-            [cs.int_schema(strict=True), cs.no_info_after_validator_function(_whole, _a_float())],
-            mode="left_to_right",
-            custom_error_type="int_type",
-            serialization=cs.simple_ser_schema("int"),
-        )
-
-
-class _AnyNumber:
-    """A number; the integer arm comes first, because a strict float would turn 3 into 3.0."""
+    whole: bool
 
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler
     ) -> CoreSchema:
+        number: CoreSchema = cs.float_schema(strict=True, allow_inf_nan=False)
+        if self.whole:
+            number = cs.no_info_after_validator_function(_whole, number)
         return cs.union_schema(
-            [cs.int_schema(strict=True), _a_float()],
+            [cs.int_schema(strict=True), number],
             mode="left_to_right",
-            custom_error_type="number_type",
-            custom_error_message="Input should be a valid number",
+            custom_error_type="int_type" if self.whole else "number_type",
+            custom_error_message=None if self.whole else "Input should be a valid number",
+            serialization=cs.simple_ser_schema("int") if self.whole else None,
         )
 
 
-Integer: TypeAlias = Annotated[int, _WholeNumber()]
+Integer: TypeAlias = Annotated[int, _Numeric(whole=True)]
 """A whole number; `1.0` on the wire is read as 1."""
 
-Number: TypeAlias = Annotated[int | float, _AnyNumber()]
+Number: TypeAlias = Annotated[int | float, _Numeric(whole=False)]
 """A finite number; it stays an int or a float, as written."""
 
 
