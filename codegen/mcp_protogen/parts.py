@@ -73,18 +73,19 @@ _ERRORS: Final = (
     *("MissingCapability", "MissingClientCapability", "NegotiationError", "ProtocolError"),
     *("RemoteError", "RequestTimeout"),
 )
-_LOSSES: Final = ("core.losses", ("Loss", "Translated", "Untranslatable"))
+_LOSSES: Final = (
+    ("core.errors", ("Untranslatable",)),
+    ("core.losses", ("Loss", "Translated")),
+)
 # A tool's schema may ask for header fields, whatever its server is reached over.
 _HEADERS: Final = ("headers", "param_headers")
-_SCHEMAS: Final = ("schema_references", "schema_validation")
-_CHANGES: Final = ("log_levels", "subscriptions")
 
 CONTENTS: Final = (
     Contents(
         frozenset(),
         {
-            "core": ("era", "errors", "json", "losses", "models", "revision", "spec"),
-            "messages": ("jsonrpc", "meta", "method_table", "parsed", "results"),
+            "core": ("errors", "json", "models", "revision", "spec"),
+            "messages": ("jsonrpc", "method_table", "parsed", "results", "writing"),
             "rules": ("capabilities",),
         },
         (("core.errors", _ERRORS),),
@@ -95,7 +96,7 @@ CONTENTS: Final = (
         {
             "connection": (),
             "core": (
-                *("forms", "loss_report", "options", "pagination"),
+                *("forms", "losses", "options", "pagination"),
                 *("stored_json", "tasks", "throttle"),
             ),
             "messages": (),
@@ -105,7 +106,7 @@ CONTENTS: Final = (
             "transports": ("base",),
         },
         (
-            _LOSSES,
+            *_LOSSES,
             ("core.options", ("Options", "Progress")),
             ("core.pagination", ("page",)),
             ("rules.handlers", ("handles",)),
@@ -115,7 +116,7 @@ CONTENTS: Final = (
     Contents(
         frozenset({"server"}),
         {
-            "core": _CHANGES,
+            "core": ("subscriptions",),
             "server": (
                 *("base", "bound_server", "builtin_methods", "connection", "context"),
                 *("initialize", "input_required", "listen_stream", "router", "serve"),
@@ -129,7 +130,7 @@ CONTENTS: Final = (
         frozenset({"client"}),
         {
             "client": ("base", "checked_results", "connect", "handshake", "input_rounds"),
-            "core": _SCHEMAS,
+            "core": ("recent_names", "schema_validation"),
             "rules": ("client_negotiation",),
         },
         (
@@ -141,8 +142,8 @@ CONTENTS: Final = (
     ),
     Contents(
         frozenset({_SEVERAL}),
-        {"translation": ("conversions", "plans", "translator")},
-        (_LOSSES,),
+        {"core": ("losses",), "translation": ("conversions", "plans", "translator")},
+        _LOSSES,
         ("translate",),
     ),
     Contents(
@@ -154,7 +155,7 @@ CONTENTS: Final = (
         frozenset({_SEVERAL, "client"}),
         {
             "client": ("era_adapter", "listen_stream", "to_handshake", "to_stateless"),
-            "core": _CHANGES,
+            "core": ("subscriptions",),
         },
     ),
     Contents(
@@ -192,7 +193,7 @@ CONTENTS: Final = (
     ),
     Contents(
         frozenset({"toolkit"}),
-        {"core": _SCHEMAS, "http": _HEADERS, "toolkit": ()},
+        {"core": ("schema_validation",), "http": _HEADERS, "toolkit": ()},
         (
             ("toolkit.decorators", ("prompt", "resource", "tool")),
             ("toolkit.items", ("ResourceNotFound", "ToolError")),
@@ -202,7 +203,7 @@ CONTENTS: Final = (
     ),
     Contents(
         frozenset({"bridge"}),
-        {"bridge": (), "client": ("listen_stream", "to_handshake"), "core": _CHANGES},
+        {"bridge": (), "client": ("listen_stream", "to_handshake"), "core": ("subscriptions",)},
         modules=("bridge",),
     ),
     Contents(

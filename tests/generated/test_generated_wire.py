@@ -77,7 +77,7 @@ def test_undeclared_members_survive_with_their_nulls(revision: str) -> None:
 NAMES = (
     *("structured_content", "is_error", "result_type", "meta", "_private", "self", "copy"),
     *("model_fields", "model_extra", "model_fields_set", "from_json", "to_wire", "ANY_OF_REQUIRED"),
-    *("__class__", "__dict__", "__wire_rules__", "__pydantic_extra__", "__pydantic_private__"),
+    *("__class__", "__dict__", "__pydantic_extra__", "__pydantic_private__"),
     *("__pydantic_fields_set__", "__pydantic_validator__"),
 )
 

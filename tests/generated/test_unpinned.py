@@ -86,7 +86,7 @@ def test_every_module_is_imported_and_a_tool_is_called(
         parts = path.relative_to(folder).with_suffix("").parts
         importlib.import_module(".".join(parts).removesuffix(".__init__"))
     handshake = "initialize" in package.load(revision).methods.REQUESTS
-    assert package.REVISIONS[0].lifecycle == ("handshake" if handshake else "stateless")
+    assert package.REVISIONS[0].era == ("handshake" if handshake else "stateless")
     tools, result = asyncio.run(called(package, revision))
     assert tools == ["greet"]
     assert result["content"] == [{"type": "text", "text": "Hello, Ada"}]

@@ -90,11 +90,11 @@ def test_a_list_of_revisions_loads_neither_models_nor_pydantic() -> None:
         import sys
         from mcp_protogen.runtime.core.revision import Revision
         module = "support.runtime.mini.methods"
-        revision = Revision("2025-11-25", lifecycle="handshake", module=module)
+        revision = Revision("2025-11-25", era="handshake", module=module)
         loaded = [name for name in ("pydantic", "dataclasses", "typing") if name in sys.modules]
         print(loaded, revision, revision.load().REVISION)
     """
     assert run(script) == (
-        "[] Revision('2025-11-25', lifecycle='handshake', module='support.runtime.mini.methods')"
+        "[] Revision('2025-11-25', era='handshake', module='support.runtime.mini.methods')"
         " 2025-11-25\n"
     )

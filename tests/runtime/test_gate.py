@@ -67,19 +67,19 @@ class TestDeclared:
 
 class TestConditions:
     def test_presence(self) -> None:
-        assert Condition("tools").holds({"tools": []})
-        assert not Condition("tools").holds({})
+        assert gate.applies([Condition("tools")], {"tools": []})
+        assert not gate.applies([Condition("tools")], {})
 
     def test_one_of_some_values(self) -> None:
         condition = Condition("mode", one_of=("form", "x"))
-        assert condition.holds({"mode": "form"})
-        assert not condition.holds({"mode": "url"})
-        assert not condition.holds({})
+        assert gate.applies([condition], {"mode": "form"})
+        assert not gate.applies([condition], {"mode": "url"})
+        assert not gate.applies([condition], {})
 
     def test_or_absent(self) -> None:
         condition = Condition("mode", one_of=("form",), or_absent=True)
-        assert condition.holds({})
-        assert not condition.holds({"mode": "url"})
+        assert gate.applies([condition], {})
+        assert not gate.applies([condition], {"mode": "url"})
 
     def test_say_what_they_mean(self) -> None:
         assert str(Condition("tools")) == "params.tools is present"

@@ -18,11 +18,9 @@ from mcp_protogen.runtime.messages import jsonrpc
 from mcp_protogen.runtime.messages.method_table import MethodTable
 from mcp_protogen.runtime.messages.parsed import (
     Error,
-    InvalidMessage,
     Notification,
     Request,
     Result,
-    UnknownMethod,
 )
 from support.runtime.mini import methods
 from support.runtime.mini import models as m
@@ -205,19 +203,21 @@ class TestOutcomes:
             return TABLE.interpret(call, "client", pending)
 
         assert type(outcome("tools/call", {"name": "x"})) is Request
-        assert outcome("tools/nothing", {}) == UnknownMethod(1, "tools/nothing")
+        unknown = outcome("tools/nothing", {})
+        assert isinstance(unknown, MethodNotFound)
+        assert (unknown.id, unknown.method) == (1, "tools/nothing")
         unfit = outcome("tools/call", {})
-        assert isinstance(unfit, InvalidMessage)
-        assert (unfit.kind, unfit.id, unfit.method) == ("request", 1, "tools/call")
-        assert unfit.problems == [("/params/name", "Field required")]
+        assert isinstance(unfit, InvalidParams)
+        assert (unfit.id, unfit.message) == (1, "Invalid params of tools/call")
+        assert unfit.problems == (("/params/name", "Field required"),)
 
     def test_an_unfit_notification_has_no_id(self) -> None:
         message = {"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progress": 1}}
         call = jsonrpc.message_of(message)
         assert isinstance(call, jsonrpc.Call)
         unfit = TABLE.interpret(call, "client", pending)
-        assert isinstance(unfit, InvalidMessage)
-        assert (unfit.kind, unfit.id) == ("notification", None)
+        assert isinstance(unfit, InvalidParams)
+        assert unfit.id is None
 
     def test_lookups_know_the_sender(self) -> None:
         assert TABLE.request("tools/call", "client") is methods.CALL_TOOL

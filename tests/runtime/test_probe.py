@@ -30,13 +30,11 @@ from mcp_protogen.runtime.rules.client_negotiation import (
     Step,
 )
 from mcp_protogen.runtime.rules.server_negotiation import (
-    BeforeHandshake,
     Offer,
-    Stateless,
+    Route,
     answer_initialize,
     route,
 )
-from mcp_protogen.runtime.rules.server_negotiation import Initialize as InitializeRoute
 from support.runtime.offers import CAPABILITIES, DUAL, LEGACY, MODERN, NEW, OLD, VERSION, offer
 
 NEXT = "2027-01-01"
@@ -78,7 +76,7 @@ class TestHandshake:
     ) -> None:
         step = after(LEGACY, agreed(version))
         assert isinstance(step, Adopt)
-        assert step.verdict == NegotiatedRevision(version, "handshake")
+        assert step.negotiated == NegotiatedRevision(version, "handshake")
 
     @pytest.mark.parametrize("version", ["1999-01-01", NEW, "2025-11-25"])
     def test_HC04_anything_else_is_refused_naming_both_sides(self, version: str) -> None:
@@ -237,10 +235,9 @@ class Server:
             call = message_of(message)
             assert isinstance(call, Call)
             where = route(call, self._offer, handshaken=self._handshaken)
-            assert not isinstance(where, BeforeHandshake)
-            if isinstance(where, Stateless):
+            if isinstance(where, str):
                 return Answered({"supportedVersions": list(self._offer.stateless)})
-            assert isinstance(where, InitializeRoute)
+            assert where is Route.INITIALIZE
             self._handshaken = True
             return agreed(answer_initialize({"protocolVersion": step.version}, self._offer))
         except RemoteError as error:
@@ -278,7 +275,7 @@ def test_MX_the_compatibility_matrix(
         assert row == "MX02" or NEW in str(error)
     else:
         assert isinstance(step, Adopt)
-        assert step.verdict.revision == expected
+        assert step.negotiated.revision == expected
 
 
 VERSIONS = st.lists(st.sampled_from([*OLD, NEW, NEXT, "x"]), max_size=3)
@@ -304,8 +301,8 @@ OFFERS = st.lists(st.sampled_from([*OLD, NEW, NEXT]), min_size=1, unique=True).m
 def test_every_negotiation_ends_within_its_offer(
     ours: Offer, outcomes: list[Outcome], remembered: bool
 ) -> None:
-    first = ours.revisions[0]
-    negotiation = Negotiation(ours, NegotiatedRevision(first.id, first.era) if remembered else None)
+    first = NegotiatedRevision(*next(iter(ours.eras.items())))
+    negotiation = Negotiation(ours, first if remembered else None)
     step = negotiation.start()
     for outcome in outcomes:
         if isinstance(step, Restart):
@@ -316,4 +313,4 @@ def test_every_negotiation_ends_within_its_offer(
         step = negotiation.next(outcome)
     assert isinstance(step, (Adopt, Fail))
     if isinstance(step, Adopt):
-        assert step.verdict.revision in ours.of(step.verdict.era)
+        assert step.negotiated.revision in ours.of(step.negotiated.era)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mcp_protogen.runtime.core.errors import LocalError
 from mcp_protogen.runtime.core.models import WireModel
-from mcp_protogen.runtime.messages.meta import written
+from mcp_protogen.runtime.messages.writing import written
 from pydantic_core import to_json
 from support.runtime.mini import models as m
 from support.runtime.mini import stateless as s

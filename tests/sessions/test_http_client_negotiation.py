@@ -222,10 +222,7 @@ class TestEra:
 
     def test_PH11_a_connection_that_ends_is_not_made_again_in_another_way(self) -> None:
         probe, negotiate = runtime("rules.client_negotiation"), runtime("rules.server_negotiation")
-        both = (
-            negotiate.Offered(OLD, "handshake"),
-            negotiate.Offered(STATELESS, "stateless"),
-        )
+        both = {OLD: "handshake", STATELESS: "stateless"}
         negotiation = probe.Negotiation(negotiate.Offer(both), over_http=True)
         assert negotiation.start() == probe.Discover(STATELESS)
         step = negotiation.next(probe.Gone("the end"))

@@ -265,7 +265,7 @@ class TestArguments:
     def test_of_a_list_without_end_the_newest_are_remembered(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(runtime("core.stored_json"), "_MOST", 800)
+        monkeypatch.setattr(runtime("core.recent_names"), "_MOST", 800)
         tools = [tool(name, a=marked()) for name in "xyz"]
 
         async def use(ours: Any) -> None:

@@ -27,7 +27,7 @@ from support.sessions.talking import (
     welcome,
 )
 
-KEPT = runtime("core.stored_json")
+KEPT = runtime("core.recent_names")
 UPDATED = "notifications/resources/updated"
 LONG: dict[str, Any] = {"x": {"text": "z" * 2000}}
 MANY: dict[str, Any] = {"x": {"lists": [[]] * 100}}

@@ -75,7 +75,7 @@ def test_a_result_that_does_not_fit_its_schema_is_an_error(revision: str) -> Non
 def test_of_a_list_without_end_the_newest_schemas_are_remembered(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(runtime("core.stored_json"), "_MOST", 800)
+    monkeypatch.setattr(runtime("core.recent_names"), "_MOST", 800)
 
     async def script() -> None:
         m = pkg.load(OLD).models

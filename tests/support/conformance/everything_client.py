@@ -15,7 +15,7 @@ from mcp_revisions import REVISIONS, connect_http
 from mcp_revisions import v2026_07_28 as mcp
 from mcp_revisions.v2026_07_28 import models as m
 
-ERAS: Final = {one.id: one.lifecycle for one in REVISIONS}
+ERAS: Final = {one.id: one.era for one in REVISIONS}
 
 
 class Everything(mcp.Client):
@@ -116,7 +116,7 @@ async def main(url: str) -> None:
     """Play the scenario that the environment names."""
     # A scenario is played in one of the two eras; in which revision of it is for the two to agree.
     era = ERAS[os.environ["MCP_CONFORMANCE_PROTOCOL_VERSION"]]
-    offered = [one for one in REVISIONS if one.lifecycle == era]
+    offered = [one for one in REVISIONS if one.era == era]
     context = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT", "{}"))
     play = SCENARIOS[os.environ["MCP_CONFORMANCE_SCENARIO"]]
     async with connect_http(url, Everything(), revisions=offered) as client:

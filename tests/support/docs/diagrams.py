@@ -23,7 +23,7 @@ from mcp_protogen.runtime.rules.client_negotiation import (
     Step,
 )
 from mcp_protogen.runtime.rules.lifecycle import HANDSHAKE, STATELESS, State, Table
-from mcp_protogen.runtime.rules.server_negotiation import Offer, Offered
+from mcp_protogen.runtime.rules.server_negotiation import Offer
 
 from support.folders import ROOT
 
@@ -31,7 +31,7 @@ PAGE: Final = ROOT / "docs" / "negotiation.md"
 
 _BLOCK: Final = re.compile(r"(<!-- drawn: (\w+) -->\n)```mermaid\n.*?```", re.S)
 _OLD, _NEW = "2025-11-25", "2026-07-28"
-_OFFER: Final = Offer((Offered(_OLD, "handshake"), Offered(_NEW, "stateless")))
+_OFFER: Final = Offer({_OLD: "handshake", _NEW: "stateless"})
 
 
 def drawn() -> Mapping[str, str]:
@@ -129,8 +129,8 @@ def _label(step: Step, path: tuple[Outcome, ...]) -> str:
             return "send initialize"
         case Restart():
             return "open a new connection, send initialize"
-        case Adopt(verdict):
-            return f"speak {verdict.revision}"
+        case Adopt(negotiated):
+            return f"speak {negotiated.revision}"
         case Fail(error) if isinstance(error, NegotiationError):
             return "fail, naming both sides' revisions"
         case Fail():

@@ -199,7 +199,7 @@ async def main() -> None:
     async with connect(stdio_client(["server"]), as_=v2025_11_25) as client:
         assert_type(client, v2025_11_25.Client)
         print([tool.name async for tool in client.iter_tools()], client.revision)
-    some = [one for one in REVISIONS if one.lifecycle == "handshake"]
+    some = [one for one in REVISIONS if one.era == "handshake"]
     ours = v2026_07_28.Client()
     async with connect(stdio_client(["server"]), ours, revisions=some, options=options) as same:
         assert_type(same, v2026_07_28.Client)

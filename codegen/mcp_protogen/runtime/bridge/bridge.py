@@ -13,14 +13,13 @@ from typing import Any, ClassVar, Final
 from ..client.base import ClientBase
 from ..client.connect import connected
 from ..core.errors import InvalidParams, RemoteError
-from ..core.options import Options
+from ..core.options import Options, SizeLimit
 from ..core.revision import Revision
-from ..core.stored_json import SizeLimit
 from ..messages import jsonrpc
 from ..messages.jsonrpc import Call
-from ..messages.parsed import InvalidMessage, UnknownMethod
+from ..messages.parsed import understood
 from ..rules import server_negotiation
-from ..rules.server_negotiation import Offer, Offered
+from ..rules.server_negotiation import Offer
 from ..server.serve import serve
 from ..translation.revision_view import RevisionViews
 from ..transports.base import Opener, Received, Transport
@@ -55,9 +54,7 @@ class BridgeBase:
         self._clients = {r.id: r for r in (known if client_revisions is None else client_revisions)}
         self._servers = tuple(known if server_revisions is None else server_revisions)
         self._options = options
-        self._offer = Offer(
-            tuple(Offered(one.id, one.lifecycle) for _, one in sorted(self._clients.items()))
-        )
+        self._offer = Offer({one.id: one.era for _, one in sorted(self._clients.items())})
 
     async def run(self) -> None:
         """Carry messages until the client is gone.
@@ -157,10 +154,10 @@ class Arrival:
     async def _routed(self, call: Call) -> tuple[str, Caller] | None:
         route = server_negotiation.route(call, self._offer, handshaken=False)
         match route:
-            case server_negotiation.Initialize():
+            case server_negotiation.Route.INITIALIZE:
                 revision = server_negotiation.answer_initialize(call.params, self._offer, call.id)
                 return revision, self._caller(call, revision)
-            case server_negotiation.Stateless(revision) if call.id is not None:
+            case str(revision) if call.id is not None:
                 return revision, self._caller(call, revision)
             case _:
                 if call.id is not None:
@@ -173,9 +170,7 @@ class Arrival:
         It goes on to the server, so it has to be what it should be.
         """
         table = CarryingTable(self._revisions[revision].load().methods.TABLE)
-        outcome = table.interpret(call, "client", lambda _: None)
-        if isinstance(outcome, (UnknownMethod, InvalidMessage)):
-            raise outcome.error()
+        understood(table.interpret(call, "client", lambda _: None))
         caller = Caller.of(call.params, call.meta)
         begins = call.method == server_negotiation.INITIALIZE
         problems = caller.problems(self._bound, begins=begins)

@@ -124,7 +124,7 @@ async def connected(
     try:
         adopted = await negotiating.run()
         channel = negotiating.channel
-        view = views[adopted.verdict.revision]
+        view = views[adopted.negotiated.revision]
         tasks, outbox = Tasks(), SendQueue(channel.transport, options.max_outgoing)
         agreed = _agreement(view, adopted, channel.next_id, outbox, tasks, options)
         async with _running(agreed.endpoint, channel, outbox):
@@ -246,7 +246,7 @@ def _agreement(
     endpoint = Endpoint(connection, outbox, tasks, options, side.serve, side.on_notification)
     instructions: str | None = result.get("instructions")
     side.ways = _era_adapter(view, endpoint, instructions)
-    agreed = Agreement(endpoint, adopted.verdict, instructions, side.ways)
+    agreed = Agreement(endpoint, adopted.negotiated, instructions, side.ways)
     client.adopt(agreed)
     return agreed
 

@@ -14,11 +14,10 @@ from typing import Any, Final
 
 from ..core.errors import Disconnected, ProtocolError
 from ..core.json import JSONObject
-from ..core.log_levels import LEVELS, passes
 from ..core.models.base import WireModel, declared
 from ..core.options import CallOptions
 from ..core.spec import RequestSpec
-from ..core.subscriptions import RESOURCE_UPDATED, Filter
+from ..core.subscriptions import LEVELS, RESOURCE_UPDATED, Filter, passes
 from ..messages.envelope import SERVER_INFO, SUBSCRIPTION_ID
 from ..messages.method_table import MethodTable
 from ..messages.parsed import Notification

@@ -1,8 +1,8 @@
 """Checks of what a user entered into a form.
 
 A form is a flat object of strings, numbers, booleans and choices (client/elicitation, "Requested
-Schema"), so the check needs no JSON Schema library. Formats are hints for whoever fills in the
-form, and are not checked. Members that the form does not list are removed, unless its schema has
+Schema"), so the check needs no JSON Schema library. Formats are hints for who fills in the form,
+and are not checked. Members that the form does not list are removed, unless its schema has
 `additionalProperties`.
 """
 
@@ -99,36 +99,6 @@ def _several(value: object, field: Schema) -> object:
     return found
 
 
-def _faults(value: object, schema: Schema) -> Iterator[str]:
-    check = _CHECKS.get(schema.get("type", ""))
-    if check is None:
-        return
-    if not check[0](value):
-        yield f"Input should be {check[1]}"
-        return
-    yield from check[2](value, schema)
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
-def _is_integer(value: object) -> bool:
-    if isinstance(value, float):
-        return value.is_integer()
-    return _is_number(value)
-
-
-def _string(value: Any, schema: Schema) -> Iterator[str]:
-    if len(value) < schema.get("minLength", 0):
-        yield f"Should have at least {schema['minLength']} characters"
-    if len(value) > schema.get("maxLength", len(value)):
-        yield f"Should have at most {schema['maxLength']} characters"
-    choices = _choices(schema)
-    if choices is not None and value not in choices:
-        yield "Should be one of the choices"
-
-
 def _choices(schema: Schema) -> frozenset[Any] | None:
     """Return the values of a choice, in any of the forms in which a schema can list them."""
     if "enum" in schema:
@@ -139,33 +109,50 @@ def _choices(schema: Schema) -> frozenset[Any] | None:
     return None
 
 
-def _number(value: Any, schema: Schema) -> Iterator[str]:
-    if value < schema.get("minimum", value):
-        yield f"Should be at least {schema['minimum']}"
-    if value > schema.get("maximum", value):
-        yield f"Should be at most {schema['maximum']}"
+def _faults(value: Any, schema: Schema) -> Iterator[str]:
+    kind = _TYPES.get(schema.get("type", ""))
+    if kind is None:
+        return
+    is_one, named, (lower, upper), be, unit = kind
+    if not is_one(value):
+        yield f"Input should be {named}"
+        return
+    size = len(value) if isinstance(value, str) or is_array(value) else value
+    if size < schema.get(lower, size):
+        yield f"Should {be} at least {schema[lower]}{unit}"
+    if size > schema.get(upper, size):
+        yield f"Should {be} at most {schema[upper]}{unit}"
+    if isinstance(value, str):
+        choices = _choices(schema)
+        if choices is not None and value not in choices:
+            yield "Should be one of the choices"
+    elif is_array(value):
+        choices = _choices(schema.get("items", _NONE))
+        if choices is not None and not all(isinstance(x, str) and x in choices for x in value):
+            yield "Every item should be one of the choices"
 
 
-def _array(value: Any, schema: Schema) -> Iterator[str]:
-    if len(value) < schema.get("minItems", 0):
-        yield f"Should have at least {schema['minItems']} items"
-    if len(value) > schema.get("maxItems", len(value)):
-        yield f"Should have at most {schema['maxItems']} items"
-    choices = _choices(schema.get("items", {}))
-    if choices is not None and not all(isinstance(one, str) and one in choices for one in value):
-        yield "Every item should be one of the choices"
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def _nothing(value: Any, schema: Schema) -> Iterator[str]:
-    return iter(())
+def _is_integer(value: object) -> bool:
+    return value.is_integer() if isinstance(value, float) else _is_number(value)
 
 
-_Check: TypeAlias = tuple[Callable[[object], bool], str, Callable[[Any, Schema], Iterator[str]]]
+_Type: TypeAlias = tuple[Callable[[object], bool], str, tuple[str, str], str, str]
 
-_CHECKS: Final[Mapping[str, _Check]] = {
-    "array": (is_array, "an array", _array),
-    "boolean": (lambda value: isinstance(value, bool), "a boolean", _nothing),
-    "integer": (_is_integer, "an integer", _number),
-    "number": (_is_number, "a number", _number),
-    "string": (lambda value: isinstance(value, str), "a string", _string),
+# What the values of a type are, the keywords of their bounds, and how a fault names these.
+_TYPES: Final[Mapping[str, _Type]] = {
+    "array": (is_array, "an array", ("minItems", "maxItems"), "have", " items"),
+    "boolean": (lambda value: isinstance(value, bool), "a boolean", ("", ""), "", ""),
+    "integer": (_is_integer, "an integer", ("minimum", "maximum"), "be", ""),
+    "number": (_is_number, "a number", ("minimum", "maximum"), "be", ""),
+    "string": (
+        lambda value: isinstance(value, str),
+        "a string",
+        ("minLength", "maxLength"),
+        "have",
+        " characters",
+    ),
 }

@@ -8,12 +8,10 @@ JSONObject: TypeAlias = dict[str, Any]
 
 
 def is_object(value: object) -> TypeGuard[JSONObject]:
-    """Return whether `value` is a JSON object."""
     return isinstance(value, dict)
 
 
 def is_array(value: object) -> TypeGuard[list[Any]]:
-    """Return whether `value` is a JSON array."""
     return isinstance(value, list)
 
 

@@ -1,10 +1,13 @@
-"""What a translation cannot keep: a list of losses, or a refusal of the whole value."""
+"""What a translation cannot keep, and the reports of it."""
 
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from logging import getLogger
 from typing import Any, Final, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
-from .errors import INVALID_PARAMS, LocalError
-from .models.validation_errors import escaped
+from .errors import Untranslatable
+from .models.validation_errors import pointer_to
 
 T = TypeVar("T")
 
@@ -12,6 +15,13 @@ What: TypeAlias = Literal["dropped", "moved", "replaced", "refused"]
 
 Place: TypeAlias = "tuple[Place, str | int] | None"
 """The path of a value: that of its container, and the member or index in it."""
+
+_log: Final = getLogger(__name__)
+
+_LONGEST: Final = 200
+_KINDS: Final = 1000
+
+_INDEX: Final = re.compile(r"/\d+(?=/|$)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,20 +50,6 @@ class Translated(Generic[T]):
     losses: tuple[Loss, ...] = ()
 
 
-class Untranslatable(LocalError):
-    """A value cannot be expressed in the target revision; nothing was sent.
-
-    `code` is the JSON-RPC error code for the answer to the sender.
-    """
-
-    CODE = INVALID_PARAMS
-
-    def __init__(self, pointer: str, why: str, *, code: int | None = None) -> None:
-        super().__init__(f"{pointer or '/'}: {why}", code=code)
-        self.pointer: Final = pointer
-        self.why: Final = why
-
-
 class Report(NamedTuple):
     """The losses of one translation; harmless ones are only collected if it is `thorough`."""
 
@@ -63,18 +59,50 @@ class Report(NamedTuple):
     def lose(self, place: Place, what: What, why: str, *, harmless: bool = False) -> None:
         """Note a loss at `place`."""
         if self.thorough or not harmless:
-            self.losses.append(Loss(pointer_to(place), what, why, harmless))
-
-
-def pointer_to(place: Place) -> str:
-    """Return the JSON pointer of a place."""
-    steps: list[str] = []
-    while place is not None:
-        place, step = place
-        steps.append(f"/{escaped(str(step))}")
-    return "".join(reversed(steps))
+            self.losses.append(Loss(_pointer(place), what, why, harmless))
 
 
 def refuse(place: Place, why: str, *, code: int | None = None) -> Any:
     """Raise `Untranslatable` for the value at `place`."""
-    raise Untranslatable(pointer_to(place), why, code=code)
+    raise Untranslatable(_pointer(place), why, code=code)
+
+
+def _pointer(place: Place) -> str:
+    steps: list[str | int] = []
+    while place is not None:
+        place, step = place
+        steps.append(step)
+    return pointer_to(reversed(steps))
+
+
+class LossReport:
+    """A reporter of the losses of one connection, to a callback and to the log.
+
+    It reports losses of the same method, reason and place once; array indices do not count.
+    """
+
+    def __init__(
+        self, own: str, wire: str, callback: Callable[[Loss], object] | None = None
+    ) -> None:
+        self._own = own
+        self._wire = wire
+        self._callback = callback
+        self._seen: set[tuple[str, str, str]] = set()
+
+    def take(self, method: str, losses: Iterable[Loss]) -> None:
+        """Report the losses of one message, if they are of a new kind."""
+        for loss in losses:
+            place = _INDEX.sub("/*", loss.pointer)[:_LONGEST]
+            kind = (method, place, loss.why)
+            # The peer chooses some of the names, so there may be any number of kinds.
+            if kind in self._seen or len(self._seen) >= _KINDS:
+                continue
+            self._seen.add(kind)
+            parts = (method, place, loss.what, self._own, self._wire, loss.why)
+            # The peer chooses the names: repr keeps line breaks in them out of the log.
+            _log.warning("%s: %r was %s between %s and %s: %s", *parts)
+            if self._callback is not None:
+                try:
+                    self._callback(replace(loss, method=method, own=self._own, wire=self._wire))
+                except Exception:
+                    _log.exception("the callback for losses failed")

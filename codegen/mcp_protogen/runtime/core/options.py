@@ -5,20 +5,19 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypedDict
 
+from .json import is_array, is_object, json_text
 from .losses import Loss
+from .models.validation_errors import Problem, escaped
 from .spec import RequestSpec
-from .stored_json import SizeLimit
 
-TIMEOUTS: Final[Mapping[str, float]] = MappingProxyType(
+_TIMEOUTS: Final[Mapping[str, float]] = MappingProxyType(
     {
         "ping": 5.0,
         "tools/call": 60.0,
         "sampling/createMessage": 120.0,
-        # A person answers these.
-        "elicitation/create": 300.0,
+        "elicitation/create": 300.0,  # a person answers these
     }
 )
-"""Timeouts in seconds by method, where neither the call nor the connection sets one."""
 
 
 class Progress(NamedTuple):
@@ -30,11 +29,11 @@ class Progress(NamedTuple):
 
 
 class CallOptions(TypedDict, total=False):
-    """Options of a single call, besides its params.
+    """Options of a single call. Times are in seconds.
 
-    `timeout` and `max_timeout` are in seconds. With `reset_on_progress`, each report of progress
-    restarts `timeout`, but never `max_timeout`. `on_progress` asks the peer to report progress;
-    if it returns an awaitable, that is awaited in a task of its own.
+    With `reset_on_progress`, each report of progress restarts `timeout`, but never `max_timeout`.
+    `on_progress` asks the peer to report progress; if it returns an awaitable, that is awaited in a
+    task of its own.
     """
 
     timeout: float
@@ -51,20 +50,54 @@ class Patience(NamedTuple):
     renewed_by_progress: bool = False
 
 
+class SizeLimit(NamedTuple):
+    """A limit in bytes of JSON and in values, where every object and array counts too."""
+
+    size: int
+    values: int
+
+    def problems(self, at: str, declared: Mapping[str, Any]) -> list[Problem]:
+        """Return the problem of an object whose members together exceed the limit.
+
+        The pointer names the largest of the members.
+        """
+        for most, unit, sizes in (
+            (self.size, "bytes of JSON", {key: len(json_text(declared[key])) for key in declared}),
+            (self.values, "values", {key: self._values(declared[key]) for key in declared}),
+        ):
+            if sum(sizes.values()) > most:
+                largest = max(sizes, key=sizes.__getitem__)
+                may = f"{' and '.join(declared)} may have at most {most} {unit}"
+                return [Problem(f"{at}/{escaped(largest)}", may)]
+        return []
+
+    def _values(self, value: object) -> int:
+        """Count the values, but not further than the limit."""
+        left, seen = [value], 0
+        while left and seen <= self.values:
+            one = left.pop()
+            seen += 1
+            if is_object(one):
+                left += one.values()
+            elif is_array(one):
+                left += one
+        return seen
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
     """Limits of one connection. Times are in seconds.
 
-    The pages ask for a timeout on every request, for a maximum that progress does not extend, and
-    for both to be configurable (2025-11-25, basic/lifecycle, "Timeouts"); they give no numbers.
+    The pages ask for a timeout on every request, and for a maximum that progress does not extend
+    (2025-11-25, basic/lifecycle, "Timeouts"); they give no numbers.
     """
 
     timeout: float = 30.0
     """Timeout of a request, if `timeouts` has none for its method."""
-    timeouts: Mapping[str, float] = field(default_factory=lambda: TIMEOUTS)
+    timeouts: Mapping[str, float] = field(default_factory=lambda: _TIMEOUTS)
     """Timeouts by method."""
     max_timeout: float = 600.0
-    """Longest time for an answer, even if progress is reported."""
+    """Longest time for an answer, whatever progress is reported."""
     initialize_timeout: float = 30.0
     """Timeout of `initialize`; the server may have to start first."""
     probe_timeout: float = 5.0
@@ -98,7 +131,7 @@ class Options:
     max_pages: int = 1000
     """Pages of one list that are requested. A client that walks a list raises if there are more.
 
-    A server that checks header fields against its own tools uses its last complete list instead. A
+    A server that checks header fields against its own tools uses its last complete list instead; a
     client that corrects header fields stops at the default, with the pages it has.
     """
     progress_interval: float = 0.05
@@ -117,12 +150,10 @@ class Options:
 
     @property
     def of_client(self) -> SizeLimit:
-        """The limit for what a client declares about itself."""
         return SizeLimit(self.max_client, self.max_values)
 
     @property
     def of_server(self) -> SizeLimit:
-        """The limit for what a server declares about itself."""
         return SizeLimit(self.max_server, self.max_values)
 
     @property
@@ -131,12 +162,10 @@ class Options:
         return SizeLimit(self.max_client + self.max_uris, self.max_values + self.max_subscriptions)
 
     def patience(self, spec: RequestSpec[Any, Any], call: CallOptions) -> Patience:
-        """Return the timeouts of one request."""
         if "long_lived" in spec.traits and "timeout" not in call:
             return FOREVER
-        usual = self.timeouts.get(spec.method, self.timeout)
         return Patience(
-            call.get("timeout", usual),
+            call.get("timeout", self.timeouts.get(spec.method, self.timeout)),
             call.get("max_timeout", self.max_timeout),
             call.get("reset_on_progress", False),
         )

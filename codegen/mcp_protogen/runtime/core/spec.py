@@ -1,17 +1,22 @@
-"""The protocol as data: capabilities, methods and error codes of one revision.
+"""The protocol as data: its eras, and the capabilities, methods and errors of one revision.
 
 Generated tables are made of these. The type parameters of a method carry its params and result to
 type checkers; at run time `params` and `result` are plain values, so that a union or an alias can
-stand there. Nothing here reads or writes messages.
+stand there.
+
+Up to 2025-11-25 a client and a server begin with a handshake, and what they agree on there holds
+for the connection. From 2026-07-28 on every request stands by itself. What follows from the era of
+a revision is a field of `Era`, and decided nowhere else.
 """
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Generic, Literal, TypeAlias, TypeVar
+from types import MappingProxyType
+from typing import Any, Final, Generic, Literal, TypeAlias, TypeVar
 
-from .era import EraName
 from .json import is_object
 
+EraName: TypeAlias = Literal["handshake", "stateless"]
 Role: TypeAlias = Literal["client", "server"]
 Level: TypeAlias = Literal["MUST", "SHOULD"]
 Phase: TypeAlias = Literal["any", "before_ready", "ready"]
@@ -20,12 +25,59 @@ P = TypeVar("P")
 R = TypeVar("R")
 
 
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Era:
+    """How the revisions of an era differ from those of the other."""
+
+    name: EraName
+    opened_by: str
+    """The request whose answer says what the server declares and is called."""
+    has_handshake: bool
+    """Whether a connection has to be opened before most messages may pass."""
+    remembers_client: bool
+    """Whether what a client declares, is called and wants logged holds for its connection.
+
+    Otherwise each request says it in its `_meta`.
+    """
+    has_listen_streams: bool
+    """Whether changes go to the streams that asked for them, and not to each connection."""
+    signs_results: bool
+    """Whether the `_meta` of each result says what the server is called."""
+    names_missing_capabilities: bool
+    """Whether an error of its own says which capability a client has not declared."""
+
+
+HANDSHAKE_ERA: Final = Era(
+    name="handshake",
+    opened_by="initialize",  # 2025-11-25, basic/lifecycle, "Initialization"
+    has_handshake=True,  # the same
+    remembers_client=True,  # the same, and server/utilities/logging, "Setting Log Level"
+    has_listen_streams=False,  # 2025-11-25, server/resources, "Subscriptions"
+    signs_results=False,  # the answer to `initialize` says it
+    names_missing_capabilities=False,  # no page has one
+)
+
+STATELESS_ERA: Final = Era(
+    name="stateless",
+    opened_by="server/discover",  # 2026-07-28, server/discover
+    has_handshake=False,  # 2026-07-28, basic, "Statelessness"
+    remembers_client=False,  # the same
+    has_listen_streams=True,  # 2026-07-28, basic/patterns/subscriptions
+    signs_results=True,  # 2026-07-28, basic, "_meta"
+    names_missing_capabilities=True,  # 2026-07-28, basic, "Error Codes"
+)
+
+ERAS: Final[Mapping[EraName, Era]] = MappingProxyType(
+    {era.name: era for era in (HANDSHAKE_ERA, STATELESS_ERA)}
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Capability:
     """Something a side declares that it can do.
 
-    A `flag` counts when it is true, any other capability when its member is present, even if empty.
-    An `implied` one also counts when the object around it is empty (elicitation: form).
+    A `flag` counts if it is true, any other capability if its member is present, even if empty.
+    An `implied` one also counts if the object around it is empty (elicitation: form).
     """
 
     role: Role
@@ -35,20 +87,20 @@ class Capability:
 
     @property
     def name(self) -> str:
-        """The dotted path, the declaring side first: `server.tools.listChanged`."""
+        """The dotted path, from the declaring side on: `server.tools.listChanged`."""
         return ".".join((self.role, *self.path))
 
     def declared_in(self, capabilities: Mapping[str, Any]) -> bool:
         """Return whether `capabilities`, the JSON object that `role` declared, has this one."""
-        around: Mapping[str, Any] = capabilities
-        for step in self.path[:-1]:
-            inner = around.get(step)
+        *outer, last = self.path
+        for step in outer:
+            inner = capabilities.get(step)
             if not is_object(inner):
                 return False
-            around = inner
-        if self.implied and not around:
+            capabilities = inner
+        if self.implied and not capabilities:
             return True
-        value = around.get(self.path[-1])
+        value = capabilities.get(last)
         return value is True if self.flag else value is not None and value is not False
 
 
@@ -59,12 +111,6 @@ class Condition:
     member: str
     one_of: tuple[str, ...] | None = None
     or_absent: bool = False
-
-    def holds(self, params: Mapping[str, Any]) -> bool:
-        """Return whether `params`, the JSON object that is sent, meet the condition."""
-        if self.member not in params:
-            return self.or_absent
-        return self.one_of is None or params[self.member] in self.one_of
 
     def __str__(self) -> str:
         if self.one_of is None:
@@ -85,43 +131,38 @@ class Requirement:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RequestSpec(Generic[P, R]):
-    """One request: who may send it, what it carries, how it may be answered.
+class CallSpec(Generic[P]):
+    """One request or notification: who may send it and what it carries.
 
-    `params` is the type expression to read params with, `results` the classes of `result`, the
-    plain answer first. With `params_required` false the params may be left out.
+    `params` is the type expression to read params with, which may be left out if they are not
+    `params_required`.
     """
 
     method: str
     _: KW_ONLY
     senders: frozenset[Role]
     params: Any
+    requires: tuple[Requirement, ...] = ()
+    traits: frozenset[str] = frozenset()
+    phase: Phase = "any"
+    since: str = ""
+    removed: str | None = None
+    deprecated: str | None = None
+    params_required: bool = True
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class RequestSpec(CallSpec[P], Generic[P, R]):
+    """One request, with the classes of `result`, the type expression: the plain answer first."""
+
     result: Any
     results: tuple[type, ...]
-    requires: tuple[Requirement, ...] = ()
-    traits: frozenset[str] = frozenset()
-    phase: Phase = "any"
-    since: str = ""
-    removed: str | None = None
-    deprecated: str | None = None
-    params_required: bool = True
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class NotificationSpec(Generic[P]):
-    """One notification: who may send it and what it carries."""
+class NotificationSpec(CallSpec[P]):
+    """One notification."""
 
-    method: str
-    _: KW_ONLY
-    senders: frozenset[Role]
-    params: Any
-    requires: tuple[Requirement, ...] = ()
-    traits: frozenset[str] = frozenset()
-    phase: Phase = "any"
-    since: str = ""
-    removed: str | None = None
-    deprecated: str | None = None
-    params_required: bool = True
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,13 +187,11 @@ class Lenient:
 class Rules:
     """The differences between revisions that no schema has: how messages travel, what is sent.
 
-    `batching` says whether an array of messages may be received, `error_id_optional` whether an
-    error may be sent without id, `server_requests` whether a server may send requests of its own,
-    `polling` whether a server may close a stream over HTTP for the client to come back to it.
-    `bad_arguments` says whether arguments that do not fit a tool are an error, or a result that a
-    model reads; `resource_not_found` is the code for a resource that is not there.
-    `result_types` are the values of `resultType`, where results have one; `leniency` is what a
-    receiver forgives that the schema does not.
+    With `batching` an array of messages may be received, with `polling` a server may close a stream
+    over HTTP for the client to come back to it. `bad_arguments` says what arguments that do not fit
+    a tool are: an error, or a result that a model reads. `resource_not_found` is an error code,
+    `result_types` are the values of `resultType`, and `leniency` is what a receiver forgives that
+    the schema does not.
     """
 
     era: EraName = "handshake"

@@ -1,7 +1,7 @@
 """Tasks that belong to one connection and end with it.
 
-This is not a `TaskGroup`, for two reasons: a task that fails must not cancel the others, and what a
-user raises inside `async with connect(...)` must not be wrapped in a group.
+This is no `TaskGroup`: a task that fails must not cancel the others, and what a user raises inside
+`async with connect(...)` must not be wrapped in a group.
 """
 
 from asyncio import Future, Task, TaskGroup, gather, get_running_loop, shield

@@ -1,52 +1,57 @@
-"""The method table of one revision, and its messages as bytes, in and out.
+"""The method table of one revision: its messages as bytes, in and out.
 
 Reading looks a message up by its method and the side that sent it, or, for an answer, by the
-request it answers. Writing goes from the compiled serialiser of a model straight into the message.
-Nothing here knows a connection: the caller says which requests are pending.
+request it answers. Nothing here knows a connection: the caller says which requests are pending.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from functools import cache
-from typing import Any, Final, Literal, TypeAlias, TypeVar, get_args
+from collections.abc import Callable, Mapping
+from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 from pydantic import ValidationError
-from pydantic_core import PydanticSerializationError, to_json
+from pydantic_core import PydanticSerializationError
 
-from ..core.era import ERAS
-from ..core.errors import InvalidAnswer, InvalidRequest, LocalError, ProtocolError, RequestId
+from ..core.errors import (
+    InvalidAnswer,
+    InvalidParams,
+    InvalidRequest,
+    LocalError,
+    MethodNotFound,
+    ProtocolError,
+    RequestId,
+    Untranslatable,
+)
 from ..core.json import JSONObject
-from ..core.losses import Untranslatable
 from ..core.models.base import Validate, validator_of
-from ..core.spec import ErrorSpec, NotificationSpec, RequestSpec, Role, Rules
+from ..core.models.validation_errors import Problem, problems
+from ..core.spec import ERAS, ErrorSpec, NotificationSpec, RequestSpec, Role, Rules
 from .jsonrpc import Answer, Batch, Call, write_call, write_error, write_result
-from .meta import written
 from .parsed import (
     Error,
-    InvalidMessage,
     Message,
     MethodSpecs,
     Notification,
     Outcome,
     Request,
     Result,
-    UnknownMethod,
-    nothing_pending,
-    read_error,
-    read_result,
+    SpecT,
     single,
     understood,
-    unfit_call,
 )
-from .results import result_reader
+from .results import UnknownResultType, result_reader
+from .writing import body_text, method_text, params_text
 
 P = TypeVar("P")
 R = TypeVar("R")
+CallT = TypeVar("CallT", Request[Any], Notification[Any])
 
 Part: TypeAlias = Literal["params", "result"]
 Pending: TypeAlias = Callable[[RequestId], RequestSpec[Any, Any] | None]
 
 _ROLES: Final[tuple[Role, ...]] = ("client", "server")
 _ABSENT: Final = object()
+
+_NO_PARAMS: Final = Problem("/params", "Field required")
+_NO_RESULT_TYPE: Final = Problem("/result/resultType", "Input is no type of result of this method")
 
 
 class MethodTable:
@@ -94,20 +99,17 @@ class MethodTable:
         return self
 
     def request(self, method: str, sender: Role) -> RequestSpec[Any, Any] | None:
-        """Return the request of that wire name that `sender` may send, if there is one."""
-        spec = self.requests.get(method)
-        return spec if spec is not None and sender in spec.senders else None
+        """Return the request of that name that `sender` may send, if there is one."""
+        return _allowed(self.requests.get(method), sender)
 
     def notification(self, method: str, sender: Role) -> NotificationSpec[Any] | None:
-        """Return the notification of that wire name that `sender` may send, if there is one."""
-        spec = self.notifications.get(method)
-        return spec if spec is not None and sender in spec.senders else None
+        """Return the notification of that name that `sender` may send, if there is one."""
+        return _allowed(self.notifications.get(method), sender)
 
     def interpret(self, message: Call | Answer, sender: Role, pending: Pending) -> Outcome:
-        """Return what a message sent by `sender` comes to, as a value.
+        """Return what a message sent by `sender` comes to. Never raises.
 
         `pending` gives the request that is waiting for an answer with an id, if there is one.
-        Raise `InvalidAnswer` for a result that answers nothing.
         """
         if isinstance(message, Answer):
             return self._interpret_answer(message, pending)
@@ -115,32 +117,37 @@ class MethodTable:
         calls: MethodSpecs[Any] = (self._notifications if id is None else self._requests)[sender]
         known = calls.known.get(method) or calls.find(method)
         if known is None:
-            return UnknownMethod(id, method)
+            return MethodNotFound(method, id=id)
         spec, validate = known
         # There may be none, or something that is no object.
         given = params or whole.get("params", _ABSENT)
         if given is _ABSENT:
             if spec.params_required:
-                return unfit_call(message, None)
+                return InvalidParams(f"Invalid params of {method}", [_NO_PARAMS], id=id)
             given = {}
         try:
             value = validate(given)
         except (ValidationError, Untranslatable) as error:
-            return unfit_call(message, error)
+            found = _problems(error, given, "/params")
+            return InvalidParams(f"Invalid params of {method}", found, id=id)
         if id is None:
             return Notification(spec, value, meta)
         return Request(id, spec, value, params, meta)
 
-    def _interpret_answer(
-        self, answer: Answer, pending: Pending
-    ) -> Result[Any] | Error | InvalidMessage:
-        id, result, error = answer
-        if error is not None:
-            return read_error(id, error)
+    def _interpret_answer(self, answer: Answer, pending: Pending) -> Outcome:
+        id, result, failure = answer
+        if failure is not None:
+            return Error(id, failure["code"], failure["message"], failure.get("data"))
         spec = None if id is None else pending(id)
         if id is None or spec is None:
-            raise InvalidAnswer("a result for a request that is not pending", id=id)
-        return read_result(spec, id, result, self.result_reader(spec))
+            return InvalidAnswer("a result for a request that is not pending", id=id)
+        try:
+            return Result(id, self.result_reader(spec)(result))
+        except UnknownResultType:
+            found = [_NO_RESULT_TYPE]
+        except (ValidationError, Untranslatable) as error:
+            found = _problems(error, result, "/result")
+        return InvalidAnswer(f"Invalid result of {spec.method}", found, id=id)
 
     def check_batch(self, batch: Batch) -> None:
         """Raise `InvalidRequest` for an empty batch, and for any where the revision has none.
@@ -153,29 +160,23 @@ class MethodTable:
             raise InvalidRequest("a batch cannot be empty")
 
     def parse(self, data: bytes | str, *, sender: Role, pending: Pending) -> Message:
-        """Read one message sent by `sender`.
-
-        `pending` gives the request that is waiting for an answer with an id, if there is one.
-        Raise `RemoteError`.
-        """
+        """Read one message, as `interpret` does; raise `RemoteError`."""
         return understood(self.interpret(single(data), sender, pending))
 
     def parse_request(self, data: bytes | str, *, sender: Role) -> Request[Any]:
         """Read a request sent by `sender`; raise `RemoteError`."""
-        message = single(data)
-        if not isinstance(message, Call) or message.id is None:
-            raise InvalidRequest("not a request")
-        outcome = understood(self.interpret(message, sender, nothing_pending))
-        assert isinstance(outcome, Request)
-        return outcome
+        return self._parse_call(data, sender, Request)
 
     def parse_notification(self, data: bytes | str, *, sender: Role) -> Notification[Any]:
         """Read a notification sent by `sender`; raise `RemoteError`."""
+        return self._parse_call(data, sender, Notification)
+
+    def _parse_call(self, data: bytes | str, sender: Role, kind: type[CallT]) -> CallT:
         message = single(data)
-        if not isinstance(message, Call) or message.id is not None:
-            raise InvalidRequest("not a notification")
-        outcome = understood(self.interpret(message, sender, nothing_pending))
-        assert isinstance(outcome, Notification)
+        if not isinstance(message, Call) or (message.id is None) is (kind is Request):
+            raise InvalidRequest(f"not a {kind.__name__.lower()}")
+        outcome = understood(self.interpret(message, sender, lambda _: None))
+        assert isinstance(outcome, kind)
         return outcome
 
     def parse_answer(self, data: bytes | str, *, spec: RequestSpec[Any, R]) -> Result[R] | Error:
@@ -189,14 +190,13 @@ class MethodTable:
 
     def read_result(self, spec: RequestSpec[Any, R], result: Any) -> R:
         """Read the decoded result of a request made with `spec`; raise `InvalidAnswer`."""
-        outcome = read_result(spec, 0, result, self.result_reader(spec))
-        if not isinstance(outcome, Result):
-            raise outcome.error()
+        outcome = understood(self._interpret_answer(Answer(0, result), lambda _: spec))
+        assert isinstance(outcome, Result)
         value: R = outcome.value
         return value
 
     def result_reader(self, spec: RequestSpec[Any, Any]) -> Validate:
-        """Return what reads the decoded results of `spec`."""
+        """Return the function that reads the decoded results of `spec`."""
         return result_reader(spec, self.rules)
 
     def serialise_request(
@@ -207,10 +207,10 @@ class MethodTable:
         *,
         meta: bytes | None = None,
     ) -> bytes:
-        """Return a request as JSON text.
+        """Return a request as JSON text; raise `LocalError`.
 
         Params of None are left out where the method can do without. `meta` holds members, as JSON
-        text, that its `_meta` is to have beside those of `params`. Raise `LocalError`.
+        text, that its `_meta` is to have beside those of `params`.
         """
         if self.requests.get(spec.method) is not spec:
             raise LocalError(f"{spec.method} is not a request of {self.revision}")
@@ -260,14 +260,14 @@ class MethodTable:
         return info
 
     def presuming(self, members: Callable[[], Mapping[str, Any]]) -> "MethodTable":
-        """Return the table for a connection whose requests all have these members in `_meta`."""
+        """Return the table for a connection all of whose requests have these members in `_meta`."""
         return self
 
     def admit(self, method: str, sender: Role) -> None:
         """Raise `LocalError` for a method that is not this side's to send on the wire."""
 
     def lost(self, method: str, error: LocalError) -> None:
-        """Take note that a message was not sent because it cannot be said on the wire."""
+        """Take note of a message that was not sent, because the wire cannot express it."""
         raise error
 
     def code_to_send(self, method: str, code: int) -> int:
@@ -301,51 +301,11 @@ class MethodTable:
             raise LocalError(f"the data of an error cannot be written: {error}") from error
 
 
-@cache
-def method_text(spec: RequestSpec[Any, Any] | NotificationSpec[Any]) -> bytes:
-    """Return the name of a method as JSON text."""
-    return to_json(spec.method)
+def _allowed(spec: SpecT | None, sender: Role) -> SpecT | None:
+    return spec if spec is not None and sender in spec.senders else None
 
 
-@cache
-def _params_classes(spec: RequestSpec[Any, Any] | NotificationSpec[Any]) -> tuple[type, ...]:
-    return tuple(classes_in(spec.params))
-
-
-def classes_in(expression: Any) -> Iterator[type]:
-    """Yield the classes that a type expression names, whatever stands around them."""
-    expression = getattr(expression, "__value__", expression)  # what an alias stands for
-    if isinstance(expression, type) and not get_args(expression):
-        yield expression
-    for part in get_args(expression):
-        yield from classes_in(part)
-
-
-def params_text(
-    spec: RequestSpec[Any, Any] | NotificationSpec[Any], params: object, meta: bytes | None
-) -> bytes | None:
-    """Return params as JSON text; None if they are left out. Raise `LocalError`."""
-    if params is None:
-        if not spec.params_required:
-            return None if meta is None else written(None, meta)
-        params = _left_out(spec)
-    elif not isinstance(params, _params_classes(spec)):
-        raise LocalError(f"{type(params).__name__} is not what {spec.method} carries")
-    return body_text(spec.method, params, meta)
-
-
-def _left_out(spec: RequestSpec[Any, Any] | NotificationSpec[Any]) -> object:
-    """Return params of which a caller need say nothing, though the wire needs them."""
-    try:
-        return spec.params()
-    except (TypeError, ValidationError):
-        raise LocalError(f"{spec.method} needs params") from None
-
-
-def body_text(method: str, model: Any, meta: bytes | None) -> bytes:
-    """Return a model as JSON text, with members in its `_meta`; raise `LocalError`."""
-    try:
-        body: bytes = model.to_json() if meta is None else written(model, meta)
-    except PydanticSerializationError as error:
-        raise LocalError(f"{method} cannot be written: {error}") from error
-    return body
+def _problems(error: ValidationError | Untranslatable, value: Any, at: str) -> list[Problem]:
+    if isinstance(error, Untranslatable):
+        return [Problem(error.pointer, error.why)]
+    return problems(error, value, at)

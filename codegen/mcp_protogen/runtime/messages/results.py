@@ -2,8 +2,7 @@
 
 When a method may be answered in more than one way, the choice is made by value, never by trying: an
 alternative is recognised by a constant it alone requires (`resultType: input_required`), or else by
-a member that it alone requires (`task`). What is none of the alternatives is the plain answer, and
-is held to the plain answer's rules.
+a member that it alone requires (`task`). Anything else has to be the plain answer.
 
 Models are as strict as the schema. Where the pages ask a receiver to be kinder, the revision's
 rules say so, and what is missing or out of range is put right here, in a copy.
@@ -40,8 +39,8 @@ class _Alternative(NamedTuple):
 def result_reader(spec: RequestSpec[Any, Any], rules: Rules) -> Validate:
     """Return a function that reads the decoded result of `spec` as the class that fits it.
 
-    Classes that nothing tells apart are left to Pydantic, which takes the one that fits best. The
-    function raises `pydantic.ValidationError` and `UnknownResultType`.
+    Classes that nothing tells apart are left to Pydantic. The function raises
+    `pydantic.ValidationError` and `UnknownResultType`.
     """
     read, forgive = _by_value(spec), forgiver(spec, rules)
     return read if forgive is None else lambda value: read(forgive(value))
@@ -65,24 +64,20 @@ def forgiver(spec: RequestSpec[Any, Any], rules: Rules) -> Callable[[Any], Any] 
             return value
         given = value.get(_RESULT_TYPE, "complete")
         if given == "complete":
-            value = _forgiven(value, lenient)
-        elif types and type(given) is str and (plain_only or given not in types):
+            wrong = {one.member: one.value for one in lenient if _is_wrong(one, value)}
+            return {**value, **wrong} if wrong else value
+        if types and type(given) is str and (plain_only or given not in types):
             raise UnknownResultType(given)
         return value
 
     return forgiving
 
 
-def _forgiven(value: dict[str, Any], lenient: Sequence[Lenient]) -> dict[str, Any]:
-    for one in lenient:
-        if one.rule == "absent":
-            wrong = one.member not in value
-        else:
-            given = value.get(one.member)
-            wrong = isinstance(given, (int, float)) and given < 0
-        if wrong:
-            value = {**value, one.member: one.value}
-    return value
+def _is_wrong(one: Lenient, value: dict[str, Any]) -> bool:
+    if one.rule == "absent":
+        return one.member not in value
+    given = value.get(one.member)
+    return isinstance(given, (int, float)) and given < 0
 
 
 def _by_value(spec: RequestSpec[Any, Any]) -> Validate:
@@ -91,8 +86,7 @@ def _by_value(spec: RequestSpec[Any, Any]) -> Validate:
         return plain
     alternatives: list[_Alternative] = []
     for arm in spec.results[1:]:
-        others = [other for other in spec.results if other is not arm]
-        alternative = _by_constant(arm, others) or _by_member(arm, others)
+        alternative = _alternative(arm, [other for other in spec.results if other is not arm])
         if alternative is None:
             return validator_of(spec.result)
         alternatives.append(alternative)
@@ -107,14 +101,11 @@ def _by_value(spec: RequestSpec[Any, Any]) -> Validate:
     return read
 
 
-def _by_constant(arm: type[WireModel], others: Sequence[type[WireModel]]) -> _Alternative | None:
+def _alternative(arm: type[WireModel], others: Sequence[type[WireModel]]) -> _Alternative | None:
+    """Return by what a result is recognised as `arm`; None if nothing tells it from `others`."""
     for member, constant in required_constants(arm).items():
         if all(required_constants(other).get(member) != constant for other in others):
             return _Alternative(member, constant, validator_of(arm))
-    return None
-
-
-def _by_member(arm: type[WireModel], others: Sequence[type[WireModel]]) -> _Alternative | None:
     for member in required_members(arm):
         if all(member not in required_members(other) for other in others):
             return _Alternative(member, None, validator_of(arm))

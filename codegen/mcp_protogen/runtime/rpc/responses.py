@@ -21,8 +21,8 @@ from ..core.errors import (
     MissingClientCapability,
     ProtocolError,
     RemoteError,
+    Untranslatable,
 )
-from ..core.losses import Untranslatable
 from ..core.spec import Capability
 from ..core.throttle import Throttle
 from ..rules import capabilities

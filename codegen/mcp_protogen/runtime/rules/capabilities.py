@@ -2,7 +2,7 @@
 
 A message may need that a side has declared a capability. Before sending, an unmet need is this
 side's fault (`MissingCapability`); on receipt it is the peer's, and what to answer is the caller's
-decision. Needs of level SHOULD are advice: they are listed in the tables and never enforced.
+decision. Needs of level SHOULD are advice, and never enforced.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -19,19 +19,17 @@ from ..core.errors import (
 )
 from ..core.json import JSONObject, is_object
 from ..core.models.base import WireModel
-from ..core.spec import Capability, Condition, NotificationSpec, RequestSpec, Requirement, Role
+from ..core.spec import CallSpec, Capability, Condition, RequestSpec, Requirement, Role
 
-AnySpec: TypeAlias = RequestSpec[Any, Any] | NotificationSpec[Any]
 Declared: TypeAlias = Mapping[Role, Mapping[str, Any]]
 
 _NOTHING: Final[Mapping[str, Any]] = {}
 
 
-def check(spec: AnySpec, sender: Role, params: object, declared: Declared) -> None:
-    """Let `sender` send a message only if the protocol allows it.
+def check(spec: CallSpec[Any], sender: Role, params: object, declared: Declared) -> None:
+    """Raise `LocalError` unless `sender` may send a message.
 
-    `declared` maps each side to the JSON object of its capabilities. Raises `LocalError` if the
-    message is not this side's to send, and `MissingCapability` if a capability is not declared.
+    That is `MissingCapability` if a capability is not `declared`: the JSON objects of both sides.
     """
     if sender not in spec.senders:
         raise LocalError(f"a {sender} does not send {spec.method}")
@@ -57,38 +55,36 @@ def unmet(
 ) -> Requirement | None:
     """Return the first requirement of level MUST that a message from `sender` does not meet."""
     for need in requirements:
-        if need.level != "MUST" or need.sender != sender:
-            continue
-        # Most conditions are about a member that few messages have.
-        if need.when and not _applies(need.when, params):
-            continue
-        if not need.capability.declared_in(declared[need.capability.role]):
+        if (
+            need.level == "MUST"
+            and need.sender == sender
+            # Most conditions are about a member that few messages have.
+            and (not need.when or applies(need.when, params))
+            and not need.capability.declared_in(declared[need.capability.role])
+        ):
             return need
     return None
 
 
-def _applies(conditions: Iterable[Condition], params: object) -> bool:
-    # Asked for each request, so no generator is made.
-    for one in conditions:  # noqa: SIM110
-        if one.holds(_members(params, one.member)):
+def applies(conditions: Iterable[Condition], params: object) -> bool:
+    """Return whether params, a model or a JSON object, meet any of some conditions."""
+    for one in conditions:
+        if not isinstance(params, WireModel):
+            members = params if is_object(params) else _NOTHING
+        elif (name := _names(type(params)).get(one.member)) is None:
+            members = params.model_extra or _NOTHING
+        elif (value := getattr(params, name)) is not None:
+            members = {one.member: value}
+        else:
+            # What would be written counts, be it null; a None that is left out is no member.
+            members = params.to_wire() if name in params.__pydantic_fields_set__ else _NOTHING
+        if one.member not in members:
+            met = one.or_absent
+        else:
+            met = one.one_of is None or members[one.member] in one.one_of
+        if met:
             return True
     return False
-
-
-def _members(params: object, wanted: str) -> Mapping[str, Any]:
-    """Return the wanted member of a model, or all members of a plain object."""
-    if not isinstance(params, WireModel):
-        return params if is_object(params) else _NOTHING
-    name = _names(type(params)).get(wanted)
-    if name is None:
-        return params.model_extra or _NOTHING
-    value = getattr(params, name)
-    if value is not None:
-        return {wanted: value}
-    if name not in params.__pydantic_fields_set__:
-        return _NOTHING
-    # What would be written is what counts, be it null; a None that is left out is no member.
-    return params.to_wire() if name in params.model_fields_set else _NOTHING
 
 
 @cache

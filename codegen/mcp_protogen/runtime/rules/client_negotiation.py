@@ -1,25 +1,23 @@
 """What a client decides: which revision to propose, in which era, and when to give up.
 
-`Negotiation` is a machine without input or output. It says what to do next, is told what came of
-it, and says what to do then, until it adopts a revision or fails. Its rules:
+`Negotiation` is a machine without input or output. It returns a step, gets the outcome of it, and
+returns the next one, until it adopts a revision or fails. Its rules:
 
 * a server that answers `server/discover` as the page says, or with one of the errors that only
   servers of the stateless era have, is of that era; whatever else it answers, it is not, and the
   handshake is tried (2026-07-28, basic/transports/stdio, "Backward Compatibility");
-* silence is taken for an old server, a broken connection for nothing: the first is asked again in
-  the old way, after the second a new connection is opened once; a client that knows no old way
-  takes silence for nothing, too;
-* over HTTP an answer may be a status, of which 4xx is an old server's; but 401 and 403 say who asks
-  and not what is asked, and they, other statuses, silence and a broken connection are reported
-  (2026-07-28, basic/transports/streamable-http, "Backward Compatibility");
+* a silent server is taken for an old one, if the client knows a handshake; after a broken
+  connection a new one is opened once;
+* over HTTP an answer may be a status, of which 4xx is an old server's; but 401 and 403 are about
+  who asks, and they, other statuses, silence and a broken connection are reported (2026-07-28,
+  basic/transports/streamable-http, "Backward Compatibility");
 * only what the offer holds is ever adopted, and nothing is tried twice.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
-from ..core.era import ERAS, HANDSHAKE_ERA, STATELESS_ERA, EraName
 from ..core.errors import (
     HEADER_MISMATCH,
     INVALID_PARAMS,
@@ -33,6 +31,7 @@ from ..core.errors import (
     RequestTimeout,
 )
 from ..core.json import is_array, is_object
+from ..core.spec import ERAS, HANDSHAKE_ERA, STATELESS_ERA, EraName
 from .server_negotiation import DISCOVER, INITIALIZE, Offer
 
 
@@ -58,41 +57,38 @@ class Initialize:
     version: str
 
 
-@dataclass(frozen=True, slots=True)
-class Restart:
+Ask: TypeAlias = Discover | Initialize
+
+
+class Restart(NamedTuple):
     """The step to close the connection, open a new one, and do `then`."""
 
-    then: "Discover | Initialize"
+    then: Ask
 
 
-@dataclass(frozen=True, slots=True)
-class Adopt:
-    """The step to speak what the verdict says; `result` is the answer that it stands on."""
+class Adopt(NamedTuple):
+    """The step to speak what was negotiated; `result` is the answer that it follows from."""
 
-    verdict: NegotiatedRevision
+    negotiated: NegotiatedRevision
     result: Any
 
 
-@dataclass(frozen=True, slots=True)
-class Fail:
-    """The step to give up, for this reason."""
+class Fail(NamedTuple):
+    """The step to give up."""
 
     error: Exception
 
 
-Ask: TypeAlias = Discover | Initialize
 Step: TypeAlias = Ask | Restart | Adopt | Fail
 
 
-@dataclass(frozen=True, slots=True)
-class Answered:
+class Answered(NamedTuple):
     """The result of what was asked, as it came."""
 
     result: object
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
+class Refused(NamedTuple):
     """The error that answered what was asked."""
 
     code: int
@@ -100,23 +96,20 @@ class Refused:
     data: Any = None
 
 
-@dataclass(frozen=True, slots=True)
-class Silent:
+class Silent(NamedTuple):
     """The lack of an answer within this time, in seconds."""
 
     seconds: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Gone:
+class Gone(NamedTuple):
     """The end of the connection, which broke or was closed."""
 
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Failed:
-    """The certainty that no answer will come, for this reason; the connection goes on."""
+class Failed(NamedTuple):
+    """The certainty that no answer will come; the connection goes on."""
 
     error: Exception
 
@@ -127,17 +120,14 @@ Outcome: TypeAlias = Answered | Refused | Silent | Gone | Failed
 _MODERN_ERRORS: Final = frozenset({UNSUPPORTED_VERSION, MISSING_CLIENT_CAPABILITY})
 _MODERN_OVER_HTTP: Final = _MODERN_ERRORS | {HEADER_MISMATCH}
 
-# They are about who asks, and would answer any request alike.
-_ABOUT_THE_CLIENT: Final = frozenset({401, 403})
-
 
 class Negotiation:
-    """The search for what to speak with a server, within `offer`; `known` is an old verdict."""
+    """The search for what to speak with a server, within `offer`; `known` is from another time."""
 
     def __init__(
         self, offer: Offer, known: NegotiatedRevision | None = None, *, over_http: bool = False
     ) -> None:
-        if not offer.revisions:
+        if not offer.eras:
             raise ValueError("a client needs at least one revision")
         self._offer = offer
         self._over_http = over_http
@@ -156,13 +146,12 @@ class Negotiation:
         return bool(self._offer.handshake) and not self._over_http
 
     def start(self) -> Step:
-        """Return the first step."""
         if self._known is None:
             return self._afresh()
         ask = Initialize if ERAS[self._known.era].has_handshake else Discover
         return self._ask(ask(self._known.revision))
 
-    def _afresh(self) -> Step:
+    def _afresh(self) -> Ask:
         # Also a client of the stateless era alone asks first: an old server might take another
         # request for one of its own (basic/transports/stdio, "Backward Compatibility").
         if self._offer.stateless:
@@ -175,67 +164,64 @@ class Negotiation:
         return ask
 
     def next(self, outcome: Outcome) -> Step:
-        """Return the step after `outcome` came of the last one, which was to ask something."""
-        inconclusive = self._inconclusive(outcome)
-        if inconclusive is not None:
-            return Fail(inconclusive)
-        step = self._judge(outcome)
+        """Return the step after `outcome`, which came of the last one."""
+        match outcome:  # Some outcomes say nothing about the server's era.
+            case Silent() if not self.silence_means_old:
+                return self._unanswered(outcome)
+            case Gone() if self._over_http:
+                return self._unanswered(outcome)
+            case Failed(error) if not _is_refusal(error):
+                return self._unanswered(outcome)
+            case _:
+                discovers = isinstance(self._asked, Discover)
+                step = (self._discovered if discovers else self._initialized)(outcome)
         if isinstance(step, Fail) and self._known is not None:
             # What was known has proved wrong; what is found out now may be something else.
             self._known = None
             self._tried.clear()
             self._restarted = True
-            fresh = self._afresh()
-            assert isinstance(fresh, (Discover, Initialize))
-            return Restart(fresh)
+            return Restart(self._afresh())
         return step
 
-    def _inconclusive(self, outcome: Outcome) -> Exception | None:
-        """Return the error of an outcome that says nothing about the server's era, if it is one."""
+    def _unanswered(self, outcome: Silent | Gone | Failed) -> Fail:
         match outcome:
-            case Silent(seconds) if not self.silence_means_old:
+            case Silent(seconds):
                 method = DISCOVER if isinstance(self._asked, Discover) else INITIALIZE
-                return RequestTimeout(method, seconds)
-            case Gone(reason) if self._over_http:
-                return Disconnected(reason)
-            case Failed(error) if not _is_refusal(error):
-                return error
-            case _:
-                return None
-
-    def _judge(self, outcome: Outcome) -> Step:
-        if isinstance(self._asked, Discover):
-            return self._discovered(self._asked.version, outcome)
-        assert self._asked is not None
-        return self._initialized(self._asked.version, outcome)
+                return Fail(RequestTimeout(method, seconds))
+            case Gone(reason):
+                return Fail(Disconnected(reason))
+            case Failed(error):
+                return Fail(error)
 
     # The stateless era.
 
-    def _discovered(self, version: str, outcome: Outcome) -> Step:
+    def _discovered(self, outcome: Outcome) -> Step:
         match outcome:
             case Answered(result):
                 supported = _names(result, "supportedVersions")
-                # An old server might answer anything to what it does not know.
-                return self._old() if supported is None else self._choose(result, supported)
+                if supported is None:
+                    # An old server might answer anything to what it does not know.
+                    return self._old()
+                for version in self._offer.stateless:
+                    if version in supported:
+                        return Adopt(NegotiatedRevision(version, STATELESS_ERA.name), result)
+                return self._common_handshake(supported)
             case Refused(code, _, data) if code in self._modern_errors:
-                return self._corrected(version, outcome, _names(data, "supported") or ())
+                return self._corrected(outcome, _names(data, "supported") or ())
             case Refused() | Silent():
                 return self._old()
             case Failed(error):
                 return self._old(f" ({error})")
-            case Gone(reason):
-                return self._gone(reason)
+            case Gone() if self._restarted or not self._offer.handshake:
+                return self._unanswered(outcome)
+            case Gone():
+                self._restarted = True
+                return Restart(self._ask(Initialize(self._offer.handshake[0])))
 
-    def _choose(self, result: object, supported: Sequence[str]) -> Step:
-        for version in self._offer.stateless:
-            if version in supported:
-                return Adopt(NegotiatedRevision(version, STATELESS_ERA.name), result)
-        return self._common_handshake(supported)
-
-    def _corrected(self, version: str, refused: Refused, supported: Sequence[str]) -> Step:
+    def _corrected(self, refused: Refused, supported: Sequence[str]) -> Step:
         if refused.code in (MISSING_CLIENT_CAPABILITY, HEADER_MISMATCH):
             # Everything this client can do was declared already, and its fields repeat its message.
-            return Fail(McpError(refused.code, refused.message, refused.data))
+            return Fail(McpError(*refused))
         for other in self._offer.stateless:
             if other in supported and self._may_correct_to(other):
                 self._corrections.add(other)
@@ -254,43 +240,32 @@ class Negotiation:
         for version in self._offer.handshake:
             if version in supported and Initialize(version) not in self._tried:
                 return self._ask(Initialize(version))
-        return Fail(self._nothing_in_common(supported))
+        return self._nothing_in_common(supported)
 
-    def _nothing_in_common(self, supported: Sequence[str]) -> NegotiationError:
+    def _nothing_in_common(self, supported: Sequence[str]) -> Fail:
         ours = ", ".join(self._offer.all)
         theirs = ", ".join(supported) or "none that it names"
         message = f"no revision in common: the client allows {ours}; the server supports {theirs}"
-        return NegotiationError(message, self._offer.all, supported)
+        return Fail(NegotiationError(message, self._offer.all, supported))
 
     # The handshake era.
 
     def _old(self, because: str = "") -> Step:
-        """Return the step for a server that is not of the stateless era."""
         if not self._offer.handshake:
             ours = ", ".join(self._offer.all)
             message = f"the server knows only revisions with a handshake; the client allows {ours}"
             return Fail(NegotiationError(message + because, self._offer.all))
         return self._ask(Initialize(self._offer.handshake[0]))
 
-    def _gone(self, reason: str) -> Step:
-        if self._restarted or not self._offer.handshake:
-            return Fail(Disconnected(reason))
-        self._restarted = True
-        return Restart(self._ask(Initialize(self._offer.handshake[0])))
-
-    def _initialized(self, version: str, outcome: Outcome) -> Step:
+    def _initialized(self, outcome: Outcome) -> Step:
         match outcome:
             case Answered(result):
                 return self._adopted(result)
             case Refused():
-                return self._refused(version, outcome)
-            case Silent(seconds):
+                return self._refused(outcome)
+            case _:
                 # Never cancelled (basic/utilities/cancellation); the connection is closed instead.
-                return Fail(RequestTimeout(INITIALIZE, seconds))
-            case Gone(reason):
-                return Fail(Disconnected(reason))
-            case Failed(error):
-                return Fail(error)
+                return self._unanswered(outcome)
 
     def _adopted(self, result: object) -> Step:
         agreed = result.get("protocolVersion") if is_object(result) else None
@@ -298,31 +273,31 @@ class Negotiation:
             problem = ("/result/protocolVersion", "Input should be a string")
             return Fail(InvalidAnswer("Invalid result of initialize", [problem]))
         if agreed not in self._offer.handshake:
-            return Fail(self._nothing_in_common([agreed]))
+            return self._nothing_in_common([agreed])
         return Adopt(NegotiatedRevision(agreed, HANDSHAKE_ERA.name), result)
 
-    def _refused(self, version: str, refused: Refused) -> Step:
+    def _refused(self, refused: Refused) -> Step:
         supported = _names(refused.data, "supported")
-        if supported is not None:
-            for other in self._offer.stateless:
-                # It is of the stateless era after all, and was slow to say so.
-                if other in supported and not self._probed_again:
-                    self._probed_again = True
-                    return self._ask(Discover(other))
-            for other in self._offer.handshake:
-                if refused.code == INVALID_PARAMS and other in supported:
-                    ask = Initialize(other)
-                    if ask not in self._tried:
-                        return Restart(self._ask(ask))
-            return Fail(self._nothing_in_common(supported))
-        return Fail(McpError(refused.code, refused.message, refused.data))
+        if supported is None:
+            return Fail(McpError(*refused))
+        for other in self._offer.stateless:
+            # It is of the stateless era after all, and was slow to say so.
+            if other in supported and not self._probed_again:
+                self._probed_again = True
+                return self._ask(Discover(other))
+        for other in self._offer.handshake:
+            ask = Initialize(other)
+            if refused.code == INVALID_PARAMS and other in supported and ask not in self._tried:
+                return Restart(self._ask(ask))
+        return self._nothing_in_common(supported)
 
 
 def _is_refusal(error: Exception) -> bool:
     """Return whether the server has answered in a way that the stateless era does not know."""
     if isinstance(error, InvalidAnswer):
         return True
-    if not isinstance(error, HttpError) or error.status in _ABOUT_THE_CLIENT:
+    # 401 and 403 are about who asks, and would answer any request alike.
+    if not isinstance(error, HttpError) or error.status in (401, 403):
         return False
     # A success without a message is no answer of the stateless era either.
     return 200 <= error.status < 300 or 400 <= error.status < 500

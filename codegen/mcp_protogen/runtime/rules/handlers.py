@@ -1,7 +1,7 @@
 """Classes whose methods answer what the peer sends.
 
-A generated base class has one method per message and a table that says which is which; what a
-subclass overrides is what it handles, and from that follows what it has to declare.
+A generated base class has one method per message, and tables that say which is which. A subclass
+handles what it overrides, and from that follows what it has to declare.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -34,13 +34,8 @@ class HandlerSet:
         Without one, from a peer of its own.
         """
         cls = type(self.owner)
-        tables = (cls.REQUESTS, cls.INPUT_REQUESTS, cls.NOTIFICATIONS)
-        overridden = frozenset(
-            method
-            for table in tables
-            for method, (_, name) in table.items()
-            if _overrides(cls, name)
-        )
+        names = _names(cls).items()
+        overridden = frozenset(method for method, name in names if _overrides(cls, name))
         return overridden.union(_special(cls, revision or cls.TABLE.revision))
 
     def unused(self) -> frozenset[str]:
@@ -66,36 +61,29 @@ class HandlerSet:
         return merged(capabilities.declare(capabilities.needed(needs, owner.ROLE)), owner.DECLARES)
 
     def declaration_in(self, revision: str) -> JSONObject:
-        """Return as much of the declaration as is to be said in the words of another revision."""
+        """Return the part of the declaration for peers of another revision."""
         return self.declaration()
 
     def bound(self, revision: str) -> Mapping[str, Callable[..., Awaitable[Any]]]:
         """Return the handlers of what comes from a peer of `revision`, by wire name."""
         owner, handled = self.owner, self.answered(revision)
-        tables = (owner.REQUESTS, owner.INPUT_REQUESTS, owner.NOTIFICATIONS)
-        names = {
-            method: name
-            for table in tables
-            for method, (_, name) in table.items()
-            if method in handled
-        }
+        names = {method: name for method, name in _names(owner).items() if method in handled}
         names |= _special(type(owner), revision)
         return {method: getattr(owner, name) for method, name in names.items()}
 
     def identity(self) -> JSONObject:
         """Return what the object calls itself: its `info`, or else the name of its class."""
         info: WireModel | None = getattr(self.owner, "info", None)
-        if info is None:
-            return {"name": type(self.owner).__name__, "version": "0"}
-        return info.to_wire()
+        unnamed = {"name": type(self.owner).__name__, "version": "0"}
+        return unnamed if info is None else info.to_wire()
 
 
 class Handlers:
     """Base of the generated classes that hold one handler per message.
 
     `REQUESTS` and `NOTIFICATIONS` map a wire name to its entry in the method table and the name of
-    the handler; generated code fills them in. All that the runtime itself asks for is behind
-    `__mcp_runtime__`, so that subclasses may call what is their own as they like.
+    the handler. What the runtime asks for is behind `__mcp_runtime__`, so that subclasses may give
+    their own attributes any name.
     """
 
     ROLE: ClassVar[Role]
@@ -137,6 +125,11 @@ def runtime_of(owner: Any, make: Callable[[Any], RuntimeT]) -> RuntimeT:
     return kept
 
 
+def _names(owner: Handlers | type[Handlers]) -> dict[str, str]:
+    tables = (owner.REQUESTS, owner.INPUT_REQUESTS, owner.NOTIFICATIONS)
+    return {method: name for table in tables for method, (_, name) in table.items()}
+
+
 def _overrides(cls: type[Handlers], name: str) -> bool:
     # The generated class is the first to bring a table along; it heads the user's classes.
     generated = next(
@@ -155,7 +148,7 @@ _FOR: Final = "__mcp_handles__"
 def handles(method: str, *revisions: str) -> Callable[[HandlerT], HandlerT]:
     """Mark a handler of `method` that goes before the usual one for peers of some revisions.
 
-    It has the types of the class it stands in, as the usual one has.
+    It has the types of its class, as the usual one has.
     """
 
     def marked(handler: HandlerT) -> HandlerT:
@@ -178,7 +171,6 @@ def _special(cls: type[Any], revision: str) -> dict[str, str]:
 
 
 def _refuse_marked(cls: type[Any]) -> None:
-    """Raise `TypeError` if a class has, or inherits, functions that are marked for a toolkit."""
     attributes = {name: value for base in cls.__mro__[::-1] for name, value in vars(base).items()}
     name = next((name for name, value in attributes.items() if _is_marked(value)), "")
     if name:

@@ -101,11 +101,11 @@ class Router:
         session = self._session
         route = server_negotiation.route(call, self._offer, handshaken=session is not None)
         match route:
-            case server_negotiation.Handshake() if session is not None:
+            case server_negotiation.Route.HANDSHAKE if session is not None:
                 session.endpoint.receive(call)
-            case server_negotiation.Stateless(revision):
+            case str(revision):
                 self._stateless_side(revision).endpoint.receive(call)
-            case server_negotiation.Initialize():
+            case server_negotiation.Route.INITIALIZE:
                 self._initialize(call)
             case _:
                 # A ping is answered before any handshake; notifications are ignored.

@@ -4,9 +4,9 @@ from collections.abc import Awaitable, Callable
 from typing import Any, ClassVar, TypeVar, Unpack
 
 from ..core.errors import RequestId
-from ..core.log_levels import Level
 from ..core.options import CallOptions
 from ..core.spec import RequestSpec, Role
+from ..core.subscriptions import Level
 from ..rpc.peer import Peer
 from .context import RequestContext
 from .input_required.inputs import Inputs

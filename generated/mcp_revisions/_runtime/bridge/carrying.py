@@ -15,9 +15,10 @@ from ..core.models.base import Validate, WireModel, validator_of
 from ..core.spec import NotificationSpec, RequestSpec, Role
 from ..messages.envelope import SUBSCRIPTION_ID, meta_in
 from ..messages.jsonrpc import write_call, write_result
-from ..messages.method_table import MethodTable, body_text
+from ..messages.method_table import MethodTable
 from ..messages.parsed import Known, MethodSpecs
 from ..messages.results import UnknownResultType
+from ..messages.writing import body_text
 
 P = TypeVar("P")
 R = TypeVar("R")

@@ -11,12 +11,10 @@ from ..client.base import Agreement, ClientBase, ClientRuntime
 from ..client.listen_stream import ACKNOWLEDGED, LISTEN, ListenStream
 from ..client.to_handshake import ToHandshake
 from ..core.json import JSONObject, is_object
-from ..core.loss_report import LossReport
-from ..core.losses import Loss
+from ..core.losses import Loss, LossReport
 from ..core.models.validation_errors import Problem
-from ..core.options import CallOptions
+from ..core.options import CallOptions, SizeLimit
 from ..core.spec import NotificationSpec, RequestSpec
-from ..core.stored_json import SizeLimit
 from ..core.subscriptions import Filter
 from ..messages.envelope import CLIENT_CAPABILITIES, CLIENT_INFO, client_capabilities
 from ..rules.handlers import runtime_of

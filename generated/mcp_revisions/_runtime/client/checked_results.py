@@ -12,9 +12,9 @@ from ..connection.pending import Pending
 from ..core.errors import Disconnected, InvalidAnswer, ProtocolError, RequestTimeout
 from ..core.models.base import declared
 from ..core.options import CallOptions
+from ..core.recent_names import RecentNames, is_too_large
 from ..core.schema_validation import Check, checker
 from ..core.spec import RequestSpec
-from ..core.stored_json import RecentNames, is_too_large
 from .base import ClientBase
 
 P = TypeVar("P")

@@ -257,10 +257,7 @@ class Connection:
         """Return the event that a message comes to. Never raises."""
         if isinstance(message, Malformed):
             return self._fault(message.error)
-        try:
-            outcome = self.table.interpret(message, self.peer, self._asked_with)
-        except RemoteError as error:
-            return self._fault(error)
+        outcome = self.table.interpret(message, self.peer, self._asked_with)
         if isinstance(outcome, Request):
             return self._requested(outcome)
         if isinstance(outcome, (Result, Error)):
@@ -268,8 +265,7 @@ class Connection:
         if isinstance(outcome, Notification):
             return self._notified(outcome, now)
         # A notification is never answered, whatever is wrong with it.
-        refused = outcome.error()
-        return Ignored(refused) if outcome.id is None else self._fault(refused)
+        return Ignored(outcome) if outcome.id is None else self._fault(outcome)
 
     def _asked_with(self, id: RequestId) -> RequestSpec[Any, Any] | None:
         pending = self._asked.get(id)

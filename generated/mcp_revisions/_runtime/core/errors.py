@@ -43,6 +43,20 @@ class LocalError(ProtocolError):
     """This side was about to break the rules of the protocol; nothing was written."""
 
 
+class Untranslatable(LocalError):
+    """A value cannot be expressed in the target revision; nothing was sent.
+
+    `code` is the JSON-RPC error code for the answer to the sender.
+    """
+
+    CODE = INVALID_PARAMS
+
+    def __init__(self, pointer: str, why: str, *, code: int | None = None) -> None:
+        super().__init__(f"{pointer or '/'}: {why}", code=code)
+        self.pointer: Final = pointer
+        self.why: Final = why
+
+
 class MissingCapability(LocalError):
     """A message needs a capability that the side named in `path` has not declared."""
 
@@ -59,10 +73,7 @@ class MissingCapability(LocalError):
 
 
 class RemoteError(ProtocolError):
-    """The peer broke the rules of the protocol.
-
-    `id` is the request to answer, if one could be read.
-    """
+    """The peer broke the rules of the protocol; `id` is the request to answer, if it was read."""
 
     def __init__(self, message: str, *, id: RequestId | None = None, data: Any = None) -> None:
         super().__init__(message, data=data)
@@ -120,7 +131,7 @@ class InvalidAnswer(Invalid):
 class MissingClientCapability(RemoteError):
     """The client has not declared what a request needs (2026-07-28, basic, "_meta").
 
-    `required` is the object of the missing capabilities, which the `data` of the error holds.
+    `required` is the object of the missing capabilities.
     """
 
     CODE = MISSING_CLIENT_CAPABILITY
@@ -142,15 +153,12 @@ class UnsupportedVersion(RemoteError):
     ) -> None:
         data = {"supported": list(supported), "requested": requested}
         super().__init__("Unsupported protocol version", id=id, data=data)
-        self.requested: Final = requested
-        self.supported: Final = tuple(supported)
 
 
 class NegotiationError(ProtocolError):
     """The two sides have no revision in common, or the peer refused to agree on one.
 
-    `offered` are the revisions that this side allows, `supported` those that the peer named, if
-    any.
+    `offered` are the revisions of this side, `supported` those that the peer named, if any.
     """
 
     CODE = UNSUPPORTED_VERSION
@@ -169,7 +177,6 @@ class HttpError(RemoteError):
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
         self.status: Final = status
-        """The status, such as 401."""
 
 
 class RequestTimeout(LocalError, TimeoutError):

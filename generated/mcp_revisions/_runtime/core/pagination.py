@@ -36,11 +36,10 @@ def page(items: Sequence[T], cursor: str | None, size: int = 50) -> Page[T]:
     if size < 1:
         raise ValueError("the size of a page has to be at least 1")
     start = 0 if cursor is None else _place(cursor)
-    if not 0 <= start <= len(items) or (cursor is not None and start == 0):
-        raise _invalid()
+    if cursor is not None and not 0 < start <= len(items):
+        raise InvalidParams("Invalid cursor", [("/params/cursor", "Not a cursor of this list")])
     end = start + size
-    following = _cursor(end) if end < len(items) else None
-    return Page(list(items[start:end]), following)
+    return Page(list(items[start:end]), _cursor(end) if end < len(items) else None)
 
 
 def _cursor(place: int) -> str:
@@ -48,18 +47,13 @@ def _cursor(place: int) -> str:
 
 
 def _place(cursor: str) -> int:
+    """Return the place in a list that a cursor stands for; 0 if it is none of ours."""
     try:
         text = urlsafe_b64decode(cursor.encode("ascii") + b"=" * (-len(cursor) % 4))
         place = int(text.removeprefix(_MARK))
     except (NotBase64, ValueError):
-        raise _invalid() from None
-    if _cursor(place) != cursor:
-        raise _invalid()
-    return place
-
-
-def _invalid() -> InvalidParams:
-    return InvalidParams("Invalid cursor", [("/params/cursor", "Not a cursor of this list")])
+        return 0
+    return place if _cursor(place) == cursor else 0
 
 
 async def items(

@@ -15,15 +15,13 @@ if TYPE_CHECKING:
 class Revision:
     """One revision of the protocol and the module that holds its code."""
 
-    __slots__ = ("id", "lifecycle", "module")
+    __slots__ = ("era", "id", "module")
 
-    lifecycle: Literal["handshake", "stateless"]
+    era: Literal["handshake", "stateless"]
 
-    def __init__(
-        self, id: str, *, lifecycle: Literal["handshake", "stateless"], module: str
-    ) -> None:
+    def __init__(self, id: str, *, era: Literal["handshake", "stateless"], module: str) -> None:
         self.id = id
-        self.lifecycle = lifecycle
+        self.era = era
         self.module = module
 
     def load(self) -> ModuleType:
@@ -33,7 +31,7 @@ class Revision:
         return import_module(self.module)
 
     def __repr__(self) -> str:
-        return f"Revision({self.id!r}, lifecycle={self.lifecycle!r}, module={self.module!r})"
+        return f"Revision({self.id!r}, era={self.era!r}, module={self.module!r})"
 
 
 def siblings(module: str) -> tuple[Revision, ...]:

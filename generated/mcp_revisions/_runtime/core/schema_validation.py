@@ -1,17 +1,17 @@
 """Handwritten JSON Schemas, and the package that validates values against them.
 
 The member `$schema` names the dialect; without it the dialect is 2020-12 (2025-11-25, basic, "JSON
-Schema Usage").
+Schema Usage"). All references have to lead into the schema: nothing is fetched (2026-07-28, basic,
+"`$ref` Resolution").
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from itertools import islice
 from typing import Any, Final, TypeAlias
 
-from .json import JSONObject
-from .models.validation_errors import Problem, escaped
-from .schema_references import REFERENCES, parts_aside
+from .json import JSONObject, is_array, is_object
+from .models.validation_errors import Problem, pointer_to
 
 Check: TypeAlias = Callable[[Any], list[Problem]]
 """A function that returns the problems of a value, each with a pointer into it."""
@@ -24,10 +24,13 @@ _DIALECTS: Final[Mapping[str, str]] = {
 }
 """The validator class of the package jsonschema for each dialect, by its URI without a fragment."""
 
+_REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
+
 _LONGEST: Final = 200
 _MOST: Final = 20
-# Far more than any value needs (2026-07-28, basic, "Composition-Keyword Resource Use"): a schema of
-# a few lines can refer to itself so often that validation would take years.
+# Both are far more than any schema or value needs (2026-07-28, basic, "Composition-Keyword Resource
+# Use"): a schema of a few lines can refer to itself so often that validation would take years.
+_SCHEMAS: Final = 10_000
 _FOLLOWED: Final = 100_000
 
 
@@ -40,76 +43,32 @@ def checker(schema: Mapping[str, Any], what: str, *, of_objects: bool) -> Check:
     """
     validators = _jsonschema(what)
     dialect = str(schema.get("$schema", _USUAL)).removesuffix("#")
-    name = _DIALECTS.get(dialect)
-    if name is None:
+    if dialect not in _DIALECTS:
         known = ", ".join(_DIALECTS)
         raise ValueError(
             f"{what} is written in the unsupported dialect {dialect}; supported: {known}"
         )
     if of_objects and schema.get("type") != "object":
         raise ValueError(f'{what} has to say "type": "object" at its root')
-    cls: Any = getattr(validators, name)
+    cls: Any = getattr(validators, _DIALECTS[dialect])
     own: JSONObject = dict(schema)
     registry = import_module("jsonschema_specifications").REGISTRY
     _check_form(cls, own, what)
-    for part in parts_aside(own, dialect, registry, what):
+    for part in _parts_aside(own, dialect, registry, what):
         _check_form(cls, part, what)
-    followed = _Followed()
-    validator = _counting(validators, cls, followed)(own, registry=registry)
+    left = [0]
+    validator = _counting(validators, cls, left)(own, registry=registry)
 
     def check(value: Any) -> list[Problem]:
-        followed.times = 0
+        left[0] = _FOLLOWED
         try:
-            found: Iterable[Any] = list(islice(validator.iter_errors(value), _MOST))
+            return [_problem(one) for one in islice(validator.iter_errors(value), _MOST)]
         except RecursionError:
             return [Problem("", "the value or its schema is nested too deeply")]
         except _TooOften:
             return [Problem("", f"the schema refers to itself more than {_FOLLOWED:,} times")]
-        return [Problem(_pointer(one), _brief(one.message)) for one in found]
 
     return check
-
-
-def _check_form(cls: Any, schema: JSONObject, what: str) -> None:
-    """Raise `ValueError` if a schema is not valid in its dialect."""
-    # The format checker finds patterns that Python cannot compile.
-    meta = cls(cls.META_SCHEMA, format_checker=cls.FORMAT_CHECKER)
-    error = next(iter(meta.iter_errors(schema)), None)
-    if error is not None:
-        raise ValueError(
-            f"{what} is not a valid schema: {_pointer(error) or '/'}: {_brief(error.message)}"
-        )
-
-
-class _TooOften(Exception):
-    """The validation of a value follows too many references."""
-
-
-class _Followed:
-    """The number of references followed for one value."""
-
-    __slots__ = ("times",)
-
-    def __init__(self) -> None:
-        self.times = 0
-
-
-def _counting(validators: Any, cls: Any, followed: _Followed) -> Any:
-    """Return a subclass of the validator that counts the references it follows."""
-
-    def counted(keyword: str) -> Callable[..., Any]:
-        follow = cls.VALIDATORS[keyword]
-
-        def counting(*arguments: Any) -> Any:
-            followed.times += 1
-            if followed.times > _FOLLOWED:
-                raise _TooOften
-            return follow(*arguments)
-
-        return counting
-
-    known = [keyword for keyword in REFERENCES if keyword in cls.VALIDATORS]
-    return validators.validators.extend(cls, {keyword: counted(keyword) for keyword in known})
 
 
 def _jsonschema(what: str) -> Any:
@@ -120,10 +79,94 @@ def _jsonschema(what: str) -> Any:
         raise ImportError(f"{what} {needs}") from None
 
 
-def _pointer(error: Any) -> str:
-    return "".join(f"/{escaped(str(step))}" for step in error.absolute_path)
-
-
-def _brief(message: str) -> str:
+def _problem(error: Any) -> Problem:
     # The message repeats the value, which may be of any length.
-    return message if len(message) <= _LONGEST else message[:_LONGEST] + "…"
+    brief = error.message if len(error.message) <= _LONGEST else error.message[:_LONGEST] + "…"
+    return Problem(pointer_to(error.absolute_path), brief)
+
+
+def _check_form(cls: Any, schema: JSONObject, what: str) -> None:
+    # The format checker finds patterns that Python cannot compile.
+    meta = cls(cls.META_SCHEMA, format_checker=cls.FORMAT_CHECKER)
+    for error in meta.iter_errors(schema):
+        pointer, brief = _problem(error)
+        raise ValueError(f"{what} is not a valid schema: {pointer or '/'}: {brief}")
+
+
+def _parts_aside(schema: JSONObject, dialect: str, registry: Any, what: str) -> list[JSONObject]:
+    """Return the subschemas that only references reach, in places where no keyword puts a schema.
+
+    Raises `ValueError` for a reference that leads out of the schema, or to something that is not a
+    schema. Raises it also for a dialect named below the root: other rules would apply there.
+    """
+    specification = import_module("referencing.jsonschema").specification_with(dialect)
+    root = specification.create_resource(schema)
+    left, targets = [(root, registry.resolver_with_root(root))], list[Any]()
+    own, seen, aside = {id(one) for one in _objects_in(schema)}, set[int](), list[JSONObject]()
+    while left or targets:
+        if not left:
+            target = targets.pop()
+            if id(target.contents) in own - seen:
+                aside.append(target.contents)
+                left.append((specification.create_resource(target.contents), target.resolver))
+            continue
+        resource, resolver = left.pop()
+        contents = resource.contents
+        if not is_object(contents) or id(contents) in seen:
+            continue
+        seen.add(id(contents))
+        if len(seen) > _SCHEMAS:
+            raise ValueError(f"{what} has more than {_SCHEMAS:,} schemas in it")
+        if "$schema" in contents and contents is not schema:
+            raise ValueError(f"{what} has $schema below its root, which is not supported")
+        targets += _targets(contents, resolver, what)
+        left += [(inner, resolver.in_subresource(inner)) for inner in resource.subresources()]
+    return aside
+
+
+def _targets(contents: JSONObject, resolver: Any, what: str) -> Iterator[Any]:
+    unresolvable: Any = import_module("referencing.exceptions").Unresolvable
+    for reference in map(contents.get, _REFERENCES):
+        if not isinstance(reference, str):
+            continue
+        try:
+            found = resolver.lookup(reference)
+        except (unresolvable, ValueError):
+            reason = "is not in the schema; references are never fetched"
+            raise ValueError(f"{what} refers to {reference!r}, which {reason}") from None
+        if not isinstance(found.contents, dict | bool):
+            raise ValueError(f"{what} refers to {reference!r}, which is not a schema")
+        yield found
+
+
+def _objects_in(value: Any) -> Iterator[JSONObject]:
+    left = [value]
+    while left:
+        one = left.pop()
+        if is_object(one):
+            yield one
+            left += one.values()
+        elif is_array(one):
+            left += one
+
+
+class _TooOften(Exception):
+    """The validation of a value follows too many references."""
+
+
+def _counting(validators: Any, cls: Any, left: list[int]) -> Any:
+    """Return a subclass of a validator which counts the references that are left to follow."""
+
+    def counted(keyword: str) -> Callable[..., Any]:
+        follow = cls.VALIDATORS[keyword]
+
+        def counting(*arguments: Any) -> Any:
+            left[0] -= 1
+            if left[0] < 0:
+                raise _TooOften
+            return follow(*arguments)
+
+        return counting
+
+    known = [keyword for keyword in _REFERENCES if keyword in cls.VALIDATORS]
+    return validators.validators.extend(cls, {keyword: counted(keyword) for keyword in known})

@@ -1,18 +1,28 @@
-"""The notifications that the client of one connection asked for.
+"""The log entries and the notifications of changes that the client of one connection asked for.
 
 In the handshake era a client subscribes to single resources, and gets notifications of changed
 lists without asking. From 2026-07-28 on it opens streams, and the request of each has a filter
-(2026-07-28, basic/patterns/subscriptions, "Notification Filter").
+(2026-07-28, basic/patterns/subscriptions, "Notification Filter"). The log levels are those of
+syslog (RFC 5424, section 6.2.1).
 """
 
 from collections.abc import Mapping, Set
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 from .errors import INTERNAL_ERROR, InvalidParams, McpError, RequestId
 from .json import JSONObject, is_array
 from .options import Options
 from .spec import Capability
+
+Level: TypeAlias = Literal[
+    "debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"
+]
+
+LEVELS: Final[tuple[Level, ...]] = get_args(Level)
+"""The log levels, from the least to the most severe."""
+
+_SEVERITY: Final[Mapping[str, int]] = {level: place for place, level in enumerate(LEVELS)}
 
 RESOURCE_UPDATED: Final = "notifications/resources/updated"
 
@@ -26,6 +36,11 @@ _LISTS: Final[Mapping[str, tuple[str, Capability]]] = {
 }
 _RESOURCES: Final = "resourceSubscriptions"
 _RESOURCES_NEED: Final = Capability("server", ("resources", "subscribe"), flag=True)
+
+
+def passes(level: str, threshold: str) -> bool:
+    """Return whether an entry of `level` is at least as severe as `threshold`."""
+    return _SEVERITY[level] >= _SEVERITY[threshold]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +64,6 @@ class Filter:
         return Filter(self.lists & offered, uris)
 
     def to_wire(self) -> JSONObject:
-        """Return the JSON object that describes the filter."""
         wire: JSONObject = {
             member: True for member, (method, _) in _LISTS.items() if method in self.lists
         }
@@ -58,7 +72,6 @@ class Filter:
         return wire
 
     def wants(self, method: str, uri: str | None) -> bool:
-        """Return whether the filter includes a notification."""
         return uri in self.uris if method == RESOURCE_UPDATED else method in self.lists
 
 
@@ -74,17 +87,15 @@ class Listeners:
 
     def add(self, id: RequestId, wanted: Filter) -> None:
         """Register a listen stream; raise the error if there are too many, or it is too large."""
-        self._check_number(len(self._streams) + 1)
-        self._check_number(len(self.uris | wanted.uris))
-        self._check_size(wanted.uris, f"/params/notifications/{_RESOURCES}")
-        self._streams[id] = wanted
+        number = max(len(self._streams) + 1, len(self.uris | wanted.uris))
+        self._check(number, wanted.uris, f"/params/notifications/{_RESOURCES}")
+        self.narrow(id, wanted)
 
     def narrow(self, id: RequestId, wanted: Filter) -> None:
-        """Narrow the filter of a listen stream."""
+        """Replace the filter of a listen stream by a part of it."""
         self._streams[id] = wanted
 
     def remove(self, id: RequestId) -> None:
-        """Remove a listen stream that has ended."""
         self._streams.pop(id, None)
 
     def subscribe(self, uri: str) -> None:
@@ -93,34 +104,28 @@ class Listeners:
         self._uris.add(uri)
 
     def check(self, uri: str) -> None:
-        """Raise the error for one subscription too many, or for a URI that is too long.
+        """Raise `InvalidParams` for a URI that is too long.
 
-        That is `InvalidParams` if the URI is too long, and `McpError` if there are too many
-        subscriptions, or if all their URIs together have too many bytes.
+        Raise `McpError` for one subscription too many, or too many bytes of URIs altogether.
         """
         if uri not in self._uris:
-            self._check_number(len(self._uris) + 1)
-            self._check_size({uri}, "/params/uri")
+            self._check(len(self._uris) + 1, {uri}, "/params/uri")
 
     def unsubscribe(self, uri: str) -> None:
-        """End the subscription to a resource."""
         self._uris.discard(uri)
 
-    def _check_number(self, number: int) -> None:
-        most = self._options.max_subscriptions
-        if number > most:
-            raise McpError(INTERNAL_ERROR, f"No more than {most} subscriptions at once")
-
-    def _check_size(self, new: Set[str], at: str) -> None:
-        """Raise if a new URI, or all URIs together, are too long; each stream counts its own."""
-        longest, most = self._options.max_uri, self._options.max_uris
-        if max(map(_size, new), default=0) > longest:
-            raise InvalidParams(
-                "A URI is too long", [(at, f"A URI may have at most {longest} bytes")]
-            )
+    def _check(self, number: int, new: Set[str], at: str) -> None:
+        options = self._options
+        if number > options.max_subscriptions:
+            most = f"{options.max_subscriptions} subscriptions"
+            raise McpError(INTERNAL_ERROR, f"No more than {most} at once")
+        if max(map(_size, new), default=0) > options.max_uri:
+            may = f"A URI may have at most {options.max_uri} bytes"
+            raise InvalidParams("A URI is too long", [(at, may)])
+        # Each stream counts its own.
         kept = (self._uris, new, *(wanted.uris for wanted in self._streams.values()))
-        if sum(_size(uri) for uris in kept for uri in uris) > most:
-            raise McpError(INTERNAL_ERROR, f"No more than {most} bytes of URIs at once")
+        if sum(_size(uri) for uris in kept for uri in uris) > options.max_uris:
+            raise McpError(INTERNAL_ERROR, f"No more than {options.max_uris} bytes of URIs at once")
 
     @property
     def uris(self) -> frozenset[str]:
@@ -132,10 +137,7 @@ class Listeners:
         return [id for id, wanted in self._streams.items() if wanted.wants(method, uri)]
 
     def wants(self, uri: str | None) -> bool:
-        """Return whether a client of the handshake era gets a notification.
-
-        It gets those of lists always, and those of the resources it subscribed to.
-        """
+        """Return whether a client of the handshake era gets a notification, as it does of lists."""
         return uri is None or uri in self._uris
 
 

@@ -11,7 +11,7 @@ _PERIOD: Final = 60.0
 
 
 class Throttle:
-    """A logger that passes on the first few entries of each kind in a minute; the text is the kind.
+    """A logger that passes on the first few entries of each text in a minute.
 
     After these, it passes on the tenth, the hundredth and so on, with their number.
     """
@@ -21,8 +21,7 @@ class Throttle:
     def __init__(self, logger: Logger, clock: Callable[[], float] = monotonic) -> None:
         self._logger = logger
         self._clock = clock
-        # The start of a kind's period, and its number of entries so far. Most peers need no
-        # dictionary.
+        # The start of the period and the number of entries, by text. Most peers need no dictionary.
         self._kinds: dict[str, tuple[float, int]] | None = None
 
     def info(self, text: str, *args: object) -> None:

@@ -2,27 +2,29 @@
 
 Pages: "basic" of each revision (ids, batches) and the JSON-RPC 2.0 specification. A message is
 looked at once: everyone who deals with it later reads the `Call`, the `Answer` or the `Malformed`
-that it was found to be. This module knows no method.
+that it was found to be.
 """
 
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple, TypeAlias, TypeGuard
+from functools import cached_property
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from pydantic_core import to_json
 
 from ..core.errors import InvalidAnswer, InvalidRequest, ParseError, RequestId
-from ..core.json import JSONObject, is_array, is_object, json_text, read_json
+from ..core.json import JSONObject, is_object, json_text, read_json
 
 VERSION: Final = "2.0"
 
 LONGEST: Final = 1000
 """Characters of an id, or of a token for progress: both are kept while a request is open."""
-_NOT_AN_ID: Final = (
-    f"id has to be a string or an integer, of {LONGEST} characters or digits at most"
-)
 _TOO_LARGE: Final = 10**LONGEST
 
 _NOTHING: Final[Mapping[str, Any]] = {}
+
+# Every message is tested for these more than once, and decoded JSON has exact types.
+_OBJECT: Final[type[JSONObject]] = dict
+_ARRAY: Final[type[list[Any]]] = list
 
 
 class Call(NamedTuple):
@@ -47,7 +49,7 @@ class Answer(NamedTuple):
 
 
 class Malformed(NamedTuple):
-    """A value that is no message: `error` says why, and `meta` is the `_meta` it has all the same.
+    """A value that is no message, though it may have `_meta`; `error` says why.
 
     The error is an `InvalidAnswer` if the value was meant as an answer.
     """
@@ -62,25 +64,16 @@ Parsed: TypeAlias = Call | Answer | Malformed
 class Batch:
     """An array, whose members are parsed once somebody asks for them."""
 
-    __slots__ = ("_members", "values")
-
     def __init__(self, values: list[Any]) -> None:
         self.values = values
-        self._members: list[Parsed] | None = None
 
-    @property
+    @cached_property
     def members(self) -> list[Parsed]:
-        """The messages."""
-        if self._members is None:
-            self._members = [message_of(value) for value in self.values]
-        return self._members
+        return [message_of(value) for value in self.values]
 
 
 def parse(data: bytes | str) -> Any:
-    """Read one JSON text, as `read_json` does.
-
-    Raise `ParseError`, which names the position and repeats none of the text.
-    """
+    """Read one JSON text; raise `ParseError`, which names the place, and none of the text."""
     try:
         return read_json(data)
     except ValueError as error:
@@ -90,34 +83,35 @@ def parse(data: bytes | str) -> Any:
 def read(data: bytes | str) -> Parsed | Batch:
     """Read one message, or a batch of them; raise `ParseError`."""
     value = parse(data)
-    return Batch(value) if is_array(value) else message_of(value)
+    return Batch(value) if type(value) is _ARRAY else message_of(value)
 
 
-def message_of(value: object) -> Parsed:
+def message_of(value: Any) -> Parsed:
     """Return what a decoded JSON value is as a message. Never raises.
 
     An id that was written as 1.0 becomes 1.
     """
-    if not is_object(value):
+    if type(value) is not _OBJECT:
         return Malformed(InvalidRequest("a message has to be an object"))
-    params = value.get("params")
-    params = params if is_object(params) else _NOTHING
-    meta = params.get("_meta")
-    meta = meta if is_object(meta) else _NOTHING
+    message: JSONObject = value
+    given = message.get("params", _NOTHING)
+    params: Mapping[str, Any] = given if type(given) is _OBJECT else _NOTHING
+    given = params.get("_meta", _NOTHING)
+    meta: Mapping[str, Any] = given if type(given) is _OBJECT else _NOTHING
     try:
-        if "method" not in value:
-            return _answer(value)
-        id: object = value.get("id")
-        if not _is_id(id):
-            id = _unusual_id(value, InvalidRequest)
-        if value.get("jsonrpc") != VERSION:
+        if "method" not in message:
+            return _answer(message)
+        id = message.get("id")
+        if type(id) is not int or not -_TOO_LARGE < id < _TOO_LARGE:
+            id = _id_in(message, InvalidRequest)
+        if message.get("jsonrpc") != VERSION:
             raise InvalidRequest(f'jsonrpc has to be "{VERSION}"', id=id)
-        method: object = value["method"]
+        method: object = message["method"]
         if type(method) is not str:
             raise InvalidRequest("method has to be a string", id=id)
-        if "result" in value or "error" in value:
+        if "result" in message or "error" in message:
             raise InvalidRequest("a message with a method has neither result nor error", id=id)
-        return Call(id, method, params, meta, value)
+        return Call(id, method, params, meta, message)
     except (InvalidRequest, InvalidAnswer) as error:
         return Malformed(error, meta)
 
@@ -125,10 +119,9 @@ def message_of(value: object) -> Parsed:
 def _answer(value: JSONObject) -> Answer:
     if "result" not in value and "error" not in value:
         raise InvalidRequest("a message has a method, a result or an error", id=id_of(value))
-    id = value.get("id")
-    if not _is_id(id) and not ("error" in value and id is None):
-        # An error may lack its id, or have null there as JSON-RPC does for what it could not read.
-        id = _unusual_id(value, InvalidAnswer)
+    # An error may lack its id, or have null there as JSON-RPC does for what it could not read.
+    unread = "error" in value and value.get("id") is None
+    id = None if unread else _id_in(value, InvalidAnswer)
     if value.get("jsonrpc") != VERSION:
         raise InvalidAnswer(f'jsonrpc has to be "{VERSION}"', id=id)
     if "error" not in value:
@@ -153,33 +146,28 @@ def _check_error(error: object, id: RequestId | None) -> None:
         raise InvalidAnswer("the message of an error has to be a string", id=id)
 
 
-def _unusual_id(
+def _id_in(
     message: JSONObject, refusal: type[InvalidRequest] | type[InvalidAnswer]
 ) -> RequestId | None:
-    """Return None if there is no id, and an integer if it was written with a fraction of zero."""
-    if "id" not in message:
-        return None
+    """Return the id of a message; None if it has no such member."""
     id = id_of(message)
-    if id is None:
-        raise refusal(_NOT_AN_ID)
+    if id is None and "id" in message:
+        most = f"of {LONGEST} characters or digits at most"
+        raise refusal(f"id has to be a string or an integer, {most}")
     return id
 
 
 def id_of(message: Mapping[str, Any]) -> RequestId | None:
-    """Return the id of a decoded message, an integer also where it has a fraction of zero.
+    """Return the id of a decoded message; None if there is none, or one that is not allowed.
 
-    None if there is no id, or one that is too long or of another type.
+    One that is written with a fraction of zero is an integer.
     """
     id = message.get("id")
+    if type(id) is str:
+        return id if len(id) <= LONGEST else None
     if isinstance(id, float) and id.is_integer():
         return int(id)
-    return id if _is_id(id) else None
-
-
-def _is_id(id: object) -> TypeGuard[RequestId]:
-    if type(id) is int:
-        return -_TOO_LARGE < id < _TOO_LARGE
-    return type(id) is str and len(id) <= LONGEST
+    return id if type(id) is int and -_TOO_LARGE < id < _TOO_LARGE else None
 
 
 def answered(value: object) -> RequestId | None:
@@ -190,16 +178,14 @@ def answered(value: object) -> RequestId | None:
 
 
 def write_id(id: RequestId) -> bytes:
-    """Return an id as JSON text."""
     return b"%d" % id if type(id) is int else to_json(id)
 
 
 def write_call(id: RequestId | None, method: bytes, params: bytes | None) -> bytes:
     """Return a request, or a notification if `id` is None; `method` and `params` are JSON text."""
-    head = b'{"jsonrpc":"2.0",' if id is None else b'{"jsonrpc":"2.0","id":%b,' % write_id(id)
     if params is None:
-        return b'%b"method":%b}' % (head, method)
-    return b'%b"method":%b,"params":%b}' % (head, method, params)
+        return b'%b"method":%b}' % (_head(id), method)
+    return b'%b"method":%b,"params":%b}' % (_head(id), method, params)
 
 
 def write_result(id: RequestId, result: bytes) -> bytes:
@@ -209,12 +195,12 @@ def write_result(id: RequestId, result: bytes) -> bytes:
 
 
 def write_error(id: RequestId | None, code: int, message: str, data: Any = None) -> bytes:
-    """Return an error; without an id it answers something that could not be read.
-
-    Raise `pydantic_core.PydanticSerializationError` if `data` has no JSON form.
-    """
+    """Return an error, without an id for what could not be read; raise as `json_text` does."""
     error: JSONObject = {"code": code, "message": message}
     if data is not None:
         error["data"] = data
-    head = b'{"jsonrpc":"2.0",' if id is None else b'{"jsonrpc":"2.0","id":%b,' % write_id(id)
-    return b'%b"error":%b}' % (head, json_text(error))
+    return b'%b"error":%b}' % (_head(id), json_text(error))
+
+
+def _head(id: RequestId | None) -> bytes:
+    return b'{"jsonrpc":"2.0",' if id is None else b'{"jsonrpc":"2.0","id":%b,' % write_id(id)

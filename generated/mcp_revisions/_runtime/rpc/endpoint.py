@@ -15,8 +15,14 @@ from typing import Any, Final, TypeVar
 
 from ..connection.connection import Connection
 from ..connection.events import Cancelled, Ended, Event, Failure, Ignored, Progressed, Refusal
-from ..core.errors import Disconnected, LocalError, ProtocolError, RemoteError, RequestId
-from ..core.losses import Untranslatable
+from ..core.errors import (
+    Disconnected,
+    LocalError,
+    ProtocolError,
+    RemoteError,
+    RequestId,
+    Untranslatable,
+)
 from ..core.options import CallOptions, Options
 from ..core.spec import NotificationSpec, RequestSpec
 from ..core.tasks import Signal, Tasks, together

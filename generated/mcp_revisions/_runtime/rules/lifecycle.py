@@ -7,11 +7,9 @@ does not have is a breach of the protocol. Both sides walk the same table, becau
 receiving a message are the same event. From 2026-07-28 on there is nothing to agree on: every
 request says all that is needed to understand it, and `STATELESS` has one state.
 
-In each state some messages may pass and others may not. A method's entry says when it may: at any
-time, before the connection is ready, or once it is ready. `MAY_PASS` turns that into a rule per
-state and sender; in the stateless era every message may.
-
-This module knows neither side by name, and no message but by its phase.
+A method's entry says when its message may pass: at any time, before the connection is ready, or
+once it is ready. `MAY_PASS` turns that into a rule per state and sender; in the stateless era every
+message may pass.
 """
 
 from collections.abc import Mapping
@@ -49,6 +47,8 @@ class Event(Enum):
 
 Table: TypeAlias = Mapping[tuple[State, Event], State]
 
+_UNTIL_THE_END: Final = (State.NEW, State.OPENING, State.OPEN_PENDING, State.OPEN)
+
 HANDSHAKE: Final[Table] = MappingProxyType(
     {
         # 2025-11-25, basic/lifecycle, "Initialization"
@@ -57,17 +57,10 @@ HANDSHAKE: Final[Table] = MappingProxyType(
         # basic/lifecycle, "Error Handling": a client may try again on a new connection
         (State.OPENING, Event.INITIALIZE_REFUSED): State.CLOSED,
         (State.OPEN_PENDING, Event.INITIALIZED): State.OPEN,
-        # Pings, and what belongs to them, pass in every state.
-        (State.NEW, Event.MESSAGE): State.NEW,
-        (State.OPENING, Event.MESSAGE): State.OPENING,
-        (State.OPEN_PENDING, Event.MESSAGE): State.OPEN_PENDING,
-        # basic/lifecycle, "Operation"
-        (State.OPEN, Event.MESSAGE): State.OPEN,
+        # Pings, and what belongs to them, pass in every state (basic/lifecycle, "Operation").
+        **{(state, Event.MESSAGE): state for state in _UNTIL_THE_END},
         # basic/lifecycle, "Shutdown": no message says goodbye
-        (State.NEW, Event.END): State.CLOSED,
-        (State.OPENING, Event.END): State.CLOSED,
-        (State.OPEN_PENDING, Event.END): State.CLOSED,
-        (State.OPEN, Event.END): State.CLOSED,
+        **{(state, Event.END): State.CLOSED for state in _UNTIL_THE_END},
     }
 )
 
@@ -81,7 +74,7 @@ STATELESS: Final[Table] = MappingProxyType(
 
 
 class IllegalTransition(Exception):
-    """An event that cannot happen in a state; whose fault that is, the caller knows."""
+    """An event that cannot happen in a state; the caller knows whose fault it is."""
 
     def __init__(self, state: State, event: Event) -> None:
         super().__init__(f"{event.value} cannot happen while the connection is {state.value}")
@@ -101,26 +94,22 @@ _BOTH: Final = frozenset[Role]({"client", "server"})
 _CLIENT: Final = frozenset[Role]({"client"})
 _NOBODY: Final = frozenset[Role]()
 
+_PHASES: Final[tuple[Phase, ...]] = ("any", "before_ready", "ready")
+
 MAY_PASS: Final[Mapping[tuple[State, Phase], frozenset[Role]]] = MappingProxyType(
     {
-        # Until initialize is answered a client sends nothing but pings beside it, and a server
-        # nothing but pings and log entries (basic/lifecycle, "Initialization").
-        (State.NEW, "any"): _BOTH,
-        (State.NEW, "before_ready"): _CLIENT,
-        (State.NEW, "ready"): _NOBODY,
-        (State.OPENING, "any"): _BOTH,
-        (State.OPENING, "before_ready"): _NOBODY,
-        (State.OPENING, "ready"): _NOBODY,
-        # The rule for clients ends with the answer, the one for servers with the confirmation.
-        (State.OPEN_PENDING, "any"): _BOTH,
-        (State.OPEN_PENDING, "before_ready"): _CLIENT,
-        (State.OPEN_PENDING, "ready"): _CLIENT,
-        (State.OPEN, "any"): _BOTH,
-        (State.OPEN, "before_ready"): _NOBODY,
-        (State.OPEN, "ready"): _BOTH,
-        (State.CLOSED, "any"): _NOBODY,
-        (State.CLOSED, "before_ready"): _NOBODY,
-        (State.CLOSED, "ready"): _NOBODY,
+        (state, phase): senders
+        for state, row in {
+            # Until initialize is answered a client sends nothing but pings beside it, and a server
+            # nothing but pings and log entries (basic/lifecycle, "Initialization").
+            State.NEW: (_BOTH, _CLIENT, _NOBODY),
+            State.OPENING: (_BOTH, _NOBODY, _NOBODY),
+            # The rule for clients ends with the answer, the one for servers with the confirmation.
+            State.OPEN_PENDING: (_BOTH, _CLIENT, _CLIENT),
+            State.OPEN: (_BOTH, _NOBODY, _BOTH),
+            State.CLOSED: (_NOBODY, _NOBODY, _NOBODY),
+        }.items()
+        for phase, senders in zip(_PHASES, row, strict=True)
     }
 )
 """Who may send a message of a phase in a state of the handshake era."""

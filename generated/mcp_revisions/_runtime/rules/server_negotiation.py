@@ -10,10 +10,10 @@ basic, "_meta".
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import Enum
 from functools import cached_property
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
-from ..core.era import HANDSHAKE_ERA, STATELESS_ERA, EraName
 from ..core.errors import (
     INVALID_PARAMS,
     InvalidParams,
@@ -23,8 +23,8 @@ from ..core.errors import (
     RequestId,
     UnsupportedVersion,
 )
-from ..core.json import is_object
 from ..core.models.validation_errors import escaped
+from ..core.spec import HANDSHAKE_ERA, STATELESS_ERA, EraName
 from ..messages.envelope import CLIENT_CAPABILITIES, PROTOCOL_VERSION
 from ..messages.jsonrpc import Call
 
@@ -33,25 +33,17 @@ INITIALIZE: Final = HANDSHAKE_ERA.opened_by
 PING: Final = "ping"
 
 
-@dataclass(frozen=True, slots=True)
-class Offered:
-    """One revision on offer, and its era."""
-
-    id: str
-    era: EraName
-
-
 @dataclass(frozen=True)
 class Offer:
-    """The revisions that one side allows, oldest first."""
+    """The revisions that one side allows, oldest first, and their eras."""
 
-    revisions: tuple[Offered, ...]
+    eras: Mapping[str, EraName]
 
-    def of(self, era: EraName) -> tuple[str, ...]:
-        """Return the revisions of one era, newest first."""
-        return tuple(one.id for one in reversed(self.revisions) if one.era == era)
+    def of(self, *eras: EraName) -> tuple[str, ...]:
+        """Return the revisions of some eras, newest first."""
+        return tuple(id for id in reversed([*self.eras]) if self.eras[id] in eras)
 
-    # Asked for with each message, so found out once.
+    # Every message asks for these.
 
     @cached_property
     def handshake(self) -> tuple[str, ...]:
@@ -66,7 +58,7 @@ class Offer:
     @cached_property
     def all(self) -> tuple[str, ...]:
         """All of them, newest first; what `server/discover` and a refusal name."""
-        return tuple(one.id for one in reversed(self.revisions))
+        return self.of(HANDSHAKE_ERA.name, STATELESS_ERA.name)
 
 
 class UnsupportedInHandshake(RemoteError):
@@ -76,7 +68,7 @@ class UnsupportedInHandshake(RemoteError):
 
 
 def answer_initialize(params: Mapping[str, Any], offer: Offer, id: RequestId | None = None) -> str:
-    """Return the revision a server settles on: the one asked for, or else its newest.
+    """Return the revision that a server agrees on: the one asked for, or else its newest.
 
     Raises `InvalidParams` if none is asked for, and `UnsupportedInHandshake` if none is on offer.
     """
@@ -92,35 +84,16 @@ def answer_initialize(params: Mapping[str, Any], offer: Offer, id: RequestId | N
     return offer.handshake[0]
 
 
-@dataclass(frozen=True, slots=True)
-class Stateless:
-    """A message that stands by itself, in the revision it names."""
+class Route(Enum):
+    """What a message belongs to that does not stand by itself."""
 
-    revision: str
-
-
-@dataclass(frozen=True, slots=True)
-class Handshake:
-    """A message that belongs to the handshake that was made."""
+    HANDSHAKE = "the handshake that was made"
+    INITIALIZE = "the beginning of a handshake"
+    NOTHING = "no handshake: a ping to answer, or a notification to pass over"
 
 
-@dataclass(frozen=True, slots=True)
-class Initialize:
-    """A message that begins a handshake."""
-
-
-@dataclass(frozen=True, slots=True)
-class BeforeHandshake:
-    """A message that needs no handshake: a ping to answer, or a notification to pass over."""
-
-
-Route: TypeAlias = Stateless | Handshake | Initialize | BeforeHandshake
-
-_HANDSHAKE: Final = Handshake()
-
-
-def route(call: Call, offer: Offer, *, handshaken: bool) -> Route:
-    """Return what a call belongs to, which is no member of a batch.
+def route(call: Call, offer: Offer, *, handshaken: bool) -> str | Route:
+    """Return what a call that is no member of a batch belongs to: its own revision, or a route.
 
     A request with a revision in its `_meta` is stateless, whatever happened before; any other
     belongs to the handshake, which `initialize` begins (2026-07-28, basic/versioning, "Backward
@@ -129,20 +102,16 @@ def route(call: Call, offer: Offer, *, handshaken: bool) -> Route:
     Raises the `RemoteError` to answer with.
     """
     if PROTOCOL_VERSION in call.meta and offer.stateless:
-        return _stateless(call, offer)
+        if call.id is None:
+            version = call.meta[PROTOCOL_VERSION]
+            # Whatever is wrong with a notification, it is not answered.
+            return version if version in offer.stateless else Route.NOTHING
+        version = named(call)
+        check_offered(version, offer, call.id)
+        return version
     if handshaken and call.method != INITIALIZE:
-        return _HANDSHAKE
+        return Route.HANDSHAKE
     return _unmarked(call, offer, handshaken)
-
-
-def _stateless(call: Call, offer: Offer) -> Route:
-    if call.id is None:
-        version = call.meta[PROTOCOL_VERSION]
-        # Whatever is wrong with a notification, it is not answered.
-        return Stateless(version) if version in offer.stateless else BeforeHandshake()
-    version = named(call)
-    check_offered(version, offer, call.id)
-    return Stateless(version)
 
 
 def named(call: Call) -> str:
@@ -153,7 +122,7 @@ def named(call: Call) -> str:
     version = call.meta.get(PROTOCOL_VERSION)
     if not isinstance(version, str):
         raise _missing([PROTOCOL_VERSION], call.id)
-    if not is_object(call.meta.get(CLIENT_CAPABILITIES)):
+    if not isinstance(call.meta.get(CLIENT_CAPABILITIES), dict):
         raise _missing([CLIENT_CAPABILITIES], call.id)
     return version
 
@@ -167,17 +136,17 @@ def check_offered(version: str, offer: Offer, id: RequestId | None) -> None:
 def _unmarked(call: Call, offer: Offer, handshaken: bool) -> Route:
     method, id = call.method, call.id
     if id is None:
-        return _HANDSHAKE if handshaken else BeforeHandshake()
+        return Route.HANDSHAKE if handshaken else Route.NOTHING
     if method == INITIALIZE:
         if handshaken:
             raise InvalidRequest("the handshake was made already", id=id)
         if not offer.handshake:
             raise no_handshake(call, offer)
-        return Initialize()
+        return Route.INITIALIZE
     if not offer.handshake:
         raise _missing([PROTOCOL_VERSION, CLIENT_CAPABILITIES], id)
     if method == PING:
-        return BeforeHandshake()
+        return Route.NOTHING
     if PROTOCOL_VERSION in call.meta:
         # What a server of the handshake era makes of a probe: a method it does not have.
         raise MethodNotFound(method, id=id)

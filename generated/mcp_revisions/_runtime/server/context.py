@@ -14,13 +14,19 @@ from pydantic_core import PydanticSerializationError
 
 from ..connection.connection import PROGRESS
 from ..core import forms
-from ..core.errors import METHOD_NOT_FOUND, Disconnected, InvalidParams, LocalError, RequestId
+from ..core.errors import (
+    METHOD_NOT_FOUND,
+    Disconnected,
+    InvalidParams,
+    LocalError,
+    RequestId,
+    Untranslatable,
+)
 from ..core.json import JSONObject, is_object
-from ..core.log_levels import Level, passes
-from ..core.losses import Untranslatable
 from ..core.models.base import WireModel
 from ..core.options import CallOptions
 from ..core.spec import NotificationSpec, RequestSpec, Role, Rules
+from ..core.subscriptions import Level, passes
 from ..messages.envelope import CLIENT_INFO, LOG_LEVEL, PROGRESS_TOKEN, client_capabilities
 from ..messages.jsonrpc import LONGEST
 from ..messages.method_table import MethodTable

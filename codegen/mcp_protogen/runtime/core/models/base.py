@@ -11,8 +11,9 @@ or both. It also has constants, which every sender writes although no caller wan
 """
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from threading import RLock
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Self, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Self, TypeAlias, cast
 
 from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, TypeAdapter, ValidationError
 from pydantic_core import CoreSchema, InitErrorDetails, SchemaValidator, to_json
@@ -24,7 +25,7 @@ from .core_schema import absent_if_none, adjust, build_before, is_constant, is_i
 # Pydantic builds a class at its first use, in any thread: all builds share this lock.
 BUILDING: Final = RLock()
 
-# Classes whose build has begun. A class builds the classes it refers to before itself. So each is
+# Classes whose build has begun. A class builds the classes it refers to before itself: so each is
 # built only once, and instances are written by their own class.
 _under_way: set[type["WireModel"]] = set()
 
@@ -34,11 +35,8 @@ _STRICT: Final = ConfigDict(strict=True, allow_inf_nan=False)
 # without these words has none.
 _NO_NUMBERS: Final = SchemaValidator(cs.str_schema(pattern="NaN|Infinity"))
 
-T = TypeVar("T", bound="WireModel")
-
 Validate: TypeAlias = Callable[[Any], Any]
 """A function that reads a decoded JSON value."""
-
 
 SUPPLIED: Final[Any] = object()
 """The usual value of an object member: an object whose own members have their usual values.
@@ -79,8 +77,6 @@ class WireModel(BaseModel):
         ANY_OF_REQUIRED: ClassVar[tuple[str, ...]]
         """Wire names of which at least one must be present; most classes have none."""
 
-        __wire_rules__: ClassVar[_Rules]
-
     @classmethod
     def from_wire(cls, value: Any) -> Self:
         """Read a decoded JSON value; raise `pydantic.ValidationError`."""
@@ -90,16 +86,27 @@ class WireModel(BaseModel):
     def from_json(cls, data: bytes | str) -> Self:
         """Read JSON text; raise `pydantic.ValidationError`.
 
-        NaN and infinities are refused. If a member occurs twice, the last one counts.
+        NaN and infinities are refused; of a member that occurs twice, the last one counts.
         """
         if not _NO_NUMBERS.isinstance_python(data):
             try:
                 model: Self = cls.__pydantic_validator__.validate_json(data)
                 return model
             except ValidationError:
-                # The error may be in the first of two members, which does not count.
-                pass
-        return _read_strictly(cls, data)
+                pass  # The error may be in the first of two members, which does not count.
+        try:
+            value = read_json(data)
+        except ValueError as error:
+            line: InitErrorDetails = {
+                "type": "json_invalid",
+                "input": data,
+                "ctx": {"error": str(error)},
+            }
+            found = ValidationError.from_exception_data(cls.__name__, [line], input_type="json")
+            raise found from None
+        # As text again, because a class may read some members differently from JSON text.
+        strict: Self = cls.__pydantic_validator__.validate_json(to_json(value))
+        return strict
 
     def to_wire(self) -> dict[str, Any]:
         """Return the JSON object to send, as a dictionary of JSON values."""
@@ -116,16 +123,21 @@ class WireModel(BaseModel):
         """
         return self.__pydantic_serializer__.to_json(self, by_alias=True, exclude_unset=True)
 
-    # Type checkers take the signatures from the fields and from BaseModel; the methods below only
-    # change the behaviour.
+    # Type checkers take the signatures from the fields and from BaseModel.
     if not TYPE_CHECKING:
 
         def __init__(self, /, **members: Any) -> None:
             cls = type(self)
-            _complete(cls, members)
+            rules = _rules_of(cls)
+            for name in tuple(members):
+                if members[name] is None and name in rules.absent_if_none:
+                    del members[name]
+            for name, wire_name, value in rules.implied:
+                if name not in members and wire_name not in members:
+                    members[name] = value
             cls.__pydantic_validator__.validate_python(members, self_instance=self, by_name=True)
 
-        # Without this mark Pydantic would call __init__ for every object it reads. That costs a
+        # Without this mark Pydantic would call __init__ for every object it reads, which costs a
         # Python call each, and would fill in constants on the wire too.
         __init__.__pydantic_base_init__ = True
 
@@ -171,10 +183,18 @@ class WireModel(BaseModel):
 
         @classmethod
         def model_construct(cls, _fields_set: set[str] | None = None, **members: Any) -> Self:
-            _complete(cls, members)
+            rules = _rules_of(cls)
             if _fields_set is not None:
-                _fields_set = _fields_set | {name for name, _, _ in _rules_of(cls).implied}
-            return super().model_construct(_fields_set, **members)
+                _fields_set = _fields_set | {name for name, _, _ in rules.implied}
+            usual = {
+                name: value for name, wire_name, value in rules.implied if wire_name not in members
+            }
+            given = {
+                name: value
+                for name, value in members.items()
+                if value is not None or name not in rules.absent_if_none
+            }
+            return super().model_construct(_fields_set, **(usual | given))
 
         def model_dump(self, **options: Any) -> dict[str, Any]:
             return super().model_dump(**{"exclude_unset": True, **options})
@@ -232,7 +252,7 @@ def _leave_out(model: WireModel, name: str) -> None:
 
 
 def _namesakes(model: WireModel) -> set[str]:
-    """Return the undeclared members whose wire name is the Python name of a declared member."""
+    """Return the undeclared members that are called in JSON what a declared one is in Python."""
     extra = model.__pydantic_extra__
     return extra.keys() & type(model).model_fields.keys() if extra else set()
 
@@ -243,21 +263,6 @@ def declared(model: object, name: str) -> Any:
     For members that only some classes declare: an attribute may also be an undeclared member.
     """
     return model.__dict__.get(name) if isinstance(model, WireModel) else None
-
-
-def _read_strictly(cls: type[T], data: bytes | str) -> T:
-    try:
-        value = read_json(data)
-    except ValueError as error:
-        line: InitErrorDetails = {
-            "type": "json_invalid",
-            "input": data,
-            "ctx": {"error": str(error)},
-        }
-        raise ValidationError.from_exception_data(cls.__name__, [line], input_type="json") from None
-    # As text again, because a class may read some members differently from JSON text.
-    model: T = cls.__pydantic_validator__.validate_json(to_json(value))
-    return model
 
 
 def _share(cls: type[WireModel]) -> WireModel:
@@ -285,22 +290,8 @@ def required_members(cls: type[WireModel]) -> list[str]:
     ]
 
 
-def _complete(cls: type[WireModel], members: dict[str, Any]) -> None:
-    """Add and remove members so that they are what the wire would have carried."""
-    rules: _Rules = cls.__dict__.get("__wire_rules__") or _derive_rules(cls)
-    for name in tuple(members):
-        if members[name] is None and name in rules.absent_if_none:
-            del members[name]
-    for name, wire_name, value in rules.implied:
-        if name not in members and wire_name not in members:
-            members[name] = value
-
-
+@cache
 def _rules_of(cls: type[WireModel]) -> _Rules:
-    return cls.__dict__.get("__wire_rules__") or _derive_rules(cls)
-
-
-def _derive_rules(cls: type[WireModel]) -> _Rules:
     # The build resolves annotations that name classes defined further down.
     cls.model_rebuild()
     implied: list[tuple[str, str, Any]] = []
@@ -318,32 +309,18 @@ def _derive_rules(cls: type[WireModel]) -> _Rules:
         elif absent_if_none(field):
             optional[name] = wire_name
     names = frozenset(optional)
-    rules = _Rules(tuple(implied), names.union(optional.values()), names, renamed)
-    cls.__wire_rules__ = rules
-    return rules
+    return _Rules(tuple(implied), names.union(optional.values()), names, renamed)
 
 
-_validators: dict[Any, Validate] = {}
-
-
+@cache
 def validator_of(expression: Any) -> Validate:
     """Return a function that reads decoded JSON as a model, a union or any other type.
 
-    It is built once per expression, in whichever thread asks first, and raises
-    `pydantic.ValidationError`. Raises `TypeError` if `expression` cannot be hashed.
+    It raises `pydantic.ValidationError`. Raises `TypeError` if `expression` cannot be hashed.
     """
-    validate = _validators.get(expression)
-    if validate is None:
-        with BUILDING:
-            validate = _validators[expression] = _build_validator(expression)
-    return validate
-
-
-def _build_validator(expression: Any) -> Validate:
-    if isinstance(expression, type) and issubclass(expression, WireModel):
-        expression.model_rebuild()
-        validator = expression.__pydantic_validator__
-    else:
+    with BUILDING:
+        if isinstance(expression, type) and issubclass(expression, WireModel):
+            expression.model_rebuild()
+            return expression.__pydantic_validator__.validate_python
         adapter: TypeAdapter[Any] = TypeAdapter(cast(Any, expression), config=_STRICT)
-        validator = adapter.validator
-    return validator.validate_python
+        return adapter.validator.validate_python

@@ -4,7 +4,7 @@ The module `base` describes them. A schema is adjusted once, in place, when its 
 """
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from operator import is_
 from types import NoneType
@@ -15,7 +15,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import CoreSchema, PydanticCustomError
 from pydantic_core import core_schema as cs
 
-from .faults import stop_at_first
+from ..json import is_object
 
 _IS_NONE: Final = partial(is_, None)
 
@@ -70,10 +70,7 @@ def absent_if_none(field: FieldInfo) -> bool:
 def adjust(
     cls: type[BaseModel], schema: CoreSchema, resolve: Callable[[CoreSchema], CoreSchema]
 ) -> None:
-    """Adjust the schema of one class, in place, as the docstring of `base` promises.
-
-    `resolve` returns what a reference refers to.
-    """
+    """Adjust the schema of one class, in place; `resolve` returns what a reference refers to."""
     around = cast(cs.ModelSchema, schema)
     while around["schema"]["type"] != "model-fields":
         # A subclass may define validators around the model or around its fields.
@@ -83,7 +80,7 @@ def adjust(
     doubtful: list[str] = []
     for name, member in fields["fields"].items():
         field = cls.model_fields[name]
-        stop_at_first(member["schema"], resolve)
+        _stop_at_first(member["schema"], resolve)
         if member["schema"]["type"] != "default":
             continue
         default = cast(cs.WithDefaultSchema, member["schema"])
@@ -99,21 +96,48 @@ def adjust(
         if wire_name != name and may_be_null and "default" in default:
             doubtful.append(name)
             default["default"] = _Absent(default["default"])
-    if doubtful:
-        check = _given(tuple(doubtful))
+    checks = [_given(doubtful)] if doubtful else []
+    checks += [_any_of(cls, any_of)] if any_of else []
+    for check in checks:
         around["schema"] = cs.no_info_after_validator_function(check, around["schema"])
-    if any_of:
-        around["schema"] = cs.no_info_after_validator_function(
-            _any_of(cls, any_of), around["schema"]
-        )
 
 
-def _given(names: tuple[str, ...]) -> _Check:
+def _stop_at_first(schema: CoreSchema, resolve: Callable[[CoreSchema], CoreSchema]) -> None:
+    """Make a schema stop at the first error of each array and each free-form object, in place.
+
+    For each error, the validator copies the path to it: many errors below a long name would take a
+    thousand times the memory of the value. Models are left as they are: they have few members.
+    """
+    left: list[Any] = [schema]
+    while left:
+        one: Any = left.pop()
+        if one["type"] == "definition-ref":
+            try:
+                one = resolve(one)
+            except LookupError:
+                continue  # to a model that is still being built, and is adjusted after that
+        if one["type"] in ("list", "dict"):
+            if one.get("fail_fast"):
+                continue
+            one["fail_fast"] = True
+        if one["type"] != "model":
+            left += _inside(one)
+
+
+def _inside(value: Any) -> Iterator[Any]:
+    for one in value.values() if is_object(value) else value:
+        if is_object(one) and isinstance(one.get("type"), str):
+            yield one
+        elif isinstance(one, (dict, list, tuple)):
+            yield from _inside(one)
+
+
+def _given(names: list[str]) -> _Check:
     """Return a check that removes absent members from the names that were given.
 
     Pydantic lists there the names of all members that came, and the wire name of an undeclared
-    member may be the Python name of a declared one. Usually the value tells which of the two came;
-    this check is for the members whose value does not.
+    member may be the Python name of a declared one. Where the value does not tell which of the two
+    came, this check does.
     """
 
     def check(members: _Members) -> _Members:
@@ -130,9 +154,8 @@ def _given(names: tuple[str, ...]) -> _Check:
 
 
 def _any_of(cls: type[BaseModel], wire_names: tuple[str, ...]) -> _Check:
-    names = [
-        name for name, field in cls.model_fields.items() if (field.alias or name) in wire_names
-    ]
+    fields = cls.model_fields.items()
+    names = [name for name, field in fields if (field.alias or name) in wire_names]
     context = {"members": ", ".join(wire_names)}
 
     def check(members: _Members) -> _Members:
@@ -148,7 +171,7 @@ def _any_of(cls: type[BaseModel], wire_names: tuple[str, ...]) -> _Check:
 
 
 def build_before(cls: type[BaseModel], base: type[BaseModel]) -> None:
-    """Build the classes that a module defines before `cls`, which may be among those it refers to.
+    """Build the classes that a module defines before `cls`, which may refer to them.
 
     Then the build of the class itself does not need one nested call for each step between classes.
     """

@@ -26,10 +26,6 @@ _MOST: Final = 1000
 _LONGEST: Final = 64 * 1024
 
 
-# Pydantic puts a prefix before the message of a validator.
-_SAID_BY_VALIDATORS: Final = frozenset({"value_error", "assertion_error"})
-
-
 class Problem(NamedTuple):
     """One thing that is wrong with a message."""
 
@@ -40,9 +36,9 @@ class Problem(NamedTuple):
 def problems(error: ValidationError, value: Any, prefix: str = "") -> list[Problem]:
     """Return the problems that `error` reports about `value`, the JSON value that was validated.
 
-    `prefix` is the pointer of `value` inside the whole message. A problem that several arms of a
-    union report is listed once. Arms for another JSON type than the input are ignored. Of very many
-    problems, only the first are listed.
+    `prefix` is the pointer of `value` inside the whole message. What several arms of a union report
+    is listed once. Arms for another JSON type than the input are ignored. Of very many problems,
+    only the first are listed.
     """
     lines = error.errors(include_url=False)
     found: dict[Problem, str] = {}
@@ -54,7 +50,13 @@ def problems(error: ValidationError, value: Any, prefix: str = "") -> list[Probl
         if left < 0 and found:
             break
         found.setdefault(problem, line["type"])
-    outer = _outer(problem.pointer for problem in found)
+    outer: set[str] = set()
+    for pointer, _ in found:
+        around, slash, _ = pointer.rpartition("/")
+        # The containers of a pointer that was found before were found with it.
+        while slash and around not in outer:
+            outer.add(around)
+            around, slash, _ = around.rpartition("/")
     return [
         problem
         for problem, type in found.items()
@@ -64,41 +66,27 @@ def problems(error: ValidationError, value: Any, prefix: str = "") -> list[Probl
 
 def message_of(line: ErrorDetails) -> str:
     """Return the problem in words that need no knowledge of Python or Pydantic."""
-    if line["type"] in _SAID_BY_VALIDATORS:
+    if line["type"] in ("value_error", "assertion_error"):
+        # Pydantic puts a prefix before the message of a validator.
         return str(line.get("ctx", {}).get("error", "")) or "Input is not valid"
     return _IN_JSON.get(line["type"], line["msg"])
 
 
-def _outer(pointers: Iterable[str]) -> set[str]:
-    """Return the pointers of all values that contain the values at these pointers."""
-    found: set[str] = set()
-    for pointer in pointers:
-        outer, slash, _ = pointer.rpartition("/")
-        # The containers of a pointer that was found before were found with it.
-        while slash and outer not in found:
-            found.add(outer)
-            outer, slash, _ = outer.rpartition("/")
-    return found
-
-
 def _problem(line: ErrorDetails, value: Any, prefix: str) -> Problem:
-    location, about, message = line["loc"], line["input"], message_of(line)
+    location, message = line["loc"], message_of(line)
+    further: tuple[int | str, ...] = ()
     if line["type"] == "missing":
         # The input of such an error is the object that lacks the member.
-        steps = [*_path(location[:-1], value, about), location[-1]]
+        location, further = location[:-1], location[-1:]
     elif line["type"] in ("union_tag_not_found", "union_tag_invalid"):
         context = line.get("ctx", {})
-        steps = [*_path(location, value, about), str(context["discriminator"]).strip("'")]
+        further = (str(context["discriminator"]).strip("'"),)
         expected = context.get("expected_tags")
         message = f"Input should be one of {expected}" if expected else "Field required"
-    else:
-        steps = _path(location, value, about)
-    return Problem(prefix + _pointer(steps), message)
-
-
-def _path(location: Sequence[int | str], value: Any, target: Any) -> list[int | str]:
-    steps = _steps(location, value, target, set())
-    return _longest(location, value) if steps is None else steps
+    steps = _steps(location, value, line["input"], set())
+    if steps is None:
+        steps = _longest(location, value)
+    return Problem(prefix + pointer_to((*steps, *further)), message)
 
 
 def _steps(
@@ -106,12 +94,14 @@ def _steps(
 ) -> list[int | str] | None:
     """Return the part of `location` that leads from `value` to `target`, or None.
 
-    `dead` holds the points where the search has already failed: the length that was left, and the
-    value that was reached. Otherwise members with the names of union arms would double the work per
-    level.
+    `dead` holds the points where the search has failed: the length that was left, and the value
+    that was reached. Otherwise members named like union arms would double the work per level.
     """
     if not location:
-        return [] if _same(value, target) else None
+        # Text that was read twice gives values that are equal but not identical; 1, 1.0 and true
+        # differ.
+        same = value is target or (type(value) is type(target) and value == target)
+        return [] if same else None
     if (len(location), id(value)) in dead:
         return None
     step, rest = location[0], location[1:]
@@ -140,13 +130,8 @@ def _has(value: Any, step: int | str) -> bool:
     return is_object(value) and step in value
 
 
-def _same(value: Any, target: Any) -> bool:
-    # Text that was read twice gives values that are equal but not identical; 1, 1.0 and true
-    # differ.
-    return value is target or (type(value) is type(target) and value == target)
-
-
-def _pointer(steps: Sequence[int | str]) -> str:
+def pointer_to(steps: Iterable[int | str]) -> str:
+    """Return the pointer of a place, from its members and indices."""
     return "".join("/" + escaped(str(step)) for step in steps)
 
 

@@ -11,7 +11,7 @@ from logging import getLogger
 from typing import Any, Final
 
 from ...core.json import is_array, is_object, json_text
-from ...core.stored_json import RecentNames
+from ...core.recent_names import RecentNames
 from ...core.throttle import Throttle
 from .. import headers as fields
 from ..param_headers import BadAnnotation, Mirror, headers_for, mirrors_of

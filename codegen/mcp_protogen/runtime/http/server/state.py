@@ -25,10 +25,10 @@ from itertools import count
 from secrets import token_urlsafe
 from typing import Any, Final
 
-from ...core.era import ERAS
 from ...core.errors import Disconnected
 from ...core.options import Options
 from ...core.revision import Revision
+from ...core.spec import ERAS
 from ...core.tasks import Signal, Tasks
 from ...server.base import ServerBase
 from ...server.bound_server import BoundServer, BoundServers
@@ -100,7 +100,7 @@ class HttpState:
 
         Raise `HttpRefusal` if no such revision is spoken.
         """
-        spoken = [one for one in self._revisions or () if ERAS[one.lifecycle].has_handshake]
+        spoken = [one for one in self._revisions or () if ERAS[one.era].has_handshake]
         servers = by_revision(self._servers)
         if self._revisions is None:
             servers = {

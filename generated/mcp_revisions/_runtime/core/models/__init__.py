@@ -2,8 +2,7 @@
 
 from .base import SUPPLIED, WireModel, validator_of
 from .core_schema import Implied, Nullable
-from .scalars import Exact, Integer, Number
-from .unions import OpenUnion, UnknownContent
+from .types import Exact, Integer, Number, OpenUnion, UnknownContent
 from .validation_errors import Problem, problems
 
 __all__ = [

@@ -1,0 +1,145 @@
+"""Types of JSON Schema that Python lacks: numbers, constants and open unions.
+
+JSON has one number type. An `Integer` is a number without a fraction, however it is written. A
+`Number` keeps its form, so that 3 does not come back as 3.0. Neither accepts a boolean, a string,
+NaN or an infinity.
+
+A union of content stays readable when a later revision adds an arm. One member that every arm
+requires (`type`) tells the arms apart. A block with a known tag is validated by the rules of its
+arm. A block with any other tag becomes the arm that leaves the tag open, and is written back
+unchanged.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, TypeAlias, get_args, get_origin
+
+from pydantic import GetCoreSchemaHandler
+from pydantic_core import CoreSchema, PydanticCustomError, ValidationError
+from pydantic_core import core_schema as cs
+
+from ..json import is_object
+from .base import WireModel
+
+
+def _whole(number: float) -> int:
+    if not number.is_integer():
+        raise ValueError("not a whole number")
+    return int(number)
+
+
+@dataclass(frozen=True, slots=True)
+class _Numeric:
+    """A mark of numbers. The integer arm comes first: a strict float would turn 3 into 3.0."""
+
+    whole: bool
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        number: CoreSchema = cs.float_schema(strict=True, allow_inf_nan=False)
+        if self.whole:
+            number = cs.no_info_after_validator_function(_whole, number)
+        return cs.union_schema(
+            [cs.int_schema(strict=True), number],
+            mode="left_to_right",
+            custom_error_type="int_type" if self.whole else "number_type",
+            custom_error_message=None if self.whole else "Input should be a valid number",
+            serialization=cs.simple_ser_schema("int") if self.whole else None,
+        )
+
+
+Integer: TypeAlias = Annotated[int, _Numeric(whole=True)]
+"""A whole number; `1.0` on the wire is read as 1."""
+
+Number: TypeAlias = Annotated[int | float, _Numeric(whole=False)]
+"""A finite number; it stays an int or a float, as written."""
+
+
+class Exact:
+    """A mark for constants that include a boolean, 0 or 1: `Annotated[Literal[True], Exact]`.
+
+    In Python true equals 1. In JSON it does not, but 1.0 equals 1.
+    """
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        constants = get_args(source)
+        return cs.no_info_before_validator_function(
+            _one_of(constants), cs.literal_schema([*constants])
+        )
+
+
+def _one_of(constants: tuple[Any, ...]) -> Callable[[Any], Any]:
+    known = {(isinstance(constant, bool), constant): constant for constant in constants}
+    expected = {"expected": " or ".join(map(repr, constants))}
+
+    def check(value: Any) -> Any:
+        if isinstance(value, str | int | float):
+            found = known.get((isinstance(value, bool), value))
+            if found is not None:
+                return found
+        raise PydanticCustomError("literal_error", "Input should be {expected}", expected)
+
+    return check
+
+
+class UnknownContent(WireModel):
+    """A content block of a kind that this revision does not know, with its members as extras."""
+
+    type: str
+    """The kind of block."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenUnion:
+    """A mark of a union of models as discriminated by the member `tag`, and open to unknown tags.
+
+    `Annotated[TextContent | ImageContent | UnknownContent, OpenUnion("type")]`: the arm whose tag
+    is not a constant takes every tag that no other arm names.
+    """
+
+    tag: str
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        known: dict[str, CoreSchema] = {}
+        fallback: CoreSchema | None = None
+        for arm in get_args(source):
+            tags = _tags(arm, self.tag)
+            schema = handler.generate_schema(arm)
+            known |= dict.fromkeys(tags, schema)
+            fallback = fallback if tags else schema
+        if fallback is None or not known:
+            raise TypeError(f"an open union needs known arms and one without a constant {self.tag}")
+        # A known tag is validated without Python code. Instances are written by their own class:
+        # this is faster than a search for their arm, and right for subclasses.
+        return cs.union_schema(
+            [
+                (cs.tagged_union_schema(known, self.tag), f"({self.tag})"),
+                cs.no_info_wrap_validator_function(_unknown_only(self.tag, known), fallback),
+            ],
+            mode="left_to_right",
+            serialization=cs.simple_ser_schema("any"),
+        )
+
+
+def _tags(arm: type[WireModel], tag: str) -> tuple[str, ...]:
+    for name, field in arm.model_fields.items():
+        if (field.alias or name) == tag and get_origin(field.annotation) is Literal:
+            return get_args(field.annotation)
+    return ()
+
+
+def _unknown_only(
+    tag: str, known: dict[str, CoreSchema]
+) -> Callable[[Any, cs.ValidatorFunctionWrapHandler], Any]:
+    def validate(value: Any, handler: cs.ValidatorFunctionWrapHandler) -> Any:
+        found = value.get(tag) if is_object(value) else getattr(value, tag, None)
+        if not isinstance(found, str) or found in known:
+            # The known arms have reported the problems: an error without lines adds nothing.
+            raise ValidationError.from_exception_data("unknown", [])
+        return handler(value)
+
+    return validate

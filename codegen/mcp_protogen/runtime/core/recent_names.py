@@ -1,0 +1,48 @@
+"""What follows from the lists of a peer, as far as there is room for it."""
+
+from typing import Final, Generic, TypeVar
+
+from .json import json_text
+
+T = TypeVar("T")
+
+# Far more than any usual list; a peer with an endless list must not fill the memory.
+_MOST: Final = 8 * 1024 * 1024
+_LARGEST: Final = _MOST // 8
+
+# The memory that an entry takes at least.
+_EACH: Final = 256
+
+
+class RecentNames(Generic[T]):
+    """Knowledge about the names that a peer listed last; old entries make room for new ones."""
+
+    __slots__ = ("_known", "_size")
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[T, int]] = {}
+        self._size = 0
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._known
+
+    def get(self, name: str) -> T | None:
+        known = self._known.get(name)
+        return None if known is None else known[0]
+
+    def learn(self, name: str, known: T, listed: object) -> None:
+        """Store what follows from the entry of a name; those listed longest ago make room."""
+        self.forget(name)
+        size = _EACH + len(name) + len(json_text(listed))
+        self._known[name] = known, size
+        self._size += size
+        while self._size > _MOST:
+            self.forget(next(iter(self._known)))
+
+    def forget(self, name: str) -> None:
+        self._size -= self._known.pop(name, (None, 0))[1]
+
+
+def is_too_large(listed: object) -> bool:
+    """Return whether an entry would leave too little room for the others."""
+    return len(json_text(listed)) > _LARGEST

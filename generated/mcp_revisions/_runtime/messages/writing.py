@@ -1,0 +1,106 @@
+"""Models as JSON text, with members in `_meta` that the connection adds.
+
+A connection has something to say in the `_meta` of what its users send: a token for progress, which
+revision this is, who sends it. Mostly the user has said nothing there; then the members are spliced
+into text that is already written. What the user has said stays, except where both name a member.
+"""
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Any, Final, get_args
+
+from pydantic import ValidationError
+from pydantic_core import PydanticSerializationError, to_json
+
+from ..core.errors import LocalError
+from ..core.json import is_object, json_text, read_json
+from ..core.models.base import WireModel, declared, supplied
+from ..core.spec import CallSpec
+
+_EMPTY: Final = b"{}"
+_META: Final = {"meta"}
+
+# Members that a class does not declare: one is the `_meta` itself, the other is called in the JSON
+# what ours is called in Python, and would be left out with it.
+_CLASHING: Final = ("_meta", "meta")
+
+
+@cache
+def method_text(spec: CallSpec[Any]) -> bytes:
+    """Return the name of a method as JSON text."""
+    return to_json(spec.method)
+
+
+@cache
+def _params_classes(spec: CallSpec[Any]) -> tuple[type, ...]:
+    return tuple(classes_in(spec.params))
+
+
+def classes_in(expression: Any) -> Iterator[type]:
+    """Yield the classes that a type expression names, whatever stands around them."""
+    expression = getattr(expression, "__value__", expression)  # what an alias stands for
+    if isinstance(expression, type) and not get_args(expression):
+        yield expression
+    for part in get_args(expression):
+        yield from classes_in(part)
+
+
+def params_text(spec: CallSpec[Any], params: object, meta: bytes | None) -> bytes | None:
+    """Return params as JSON text; None if they are left out. Raise `LocalError`."""
+    if params is None:
+        if not spec.params_required:
+            return None if meta is None else written(None, meta)
+        try:
+            # The wire needs them, but a caller may have nothing to say in them.
+            params = spec.params()
+        except (TypeError, ValidationError):
+            raise LocalError(f"{spec.method} needs params") from None
+    elif not isinstance(params, _params_classes(spec)):
+        raise LocalError(f"{type(params).__name__} is not what {spec.method} carries")
+    return body_text(spec.method, params, meta)
+
+
+def body_text(method: str, model: Any, meta: bytes | None) -> bytes:
+    """Return a model as JSON text, with members in its `_meta`; raise `LocalError`."""
+    try:
+        if meta is not None:
+            return written(model, meta)
+        body: bytes = model.__pydantic_serializer__.to_json(
+            model, by_alias=True, exclude_unset=True
+        )
+        return body
+    except PydanticSerializationError as error:
+        raise LocalError(f"{method} cannot be written: {error}") from error
+
+
+def written(model: WireModel | None, members: bytes) -> bytes:
+    """Return a model, or an empty object, as `spliced` does."""
+    if model is None:
+        return _joined(members, _EMPTY)
+    extra = model.__pydantic_extra__
+    if extra and not extra.keys().isdisjoint(_CLASHING):
+        return spliced(model.to_wire(), members)
+    given = declared(model, "meta")
+    if given is not None and not supplied(given):
+        meta = given.to_wire() if isinstance(given, WireModel) else given
+        members = json_text({**meta, **read_json(b"{%b}" % members)})[1:-1]
+    body = model.__pydantic_serializer__.to_json(
+        model, by_alias=True, exclude_unset=True, exclude=_META
+    )
+    return _joined(members, body)
+
+
+def spliced(wire: dict[str, Any], members: bytes | None) -> bytes:
+    """Return a JSON object as text with `members` in its `_meta`; raise as `json_text` does."""
+    if members is None:
+        return json_text(wire)
+    given = wire.get("_meta")
+    if is_object(given) and given:
+        return json_text({**wire, "_meta": {**given, **read_json(b"{%b}" % members)}})
+    if "_meta" in wire:
+        wire = {name: value for name, value in wire.items() if name != "_meta"}
+    return _joined(members, json_text(wire))
+
+
+def _joined(members: bytes, body: bytes) -> bytes:
+    return b'{"_meta":{%b}%b' % (members, b"}" if body == _EMPTY else b"," + body[1:])
