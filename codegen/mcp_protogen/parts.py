@@ -159,7 +159,7 @@ CONTENTS: Final = (
     ),
     Contents(
         frozenset({"stdio"}),
-        {"server": ("stdio",), "transports": ("framing", "stdio", "streams", "subprocess")},
+        {"server": ("stdio",), "transports": ("stdio", "streams", "subprocess")},
         (
             ("server.stdio", ("run_stdio", "serve_stdio")),
             ("transports.stdio", ("open_stdio",)),

@@ -34,7 +34,7 @@ RESULT: dict[str, Any] = {"content": [], "resultType": "complete"}
 
 def line_of_stdio(value: bytes) -> object:
     """A line, and what the connection that it comes to says of it."""
-    (line,) = runtime("transports.framing").LineReader().feed(with_value(PING, value) + b"\n")
+    (line,) = runtime("transports.streams").LineReader().feed(with_value(PING, value) + b"\n")
     connection = runtime("connection.connection").Connection(HANDSHAKE.TABLE, "server", {})
     event = connection.receive(line)
     if isinstance(event, runtime("connection.events").Refusal):

@@ -9,7 +9,7 @@ from typing import Final
 
 from ..core.options import Options
 from ..core.revision import Revision
-from ..transports.framing import LONGEST
+from ..transports.streams import LONGEST
 from ..transports.stdio import open_stdio
 from .serve import Server, serve
 
