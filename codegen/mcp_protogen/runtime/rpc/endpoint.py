@@ -8,8 +8,9 @@ the task of the caller. Notifications are handled in the order in which they cam
 answers that came after them.
 """
 
-from asyncio import CancelledError, get_running_loop
+from asyncio import CancelledError, get_running_loop, timeout
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from logging import getLogger
 from typing import Any, Final, TypeVar
 
@@ -23,10 +24,22 @@ from ..core.tasks import Signal, Tasks, together
 from ..core.throttle import Throttle
 from ..messages.jsonrpc import Batch, Parsed
 from ..messages.parsed import Error, Notification, Request, Result
-from .incoming import Job, Jobs, Serve, Work
+from .incoming import (
+    BatchReply,
+    GatheredReply,
+    Job,
+    Jobs,
+    Reply,
+    Serve,
+    SingleReply,
+    Work,
+    array_of,
+    error_of_handler,
+    error_of_result,
+    fault,
+    is_cancellation,
+)
 from .outgoing import PendingCalls
-from .replies import BatchReply, GatheredReply, Reply, SingleReply, array_of
-from .responses import error_of_handler, error_of_result, fault, is_cancellation
 from .send_queue import MessageSink
 
 P = TypeVar("P")
@@ -48,8 +61,6 @@ class Endpoint:
     __slots__ = (
         "_aborted",
         "_calls",
-        "_ended",
-        "_gone",
         "_loop",
         "_on_notification",
         "_serve",
@@ -87,8 +98,6 @@ class Endpoint:
         self.jobs = Jobs(self._handle, connection.discard, options.max_in_flight, tasks)
         """The requests of the peer that are worked on."""
         self._single = SingleReply(connection, outbox, self.jobs)
-        self._ended = False
-        self._gone = False
         self._aborted = Signal()
 
     def now(self) -> float:
@@ -135,24 +144,31 @@ class Endpoint:
         """Return what a message comes to."""
         return self.connection.take(message, self._loop.time())
 
-    def receive(self, message: Parsed | Batch) -> None:
+    def receive(self, message: Parsed | Batch, reply: Reply | None = None) -> None:
         """Take in a message, or a batch, and deal with it in tasks of its own."""
         if isinstance(message, Batch):
             self._receive_batch(message)
+            return
+        reply = self._single if reply is None else reply
+        event = self.connection.take(message, self._loop.time())
+        if not isinstance(event, Request):
+            self._receive_other(event, reply)
+        elif self.jobs.ended:
+            reply.skip()
+        elif self.jobs.waiting >= self.options.max_waiting:
+            self._answer_soon(self.connection.refuse(event, _BUSY), reply)
         else:
-            self._react(self.connection.take(message, self._loop.time()), self._single)
+            self.jobs.start(Job(event, reply))
 
     def _receive_batch(self, batch: Batch) -> None:
         try:
             self._check_batch(batch)
         except RemoteError as error:
-            self._react(Refusal(None, error), self._single)
+            self._receive_other(Refusal(None, error), self._single)
             return
-        events = [self.take(member) for member in batch.members]
-        answered = sum(isinstance(event, (Request, Refusal)) for event in events)
-        reply = BatchReply(self.connection, self.outbox, answered)
-        for event in events:
-            self._react(event, reply)
+        reply = BatchReply(self.connection, self.outbox, self.jobs, len(batch.members))
+        for member in batch.members:
+            self.receive(member, reply)
 
     def _check_batch(self, batch: Batch) -> None:
         """Raise `RemoteError` if there may be no such batch; what it was to answer fails then."""
@@ -162,22 +178,15 @@ class Endpoint:
             self._calls.fail_all(batch.values, error)
             raise
 
-    def _react(self, event: Event, reply: Reply) -> None:
-        jobs = self.jobs
-        if isinstance(event, Request):
-            if self._ended:
-                reply.skip()
-            elif jobs.waiting >= self.options.max_waiting:
-                self._answer_soon(self.connection.refuse(event, _BUSY), reply)
-            else:
-                jobs.start(Job(event, reply))
-        elif isinstance(event, Refusal):
+    def _receive_other(self, event: Event, reply: Reply) -> None:
+        data = None
+        if isinstance(event, Refusal):
             self.log.info("refused a message: %r", str(event.error))
-            answered = self._is_to_be_answered(event)
-            data = self.connection.reject(event.id, event.error) if answered else None
-            self._answer_soon(data, reply)
+            if self._is_to_be_answered(event):
+                data = self.connection.reject(event.id, event.error)
         else:
             self._take_note(event)
+        self._answer_soon(data, reply)
 
     def _take_note(self, event: Event) -> None:
         """Deal with what is not to be answered."""
@@ -242,7 +251,7 @@ class Endpoint:
 
     async def _attend_batch(self, batch: Batch, reply: Reply) -> None:
         self._check_batch(batch)
-        gathered = GatheredReply(self.connection, reply)
+        gathered = GatheredReply(self.connection, reply, self.jobs)
         await together([self.attend(member, gathered) for member in batch.members])
         if gathered.answers:
             await reply.answer(array_of(gathered.answers), None)
@@ -251,7 +260,7 @@ class Endpoint:
 
     def run(self, job: Job, before: Work | None = None) -> Work:
         """Return what answers a request in the task that awaits it; see `Jobs.run`."""
-        if not self._ended and not self.jobs.busy:
+        if not self.jobs.busy:
             return self.jobs.run(job, before)
         if before is not None:
             before.close()
@@ -284,18 +293,11 @@ class Endpoint:
         except Disconnected:
             self.log.info("nobody is left to read the answer to %.100r", request.spec.method)
 
-    def cancel(self, job: Job) -> None:
-        """End the handler of a job whose answer nobody waits for any more."""
-        # An answer that is on its way is not cut short.
-        if job.open:
-            self.connection.discard(job.request.id)
-            self.jobs.cancel(job)
-
     def cancel_all(self) -> None:
-        """End all handlers, and begin no more."""
-        self._ended = True
+        """End all handlers, without answers, and begin no more."""
+        self.jobs.ended = True
         for job in list(self.jobs.running):
-            self.cancel(job)
+            self.jobs.cancel(job)
 
     def break_cycle(self) -> None:
         """Break the ring of references that a connection is; it is not used any more.
@@ -324,23 +326,28 @@ class Endpoint:
         """Fail the calls that wait for the peer, which will send nothing more."""
         self._calls.abort(error)
         self.jobs.wake()
-        self._gone = True
         self._aborted.ring()
 
     async def until_aborted(self) -> None:
         """Wait until the peer will send nothing more."""
-        while not self._gone:
+        while self._calls.broken is None:
             await self._aborted.heard()
 
     async def close(self, within: float) -> None:
         """Answer what is open: with results for `within` seconds, then with errors."""
-        self._ended = True
-        for job in await self.jobs.close(within):
-            # The answer to one that is not open is on its way already.
-            data = self.connection.refuse(job.request, _STOPPED) if job.open else None
+        # The answer to one that is not open is on its way already.
+        unfinished = [job for job in await self.jobs.close(within) if job.open]
+        for job in unfinished:
             job.open = False
-            if data is not None:
+            data = self.connection.refuse(job.request, _STOPPED)
+            if data is not None and job.reply is self._single:
                 self.outbox.put(data)
+            elif data is not None:
+                with suppress(Disconnected, TimeoutError):
+                    async with timeout(within):
+                        await job.reply.answer(data, _STOPPED.code)
+        for job in unfinished:
+            self.jobs.abort(job)
 
 
 async def _answer(data: bytes | None, error: ProtocolError, reply: Reply) -> None:

@@ -26,7 +26,7 @@ from ..messages.jsonrpc import LONGEST
 from ..messages.method_table import MethodTable
 from ..messages.parsed import Request
 from ..rpc.endpoint import Endpoint
-from ..rpc.replies import Reply
+from ..rpc.incoming import Reply
 from ..rpc.send_queue import MessageSink
 from ..rules import capabilities
 from .base import ServerBase

@@ -9,8 +9,8 @@ from typing import Final
 
 from ..core.options import Options
 from ..core.revision import Revision
-from ..transports.streams import LONGEST
 from ..transports.stdio import open_stdio
+from ..transports.streams import LONGEST
 from .serve import Server, serve
 
 _USUAL: Final = Options()
