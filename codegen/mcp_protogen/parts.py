@@ -117,9 +117,8 @@ CONTENTS: Final = (
         {
             "core": _CHANGES,
             "server": (
-                *("base", "bound_server", "builtin_methods", "connection", "context"),
-                *("initialize", "input_required", "listen_stream", "router", "serve"),
-                *("session", "shared"),
+                *("base", "connection", "context", "input_required", "listen_stream", "router"),
+                *("serve", "state"),
             ),
         },
         (("server.serve", ("serve",)),),

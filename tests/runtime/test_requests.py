@@ -208,3 +208,22 @@ def test_at_the_end_nothing_is_begun_and_all_that_runs_is_cancelled() -> None:
         assert (reply.told, refused.told, site.log) == (["skipped"], [BUSY], [1, "cancelled"])
 
     asyncio.run(main())
+
+
+@pytest.mark.parametrize("way", [in_its_own_task, in_ours])
+def test_at_an_orderly_end_what_takes_too_long_is_answered_with_an_error_and_ended(
+    way: Run,
+) -> None:
+    async def main() -> None:
+        site = Site(max_in_flight=1)
+        job, reply = site.job(1)
+        waiting = asyncio.create_task(way(site, job))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        await site.endpoint.close(0)
+        await waiting
+        late, refused = site.job(2)
+        await site.endpoint.run(late)
+        assert (reply.told, refused.told, site.log) == ([BUSY], [BUSY], [1, "cancelled"])
+
+    asyncio.run(main())

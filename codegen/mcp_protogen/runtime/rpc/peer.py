@@ -35,19 +35,13 @@ class PeerRuntime(Protocol):
     """The sender of one side's messages, which is behind the object of the user."""
 
     @property
-    def endpoint(self) -> Endpoint:
-        """The endpoint that carries the messages; raises `LocalError` if there is none."""
-        ...
+    def endpoint(self) -> Endpoint: ...
 
     async def request(
         self, spec: RequestSpec[P, R], params: P | None, options: CallOptions, /
-    ) -> R:
-        """Send a request and wait for its result."""
-        ...
+    ) -> R: ...
 
-    async def notify(self, spec: NotificationSpec[P], params: P | None, /) -> None:
-        """Send a notification."""
-        ...
+    async def notify(self, spec: NotificationSpec[P], params: P | None, /) -> None: ...
 
 
 class Peer:

@@ -16,9 +16,7 @@ class Intake(Protocol):
         """Take in one message, or what is wrong with one; return whether to read on."""
         ...
 
-    async def room(self) -> None:
-        """Wait until it is right to read on."""
-        ...
+    async def room(self) -> None: ...
 
 
 async def read(transport: Transport, intake: Intake) -> None:

@@ -1,10 +1,14 @@
-"""A server on one connection, in one revision: what serves requests, and what is kept of them."""
+"""A server on one connection, in one revision: what serves requests, and what is kept of them.
 
-from collections.abc import Awaitable, Mapping
-from typing import Any
+Some methods the runtime answers itself, unless the server does. The log level and the subscriptions
+of a client are kept whoever answers: what a handler adds is its own decision to accept or refuse.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final, NamedTuple
 
 from ..connection.connection import INITIALIZED, Connection
-from ..core.errors import Disconnected, MethodNotFound
+from ..core.errors import Disconnected, InvalidParams, MethodNotFound
 from ..core.models.base import WireModel
 from ..core.subscriptions import Listeners
 from ..messages.envelope import SUBSCRIPTION_ID, client_capabilities, members
@@ -14,13 +18,11 @@ from ..rpc.incoming import Job
 from ..rpc.send_queue import MessageSink
 from ..rules.lifecycle import Event as Step
 from ..rules.lifecycle import State
-from .bound_server import BoundServer
-from .builtin_methods import BUILT_IN, KEPT, NOTHING
 from .context import RequestContext
 from .input_required.inputs import Asking
 from .input_required.sealed_state import Bearer, digest_of
 from .listen_stream import ListenStreams
-from .shared import ServerState
+from .state import BoundServer, ServerState
 
 
 class ServerConnection:
@@ -34,22 +36,22 @@ class ServerConnection:
         "endpoint",
         "level",
         "server",
-        "shared",
+        "state",
     )
 
     def __init__(
         self,
         bound_server: BoundServer,
         connection: Connection,
-        shared: ServerState,
+        state: ServerState,
         outbox: MessageSink,
     ) -> None:
         self.server = bound_server.server
         self.bound_server = bound_server
-        self.shared = shared
-        connection.ids = shared.ids
+        self.state = state
+        connection.ids = state.ids
         self.endpoint = Endpoint(
-            connection, outbox, shared.tasks, shared.options, self.serve, self._on_notification
+            connection, outbox, state.tasks, state.options, self.serve, self._on_notification
         )
         self.level: str = "debug"
         """The least severe log entries that the client wants, in the handshake era."""
@@ -71,59 +73,55 @@ class ServerConnection:
         if method in self._handlers:
             return True
         table = self.endpoint.connection.table
-        return method in BUILT_IN and table.request(method, "client") is not None
+        return method in _BUILT_IN and table.request(method, "client") is not None
 
-    def handles_notification(self, method: object) -> bool:
+    def handles_notification(self, method: str) -> bool:
         """Return whether the server has a handler for a notification of that method."""
-        return isinstance(method, str) and method in self._handlers
+        return method in self._handlers
 
     @property
     def listeners(self) -> Listeners:
-        """The subscriptions of the client."""
         if self._listeners is None:
-            self._listeners = Listeners(self.shared.options)
+            self._listeners = Listeners(self.state.options)
         return self._listeners
 
     @property
     def streams(self) -> ListenStreams:
-        """The listen streams."""
         if self._streams is None:
             self._streams = ListenStreams(self.endpoint, self.bound_server, self.listeners)
         return self._streams
 
     @property
     def subscriptions(self) -> frozenset[str]:
-        """The resources that the client wants to hear of."""
         return frozenset() if self._listeners is None else self._listeners.uris
 
     def session(self) -> Any:
-        """Return a new session for the connection as a whole."""
         return RequestContext(self).session()
 
     async def serve(self, job: Job) -> Any:
-        """Return the result of a request."""
         request = job.request
         method = request.spec.method
-        kept = KEPT.get(method, NOTHING)
-        if kept.check is not None:
-            kept.check(self, job)
+        built_in = _BUILT_IN.get(method)
+        if built_in is not None and built_in.check is not None:
+            built_in.check(self, request)
         handler = self._handlers.get(method)
-        if handler is None:
-            built_in = BUILT_IN.get(method)
-            if built_in is None:
-                raise MethodNotFound(method)
-            return await built_in(self, request)
-        context = RequestContext(self, request, job.reply)
-        way = self.bound_server.ways.get(method)
-        try:
-            if way is None:
-                result = await handler(context.session(), request.params)
-            else:
-                result = await way(handler, context, request)
-        finally:
-            await context.report()
-        if kept.keep is not None:
-            kept.keep(self, request)
+        if handler is not None:
+            context = RequestContext(self, request, job.reply)
+            strategy = self.bound_server.strategies.get(method)
+            try:
+                if strategy is None:
+                    result = await handler(context.session(), request.params)
+                else:
+                    result = await strategy(handler, context, request)
+            finally:
+                if context.reports is not None:
+                    await context.report()
+        elif built_in is not None:
+            result = await built_in.answer(self, request)
+        else:
+            raise MethodNotFound(method)
+        if built_in is not None and built_in.keep is not None:
+            built_in.keep(self, request)
         return result
 
     def _on_notification(
@@ -151,13 +149,12 @@ class ServerConnection:
         return page.to_wire()
 
     def asking(self, request: Request[Any], principal: str | None) -> Asking:
-        """Return on whose behalf a request asks questions in its result."""
         table, declared = self.endpoint.connection.table, self.endpoint.connection.declared
         # Where servers have requests of their own, their questions are of their own revision.
         specs = self.server.TABLE if table.rules.server_requests else table
         remembered = table.era.remembers_client
         return Asking(
-            self.shared.seal,
+            self.state.seal,
             Bearer(
                 request.spec.method, digest_of(request.raw), principal, self.bound_server.audience
             ),
@@ -166,7 +163,6 @@ class ServerConnection:
         )
 
     async def publish(self, method: str, uri: str | None) -> None:
-        """Send the notification of a change to whoever wants it on this connection."""
         connection = self.endpoint.connection
         spec = connection.table.notification(method, "server")
         if spec is None:
@@ -191,3 +187,61 @@ class ServerConnection:
         self.endpoint.abort(error)
         if self._streams is not None:
             self._streams.close()
+
+
+# The methods that the runtime answers.
+
+
+async def _empty(connection: ServerConnection, request: Request[Any]) -> Any:
+    return request.spec.results[0]()
+
+
+async def _discover(connection: ServerConnection, request: Request[Any]) -> Any:
+    supported = list(connection.state.offer.all)
+    result = request.spec.results[0]
+    return connection.bound_server.introduction(result, supported_versions=supported)
+
+
+async def _listen(connection: ServerConnection, request: Request[Any]) -> Any:
+    connection.register()
+    return await connection.streams.serve(request, connection.session)
+
+
+def _check_subscription(connection: ServerConnection, request: Request[Any]) -> None:
+    connection.listeners.check(request.params.uri)
+
+
+def _check_stream(connection: ServerConnection, request: Request[Any]) -> None:
+    problems = connection.state.options.of_stream.problems("", {"params": request.raw})
+    if problems:
+        raise InvalidParams(problems[0].message, problems)
+
+
+def _keep_level(connection: ServerConnection, request: Request[Any]) -> None:
+    connection.level = request.params.level
+
+
+def _keep_subscription(connection: ServerConnection, request: Request[Any]) -> None:
+    connection.listeners.subscribe(request.params.uri)
+
+
+def _drop_subscription(connection: ServerConnection, request: Request[Any]) -> None:
+    connection.listeners.unsubscribe(request.params.uri)
+
+
+class _BuiltIn(NamedTuple):
+    """The answer to a request, its check before, and what is kept of it afterwards."""
+
+    answer: Callable[[ServerConnection, Request[Any]], Awaitable[Any]] = _empty
+    check: Callable[[ServerConnection, Request[Any]], None] | None = None
+    keep: Callable[[ServerConnection, Request[Any]], None] | None = None
+
+
+_BUILT_IN: Final[Mapping[str, _BuiltIn]] = {
+    "logging/setLevel": _BuiltIn(keep=_keep_level),
+    "ping": _BuiltIn(),
+    "resources/subscribe": _BuiltIn(check=_check_subscription, keep=_keep_subscription),
+    "resources/unsubscribe": _BuiltIn(keep=_drop_subscription),
+    "server/discover": _BuiltIn(_discover),
+    "subscriptions/listen": _BuiltIn(_listen, _check_stream),
+}

@@ -15,7 +15,7 @@ from ..core.subscriptions import Filter, Listeners
 from ..messages.envelope import SUBSCRIPTION_ID, members
 from ..messages.parsed import Request
 from ..rpc.endpoint import Endpoint
-from .bound_server import BoundServer
+from .state import BoundServer
 
 _ACKNOWLEDGED: Final = "notifications/subscriptions/acknowledged"
 _SUBSCRIBE: Final = "resources/subscribe"
@@ -90,7 +90,6 @@ class ListenStreams:
         return replace(wanted, uris=wanted.uris - refused)
 
     async def _unwatch(self, new_session: Callable[[], Any]) -> None:
-        """Tell the server of the resources that no stream stands for any more."""
         handler = self._bound_server.handlers.get(_UNSUBSCRIBE)
         for uri in sorted(self._watched - self._listeners.uris):
             self._watched.discard(uri)
@@ -102,7 +101,6 @@ class ListenStreams:
         return _Resource if spec is None else spec.params
 
     def close(self) -> None:
-        """End all streams, and tell the client that they are over."""
         for id, end in self._ends.items():
             data = self._endpoint.connection.end(id, "the server is shutting down")
             if data is not None:

@@ -17,7 +17,7 @@ from ..translation.revision_view import RevisionViews
 from ..transports.base import Transport
 from .base import ServerBase
 from .router import Router
-from .shared import ServerState
+from .state import ServerState
 
 _log: Final = getLogger(__name__)
 
@@ -60,14 +60,13 @@ async def serve_views(
     principal: str | None = None,
 ) -> None:
     """Serve one connection, which is not closed at the end; `principal` is whose it is."""
-    tasks, outbox = Tasks(), SendQueue(transport, options.max_outgoing)
-    shared = ServerState(tasks, options, views.offer.all)
-    router = Router(views, shared, outbox, principal)
+    state, outbox = ServerState(views, Tasks(), options), SendQueue(transport, options.max_outgoing)
+    router = Router(state, outbox, principal)
     writer = asyncio.create_task(outbox.run())
     try:
         await _read(router, transport, writer)
     finally:
-        await _finish(router, shared, outbox, writer)
+        await _finish(router, state, outbox, writer)
 
 
 def by_revision(servers: Server | Iterable[Server]) -> dict[str, ServerBase[Any]]:
@@ -82,7 +81,6 @@ def by_revision(servers: Server | Iterable[Server]) -> dict[str, ServerBase[Any]
 
 
 async def _read(router: Router, transport: Transport, writer: Task[None]) -> None:
-    """Take in what comes until the client is gone, or cannot be written to any more."""
     reader = asyncio.create_task(_receive(router, transport))
     try:
         await asyncio.wait((reader, writer), return_when=asyncio.FIRST_COMPLETED)
@@ -100,22 +98,22 @@ async def _receive(router: Router, transport: Transport) -> None:
 
 
 async def _finish(
-    router: Router, shared: ServerState, outbox: SendQueue, writer: Task[None]
+    router: Router, state: ServerState, outbox: SendQueue, writer: Task[None]
 ) -> None:
     """End what is under way, in order: calls, streams, handlers, and then the way out."""
     gone = Disconnected("the client is gone")
     try:
-        for side in router.sides:
-            side.abort(gone)
+        for connection in router.connections:
+            connection.abort(gone)
         async with asyncio.TaskGroup() as group:
-            for side in router.sides:
-                group.create_task(side.endpoint.close(shared.options.drain))
-        await shared.tasks.cancel()
+            for connection in router.connections:
+                group.create_task(connection.endpoint.close(state.options.drain))
+        await state.tasks.cancel()
         outbox.close()
         with suppress(TimeoutError):
-            await asyncio.wait_for(asyncio.shield(writer), shared.options.drain)
+            await asyncio.wait_for(asyncio.shield(writer), state.options.drain)
     finally:
-        await shared.tasks.cancel()
+        await state.tasks.cancel()
         writer.cancel()
         with suppress(CancelledError):
             await writer

@@ -160,7 +160,6 @@ class _WritingThread(LineProtocol):
 
 
 class StdioTransport(LineTransport):
-    """Standard input and output of this process, as a transport."""
 
     def __init__(self, taken: _Descriptors, incoming: LineProtocol, outgoing: LineProtocol) -> None:
         super().__init__(incoming, outgoing)

@@ -132,15 +132,12 @@ class _Errors:
 
 
 class _Process(asyncio.SubprocessProtocol):
-    """The callbacks of asyncio for what happens to the process."""
 
     def __init__(self, stderr: StandardError, limit: int) -> None:
         self.incoming, self.outgoing = LineProtocol(limit), LineProtocol()
         self.errors = _Errors(stderr)
         self.exited = asyncio.Event()
         self.finished = asyncio.Event()
-        self.pause_writing = self.outgoing.pause_writing
-        self.resume_writing = self.outgoing.resume_writing
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         process = cast(SubprocessTransport, transport)
@@ -166,6 +163,12 @@ class _Process(asyncio.SubprocessProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self.finished.set()
         self.errors.close()
+
+    def pause_writing(self) -> None:
+        self.outgoing.pause_writing()
+
+    def resume_writing(self) -> None:
+        self.outgoing.resume_writing()
 
 
 class ProcessTransport(LineTransport):
@@ -203,7 +206,6 @@ class ProcessTransport(LineTransport):
         return f"the server ended {how}{last_words}"
 
     async def close(self) -> None:
-        """End the process, and whatever it has started in its group."""
         if self._ending is None:
             self._ending = asyncio.create_task(self._end())
         # Whoever stops waiting does not keep the process from being ended.
@@ -246,7 +248,6 @@ class ProcessTransport(LineTransport):
 
 
 async def _within(seconds: float, event: asyncio.Event) -> bool:
-    """Return whether an event happens in time."""
     try:
         async with asyncio.timeout(seconds):
             await event.wait()

@@ -138,7 +138,6 @@ class Connection:
         """The time at which the answer to the request made last is overdue."""
 
     def step(self, event: Step) -> None:
-        """Go on in the lifecycle of the handshake; raise `IllegalTransition`."""
         self.state = advance(HANDSHAKE, self.state, event)
         self._everything_passes = self.state is State.OPEN
 
@@ -208,16 +207,13 @@ class Connection:
         )
 
     def forget(self, id: RequestId) -> None:
-        """Stop waiting for the answer to the request `id`."""
         self._asked.pop(id, None)
 
     def awaits_answer_to(self, id: object) -> bool:
-        """Return whether an answer to the request `id` is awaited."""
         return id in self._asked
 
     @property
     def awaits(self) -> bool:
-        """Return whether an answer of the peer is awaited."""
         return bool(self._asked)
 
     def deadline(self) -> float:

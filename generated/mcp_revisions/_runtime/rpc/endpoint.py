@@ -113,7 +113,6 @@ class Endpoint:
         options: CallOptions,
         via: MessageSink | None = None,
     ) -> R:
-        """Send a request and wait for its result; see `PendingCalls.request`."""
         # From now on reading may be what a handler waits for.
         self.jobs.wake()
         return await self._calls.request(spec, params, options, via)
@@ -141,7 +140,6 @@ class Endpoint:
     # What comes.
 
     def take(self, message: Parsed) -> Event:
-        """Return what a message comes to."""
         return self.connection.take(message, self._loop.time())
 
     def receive(self, message: Parsed | Batch, reply: Reply | None = None) -> None:
@@ -189,7 +187,6 @@ class Endpoint:
         self._answer_soon(data, reply)
 
     def _take_note(self, event: Event) -> None:
-        """Deal with what is not to be answered."""
         if isinstance(event, (Result, Error, Failure)):
             self._calls.settle(event)
         elif isinstance(event, Notification):
@@ -307,7 +304,6 @@ class Endpoint:
         del self._serve, self._on_notification, self.jobs, self._single
 
     def fail(self, id: RequestId, error: Exception) -> None:
-        """Fail our request `id`, to which no answer will come."""
         self._calls.fail(id, error)
 
     # How it ends.

@@ -60,13 +60,9 @@ class Reply(Protocol):
         """Take the answer, an error if it has a `code`; raise `Disconnected`."""
         ...
 
-    def skip(self) -> None:
-        """Take note that there will be no answer."""
-        ...
+    def skip(self) -> None: ...
 
-    async def release(self) -> None:
-        """Let go of the connection, where the answer can be had over another one later."""
-        ...
+    async def release(self) -> None: ...
 
 
 class Job:
@@ -165,9 +161,8 @@ class Jobs:
                 await before
             await self._handle(job)
         except BaseException as error:
-            if isinstance(error, CancelledError) and job.cancelled and task.cancelling() <= 1:
-                job.reply.skip()
-            else:
+            ended = isinstance(error, CancelledError) and job.cancelled and task.cancelling() <= 1
+            if not ended:
                 self._discard(job.request.id)
                 raise
         finally:
@@ -178,7 +173,7 @@ class Jobs:
     def _end(self, job: Job, task: Task[None] | None = None) -> None:
         self.running.discard(job)
         self.working -= "long_lived" not in job.request.spec.traits
-        if task is not None and task.cancelled():
+        if task is not None and task.cancelled() and job.open:
             job.reply.skip()
         if self._turns and self.working < self._limit:
             self.waiting -= 1
@@ -186,7 +181,6 @@ class Jobs:
             self._room.ring()
 
     def find(self, id: RequestId) -> Job | None:
-        """Return the job of a request that runs or waits."""
         jobs = (*self.running, *self._turns)
         return next((job for job in jobs if job.request.id == id), None)
 
@@ -196,6 +190,7 @@ class Jobs:
         if job.open:
             job.open = False
             self._discard(job.request.id)
+            job.reply.skip()
             self.abort(job)
 
     def abort(self, job: Job) -> None:
@@ -206,7 +201,6 @@ class Jobs:
         elif job in self._turns:
             self._turns.remove(job)
             self.waiting -= 1
-            job.reply.skip()
             self._room.ring()
 
     def run_beside(self, work: Awaitable[None], method: str) -> None:
@@ -321,7 +315,6 @@ class GatheredReply(SingleReply):
 
 
 def array_of(answers: list[bytes]) -> bytes:
-    """Return the answers to a batch as one JSON text."""
     return b"[%b]" % b",".join(answers)
 
 
@@ -378,5 +371,4 @@ def error_of_result(error: LocalError, method: str, log: Throttle) -> ProtocolEr
 
 
 def fault(message: str, data: Any = None) -> ProtocolError:
-    """Return an error that is this side's own."""
     return ProtocolError(message, code=INTERNAL_ERROR, data=data)

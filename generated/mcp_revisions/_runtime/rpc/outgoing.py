@@ -125,7 +125,6 @@ class PendingCalls:
             call.sink.put(data)
 
     def settle(self, event: Result[Any] | Error | Failure) -> None:
-        """End the call that an answer belongs to."""
         call = None if event.id is None else self._calls.get(event.id)
         if call is None or call.answer.done():
             return
@@ -137,7 +136,6 @@ class PendingCalls:
             call.fail(event.error)
 
     def fail(self, id: RequestId, error: Exception) -> None:
-        """Fail the request `id` with `error`: no answer to it will come."""
         self._connection.forget(id)
         call = self._calls.get(id)
         if call is not None:
@@ -151,7 +149,6 @@ class PendingCalls:
                 self.fail(id, InvalidAnswer(f"an array is no answer: {error.message}", id=id))
 
     def progressed(self, event: Progressed) -> None:
-        """Tell a call how far the peer has come."""
         call = self._calls.get(event.id)
         if call is None or call.on_progress is None:
             return

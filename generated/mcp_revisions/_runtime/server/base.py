@@ -16,13 +16,9 @@ class OpenConnection(Protocol):
     """A connection that a server hears of while it is open."""
 
     @property
-    def endpoint(self) -> Endpoint:
-        """The endpoint that carries its messages."""
-        ...
+    def endpoint(self) -> Endpoint: ...
 
-    def session(self) -> Any:
-        """Return a new session for the connection as a whole."""
-        ...
+    def session(self) -> Any: ...
 
     async def publish(self, method: str, uri: str | None, /) -> None:
         """Send the notification of a change to a client that wants it."""

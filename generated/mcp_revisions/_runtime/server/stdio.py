@@ -62,7 +62,6 @@ async def serve_stdio(
 
 @contextmanager
 def _signals(stop: Callable[[], None]) -> Generator[None, None, None]:
-    """Call `stop` for the signals that end a program, where an event loop can."""
     loop = get_running_loop()
     # Not on Windows, and not outside the main thread.
     with suppress(NotImplementedError, RuntimeError, ValueError):

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Final, Union, get_args, get_origin, get_type_
 
 from pydantic.fields import FieldInfo
 
-from ..server.session import SessionBase
+from ..server.context import SessionBase
 
 EMPTY: Final = inspect.Parameter.empty
 

@@ -141,11 +141,9 @@ class LineProtocol(asyncio.Protocol):
     # What a transport calls.
 
     def hand_over(self, take: Callable[[Received], bool] | None) -> None:
-        """See `EagerTransport`."""
         self._take = take
 
     async def receive(self) -> Sequence[Received]:
-        """Wait for messages, and return all that have come, as a transport does."""
         while not self._messages and not self._ended:
             await self._changed.heard()
         if not self._messages and self._error is not None:
@@ -177,7 +175,6 @@ class LineProtocol(asyncio.Protocol):
             self._sink.abort()
 
     def close_reading(self) -> None:
-        """Take in nothing more."""
         if self._source is not None:
             self._source.close()
 

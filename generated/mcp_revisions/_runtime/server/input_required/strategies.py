@@ -86,7 +86,6 @@ def _resume(context: RequestContext, request: Request[Any]) -> None:
 
 
 def _is_stopped(context: RequestContext, error: BaseException) -> bool:
-    """Return whether what a handler raised means that the client has to be asked."""
     stopped = context.begun is not None and context.begun.end(error)
     rounds = context.rounds
     if stopped or rounds is None or not isinstance(error, McpError) or error.code != _URLS_FIRST:
@@ -97,7 +96,6 @@ def _is_stopped(context: RequestContext, error: BaseException) -> bool:
 
 
 async def _question(context: RequestContext, request: Request[Any]) -> WireModel:
-    """Return the result that asks the client."""
     rounds = context.rounds
     assert rounds is not None
     await rounds.once.settled()
