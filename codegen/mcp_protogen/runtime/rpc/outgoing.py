@@ -35,7 +35,7 @@ R = TypeVar("R")
 _log: Final = getLogger(__name__)
 
 # How long the answer to what the peer has ended by itself may still take, in seconds.
-_LAST_WORDS: Final = 1.0
+_GRACE: Final = 1.0
 
 
 @dataclass(slots=True)
@@ -58,7 +58,7 @@ class PendingCalls:
         "_connection",
         "_loop",
         "_options",
-        "_outbox",
+        "_sink",
         "_tasks",
         "_timer",
         "_timer_at",
@@ -66,10 +66,10 @@ class PendingCalls:
     )
 
     def __init__(
-        self, connection: Connection, outbox: MessageSink, options: Options, tasks: Tasks
+        self, connection: Connection, sink: MessageSink, options: Options, tasks: Tasks
     ) -> None:
         self._connection = connection
-        self._outbox = outbox
+        self._sink = sink
         self._options = options
         self._tasks = tasks
         self._loop = get_running_loop()
@@ -86,11 +86,9 @@ class PendingCalls:
         options: CallOptions,
         via: MessageSink | None = None,
     ) -> R:
-        """Send a request, by another way than that of the connection if given, and wait.
+        """Send a request, by another way than that of the connection if given; see `Peer.request`.
 
-        Raise `LocalError` if it may not be sent, `McpError` if the peer answers with an error,
-        `RemoteError` if the answer does not fit, `RequestTimeout` and `Disconnected`. A call that
-        is cancelled, or takes too long, is given up: the peer is told, and a late answer dropped.
+        A call that is cancelled, or takes too long, is given up, and a late answer dropped.
         """
         if self.broken is not None:
             raise Disconnected(*self.broken.args)
@@ -103,7 +101,7 @@ class PendingCalls:
             progress=on_progress is not None,
         )
         answer: Future[R] = self._loop.create_future()
-        sink = self._outbox if via is None else via
+        sink = self._sink if via is None else via
         call = self._calls[id] = _Call(answer, on_progress, sink)
         try:
             self._watch()
@@ -168,7 +166,7 @@ class PendingCalls:
         call = self._calls.get(event.id)
         if call is not None:
             gone = Disconnected("the peer ended the request")
-            self._loop.call_later(_LAST_WORDS, call.fail, gone)
+            self._loop.call_later(_GRACE, call.fail, gone)
 
     def abort(self, error: Disconnected) -> None:
         """Fail what waits, and what is called from now on: no answer will come any more."""

@@ -26,11 +26,9 @@ _log: Final = getLogger(__name__)
 class Router:
     """The receiver of what a client sends, for the servers of all its revisions."""
 
-    def __init__(
-        self, state: ServerState, outbox: MessageSink, principal: str | None = None
-    ) -> None:
+    def __init__(self, state: ServerState, sink: MessageSink, principal: str | None = None) -> None:
         self._state = state
-        self._outbox = outbox
+        self._sink = sink
         self._principal = principal
         self._log = Throttle(_log)
         self.connections: list[ServerConnection] = []
@@ -98,11 +96,11 @@ class Router:
                 connection, answer = bound_server.initialize(call, self._state.options)
                 self._handshaken = self._served(bound_server, connection)
                 if answer is not None:
-                    self._outbox.put(answer)
+                    self._sink.put(answer)
             case _:
                 # A ping is answered before any handshake; notifications are ignored.
                 if call.id is not None:
-                    self._outbox.put(jsonrpc.write_result(call.id, b"{}"))
+                    self._sink.put(jsonrpc.write_result(call.id, b"{}"))
 
     def _cancelled(self, call: Call) -> None:
         # It belongs to the era of the request it names, and carries no mark of its own.
@@ -114,7 +112,7 @@ class Router:
         self._log.info("ignored the cancellation of a request that is not open")
 
     def _served(self, bound_server: BoundServer, connection: Connection) -> ServerConnection:
-        served = ServerConnection(bound_server, connection, self._state, self._outbox)
+        served = ServerConnection(bound_server, connection, self._state, self._sink)
         served.endpoint.principal = self._principal
         served.register()
         self.connections.append(served)
@@ -140,4 +138,4 @@ class Router:
         rules = self._state if spoken is None else spoken.endpoint.connection.table.rules
         if id is None and not rules.error_id_optional:
             return
-        self._outbox.put(jsonrpc.write_error(id, error.code, error.message, error.data))
+        self._sink.put(jsonrpc.write_error(id, error.code, error.message, error.data))

@@ -60,13 +60,13 @@ async def serve_views(
     principal: str | None = None,
 ) -> None:
     """Serve one connection, which is not closed at the end; `principal` is whose it is."""
-    state, outbox = ServerState(views, Tasks(), options), SendQueue(transport, options.max_outgoing)
-    router = Router(state, outbox, principal)
-    writer = asyncio.create_task(outbox.run())
+    state, queue = ServerState(views, Tasks(), options), SendQueue(transport, options.max_outgoing)
+    router = Router(state, queue, principal)
+    writer = asyncio.create_task(queue.run())
     try:
         await _read(router, transport, writer)
     finally:
-        await _finish(router, state, outbox, writer)
+        await _close(router, state, queue, writer)
 
 
 def by_revision(servers: Server | Iterable[Server]) -> dict[str, ServerBase[Any]]:
@@ -81,25 +81,21 @@ def by_revision(servers: Server | Iterable[Server]) -> dict[str, ServerBase[Any]
 
 
 async def _read(router: Router, transport: Transport, writer: Task[None]) -> None:
-    reader = asyncio.create_task(_receive(router, transport))
+    """Take in what comes until the client is gone, or cannot be written to any more."""
+    reader = asyncio.create_task(read(transport, router))
     try:
         await asyncio.wait((reader, writer), return_when=asyncio.FIRST_COMPLETED)
     finally:
         reader.cancel()
-        with suppress(CancelledError):
+        try:
             await reader
+        except CancelledError:
+            pass
+        except Disconnected as error:
+            _log.info("the connection broke: %s", error)
 
 
-async def _receive(router: Router, transport: Transport) -> None:
-    try:
-        await read(transport, router)
-    except Disconnected as error:
-        _log.info("the connection broke: %s", error)
-
-
-async def _finish(
-    router: Router, state: ServerState, outbox: SendQueue, writer: Task[None]
-) -> None:
+async def _close(router: Router, state: ServerState, queue: SendQueue, writer: Task[None]) -> None:
     """End what is under way, in order: calls, streams, handlers, and then the way out."""
     gone = Disconnected("the client is gone")
     try:
@@ -109,7 +105,7 @@ async def _finish(
             for connection in router.connections:
                 group.create_task(connection.endpoint.close(state.options.drain))
         await state.tasks.cancel()
-        outbox.close()
+        queue.close()
         with suppress(TimeoutError):
             await asyncio.wait_for(asyncio.shield(writer), state.options.drain)
     finally:

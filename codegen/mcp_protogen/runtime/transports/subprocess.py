@@ -185,25 +185,18 @@ class ProcessTransport(LineTransport):
 
     async def receive(self) -> Sequence[Received]:
         """Wait for messages; raise `Disconnected` that says how the process ended, if it has."""
-        received = await super().receive()
-        if not received and self._ending is None:
-            await self._raise_if_exited()
-        return received
-
-    async def _raise_if_exited(self) -> None:
-        if await _within(_EXIT_CODE, self._process.exited):
-            # Standard error is another pipe: what it says last may arrive last.
-            await _within(_EXIT_CODE / 10, self._process.finished)
-            raise Disconnected(self._obituary())
-
-    def _obituary(self) -> str:
+        received, process = await super().receive(), self._process
+        if received or self._ending is not None or not await _within(_EXIT_CODE, process.exited):
+            return received
+        # Standard error is another pipe: what it says last may arrive last.
+        await _within(_EXIT_CODE / 10, process.finished)
         code = self._transport.get_returncode()
         how = f"with code {code}"
         if code is not None and code < 0:
             how = f"by {signal.Signals(-code).name}"
-        said = "\n".join(self._process.errors.last)
-        last_words = f"; the last it wrote to standard error:\n{said}" if said else ""
-        return f"the server ended {how}{last_words}"
+        lines = "\n".join(process.errors.last)
+        detail = f"; the last it wrote to standard error:\n{lines}" if lines else ""
+        raise Disconnected(f"the server ended {how}{detail}")
 
     async def close(self) -> None:
         if self._ending is None:

@@ -15,7 +15,7 @@ from logging import getLogger
 from typing import Any, Final, TypeVar
 
 from ..connection.connection import Connection
-from ..connection.events import Cancelled, Ended, Event, Failure, Ignored, Progressed, Refusal
+from ..connection.events import Ended, Event, Failure, Ignored, Progressed, Refusal
 from ..core.errors import Disconnected, LocalError, ProtocolError, RemoteError, RequestId
 from ..core.losses import Untranslatable
 from ..core.options import CallOptions, Options
@@ -69,22 +69,22 @@ class Endpoint:
         "jobs",
         "log",
         "options",
-        "outbox",
         "principal",
+        "sink",
         "tasks",
     )
 
     def __init__(
         self,
         connection: Connection,
-        outbox: MessageSink,
+        sink: MessageSink,
         tasks: Tasks,
         options: Options,
         serve: Serve,
         on_notification: Callable[[Notification[Any], Mapping[str, Any]], Awaitable[None] | None],
     ) -> None:
         self.connection = connection
-        self.outbox = outbox
+        self.sink = sink
         self.tasks = tasks
         self.options = options
         self.log = Throttle(_log)
@@ -94,10 +94,10 @@ class Endpoint:
         self._serve = serve
         self._on_notification = on_notification
         self._loop = get_running_loop()
-        self._calls = PendingCalls(connection, outbox, options, tasks)
+        self._calls = PendingCalls(connection, sink, options, tasks)
         self.jobs = Jobs(self._handle, connection.discard, options.max_in_flight, tasks)
         """The requests of the peer that are worked on."""
-        self._single = SingleReply(connection, outbox, self.jobs)
+        self._single = SingleReply(connection, sink, self.jobs)
         self._aborted = Signal()
 
     def now(self) -> float:
@@ -135,7 +135,7 @@ class Endpoint:
         except Untranslatable as error:
             self.connection.table.lost(spec.method, error)
             return
-        await (self.outbox if via is None else via).send(data)
+        await (self.sink if via is None else via).send(data)
 
     # What comes.
 
@@ -150,7 +150,7 @@ class Endpoint:
         reply = self._single if reply is None else reply
         event = self.connection.take(message, self._loop.time())
         if not isinstance(event, Request):
-            self._receive_other(event, reply)
+            self._answer_soon(self._take_note(event), reply)
         elif self.jobs.ended:
             reply.skip()
         elif self.jobs.waiting >= self.options.max_waiting:
@@ -162,9 +162,9 @@ class Endpoint:
         try:
             self._check_batch(batch)
         except RemoteError as error:
-            self._receive_other(Refusal(None, error), self._single)
+            self._answer_soon(self._take_note(Refusal(None, error)), self._single)
             return
-        reply = BatchReply(self.connection, self.outbox, self.jobs, len(batch.members))
+        reply = BatchReply(self.connection, self.sink, self.jobs, len(batch.members))
         for member in batch.members:
             self.receive(member, reply)
 
@@ -176,53 +176,44 @@ class Endpoint:
             self._calls.fail_all(batch.values, error)
             raise
 
-    def _receive_other(self, event: Event, reply: Reply) -> None:
-        data = None
+    def _take_note(self, event: Event) -> bytes | None:
+        """Deal with what is no request; return the error that answers it, if one does."""
         if isinstance(event, Refusal):
             self.log.info("refused a message: %r", str(event.error))
-            if self._is_to_be_answered(event):
-                data = self.connection.reject(event.id, event.error)
-        else:
-            self._take_note(event)
-        self._answer_soon(data, reply)
-
-    def _take_note(self, event: Event) -> None:
-        if isinstance(event, (Result, Error, Failure)):
+            connection = self.connection
+            # A server's stray output is no request, and where servers have no requests a client
+            # never answers (2026-07-28, basic/transports/stdio, "Sending Messages").
+            if connection.role == "server" or (
+                event.id is not None and connection.table.rules.server_requests
+            ):
+                return connection.reject(event.id, event.error)
+        elif isinstance(event, (Result, Error, Failure)):
             self._calls.settle(event)
-        elif isinstance(event, Notification):
-            self._notified(event)
-        elif isinstance(event, Progressed):
-            self._calls.progressed(event)
-            self._notified(event.notification)
-        elif isinstance(event, Cancelled):
-            self.log.info("request %r was cancelled", event.id)
-            job = self.jobs.find(event.id)
-            if job is not None:
-                self.jobs.cancel(job)
-            self._notified(event.notification)
-        elif isinstance(event, Ended):
-            self._calls.ended(event)
-            self._notified(event.notification)
         elif isinstance(event, Ignored):
             self.log.info("ignored a message: %s", event.error)
+        elif isinstance(event, Notification):
+            self._notified(event)
+        elif not isinstance(event, Request):
+            if isinstance(event, Progressed):
+                self._calls.progressed(event)
+            elif isinstance(event, Ended):
+                self._calls.ended(event)
+            else:
+                self.log.info("request %r was cancelled", event.id)
+                self.jobs.cancel(self.jobs.find(event.id))
+            self._notified(event.notification)
+        return None
 
     def _notified(self, notification: Notification[Any]) -> None:
         work = self._on_notification(notification, notification.meta)
         if work is not None:
             self.jobs.run_beside(work, notification.spec.method)
 
-    def _is_to_be_answered(self, refusal: Refusal) -> bool:
-        if self.connection.role == "server":
-            return True
-        # A server's stray output is no request, and where servers have no requests a client never
-        # answers (2026-07-28, basic/transports/stdio, "Sending Messages").
-        return refusal.id is not None and self.connection.table.rules.server_requests
-
     def _answer_soon(self, data: bytes | None, reply: Reply) -> None:
         if data is None:
             reply.skip()
         elif reply is self._single:
-            self.outbox.put(data)
+            self.sink.put(data)
         else:
             self.tasks.start(reply.answer(data, None))
 
@@ -239,12 +230,9 @@ class Endpoint:
         event = self.connection.take(message, self._loop.time())
         if isinstance(event, Request):
             await self.run(Job(event, reply))
-        elif isinstance(event, Refusal):
-            self.log.info("refused a message: %r", str(event.error))
-            await _answer(self.connection.reject(event.id, event.error), event.error, reply)
         else:
-            self._take_note(event)
-            reply.skip()
+            data = self._take_note(event)
+            await _answer(data, event.error if isinstance(event, Refusal) else None, reply)
 
     async def _attend_batch(self, batch: Batch, reply: Reply) -> None:
         self._check_batch(batch)
@@ -279,9 +267,12 @@ class Endpoint:
             if is_cancellation(raised):
                 raise
             error = error_of_handler(raised, request.spec.method, connection, self.log)
-        if error is not None and job.open:
-            data = connection.refuse(request, error)
+        if not job.open:
+            # Whoever closed it has seen to its answer.
+            return
         job.open = False
+        if error is not None:
+            data = connection.refuse(request, error)
         if data is None:
             job.reply.skip()
             return
@@ -311,11 +302,11 @@ class Endpoint:
     @property
     def crowded(self) -> bool:
         """Return whether there is so much to do that nothing more should be read."""
-        return self.outbox.flooded or self.jobs.waiting >= self.options.max_waiting
+        return self.sink.flooded or self.jobs.waiting >= self.options.max_waiting
 
     async def room(self) -> None:
         """Wait until it is right to read on."""
-        await self.outbox.room()
+        await self.sink.room()
         await self.jobs.room(self.options.max_waiting, lambda: self.connection.awaits)
 
     def abort(self, error: Disconnected) -> None:
@@ -337,7 +328,7 @@ class Endpoint:
             job.open = False
             data = self.connection.refuse(job.request, _STOPPED)
             if data is not None and job.reply is self._single:
-                self.outbox.put(data)
+                self.sink.put(data)
             elif data is not None:
                 with suppress(Disconnected, TimeoutError):
                     async with timeout(within):
@@ -346,8 +337,8 @@ class Endpoint:
             self.jobs.abort(job)
 
 
-async def _answer(data: bytes | None, error: ProtocolError, reply: Reply) -> None:
+async def _answer(data: bytes | None, error: ProtocolError | None, reply: Reply) -> None:
     if data is None:
         reply.skip()
     else:
-        await reply.answer(data, error.code)
+        await reply.answer(data, None if error is None else error.code)

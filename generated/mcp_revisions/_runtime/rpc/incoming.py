@@ -184,10 +184,10 @@ class Jobs:
         jobs = (*self.running, *self._turns)
         return next((job for job in jobs if job.request.id == id), None)
 
-    def cancel(self, job: Job) -> None:
-        """End the handler of a job whose answer nobody waits for any more."""
+    def cancel(self, job: Job | None) -> None:
+        """End the handler of a job, if there is one, whose answer nobody waits for any more."""
         # An answer that is on its way is not cut short.
-        if job.open:
+        if job is not None and job.open:
             job.open = False
             self._discard(job.request.id)
             job.reply.skip()
@@ -255,9 +255,9 @@ class SingleReply:
 
     __slots__ = ("_jobs", "awaits", "beside", "principal")
 
-    def __init__(self, connection: Connection, outbox: MessageSink, jobs: Jobs) -> None:
+    def __init__(self, connection: Connection, sink: MessageSink, jobs: Jobs) -> None:
         self.awaits = connection.is_open
-        self.beside = outbox
+        self.beside = sink
         self.principal: str | None = None
         self._jobs = jobs
 
@@ -283,8 +283,8 @@ class BatchReply(SingleReply):
 
     __slots__ = ("_answers", "_missing")
 
-    def __init__(self, connection: Connection, outbox: MessageSink, jobs: Jobs, size: int) -> None:
-        super().__init__(connection, outbox, jobs)
+    def __init__(self, connection: Connection, sink: MessageSink, jobs: Jobs, size: int) -> None:
+        super().__init__(connection, sink, jobs)
         self._missing = size
         self._answers: list[bytes] = []
 

@@ -5,7 +5,8 @@ of a client are kept whoever answers: what a handler adds is its own decision to
 """
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Final, NamedTuple
+from dataclasses import dataclass
+from typing import Any, Final
 
 from ..connection.connection import INITIALIZED, Connection
 from ..core.errors import Disconnected, InvalidParams, MethodNotFound
@@ -44,14 +45,14 @@ class ServerConnection:
         bound_server: BoundServer,
         connection: Connection,
         state: ServerState,
-        outbox: MessageSink,
+        sink: MessageSink,
     ) -> None:
         self.server = bound_server.server
         self.bound_server = bound_server
         self.state = state
         connection.ids = state.ids
         self.endpoint = Endpoint(
-            connection, outbox, state.tasks, state.options, self.serve, self._on_notification
+            connection, sink, state.tasks, state.options, self.serve, self._on_notification
         )
         self.level: str = "debug"
         """The least severe log entries that the client wants, in the handshake era."""
@@ -167,7 +168,7 @@ class ServerConnection:
         spec = connection.table.notification(method, "server")
         if spec is None:
             return
-        if self.endpoint.outbox.full:
+        if self.endpoint.sink.full:
             # Whoever publishes tells many, and is not held up by one who does not read.
             self.endpoint.log.warning("a client does not read: %s was not sent to it", method)
             return
@@ -207,10 +208,6 @@ async def _listen(connection: ServerConnection, request: Request[Any]) -> Any:
     return await connection.streams.serve(request, connection.session)
 
 
-def _check_subscription(connection: ServerConnection, request: Request[Any]) -> None:
-    connection.listeners.check(request.params.uri)
-
-
 def _check_stream(connection: ServerConnection, request: Request[Any]) -> None:
     problems = connection.state.options.of_stream.problems("", {"params": request.raw})
     if problems:
@@ -221,15 +218,8 @@ def _keep_level(connection: ServerConnection, request: Request[Any]) -> None:
     connection.level = request.params.level
 
 
-def _keep_subscription(connection: ServerConnection, request: Request[Any]) -> None:
-    connection.listeners.subscribe(request.params.uri)
-
-
-def _drop_subscription(connection: ServerConnection, request: Request[Any]) -> None:
-    connection.listeners.unsubscribe(request.params.uri)
-
-
-class _BuiltIn(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class _BuiltIn:
     """The answer to a request, its check before, and what is kept of it afterwards."""
 
     answer: Callable[[ServerConnection, Request[Any]], Awaitable[Any]] = _empty
@@ -240,8 +230,13 @@ class _BuiltIn(NamedTuple):
 _BUILT_IN: Final[Mapping[str, _BuiltIn]] = {
     "logging/setLevel": _BuiltIn(keep=_keep_level),
     "ping": _BuiltIn(),
-    "resources/subscribe": _BuiltIn(check=_check_subscription, keep=_keep_subscription),
-    "resources/unsubscribe": _BuiltIn(keep=_drop_subscription),
+    "resources/subscribe": _BuiltIn(
+        check=lambda connection, request: connection.listeners.check(request.params.uri),
+        keep=lambda connection, request: connection.listeners.subscribe(request.params.uri),
+    ),
+    "resources/unsubscribe": _BuiltIn(
+        keep=lambda connection, request: connection.listeners.unsubscribe(request.params.uri)
+    ),
     "server/discover": _BuiltIn(_discover),
     "subscriptions/listen": _BuiltIn(_listen, _check_stream),
 }

@@ -107,13 +107,6 @@ class RequestContext:
     def session(self) -> Any:
         return self._connection.server.SESSION(self)
 
-    def again(self) -> "RequestContext":
-        """Return the same context for another run of the handler."""
-        context = RequestContext(self._connection, self._request, self._reply)
-        context._once = self._once = self._once or Once(self.endpoint.tasks)
-        context.reports = self.reports = self.reports or _Reports()
-        return context
-
     # What is known.
 
     @property
@@ -259,22 +252,15 @@ class RequestContext:
 
     async def put(self, spec: RequestSpec[P, R], params: P | None, options: CallOptions) -> R:
         """Ask the client, and take the answer as it comes."""
-        endpoint = self.endpoint
-        if self.spoken.rules.server_requests:
-            return await endpoint.request(spec, params, options, self._beside)
-        return await self._question(spec, params)
-
-    async def _question(self, spec: RequestSpec[P, R], params: P | None) -> R:
+        spoken = self.spoken
+        if spoken.rules.server_requests:
+            return await self.endpoint.request(spec, params, options, self._beside)
         if spec.method == "ping":
             # A client that has just made a request is there.
             alive: R = spec.results[0]()
             return alive
-        declared: dict[Role, Mapping[str, Any]] = {
-            "client": self.peer_declared(),
-            "server": _NOTHING,
-        }
+        declared: dict[Role, Mapping[str, Any]] = {"client": self.peer_declared(), "server": {}}
         capabilities.check(spec, "server", params, declared)
-        spoken = self.spoken
         if self.rounds is None:
             why = f"{spoken.revision} has no requests of a server, and nothing to answer with one"
             raise Untranslatable("", why, code=METHOD_NOT_FOUND)
@@ -282,10 +268,9 @@ class RequestContext:
         return spoken.read_response(spec, answer)
 
     async def once(self, key: str, work: Callable[[], Awaitable[T] | T]) -> T:
-        if self.rounds is not None:
-            return await self.rounds.once.do(key, work)
         if self._once is None:
-            self._once = Once(self.endpoint.tasks)
+            rounds = self.rounds
+            self._once = Once(self.endpoint.tasks) if rounds is None else rounds.once
         return await self._once.do(key, work)
 
     def asking(self) -> Asking:

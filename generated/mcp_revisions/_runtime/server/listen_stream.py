@@ -104,6 +104,6 @@ class ListenStreams:
         for id, end in self._ends.items():
             data = self._endpoint.connection.end(id, "the server is shutting down")
             if data is not None:
-                self._endpoint.outbox.put(data)
+                self._endpoint.sink.put(data)
             if not end.done():
                 end.set_result(None)

@@ -1,7 +1,6 @@
 """The servers in all revisions that are spoken, and what their connections have in common."""
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from functools import partial
 from itertools import count
 from typing import Any
 
@@ -11,7 +10,6 @@ from ..core.errors import InvalidParams, InvalidRequest, RequestId
 from ..core.json import JSONObject
 from ..core.options import Options
 from ..core.spec import Role
-from ..core.stored_json import StoredJSON
 from ..core.tasks import Tasks
 from ..messages.envelope import SERVER_INFO, client_envelope, members
 from ..messages.jsonrpc import Call
@@ -86,13 +84,10 @@ class BoundServer:
         connection.identity.keep("client", called)
         if not own.era.remembers_client:
             # Handlers of the stateless era find it in each request.
+            stored, identity = connection.declared, connection.identity
             connection.table = self.view.table.presuming(
-                partial(_envelope, own.revision, connection.declared, connection.identity)
+                lambda: client_envelope(own.revision, stored["client"], identity["client"])
             )
-
-
-def _envelope(revision: str, declared: StoredJSON, identity: StoredJSON) -> Mapping[str, Any]:
-    return client_envelope(revision, declared["client"], identity["client"])
 
 
 class ServerState:

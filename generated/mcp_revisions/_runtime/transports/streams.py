@@ -28,7 +28,7 @@ _HIGH_WATER: Final = 1024 * 1024
 _AT_ONCE: Final = 100
 
 # How long what was written may take to leave, once the connection is closed, in seconds.
-_FAREWELL: Final = 2.0
+_CLOSE_TIMEOUT: Final = 2.0
 
 
 class LineReader:
@@ -168,7 +168,7 @@ class LineProtocol(asyncio.Protocol):
             return
         self._sink.close()
         try:
-            async with asyncio.timeout(_FAREWELL):
+            async with asyncio.timeout(_CLOSE_TIMEOUT):
                 while self._lost is None:
                     await self._changed.heard()
         except TimeoutError:

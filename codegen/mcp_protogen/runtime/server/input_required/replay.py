@@ -88,28 +88,8 @@ class Rounds:
     `limit` is how many rounds there may be; `once` knows what was done in earlier ones.
     """
 
-    __slots__ = (
-        "_answers",
-        "_asked",
-        "_asking",
-        "_before",
-        "_counts",
-        "_due",
-        "_limit",
-        "_number",
-        "_over",
-        "_task",
-        "_waiting",
-        "once",
-        "suspended",
-    )
-
     def __init__(
-        self,
-        asking: Callable[[], Asking],
-        task: Task[Any],
-        limit: int,
-        once: Once,
+        self, asking: Callable[[], Asking], task: Task[Any], limit: int, once: Once
     ) -> None:
         self._number = 0
         self._answers: dict[str, JSONObject] = {}
@@ -206,10 +186,5 @@ class Rounds:
 
     def memo(self, *, own: bool) -> JSONObject:
         """Return what the next round has to know; with `own`, questions are asked by awaiting."""
-        number = self._number + 1
-        return {
-            "round": number,
-            "answers": self._answers,
-            "done": self.once.done,
-            "own": own,
-        }
+        known = {"answers": self._answers, "done": self.once.done}
+        return {"round": self._number + 1, **known, "own": own}
