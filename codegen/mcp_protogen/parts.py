@@ -117,7 +117,7 @@ CONTENTS: Final = (
         {
             "core": _CHANGES,
             "server": (
-                *("base", "connection", "context", "input_required", "listen_stream", "router"),
+                *("base", "connection", "context", "input_required", "router"),
                 *("serve", "state"),
             ),
         },

@@ -4,14 +4,15 @@ Some methods the runtime answers itself, unless the server does. The log level a
 of a client are kept whoever answers: what a handler adds is its own decision to accept or refuse.
 """
 
+from asyncio import Future, get_running_loop
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, Final
+from dataclasses import dataclass, replace
+from typing import Any, Final, NamedTuple
 
 from ..connection.connection import INITIALIZED, Connection
-from ..core.errors import Disconnected, InvalidParams, MethodNotFound
+from ..core.errors import Disconnected, InvalidParams, McpError, MethodNotFound, RequestId
 from ..core.models.base import WireModel
-from ..core.subscriptions import Listeners
+from ..core.subscriptions import Filter, Listeners
 from ..messages.envelope import SUBSCRIPTION_ID, client_capabilities, members
 from ..messages.parsed import Notification, Request
 from ..rpc.endpoint import Endpoint
@@ -22,7 +23,6 @@ from ..rules.lifecycle import State
 from .context import RequestContext
 from .input_required.inputs import Asking
 from .input_required.sealed_state import Bearer, digest_of
-from .listen_stream import ListenStreams
 from .state import BoundServer, ServerState
 
 
@@ -87,9 +87,9 @@ class ServerConnection:
         return self._listeners
 
     @property
-    def streams(self) -> ListenStreams:
+    def streams(self) -> "ListenStreams":
         if self._streams is None:
-            self._streams = ListenStreams(self.endpoint, self.bound_server, self.listeners)
+            self._streams = ListenStreams(self)
         return self._streams
 
     @property
@@ -190,6 +190,95 @@ class ServerConnection:
             self._streams.close()
 
 
+_ACKNOWLEDGED: Final = "notifications/subscriptions/acknowledged"
+_SUBSCRIBE: Final = "resources/subscribe"
+_UNSUBSCRIBE: Final = "resources/unsubscribe"
+
+
+class _Resource(NamedTuple):
+    """Params that name a resource, where the server's revision has none that do."""
+
+    uri: str
+
+
+class ListenStreams:
+    """The open listen streams of a connection, and the resources that they stand for.
+
+    A stream is acknowledged first, with what of its filter is honoured; its answer comes when it
+    ends (2026-07-28, basic/patterns/subscriptions). A server of a revision with single
+    subscriptions is told of those that the streams stand for. What it refuses is left out.
+    """
+
+    __slots__ = ("_connection", "_ends", "_watched")
+
+    def __init__(self, connection: ServerConnection) -> None:
+        self._connection = connection
+        self._watched: set[str] = set()
+        self._ends: dict[RequestId, Future[None]] = {}
+
+    async def serve(self, request: Request[Any]) -> Any:
+        """Keep a stream open until either side ends it, and return its result.
+
+        Raise what answers a stream that is one too many, or too large.
+        """
+        id, endpoint = request.id, self._connection.endpoint
+        listeners = self._connection.listeners
+        declared = endpoint.connection.declared["server"]
+        wanted = Filter.of(request.params.notifications.to_wire()).honoured(declared)
+        listeners.add(id, wanted)
+        end = self._ends[id] = get_running_loop().create_future()
+        meta = {SUBSCRIPTION_ID: id}
+        try:
+            wanted = await self._watch(wanted)
+            listeners.narrow(id, wanted)
+            spec = endpoint.connection.table.notifications[_ACKNOWLEDGED]
+            honoured = {"notifications": wanted.to_wire(), "_meta": meta}
+            params = spec.params.model_validate(honoured)
+            await endpoint.notify(spec, params, meta=members(meta))
+            await end
+        finally:
+            listeners.remove(id)
+            del self._ends[id]
+            if self._watched:
+                endpoint.tasks.start(self._unwatch())
+        result: type[WireModel] = request.spec.results[0]
+        return result.from_wire({"resultType": "complete", "_meta": meta})
+
+    async def _watch(self, wanted: Filter) -> Filter:
+        handled = _SUBSCRIBE in self._connection.bound_server.handlers
+        refused: set[str] = set()
+        for uri in sorted(wanted.uris - self._watched) if handled else ():
+            self._watched.add(uri)
+            try:
+                await self._tell(_SUBSCRIBE, uri)
+            except McpError:
+                self._watched.discard(uri)
+                refused.add(uri)
+        return replace(wanted, uris=wanted.uris - refused)
+
+    async def _unwatch(self) -> None:
+        for uri in sorted(self._watched - self._connection.listeners.uris):
+            self._watched.discard(uri)
+            await self._tell(_UNSUBSCRIBE, uri)
+
+    async def _tell(self, method: str, uri: str) -> None:
+        bound_server = self._connection.bound_server
+        handler = bound_server.handlers.get(method)
+        if handler is not None:
+            spec = bound_server.server.TABLE.requests.get(method)
+            params: Callable[..., Any] = _Resource if spec is None else spec.params
+            await handler(self._connection.session(), params(uri=uri))
+
+    def close(self) -> None:
+        endpoint = self._connection.endpoint
+        for id, end in self._ends.items():
+            data = endpoint.connection.end(id, "the server is shutting down")
+            if data is not None:
+                endpoint.sink.put(data)
+            if not end.done():
+                end.set_result(None)
+
+
 # The methods that the runtime answers.
 
 
@@ -205,7 +294,7 @@ async def _discover(connection: ServerConnection, request: Request[Any]) -> Any:
 
 async def _listen(connection: ServerConnection, request: Request[Any]) -> Any:
     connection.register()
-    return await connection.streams.serve(request, connection.session)
+    return await connection.streams.serve(request)
 
 
 def _check_stream(connection: ServerConnection, request: Request[Any]) -> None:

@@ -11,10 +11,9 @@ from ..core.errors import Disconnected
 from ..core.options import Options
 from ..core.revision import Revision
 from ..core.tasks import Tasks
-from ..rpc.read_loop import read
 from ..rpc.send_queue import SendQueue
 from ..translation.revision_view import RevisionViews
-from ..transports.base import Transport
+from ..transports.base import Transport, read
 from .base import ServerBase
 from .router import Router
 from .state import ServerState
