@@ -15,7 +15,7 @@ from logging import getLogger
 from typing import Any, Final, TypeVar
 
 from ..connection.connection import Connection
-from ..connection.events import Ended, Event, Failure, Ignored, Progressed, Refusal
+from ..connection.events import Cancelled, Ended, Event, Failure, Ignored, Progressed, Refusal
 from ..core.errors import Disconnected, LocalError, ProtocolError, RemoteError, RequestId
 from ..core.losses import Untranslatable
 from ..core.options import CallOptions, Options
@@ -193,14 +193,15 @@ class Endpoint:
             self.log.info("ignored a message: %s", event.error)
         elif isinstance(event, Notification):
             self._notified(event)
-        elif not isinstance(event, Request):
-            if isinstance(event, Progressed):
-                self._calls.progressed(event)
-            elif isinstance(event, Ended):
-                self._calls.ended(event)
-            else:
-                self.log.info("request %r was cancelled", event.id)
-                self.jobs.cancel(self.jobs.find(event.id))
+        elif isinstance(event, Progressed):
+            self._calls.progressed(event)
+            self._notified(event.notification)
+        elif isinstance(event, Ended):
+            self._calls.ended(event)
+            self._notified(event.notification)
+        elif isinstance(event, Cancelled):
+            self.log.info("request %r was cancelled", event.id)
+            self.jobs.cancel(self.jobs.find(event.id))
             self._notified(event.notification)
         return None
 
