@@ -21,7 +21,7 @@ from ..core.log_levels import Level, passes
 from ..core.losses import Untranslatable
 from ..core.models.base import WireModel
 from ..core.options import CallOptions
-from ..core.spec import NotificationSpec, RequestSpec, Role
+from ..core.spec import NotificationSpec, RequestSpec, Role, Rules
 from ..messages.envelope import CLIENT_INFO, LOG_LEVEL, PROGRESS_TOKEN, client_capabilities
 from ..messages.jsonrpc import LONGEST
 from ..messages.method_table import MethodTable
@@ -124,6 +124,11 @@ class RequestContext:
         return self.endpoint.connection.table
 
     @property
+    def rules(self) -> Rules:
+        """The rules of that revision."""
+        return self.spoken.rules
+
+    @property
     def request_id(self) -> RequestId | None:
         return None if self._request is None else self._request.id
 
@@ -218,7 +223,7 @@ class RequestContext:
         await self.endpoint.notify(spec, params, via=self._beside)
 
     async def close_stream(self) -> None:
-        if self._reply is not None and self.spoken.rules.polling:
+        if self._reply is not None and self.rules.polling:
             await self._reply.release()
 
     # What the client is asked.
@@ -253,7 +258,7 @@ class RequestContext:
     async def put(self, spec: RequestSpec[P, R], params: P | None, options: CallOptions) -> R:
         """Ask the client, and take the answer as it comes."""
         spoken = self.spoken
-        if spoken.rules.server_requests:
+        if self.rules.server_requests:
             return await self.endpoint.request(spec, params, options, self._beside)
         if spec.method == "ping":
             # A client that has just made a request is there.
