@@ -118,9 +118,8 @@ CONTENTS: Final = (
         {
             "core": ("subscriptions",),
             "server": (
-                *("base", "bound_server", "builtin_methods", "connection", "context"),
-                *("initialize", "input_required", "listen_stream", "router", "serve"),
-                *("session", "shared"),
+                *("base", "connection", "context", "input_required", "router"),
+                *("serve", "state"),
             ),
         },
         (("server.serve", ("serve",)),),
@@ -160,7 +159,7 @@ CONTENTS: Final = (
     ),
     Contents(
         frozenset({"stdio"}),
-        {"server": ("stdio",), "transports": ("framing", "stdio", "streams", "subprocess")},
+        {"server": ("stdio",), "transports": ("stdio", "streams", "subprocess")},
         (
             ("server.stdio", ("run_stdio", "serve_stdio")),
             ("transports.stdio", ("open_stdio",)),

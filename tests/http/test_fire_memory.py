@@ -319,4 +319,4 @@ def test_what_clients_may_do_without_end_is_logged_a_few_times(
     caplog.set_level("INFO", "mcp_revisions")
     run(script())
     logged = Counter(entry.module for entry in caplog.records)
-    assert [logged[one] for one in ("responses", "send", "watch")] == [5, 5, 5]
+    assert [logged[one] for one in ("incoming", "send", "watch")] == [5, 5, 5]

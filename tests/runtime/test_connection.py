@@ -18,6 +18,7 @@ from mcp_protogen.runtime.messages.method_table import MethodTable
 from mcp_protogen.runtime.messages.parsed import Error, Notification, Request, Result
 from support.runtime.mini import methods
 from support.runtime.mini import models as m
+from support.runtime.receiving import received
 
 DECLARED: dict[Role, dict[str, Any]] = {
     "client": {"sampling": {}},
@@ -42,7 +43,8 @@ def server() -> Connection:
 
 
 def receive(connection: Connection, **message: Any) -> Event | list[Event]:
-    return connection.receive(json.dumps({"jsonrpc": "2.0", **message}))
+    event: Event | list[Event] = received(connection, json.dumps({"jsonrpc": "2.0", **message}))
+    return event
 
 
 class TestCalls:
@@ -147,7 +149,7 @@ class TestInbound:
         assert (event.error.code, event.id) == (code, id)
 
     def test_text_that_is_not_json_is_refused_without_an_id(self) -> None:
-        event = server().receive(b"{")
+        event = received(server(), b"{")
         assert isinstance(event, Refusal)
         assert (event.error.code, event.id) == (-32700, None)
 
@@ -185,12 +187,12 @@ class TestBatches:
     BATCH = b'[{"jsonrpc":"2.0","id":1,"method":"ping"}, 5, {"jsonrpc":"2.0","id":9,"result":{}}]'
 
     def test_give_an_event_for_each_member(self) -> None:
-        events = client(batching=True).receive(self.BATCH)
-        assert isinstance(events, list)
+        events: Any = received(client(batching=True), self.BATCH)
+        assert type(events) is list
         assert [type(event) for event in events] == [Request, Refusal, Ignored]
 
     def test_are_refused_whole_where_the_revision_has_none(self) -> None:
-        event = client().receive(self.BATCH)
+        event = received(client(), self.BATCH)
         assert isinstance(event, Refusal)
         assert (event.error.code, event.id) == (-32600, None)
 

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 from mcp_protogen.runtime.core.errors import Disconnected
-from mcp_protogen.runtime.rpc.read_loop import read
-from mcp_protogen.runtime.transports.base import EagerTransport, Received
+from mcp_protogen.runtime.transports.base import EagerTransport, Received, read
 from mcp_protogen.runtime.transports.streams import LineProtocol, LineTransport
 
 

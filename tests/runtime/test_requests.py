@@ -104,8 +104,8 @@ def test_a_request_is_answered_or_cancelled_alike(way: Run) -> None:
         await asyncio.sleep(0)
         await asyncio.sleep(0)
         assert site.endpoint.jobs.working == 2
-        site.endpoint.cancel(other)
-        site.endpoint.cancel(other)
+        site.endpoint.jobs.cancel(other)
+        site.endpoint.jobs.cancel(other)
         site.go.set()
         # Whoever waits goes on.
         await asyncio.gather(*both)
@@ -144,7 +144,7 @@ def test_many_clients_may_use_one_id_at_a_time() -> None:
         jobs = [site.job(7) for _ in range(3)]
         waiting = [asyncio.create_task(site.endpoint.run(job)) for job, _ in jobs]
         await asyncio.sleep(0)
-        site.endpoint.cancel(jobs[1][0])
+        site.endpoint.jobs.cancel(jobs[1][0])
         site.go.set()
         await asyncio.gather(*waiting)
         assert [reply.told for _, reply in jobs] == [[7], ["skipped"], [7]]
@@ -169,7 +169,7 @@ def test_what_comes_before_belongs_to_the_request() -> None:
         assert site.job(1)[0].open, "the id may not be used again"
         waiting = asyncio.create_task(site.endpoint.run(other, last_long()))
         await asyncio.sleep(0)
-        site.endpoint.cancel(other)
+        site.endpoint.jobs.cancel(other)
         await waiting
         assert (second.told, site.log) == (["skipped"], [])
         assert not site.endpoint.jobs.running
@@ -206,5 +206,24 @@ def test_at_the_end_nothing_is_begun_and_all_that_runs_is_cancelled() -> None:
         late, refused = site.job(2)
         await site.endpoint.run(late)
         assert (reply.told, refused.told, site.log) == (["skipped"], [BUSY], [1, "cancelled"])
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("way", [in_its_own_task, in_ours])
+def test_at_an_orderly_end_what_takes_too_long_is_answered_with_an_error_and_ended(
+    way: Run,
+) -> None:
+    async def main() -> None:
+        site = Site(max_in_flight=1)
+        job, reply = site.job(1)
+        waiting = asyncio.create_task(way(site, job))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        await site.endpoint.close(0)
+        await waiting
+        late, refused = site.job(2)
+        await site.endpoint.run(late)
+        assert (reply.told, refused.told, site.log) == ([BUSY], [BUSY], [1, "cancelled"])
 
     asyncio.run(main())

@@ -13,6 +13,7 @@ from mcp_protogen.inputs import descriptions, facts
 from mcp_protogen.vectors.protocol import read_hello
 from pydantic import ValidationError
 from support.revisions import OLD, STATELESS
+from support.runtime.receiving import received
 from support.sessions.odd_servers import Handshaking, Reply, Request, connecting, odd_server
 from support.sessions.talking import hello, models, named, pkg, request, runtime, server
 
@@ -34,9 +35,9 @@ RESULT: dict[str, Any] = {"content": [], "resultType": "complete"}
 
 def line_of_stdio(value: bytes) -> object:
     """A line, and what the connection that it comes to says of it."""
-    (line,) = runtime("transports.framing").LineReader().feed(with_value(PING, value) + b"\n")
+    (line,) = runtime("transports.streams").LineReader().feed(with_value(PING, value) + b"\n")
     connection = runtime("connection.connection").Connection(HANDSHAKE.TABLE, "server", {})
-    event = connection.receive(line)
+    event = received(connection, line)
     if isinstance(event, runtime("connection.events").Refusal):
         raise event.error
     return event

@@ -55,8 +55,8 @@ def half_open(server: Any, **options: Any) -> tuple[Hand, Any, asyncio.Task[None
     return Hand(ours), theirs, serving
 
 
-async def handshake(hand: Hand) -> None:
-    await hand.send(hello())
+async def handshake(hand: Hand, revision: str = OLD) -> None:
+    await hand.send(hello(revision))
     await hand.take()
     await hand.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
 
@@ -88,6 +88,22 @@ def test_what_takes_too_long_is_answered_with_an_error() -> None:
         assert answers.keys() == {1, 2}
         assert {error["code"] for error in answers.values()} == {-32603}
         await serving
+
+    run(script())
+
+
+def test_what_takes_too_long_in_a_batch_is_answered_in_its_array() -> None:
+    async def script() -> None:
+        hand, theirs, serving = half_open(tools("2025-03-26", slow), drain=0.03, max_in_flight=1)
+        await handshake(hand, "2025-03-26")
+        times = {1: "0", 2: "60", 3: "60"}
+        await hand.send([request("tools/call", id, name=time) for id, time in times.items()])
+        await asyncio.sleep(0.01)
+        theirs.feed_eof()
+        answers = {one["id"]: one.get("error", {}).get("code") for one in await hand.take()}
+        assert answers == {1: None, 2: -32603, 3: -32603}
+        await serving
+        assert await hand.take() is None
 
     run(script())
 

@@ -6,6 +6,7 @@ from typing import Any
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from support.runtime.receiving import received
 from support.sessions.talking import models, pkg, runtime
 
 REVISION = "2025-03-26"
@@ -154,8 +155,8 @@ class TwoCores(RuleBasedStateMachine):
     def wait(self, seconds: int) -> None:
         self.now += seconds
         for side, core in self.cores.items():
-            for id, _, waited in core.overdue(self.now):
-                assert 0 < waited <= 20
+            for id, pending in core.overdue(self.now):
+                assert 0 < pending.seconds <= 20
                 data = core.cancel(id, "too late")
                 assert data is not None
                 self.asked[side].discard(id)
@@ -164,7 +165,7 @@ class TwoCores(RuleBasedStateMachine):
 
     def take(self, side: str, data: bytes) -> None:
         """Let a side have a message, and do what every side has to do."""
-        heard = as_list(self.cores[side].receive(data, self.now))
+        heard = as_list(received(self.cores[side], data, self.now))
         for event in heard:
             assert isinstance(event, KNOWN)
             if isinstance(event, dispatch.Request):

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from logging import getLogger
 from typing import Any, Final, TypeVar, Unpack, cast
 
-from ..connection.pending import Pending
+from ..connection.connection import Pending
 from ..core.errors import Disconnected, InvalidAnswer, ProtocolError, RequestTimeout
 from ..core.models.base import declared
 from ..core.options import CallOptions

@@ -18,7 +18,6 @@ from ..core.throttle import Throttle
 from ..messages import jsonrpc
 from ..messages.envelope import SERVER_INFO, client_envelope, members
 from ..rpc.endpoint import Endpoint
-from ..rpc.read_loop import read
 from ..rpc.send_queue import SendQueue
 from ..rules import client_negotiation
 from ..rules.client_negotiation import NegotiatedRevision
@@ -26,7 +25,7 @@ from ..rules.lifecycle import Event as Step
 from ..rules.lifecycle import State
 from ..rules.server_negotiation import DISCOVER, INITIALIZE
 from ..translation.revision_view import RevisionView, RevisionViews
-from ..transports.base import ExchangingTransport, Opener, Received, Unanswered
+from ..transports.base import ExchangingTransport, Opener, Received, Unanswered, read
 from .base import Agreement, ClientBase, ClientConnection, EraAdapter
 from .handshake import NegotiationChannel
 

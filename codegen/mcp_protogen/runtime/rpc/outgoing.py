@@ -6,6 +6,7 @@ set; later ones are found when it fires.
 
 from asyncio import CancelledError, Future, TimerHandle, get_running_loop
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from inspect import isawaitable
 from logging import getLogger
 from typing import Any, Final, TypeVar
@@ -34,22 +35,19 @@ R = TypeVar("R")
 _log: Final = getLogger(__name__)
 
 # How long the answer to what the peer has ended by itself may still take, in seconds.
-_LAST_WORDS: Final = 1.0
+_GRACE: Final = 1.0
 
 
+@dataclass(slots=True)
 class _Call:
-    __slots__ = ("answer", "on_progress", "sent", "way")
+    answer: Future[Any]
+    on_progress: Callable[[Progress], object] | None
+    sink: MessageSink
+    sent: bool = False
 
-    def __init__(
-        self,
-        answer: Future[Any],
-        on_progress: Callable[[Progress], object] | None,
-        way: MessageSink,
-    ) -> None:
-        self.answer = answer
-        self.on_progress = on_progress
-        self.way = way
-        self.sent = False
+    def fail(self, error: Exception) -> None:
+        if not self.answer.done():
+            self.answer.set_exception(error)
 
 
 class PendingCalls:
@@ -58,25 +56,26 @@ class PendingCalls:
     __slots__ = (
         "_calls",
         "_connection",
-        "_ended",
         "_loop",
         "_options",
-        "_outbox",
+        "_sink",
         "_tasks",
         "_timer",
         "_timer_at",
+        "broken",
     )
 
     def __init__(
-        self, connection: Connection, outbox: MessageSink, options: Options, tasks: Tasks
+        self, connection: Connection, sink: MessageSink, options: Options, tasks: Tasks
     ) -> None:
         self._connection = connection
-        self._outbox = outbox
+        self._sink = sink
         self._options = options
         self._tasks = tasks
         self._loop = get_running_loop()
         self._calls: dict[RequestId, _Call] = {}
-        self._ended: Disconnected | None = None
+        self.broken: Disconnected | None = None
+        """The reason why no answers will come any more."""
         self._timer: TimerHandle | None = None
         self._timer_at = float("inf")
 
@@ -87,14 +86,12 @@ class PendingCalls:
         options: CallOptions,
         via: MessageSink | None = None,
     ) -> R:
-        """Send a request, by another way than that of the connection if given, and wait.
+        """Send a request, by another way than that of the connection if given; see `Peer.request`.
 
-        Raise `LocalError` if it may not be sent, `McpError` if the peer answers with an error,
-        `RemoteError` if the answer does not fit, `RequestTimeout` and `Disconnected`. A call that
-        is cancelled, or takes too long, is given up: the peer is told, and a late answer dropped.
+        A call that is cancelled, or takes too long, is given up, and a late answer dropped.
         """
-        if self._ended is not None:
-            raise Disconnected(*self._ended.args)
+        if self.broken is not None:
+            raise Disconnected(*self.broken.args)
         on_progress = options.get("on_progress")
         id, data = self._connection.request(
             spec,
@@ -104,11 +101,11 @@ class PendingCalls:
             progress=on_progress is not None,
         )
         answer: Future[R] = self._loop.create_future()
-        way = self._outbox if via is None else via
-        call = self._calls[id] = _Call(answer, on_progress, way)
+        sink = self._sink if via is None else via
+        call = self._calls[id] = _Call(answer, on_progress, sink)
         try:
             self._watch()
-            await way.send(data, unless=answer)
+            await sink.send(data, unless=answer)
             call.sent = True
             return await answer
         except CancelledError:
@@ -123,26 +120,24 @@ class PendingCalls:
         # What never left needs no cancellation.
         call = self._calls[id]
         if data is not None and call.sent:
-            call.way.put(data)
+            call.sink.put(data)
 
     def settle(self, event: Result[Any] | Error | Failure) -> None:
-        """End the call that an answer belongs to."""
         call = None if event.id is None else self._calls.get(event.id)
         if call is None or call.answer.done():
             return
         if isinstance(event, Result):
             call.answer.set_result(event.value)
         elif isinstance(event, Error):
-            call.answer.set_exception(McpError(event.code, event.message, event.data))
+            call.fail(McpError(event.code, event.message, event.data))
         else:
-            call.answer.set_exception(event.error)
+            call.fail(event.error)
 
     def fail(self, id: RequestId, error: Exception) -> None:
-        """Fail the request `id` with `error`: no answer to it will come."""
         self._connection.forget(id)
         call = self._calls.get(id)
-        if call is not None and not call.answer.done():
-            call.answer.set_exception(error)
+        if call is not None:
+            call.fail(error)
 
     def fail_all(self, batch: Sequence[Any], error: RemoteError) -> None:
         """Fail what an array was to answer, in a revision without batches."""
@@ -152,7 +147,6 @@ class PendingCalls:
                 self.fail(id, InvalidAnswer(f"an array is no answer: {error.message}", id=id))
 
     def progressed(self, event: Progressed) -> None:
-        """Tell a call how far the peer has come."""
         call = self._calls.get(event.id)
         if call is None or call.on_progress is None:
             return
@@ -160,34 +154,27 @@ class PendingCalls:
         # The first revision has progress without words.
         progress = Progress(params.progress, params.total, declared(params, "message"))
         try:
-            told = call.on_progress(progress)
+            work = call.on_progress(progress)
         except Exception:
             _log.exception("the progress callback failed")
             return
-        if isawaitable(told):
-            self._tasks.start(_awaited(told))
+        if isawaitable(work):
+            self._tasks.start(_awaited(work))
 
     def ended(self, event: Ended) -> None:
         """Wait not much longer for the answer to a long-lived call that the peer has ended."""
         call = self._calls.get(event.id)
         if call is not None:
-            self._loop.call_later(
-                _LAST_WORDS, self._fail, call.answer, "the peer ended the request"
-            )
-
-    @staticmethod
-    def _fail(answer: Future[Any], reason: str) -> None:
-        if not answer.done():
-            answer.set_exception(Disconnected(reason))
+            gone = Disconnected("the peer ended the request")
+            self._loop.call_later(_GRACE, call.fail, gone)
 
     def abort(self, error: Disconnected) -> None:
         """Fail what waits, and what is called from now on: no answer will come any more."""
-        self._ended = self._ended or error
+        self.broken = self.broken or error
         if self._timer is not None:
             self._timer.cancel()
         for call in self._calls.values():
-            if not call.answer.done():
-                call.answer.set_exception(Disconnected(*self._ended.args))
+            call.fail(Disconnected(*self.broken.args))
 
     def _watch(self) -> None:
         due = self._connection.latest_due
@@ -198,11 +185,10 @@ class PendingCalls:
             self._timer = self._loop.call_at(due, self._expire)
 
     def _expire(self) -> None:
-        for id, spec, seconds in self._connection.overdue(self._loop.time()):
-            call = self._calls[id]
+        for id, pending in self._connection.overdue(self._loop.time()):
+            seconds = pending.seconds
             self._cancel(id, f"no answer within {seconds:g} s")
-            if not call.answer.done():
-                call.answer.set_exception(RequestTimeout(spec.method, seconds))
+            self._calls[id].fail(RequestTimeout(pending.spec.method, seconds))
         self._timer, self._timer_at = None, self._connection.deadline()
         if self._timer_at != float("inf"):
             self._timer = self._loop.call_at(self._timer_at, self._expire)

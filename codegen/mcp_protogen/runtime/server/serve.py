@@ -11,13 +11,12 @@ from ..core.errors import Disconnected
 from ..core.options import Options
 from ..core.revision import Revision
 from ..core.tasks import Tasks
-from ..rpc.read_loop import read
 from ..rpc.send_queue import SendQueue
 from ..translation.revision_view import RevisionViews
-from ..transports.base import Transport
+from ..transports.base import Transport, read
 from .base import ServerBase
 from .router import Router
-from .shared import ServerState
+from .state import ServerState
 
 _log: Final = getLogger(__name__)
 
@@ -60,14 +59,13 @@ async def serve_views(
     principal: str | None = None,
 ) -> None:
     """Serve one connection, which is not closed at the end; `principal` is whose it is."""
-    tasks, outbox = Tasks(), SendQueue(transport, options.max_outgoing)
-    shared = ServerState(tasks, options, views.offer.all)
-    router = Router(views, shared, outbox, principal)
-    writer = asyncio.create_task(outbox.run())
+    state, queue = ServerState(views, Tasks(), options), SendQueue(transport, options.max_outgoing)
+    router = Router(state, queue, principal)
+    writer = asyncio.create_task(queue.run())
     try:
         await _read(router, transport, writer)
     finally:
-        await _finish(router, shared, outbox, writer)
+        await _close(router, state, queue, writer)
 
 
 def by_revision(servers: Server | Iterable[Server]) -> dict[str, ServerBase[Any]]:
@@ -83,39 +81,34 @@ def by_revision(servers: Server | Iterable[Server]) -> dict[str, ServerBase[Any]
 
 async def _read(router: Router, transport: Transport, writer: Task[None]) -> None:
     """Take in what comes until the client is gone, or cannot be written to any more."""
-    reader = asyncio.create_task(_receive(router, transport))
+    reader = asyncio.create_task(read(transport, router))
     try:
         await asyncio.wait((reader, writer), return_when=asyncio.FIRST_COMPLETED)
     finally:
         reader.cancel()
-        with suppress(CancelledError):
+        try:
             await reader
+        except CancelledError:
+            pass
+        except Disconnected as error:
+            _log.info("the connection broke: %s", error)
 
 
-async def _receive(router: Router, transport: Transport) -> None:
-    try:
-        await read(transport, router)
-    except Disconnected as error:
-        _log.info("the connection broke: %s", error)
-
-
-async def _finish(
-    router: Router, shared: ServerState, outbox: SendQueue, writer: Task[None]
-) -> None:
+async def _close(router: Router, state: ServerState, queue: SendQueue, writer: Task[None]) -> None:
     """End what is under way, in order: calls, streams, handlers, and then the way out."""
     gone = Disconnected("the client is gone")
     try:
-        for side in router.sides:
-            side.abort(gone)
+        for connection in router.connections:
+            connection.abort(gone)
         async with asyncio.TaskGroup() as group:
-            for side in router.sides:
-                group.create_task(side.endpoint.close(shared.options.drain))
-        await shared.tasks.cancel()
-        outbox.close()
+            for connection in router.connections:
+                group.create_task(connection.endpoint.close(state.options.drain))
+        await state.tasks.cancel()
+        queue.close()
         with suppress(TimeoutError):
-            await asyncio.wait_for(asyncio.shield(writer), shared.options.drain)
+            await asyncio.wait_for(asyncio.shield(writer), state.options.drain)
     finally:
-        await shared.tasks.cancel()
+        await state.tasks.cancel()
         writer.cancel()
         with suppress(CancelledError):
             await writer

@@ -5,10 +5,14 @@ channel that keeps messages whole and in order will do (2025-11-25, basic/transp
 Transports"; 2026-07-28, basic/transports, "Custom Transports").
 """
 
+from asyncio import sleep
 from collections.abc import Awaitable, Callable, Sequence
-from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
+from typing import Final, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from ..core.errors import RemoteError, RequestId
+
+# After so many messages that came together, others get a turn: handlers, and who sends answers.
+_AT_ONCE: Final = 100
 
 
 class Unanswered(NamedTuple):
@@ -81,3 +85,36 @@ class ExchangingTransport(Protocol):
 
 Opener: TypeAlias = Callable[[], Awaitable[Transport]]
 """A function that makes a new connection to the same peer each time; raises `Disconnected`."""
+
+
+class Intake(Protocol):
+    """A place where messages go."""
+
+    def take(self, received: Received) -> bool:
+        """Take in one message, or what is wrong with one; return whether to read on."""
+        ...
+
+    async def room(self) -> None: ...
+
+
+async def read(transport: Transport, intake: Intake) -> None:
+    """Take in what comes until the peer is done; raise `Disconnected` if the connection breaks."""
+    eager = transport if isinstance(transport, EagerTransport) else None
+    try:
+        while True:
+            if eager is not None:
+                eager.hand_over(intake.take)
+            messages = await transport.receive()
+            if not messages:
+                return
+            if eager is not None:
+                # What comes from now on comes after these, some of which may have to wait.
+                eager.hand_over(None)
+            for number, message in enumerate(messages, 1):
+                if not intake.take(message):
+                    await intake.room()
+                if number % _AT_ONCE == 0:
+                    await sleep(0)
+    finally:
+        if eager is not None:
+            eager.hand_over(None)

@@ -4,12 +4,13 @@ What one side sends arrives at the other as the bytes it would put on any wire, 
 embedded servers see exactly what a remote peer would see.
 """
 
-from asyncio import Event, Task
+from asyncio import Task
 from collections.abc import Callable, Sequence
 from typing import Final, TypeAlias
 
 from ..core.errors import Disconnected
 from ..core.spec import Role
+from ..core.tasks import Signal
 
 Tap: TypeAlias = Callable[[Role, bytes], object]
 """A function that is shown every message before it is delivered: its sender, and its bytes."""
@@ -26,57 +27,46 @@ class _Pipe:
         self._tap = tap
         self._messages: list[bytes] = []
         self._closed = False
-        self._changed = Event()
+        self._changed = Signal()
 
     async def send(self, messages: Sequence[bytes]) -> None:
         while len(self._messages) >= _CAPACITY and not self._closed:
-            await self._change()
+            await self._changed.heard()
         if self._closed:
             raise Disconnected("the other side has closed the connection")
         if self._tap is not None:
             for message in messages:
                 self._tap(self._sender, message)
         self._messages += messages
-        self._changed.set()
+        self._changed.ring()
 
     async def receive(self) -> Sequence[bytes]:
         while not self._messages and not self._closed:
-            await self._change()
+            await self._changed.heard()
         messages, self._messages = self._messages, []
-        self._changed.set()
+        self._changed.ring()
         return messages
-
-    async def _change(self) -> None:
-        self._changed.clear()
-        await self._changed.wait()
 
     def close(self) -> None:
         self._closed = True
-        self._changed.set()
+        self._changed.ring()
 
 
 class MemoryTransport:
     """One end of a connection within the process."""
 
     def __init__(self, incoming: _Pipe, outgoing: _Pipe) -> None:
-        self._incoming = incoming
-        self._outgoing = outgoing
+        self._pipes = incoming, outgoing
+        self.receive = incoming.receive
+        self.send = outgoing.send
+        self.feed_eof = incoming.close
+        """Let `receive` return what has come, and nothing more."""
         self.serving: Task[None] | None = None
         """The task of the server at the other end, if closing this one has to wait for it."""
 
-    async def receive(self) -> Sequence[bytes]:
-        return await self._incoming.receive()
-
-    async def send(self, messages: Sequence[bytes]) -> None:
-        await self._outgoing.send(messages)
-
-    def feed_eof(self) -> None:
-        """Let `receive` return what has come, and nothing more."""
-        self._incoming.close()
-
     async def close(self) -> None:
-        self._incoming.close()
-        self._outgoing.close()
+        for pipe in self._pipes:
+            pipe.close()
         if self.serving is not None:
             await self.serving
 

@@ -10,15 +10,13 @@ import os
 import stat
 import sys
 from asyncio import get_running_loop
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from threading import Event, Thread
 from typing import Final
 
 from ..core.errors import Disconnected
-from .base import Received
-from .framing import LONGEST, frame
-from .streams import LineProtocol
+from .streams import LONGEST, LineProtocol, LineTransport, frame
 
 _STDIN, _STDOUT, _STDERR = 0, 1, 2
 _CHUNK: Final = 256 * 1024
@@ -28,19 +26,18 @@ _HAS_MODES: Final = sys.platform != "win32"
 async def open_stdio(limit: int = LONGEST) -> "StdioTransport":
     """Take over standard input and output of this process, until the transport is closed."""
     taken = _Descriptors()
-    protocol = LineProtocol(limit)
-    loop = get_running_loop()
+    loop, incoming, outgoing = get_running_loop(), LineProtocol(limit), LineProtocol()
     if _pollable(taken.incoming):
         source = os.fdopen(taken.incoming, "rb", buffering=0)
-        await loop.connect_read_pipe(lambda: protocol, source)
+        await loop.connect_read_pipe(lambda: incoming, source)
     else:
-        protocol.connection_made(_Thread(taken.incoming, protocol))
+        incoming.connection_made(_ReadingThread(taken.incoming, incoming))
     if _pollable(taken.outgoing):
         sink = os.fdopen(taken.outgoing, "wb", buffering=0)
-        writing = LineProtocol()
-        await loop.connect_write_pipe(lambda: writing, sink)
-        return StdioTransport(taken, protocol, writing)
-    return StdioTransport(taken, protocol, None)
+        await loop.connect_write_pipe(lambda: outgoing, sink)
+    else:
+        outgoing = _WritingThread(taken.outgoing)
+    return StdioTransport(taken, incoming, outgoing)
 
 
 def _pollable(descriptor: int) -> bool:
@@ -96,7 +93,7 @@ def _flush() -> None:
         sys.stdout.flush()
 
 
-class _Thread(asyncio.ReadTransport):
+class _ReadingThread(asyncio.ReadTransport):
     """A thread that reads what an event loop cannot wait for."""
 
     def __init__(self, descriptor: int, protocol: LineProtocol) -> None:
@@ -111,20 +108,19 @@ class _Thread(asyncio.ReadTransport):
         self._thread.start()
 
     def _run(self) -> None:
-        chunk = b"\n"
         # The loop may be closed before the thread hears of it.
         with suppress(RuntimeError):
-            while chunk and not self._closed:
+            while not self._closed:
                 try:
                     chunk = os.read(self._descriptor, _CHUNK)
                 except OSError as error:
-                    self._loop.call_soon_threadsafe(self._protocol.incoming.feed_eof, error)
+                    self._loop.call_soon_threadsafe(self._protocol.connection_lost, error)
                     return
-                if chunk:
-                    self._loop.call_soon_threadsafe(self._protocol.incoming.feed_data, chunk)
-                    self._wanted.wait()
-                else:
-                    self._loop.call_soon_threadsafe(self._protocol.incoming.feed_eof)
+                if not chunk:
+                    self._loop.call_soon_threadsafe(self._protocol.eof_received)
+                    return
+                self._loop.call_soon_threadsafe(self._protocol.data_received, chunk)
+                self._wanted.wait()
 
     def pause_reading(self) -> None:
         self._wanted.clear()
@@ -141,50 +137,40 @@ class _Thread(asyncio.ReadTransport):
             os.close(self._descriptor)
 
 
-class StdioTransport:
-    """Standard input and output of this process, as a transport."""
+class _WritingThread(LineProtocol):
+    """A thread for each write to what an event loop cannot wait for."""
 
-    def __init__(
-        self, taken: _Descriptors, reading: LineProtocol, writing: LineProtocol | None
-    ) -> None:
-        self._taken = taken
-        self._reading = reading
-        self._writing = writing
-        self._closed = False
-
-    async def receive(self) -> Sequence[Received]:
-        received = await self._reading.incoming.receive()
-        if not received and self._reading.incoming.error is not None:
-            raise Disconnected(f"cannot be read: {self._reading.incoming.error}")
-        return received
-
-    def hand_over(self, take: Callable[[Received], bool] | None) -> None:
-        self._reading.incoming.hand_over(take)
+    def __init__(self, descriptor: int) -> None:
+        super().__init__()
+        self._descriptor = descriptor
 
     async def send(self, messages: Sequence[bytes]) -> None:
-        if self._writing is not None:
-            await self._writing.outgoing.send(messages)
-            return
         try:
-            await asyncio.to_thread(_write, self._taken.outgoing, frame(messages))
+            await asyncio.to_thread(self._write, frame(messages))
         except OSError as error:
             raise Disconnected(f"cannot be written to: {error.strerror}") from None
+
+    def _write(self, data: bytes) -> None:
+        view = memoryview(data)
+        while view:
+            view = view[os.write(self._descriptor, view) :]
+
+    async def close_writing(self) -> None:
+        os.close(self._descriptor)
+
+
+class StdioTransport(LineTransport):
+
+    def __init__(self, taken: _Descriptors, incoming: LineProtocol, outgoing: LineProtocol) -> None:
+        super().__init__(incoming, outgoing)
+        self._taken = taken
+        self._closed = False
 
     async def close(self) -> None:
         if self._closed:
             return
         self._closed = True
-        if self._writing is not None:
-            await self._writing.outgoing.close()
-        else:
-            os.close(self._taken.outgoing)
-        self._reading.incoming.close()
+        await super().close()
         # Descriptors are closed by callbacks of the loop.
         await asyncio.sleep(0)
         self._taken.give_back()
-
-
-def _write(descriptor: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(descriptor, view) :]

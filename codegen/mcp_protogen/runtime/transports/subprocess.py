@@ -11,14 +11,12 @@ from asyncio import SubprocessTransport, get_running_loop
 from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeAlias, cast
 
 from ..core.errors import Disconnected
-from .base import Received, Transport
-from .framing import LONGEST
-from .streams import IncomingLines, OutgoingLines
+from .base import Opener, Received, Transport
+from .streams import LONGEST, LineProtocol, LineTransport
 
 SAFE_VARIABLES: Final = frozenset(
     {"HOME", "LANG", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER"}
@@ -45,34 +43,6 @@ _ORPHANS: Final = 1.0
 _EXIT_CODE: Final = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class StdioClient:
-    """An `Opener` that starts a server as a process; see `stdio_client`."""
-
-    argv: tuple[str, ...]
-    cwd: Path | None
-    env: Mapping[str, str]
-    stderr: StandardError
-    grace: float
-    limit: int
-
-    async def __call__(self) -> Transport:
-        """Start the process; raise `Disconnected` if it cannot be started."""
-        process = _Process(self)
-        try:
-            transport, _ = await get_running_loop().subprocess_exec(
-                lambda: process,
-                *self.argv,
-                cwd=self.cwd,
-                env=dict(self.env),
-                start_new_session=True,
-            )
-        except OSError as error:
-            process.errors.close()
-            raise Disconnected(f"cannot start {self.argv[0]}: {error.strerror}") from None
-        return ProcessTransport(process, transport, self.grace)
-
-
 def stdio_client(
     argv: Sequence[str | os.PathLike[str]],
     *,
@@ -82,7 +52,7 @@ def stdio_client(
     stderr: StandardError = None,
     grace: float = 5.0,
     limit: int = LONGEST,
-) -> StdioClient:
+) -> Opener:
     """Return what starts a server as a process, for `connect`; `argv` is the program and arguments.
 
     The server inherits the environment variables that `inherit` names, or all of them, or none;
@@ -94,14 +64,21 @@ def stdio_client(
     """
     if not argv:
         raise ValueError("there is no program to start")
-    return StdioClient(
-        tuple(os.fspath(part) for part in argv),
-        None if cwd is None else Path(cwd),
-        {**_inherited(inherit), **(env or {})},
-        stderr,
-        grace,
-        limit,
-    )
+    program = [os.fspath(part) for part in argv]
+    variables = {**_inherited(inherit), **(env or {})}
+
+    async def start() -> Transport:
+        process = _Process(stderr, limit)
+        try:
+            transport, _ = await get_running_loop().subprocess_exec(
+                lambda: process, *program, cwd=cwd, env=variables, start_new_session=True
+            )
+        except OSError as error:
+            process.errors.close()
+            raise Disconnected(f"cannot start {program[0]}: {error.strerror}") from None
+        return ProcessTransport(process, transport, grace)
+
+    return start
 
 
 def _inherited(inherit: bool | Collection[str]) -> dict[str, str]:
@@ -155,24 +132,22 @@ class _Errors:
 
 
 class _Process(asyncio.SubprocessProtocol):
-    """The callbacks of asyncio for what happens to the process."""
 
-    def __init__(self, how: StdioClient) -> None:
-        self.incoming = IncomingLines(how.limit)
-        self.outgoing = OutgoingLines()
-        self.errors = _Errors(how.stderr)
+    def __init__(self, stderr: StandardError, limit: int) -> None:
+        self.incoming, self.outgoing = LineProtocol(limit), LineProtocol()
+        self.errors = _Errors(stderr)
         self.exited = asyncio.Event()
         self.finished = asyncio.Event()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         process = cast(SubprocessTransport, transport)
-        self.incoming.set_transport(cast(asyncio.ReadTransport, process.get_pipe_transport(1)))
-        self.outgoing.set_transport(cast(asyncio.WriteTransport, process.get_pipe_transport(0)))
+        for lines, fd in ((self.outgoing, 0), (self.incoming, 1)):
+            lines.connection_made(cast(asyncio.BaseTransport, process.get_pipe_transport(fd)))
 
     def pipe_data_received(self, fd: int, data: bytes | str) -> None:
         chunk = cast(bytes, data)
         if fd == 1:
-            self.incoming.feed_data(chunk)
+            self.incoming.data_received(chunk)
         else:
             self.errors.feed(chunk)
 
@@ -180,7 +155,7 @@ class _Process(asyncio.SubprocessProtocol):
         if fd == 0:
             self.outgoing.connection_lost(exc)
         elif fd == 1:
-            self.incoming.feed_eof()
+            self.incoming.eof_received()
 
     def process_exited(self) -> None:
         self.exited.set()
@@ -196,51 +171,34 @@ class _Process(asyncio.SubprocessProtocol):
         self.outgoing.resume_writing()
 
 
-class ProcessTransport:
+class ProcessTransport(LineTransport):
     """A server that runs as a process of its own, as a transport."""
 
     def __init__(self, process: _Process, transport: SubprocessTransport, grace: float) -> None:
+        super().__init__(process.incoming, process.outgoing)
         self._process = process
         self._transport = transport
         self._grace = grace
-        self._group = transport.get_pid()
-        self._ending: asyncio.Task[None] | None = None
-
-    @property
-    def pid(self) -> int:
+        self.pid = transport.get_pid()
         """The process id, which is that of its group too."""
-        return self._group
+        self._ending: asyncio.Task[None] | None = None
 
     async def receive(self) -> Sequence[Received]:
         """Wait for messages; raise `Disconnected` that says how the process ended, if it has."""
-        received = await self._process.incoming.receive()
-        if not received and self._ending is None:
-            await self._raise_if_exited()
-        return received
-
-    def hand_over(self, take: Callable[[Received], bool] | None) -> None:
-        self._process.incoming.hand_over(take)
-
-    async def send(self, messages: Sequence[bytes]) -> None:
-        await self._process.outgoing.send(messages)
-
-    async def _raise_if_exited(self) -> None:
-        if await _within(_EXIT_CODE, self._process.exited):
-            # Standard error is another pipe: what it says last may arrive last.
-            await _within(_EXIT_CODE / 10, self._process.finished)
-            raise Disconnected(self._obituary())
-
-    def _obituary(self) -> str:
+        received, process = await super().receive(), self._process
+        if received or self._ending is not None or not await _within(_EXIT_CODE, process.exited):
+            return received
+        # Standard error is another pipe: what it says last may arrive last.
+        await _within(_EXIT_CODE / 10, process.finished)
         code = self._transport.get_returncode()
         how = f"with code {code}"
         if code is not None and code < 0:
             how = f"by {signal.Signals(-code).name}"
-        said = "\n".join(self._process.errors.last)
-        last_words = f"; the last it wrote to standard error:\n{said}" if said else ""
-        return f"the server ended {how}{last_words}"
+        lines = "\n".join(process.errors.last)
+        detail = f"; the last it wrote to standard error:\n{lines}" if lines else ""
+        raise Disconnected(f"the server ended {how}{detail}")
 
     async def close(self) -> None:
-        """End the process, and whatever it has started in its group."""
         if self._ending is None:
             self._ending = asyncio.create_task(self._end())
         # Whoever stops waiting does not keep the process from being ended.
@@ -272,7 +230,7 @@ class ProcessTransport:
         """Send a signal to the whole group; return False if nobody is left to get it."""
         try:
             if sys.platform != "win32":
-                os.killpg(self._group, number)
+                os.killpg(self.pid, number)
             elif number and not self._process.exited.is_set():
                 self._transport.terminate()
             else:
@@ -283,7 +241,6 @@ class ProcessTransport:
 
 
 async def _within(seconds: float, event: asyncio.Event) -> bool:
-    """Return whether an event happens in time."""
     try:
         async with asyncio.timeout(seconds):
             await event.wait()

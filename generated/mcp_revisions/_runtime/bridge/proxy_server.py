@@ -21,8 +21,7 @@ from ..messages.envelope import PROGRESS_TOKEN
 from ..rules import capabilities as gate
 from ..rules.handlers import runtime_of
 from ..server.base import ServerBase, ServerRuntime
-from ..server.context import RequestContext
-from ..server.session import SessionBase
+from ..server.context import RequestContext, SessionBase
 from .carrying import CarriedNotification, CarryingHandlers, notification_of, request_of
 from .forwarded_request import ForwardedRequest
 from .proxy_client import OF_ONE_END, SUBSCRIBING, ProxyClient, plain

@@ -1,21 +1,68 @@
-"""Requests of the peer that are worked on: side by side, a bounded number, the others in turn.
+"""Requests of the peer: worked on side by side, a bounded number, and answered.
 
 A job runs in a task of its own, or in the task of whoever brought it and waits until it is done.
 Either way it counts for the same limit, and can be cancelled.
+
+The peer learns that a handler failed, never what failed: texts of exceptions hold secrets. What is
+to be known of a fault is in the log of this side.
 """
 
 from asyncio import FIRST_COMPLETED, CancelledError, Task, current_task, get_running_loop, wait
 from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
 from logging import getLogger
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
-from ..core.errors import RequestId
+from ..connection.connection import Connection
+from ..core.errors import (
+    INTERNAL_ERROR,
+    Disconnected,
+    InvalidParams,
+    InvalidRequest,
+    LocalError,
+    McpError,
+    MethodNotFound,
+    MissingCapability,
+    MissingClientCapability,
+    ProtocolError,
+    RemoteError,
+    RequestId,
+)
+from ..core.losses import Untranslatable
+from ..core.spec import Capability
 from ..core.tasks import Signal, Tasks
+from ..core.throttle import Throttle
 from ..messages.parsed import Request
-from .replies import Reply
+from ..rules import capabilities
+from .send_queue import MessageSink, SendQueue
 
 _log: Final = getLogger(__name__)
+
+
+class Reply(Protocol):
+    """A way back for the answer to one request."""
+
+    @property
+    def beside(self) -> MessageSink:
+        """The sink for what belongs to the request and comes before its answer."""
+        ...
+
+    @property
+    def principal(self) -> str | None:
+        """The id of whoever made the request, where this differs from request to request."""
+        ...
+
+    def awaits(self, id: RequestId, /) -> bool:
+        """Return whether the peer still waits for the answer."""
+        ...
+
+    async def answer(self, data: bytes, code: int | None, /) -> None:
+        """Take the answer, an error if it has a `code`; raise `Disconnected`."""
+        ...
+
+    def skip(self) -> None: ...
+
+    async def release(self) -> None: ...
 
 
 class Job:
@@ -47,13 +94,14 @@ class Jobs:
     """
 
     __slots__ = (
-        "_beside",
         "_discard",
         "_handle",
         "_limit",
         "_room",
         "_tasks",
         "_turns",
+        "ended",
+        "notification_tasks",
         "running",
         "waiting",
         "working",
@@ -70,20 +118,23 @@ class Jobs:
         self._discard = discard
         self._limit = limit
         self._tasks = tasks
-        self._beside: set[Task[None]] | None = None
         # Seldom used and never long, and there may be many connections.
         self._turns: list[Job] = []
         self._room = Signal()
+        self.ended = False
+        """Whether no more jobs are begun."""
         self.running: set[Job] = set()
         self.working = 0
         """The number of jobs that run and count."""
         self.waiting = 0
         """The number of jobs that wait, and of other things to do before more should come."""
+        self.notification_tasks: frozenset[Task[None]] = frozenset()
+        """The tasks in which handlers of notifications run."""
 
     @property
     def busy(self) -> bool:
-        """Return whether as many jobs run as may."""
-        return self.working >= self._limit
+        """Return whether as many jobs run as may, or no more are begun."""
+        return self.ended or self.working >= self._limit
 
     def start(self, job: Job) -> None:
         """Run a job in a task of its own, now or in its turn."""
@@ -109,14 +160,11 @@ class Jobs:
             if before is not None:
                 await before
             await self._handle(job)
-        except CancelledError:
-            if not job.cancelled or task.cancelling() > 1:
+        except BaseException as error:
+            ended = isinstance(error, CancelledError) and job.cancelled and task.cancelling() <= 1
+            if not ended:
                 self._discard(job.request.id)
                 raise
-            job.reply.skip()
-        except BaseException:
-            self._discard(job.request.id)
-            raise
         finally:
             self._end(job)
             if job.cancelled:
@@ -125,7 +173,7 @@ class Jobs:
     def _end(self, job: Job, task: Task[None] | None = None) -> None:
         self.running.discard(job)
         self.working -= "long_lived" not in job.request.spec.traits
-        if task is not None and task.cancelled():
+        if task is not None and task.cancelled() and job.open:
             job.reply.skip()
         if self._turns and self.working < self._limit:
             self.waiting -= 1
@@ -133,39 +181,37 @@ class Jobs:
             self._room.ring()
 
     def find(self, id: RequestId) -> Job | None:
-        """Return the job of the request `id`, whether it runs or waits."""
-        return next((job for job in (*self.running, *self._turns) if job.request.id == id), None)
+        jobs = (*self.running, *self._turns)
+        return next((job for job in jobs if job.request.id == id), None)
 
-    def cancel(self, job: Job) -> None:
-        """Cancel a job, whether it runs or waits, unless it was answered."""
-        if not job.open:
-            return
-        job.open = False
+    def cancel(self, job: Job | None) -> None:
+        """End the handler of a job, if there is one, whose answer nobody waits for any more."""
+        # An answer that is on its way is not cut short.
+        if job is not None and job.open:
+            job.open = False
+            self._discard(job.request.id)
+            job.reply.skip()
+            self.abort(job)
+
+    def abort(self, job: Job) -> None:
+        """End the handler of a job, whatever becomes of the answer."""
         if job in self.running and job.task is not None:
             job.cancelled = True
             job.task.cancel()
         elif job in self._turns:
             self._turns.remove(job)
             self.waiting -= 1
-            job.reply.skip()
             self._room.ring()
 
     def run_beside(self, work: Awaitable[None], method: str) -> None:
         """Run the handler of a notification, `work`, beside the requests."""
-        self._beside = set() if self._beside is None else self._beside
-        self._beside.add(self._tasks.start(_notified(work, method), self._ended_beside))
+        self.notification_tasks |= {self._tasks.start(_notified(work, method), self._ended_beside)}
         self.waiting += 1
 
     def _ended_beside(self, task: Task[None]) -> None:
-        if self._beside is not None:
-            self._beside.discard(task)
+        self.notification_tasks -= {task}
         self.waiting -= 1
         self._room.ring()
-
-    @property
-    def notification_tasks(self) -> frozenset[Task[None]]:
-        """The tasks in which handlers of notifications run."""
-        return frozenset(self._beside or ())
 
     async def room(self, limit: int, reading_helps: Callable[[], bool]) -> None:
         """Wait while `limit` jobs or more have to wait, unless only reading would let one end."""
@@ -177,7 +223,8 @@ class Jobs:
         self._room.ring()
 
     async def close(self, within: float) -> list[Job]:
-        """Wait for all jobs, at most `within` seconds, and return those that have not ended."""
+        """Begin no more jobs, wait for all, and return those that do not end in so many seconds."""
+        self.ended = True
         loop = get_running_loop()
         until = loop.time() + within
         while self.running and (left := until - loop.time()) > 0:
@@ -194,3 +241,134 @@ async def _notified(work: Awaitable[None], method: str) -> None:
         await work
     except Exception:
         _log.exception("the handler of %.100r failed", method)
+
+
+# Ways back.
+
+
+class SingleReply:
+    """The way back for all requests that came by themselves.
+
+    The only answer there is to give goes out at once; of many, those that are ready at the same
+    time go out together.
+    """
+
+    __slots__ = ("_jobs", "awaits", "beside", "principal")
+
+    def __init__(self, connection: Connection, sink: MessageSink, jobs: Jobs) -> None:
+        self.awaits = connection.is_open
+        self.beside = sink
+        self.principal: str | None = None
+        self._jobs = jobs
+
+    async def answer(self, data: bytes, code: int | None, /) -> None:
+        sink = self.beside
+        if self._jobs.working == 1 and isinstance(sink, SendQueue):
+            await sink.send_now(data)
+        else:
+            await sink.send(data)
+
+    def skip(self) -> None:
+        """Do nothing: nobody counts these answers."""
+
+    async def release(self) -> None:
+        """Do nothing: there is one connection."""
+
+
+class BatchReply(SingleReply):
+    """The way back for the `size` members of a batch: one array, once all answers are there.
+
+    JSON-RPC 2.0, section 6. If no member is to be answered, nothing is sent.
+    """
+
+    __slots__ = ("_answers", "_missing")
+
+    def __init__(self, connection: Connection, sink: MessageSink, jobs: Jobs, size: int) -> None:
+        super().__init__(connection, sink, jobs)
+        self._missing = size
+        self._answers: list[bytes] = []
+
+    async def answer(self, data: bytes, code: int | None, /) -> None:
+        self._answers.append(data)
+        self._missing -= 1
+        if not self._missing:
+            await self.beside.send(array_of(self._answers))
+
+    def skip(self) -> None:
+        self._missing -= 1
+        if not self._missing and self._answers:
+            self.beside.put(array_of(self._answers))
+
+
+class GatheredReply(SingleReply):
+    """The way back for the members of a batch that one task waits for; `answers` are kept."""
+
+    __slots__ = ("answers",)
+
+    def __init__(self, connection: Connection, reply: Reply, jobs: Jobs) -> None:
+        super().__init__(connection, reply.beside, jobs)
+        self.principal = reply.principal
+        self.answers: list[bytes] = []
+
+    async def answer(self, data: bytes, code: int | None, /) -> None:
+        self.answers.append(data)
+
+
+def array_of(answers: list[bytes]) -> bytes:
+    return b"[%b]" % b",".join(answers)
+
+
+# From what a handler raises to the error that goes back.
+
+# The answers that a handler may choose; any other exception is a fault whose text stays here.
+_CHOSEN: Final = (
+    McpError,
+    Untranslatable,
+    InvalidRequest,
+    MethodNotFound,
+    InvalidParams,
+    MissingClientCapability,
+)
+
+
+def is_cancellation(error: BaseException) -> bool:
+    """Return whether what a handler raised ends the task, and is no failure of the handler."""
+    # Where nobody has cancelled the task, it was something that the handler waited for.
+    task = current_task()
+    return isinstance(error, CancelledError) and (task is None or task.cancelling() > 0)
+
+
+def error_of_handler(
+    error: BaseException, method: str, connection: Connection, log: Throttle
+) -> ProtocolError:
+    """Return the error that answers a request whose handler raised `error`.
+
+    `log` is for what the peer may do without end.
+    """
+    if isinstance(error, _CHOSEN):
+        return error
+    if isinstance(error, MissingCapability) and error.role == connection.peer:
+        # The handler counted on what the peer does not do.
+        required = capabilities.declare([Capability(connection.peer, error.steps)])
+        if connection.table.era.names_missing_capabilities:
+            return MissingClientCapability(str(error), required)
+        return fault(str(error), {"requiredCapabilities": required})
+    if isinstance(error, (RemoteError, Disconnected)):
+        # The peer, who was asked something meanwhile, is at fault, and no handler.
+        log.warning("%.100r was not answered: %r", method, str(error))
+    else:
+        _log.error("the handler of %.100r failed", method, exc_info=error)
+    return fault("Internal error")
+
+
+def error_of_result(error: LocalError, method: str, log: Throttle) -> ProtocolError:
+    """Return the error that answers a request in place of a result that cannot be sent."""
+    if isinstance(error, Untranslatable):
+        log.warning("the answer to %.100r cannot be sent: %s", method, error)
+        return fault(str(error))
+    _log.error("the handler of %.100r returned what cannot be sent", method, exc_info=error)
+    return fault("Internal error")
+
+
+def fault(message: str, data: Any = None) -> ProtocolError:
+    return ProtocolError(message, code=INTERNAL_ERROR, data=data)

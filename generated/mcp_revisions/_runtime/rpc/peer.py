@@ -6,15 +6,15 @@ How things end, here and in the rest of the runtime: `close()` is orderly and aw
 | what | who calls it | what it does |
 |---|---|---|
 | `Endpoint.abort` | the tasks that read and write, or the owner | fails our own requests |
-| `Endpoint.close` | the owner | gives handlers time; answers the rest with errors |
+| `Endpoint.close` | the owner | gives handlers time; answers the rest with errors, and ends them |
 | `Tasks.cancel` | the owner | cancels whatever still runs |
 | `SendQueue.close` | the owner | lets the last answers be written |
 | `Transport.close` | who opened it | frees what is left |
 
-The owner is `serve` or `connect`. `Endpoint.cancel` ends one request of the peer and `cancel_all`
-all of them at once, as when a session is deleted; `Endpoint.fail` ends one of our own, where a
-transport knows that no answer will come. Over HTTP a server has more to end: see
-`http.server.service`.
+The owner is `serve`, `connect`, or the state of an HTTP server, whose handlers run in tasks of the
+application, which nobody else may cancel. `Jobs.cancel` ends one request of the peer, which waits
+for no answer any more, and `Endpoint.cancel_all` all of them, as when a session is deleted;
+`Endpoint.fail` ends one of our own, where a transport knows that no answer will come.
 """
 
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -35,19 +35,13 @@ class PeerRuntime(Protocol):
     """The sender of one side's messages, which is behind the object of the user."""
 
     @property
-    def endpoint(self) -> Endpoint:
-        """The endpoint that carries the messages; raises `LocalError` if there is none."""
-        ...
+    def endpoint(self) -> Endpoint: ...
 
     async def request(
         self, spec: RequestSpec[P, R], params: P | None, options: CallOptions, /
-    ) -> R:
-        """Send a request and wait for its result."""
-        ...
+    ) -> R: ...
 
-    async def notify(self, spec: NotificationSpec[P], params: P | None, /) -> None:
-        """Send a notification."""
-        ...
+    async def notify(self, spec: NotificationSpec[P], params: P | None, /) -> None: ...
 
 
 class Peer:

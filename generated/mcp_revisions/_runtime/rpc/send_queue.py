@@ -8,6 +8,7 @@ from asyncio import Event, Future
 from typing import Any, Final, Protocol
 
 from ..core.errors import Disconnected
+from ..core.tasks import Signal
 from ..transports.base import MessageWriter
 
 _CLOSED: Final = "the connection is closed"
@@ -47,7 +48,6 @@ class SendQueue:
 
     __slots__ = (
         "_closing",
-        "_idle",
         "_limit",
         "_messages",
         "_room",
@@ -55,6 +55,7 @@ class SendQueue:
         "_work",
         "_writer",
         "broken",
+        "flooded",
     )
 
     def __init__(self, writer: MessageWriter, limit: int) -> None:
@@ -62,29 +63,25 @@ class SendQueue:
         self._limit = limit
         self._messages: list[bytes] = []
         self._work = Event()
-        self._room = Event()
-        self._room.set()
+        self._room = Signal()
         # A transport is asked to send one thing at a time.
         self._sending = False
-        self._idle = Event()
         self._closing = False
         self.broken: Disconnected | None = None
         """The reason why nothing can be sent any more."""
+        # Asked for each message that comes, so it is no property.
+        self.flooded = False
 
     async def send(self, message: bytes, *, unless: Future[Any] | None = None) -> None:
         if self.full and unless is not None:
-            unless.add_done_callback(self._look_again)
+            unless.add_done_callback(lambda _: self._room.ring())
         while self.full and self.broken is None:
             if unless is not None and unless.done():
                 return
-            self._room.clear()
-            await self._room.wait()
+            await self._room.heard()
         if self.broken is not None:
             raise self.broken
         self.put(message)
-
-    def _look_again(self, _: object) -> None:
-        self._room.set()
 
     async def send_now(self, message: bytes) -> None:
         """Send a message at once if none is waiting; raise `Disconnected`.
@@ -102,54 +99,49 @@ class SendQueue:
         self._sending = True
         try:
             await self._writer.send(messages)
-        except (Disconnected, OSError) as error:
-            self._break(error)
+        except OSError as error:
+            self._break(error if isinstance(error, Disconnected) else Disconnected(str(error)))
         except Exception as error:
             # Nobody may wait for a way that has no end.
             self._break(Disconnected(f"the transport failed: {type(error).__name__}"))
             raise
         finally:
             self._sending = False
-            self._idle.set()
+            if self._messages or self._closing:
+                self._work.set()
 
     def put(self, message: bytes) -> None:
         if self.broken is None and not self._closing:
             self._messages.append(message)
+            self.flooded = len(self._messages) >= 2 * self._limit
             self._work.set()
 
     @property
     def full(self) -> bool:
         return len(self._messages) >= self._limit
 
-    @property
-    def flooded(self) -> bool:
-        return len(self._messages) >= 2 * self._limit
-
     async def room(self) -> None:
         while self.flooded and self.broken is None:
-            self._room.clear()
-            await self._room.wait()
+            await self._room.heard()
 
     async def run(self) -> None:
         """Write what is sent until the queue is closed and empty, or the writer breaks."""
-        while self.broken is None and (self._messages or not self._closing):
-            await self._work.wait()
-            self._work.clear()
-            messages, self._messages = self._messages, []
-            self._room.set()
-            while self._sending:
-                self._idle.clear()
-                await self._idle.wait()
-            if messages and self.broken is None:
+        while self.broken is None and (self._messages or self._sending or not self._closing):
+            if self._messages and not self._sending:
+                messages, self._messages, self.flooded = self._messages, [], False
+                self._room.ring()
                 await self._transfer(messages)
+            else:
+                self._work.clear()
+                await self._work.wait()
         if self.broken is None:
             self._break(Disconnected(_CLOSED))
 
-    def _break(self, error: OSError) -> None:
-        broken = error if isinstance(error, Disconnected) else Disconnected(str(error))
+    def _break(self, broken: Disconnected) -> None:
         self.broken = broken
         self._messages.clear()
-        self._room.set()
+        self.flooded = False
+        self._room.ring()
         self._work.set()
 
     def close(self) -> None:
@@ -172,7 +164,6 @@ class NullSink:
         """Return at once."""
 
     async def send(self, message: bytes, *, unless: Future[Any] | None = None) -> None:
-        """Raise `Disconnected`."""
         raise Disconnected(self._reason)
 
     def put(self, message: bytes) -> None:

@@ -15,14 +15,9 @@ SessionT = TypeVar("SessionT")
 class OpenConnection(Protocol):
     """A connection that a server hears of while it is open."""
 
-    @property
-    def endpoint(self) -> Endpoint:
-        """The endpoint that carries its messages."""
-        ...
+    endpoint: Endpoint
 
-    def session(self) -> Any:
-        """Return a new session for the connection as a whole."""
-        ...
+    def session(self) -> Any: ...
 
     async def publish(self, method: str, uri: str | None, /) -> None:
         """Send the notification of a change to a client that wants it."""
@@ -42,26 +37,25 @@ class ServerRuntime(HandlerSet):
     async def publish(self, method: str, uri: str | None = None) -> None:
         """Tell those who want to know of a change, by the method of its notification."""
         self._count(method)
-        told = [connection.publish(method, uri) for connection in list(self.connections)]
-        for outcome in await gather(*told, return_exceptions=True):
-            # Who has gone need not be told.
-            if isinstance(outcome, BaseException) and not isinstance(outcome, Disconnected):
+        work = [_publish(connection, method, uri) for connection in list(self.connections)]
+        for outcome in await gather(*work, return_exceptions=True):
+            if isinstance(outcome, BaseException):
                 raise outcome
 
     def announce(self, method: str) -> None:
         """Publish a change and do not wait; has to be called where the server runs."""
         self._count(method)
         for connection in list(self.connections):
-            connection.endpoint.tasks.start(_told(connection, method))
+            connection.endpoint.tasks.start(_publish(connection, method))
 
     def _count(self, method: str) -> None:
         self.changes[method] = self.changes.get(method, 0) + 1
 
 
-async def _told(connection: OpenConnection, method: str) -> None:
+async def _publish(connection: OpenConnection, method: str, uri: str | None = None) -> None:
     # Who has gone need not be told.
     with suppress(Disconnected):
-        await connection.publish(method, None)
+        await connection.publish(method, uri)
 
 
 class ServerBase(Handlers, Generic[SessionT]):

@@ -1,12 +1,18 @@
-"""A server on one connection, in one revision: what serves requests, and what is kept of them."""
+"""A server on one connection, in one revision: what serves requests, and what is kept of them.
 
-from collections.abc import Awaitable, Mapping
-from typing import Any
+Some methods the runtime answers itself, unless the server does. The log level and the subscriptions
+of a client are kept whoever answers: what a handler adds is its own decision to accept or refuse.
+"""
+
+from asyncio import Future, get_running_loop
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final, NamedTuple
 
 from ..connection.connection import INITIALIZED, Connection
-from ..core.errors import Disconnected, MethodNotFound
+from ..core.errors import Disconnected, InvalidParams, McpError, MethodNotFound, RequestId
 from ..core.models.base import WireModel
-from ..core.subscriptions import Listeners
+from ..core.subscriptions import Filter, Listeners
 from ..messages.envelope import SUBSCRIPTION_ID, client_capabilities, members
 from ..messages.parsed import Notification, Request
 from ..rpc.endpoint import Endpoint
@@ -14,13 +20,10 @@ from ..rpc.incoming import Job
 from ..rpc.send_queue import MessageSink
 from ..rules.lifecycle import Event as Step
 from ..rules.lifecycle import State
-from .bound_server import BoundServer
-from .builtin_methods import BUILT_IN, KEPT, NOTHING
 from .context import RequestContext
 from .input_required.inputs import Asking
 from .input_required.sealed_state import Bearer, digest_of
-from .listen_stream import ListenStreams
-from .shared import ServerState
+from .state import BoundServer, ServerState
 
 
 class ServerConnection:
@@ -34,22 +37,22 @@ class ServerConnection:
         "endpoint",
         "level",
         "server",
-        "shared",
+        "state",
     )
 
     def __init__(
         self,
         bound_server: BoundServer,
         connection: Connection,
-        shared: ServerState,
-        outbox: MessageSink,
+        state: ServerState,
+        sink: MessageSink,
     ) -> None:
         self.server = bound_server.server
         self.bound_server = bound_server
-        self.shared = shared
-        connection.ids = shared.ids
+        self.state = state
+        connection.ids = state.ids
         self.endpoint = Endpoint(
-            connection, outbox, shared.tasks, shared.options, self.serve, self._on_notification
+            connection, sink, state.tasks, state.options, self.serve, self._on_notification
         )
         self.level: str = "debug"
         """The least severe log entries that the client wants, in the handshake era."""
@@ -71,59 +74,55 @@ class ServerConnection:
         if method in self._handlers:
             return True
         table = self.endpoint.connection.table
-        return method in BUILT_IN and table.request(method, "client") is not None
+        return method in _BUILT_IN and table.request(method, "client") is not None
 
-    def handles_notification(self, method: object) -> bool:
+    def handles_notification(self, method: str) -> bool:
         """Return whether the server has a handler for a notification of that method."""
-        return isinstance(method, str) and method in self._handlers
+        return method in self._handlers
 
     @property
     def listeners(self) -> Listeners:
-        """The subscriptions of the client."""
         if self._listeners is None:
-            self._listeners = Listeners(self.shared.options)
+            self._listeners = Listeners(self.state.options)
         return self._listeners
 
     @property
-    def streams(self) -> ListenStreams:
-        """The listen streams."""
+    def streams(self) -> "ListenStreams":
         if self._streams is None:
-            self._streams = ListenStreams(self.endpoint, self.bound_server, self.listeners)
+            self._streams = ListenStreams(self)
         return self._streams
 
     @property
     def subscriptions(self) -> frozenset[str]:
-        """The resources that the client wants to hear of."""
         return frozenset() if self._listeners is None else self._listeners.uris
 
     def session(self) -> Any:
-        """Return a new session for the connection as a whole."""
         return RequestContext(self).session()
 
     async def serve(self, job: Job) -> Any:
-        """Return the result of a request."""
         request = job.request
         method = request.spec.method
-        kept = KEPT.get(method, NOTHING)
-        if kept.check is not None:
-            kept.check(self, job)
+        built_in = _BUILT_IN.get(method)
+        if built_in is not None and built_in.check is not None:
+            built_in.check(self, request)
         handler = self._handlers.get(method)
-        if handler is None:
-            built_in = BUILT_IN.get(method)
-            if built_in is None:
-                raise MethodNotFound(method)
-            return await built_in(self, request)
-        context = RequestContext(self, request, job.reply)
-        way = self.bound_server.ways.get(method)
-        try:
-            if way is None:
-                result = await handler(context.session(), request.params)
-            else:
-                result = await way(handler, context, request)
-        finally:
-            await context.report()
-        if kept.keep is not None:
-            kept.keep(self, request)
+        if handler is not None:
+            context = RequestContext(self, request, job.reply)
+            strategy = self.bound_server.strategies.get(method)
+            try:
+                if strategy is None:
+                    result = await handler(context.session(), request.params)
+                else:
+                    result = await strategy(handler, context, request)
+            finally:
+                if context.reports is not None:
+                    await context.report()
+        elif built_in is not None:
+            result = await built_in.answer(self, request)
+        else:
+            raise MethodNotFound(method)
+        if built_in is not None and built_in.keep is not None:
+            built_in.keep(self, request)
         return result
 
     def _on_notification(
@@ -151,13 +150,12 @@ class ServerConnection:
         return page.to_wire()
 
     def asking(self, request: Request[Any], principal: str | None) -> Asking:
-        """Return on whose behalf a request asks questions in its result."""
         table, declared = self.endpoint.connection.table, self.endpoint.connection.declared
         # Where servers have requests of their own, their questions are of their own revision.
         specs = self.server.TABLE if table.rules.server_requests else table
         remembered = table.era.remembers_client
         return Asking(
-            self.shared.seal,
+            self.state.seal,
             Bearer(
                 request.spec.method, digest_of(request.raw), principal, self.bound_server.audience
             ),
@@ -166,12 +164,11 @@ class ServerConnection:
         )
 
     async def publish(self, method: str, uri: str | None) -> None:
-        """Send the notification of a change to whoever wants it on this connection."""
         connection = self.endpoint.connection
         spec = connection.table.notification(method, "server")
         if spec is None:
             return
-        if self.endpoint.outbox.full:
+        if self.endpoint.sink.full:
             # Whoever publishes tells many, and is not held up by one who does not read.
             self.endpoint.log.warning("a client does not read: %s was not sent to it", method)
             return
@@ -191,3 +188,144 @@ class ServerConnection:
         self.endpoint.abort(error)
         if self._streams is not None:
             self._streams.close()
+
+
+_ACKNOWLEDGED: Final = "notifications/subscriptions/acknowledged"
+_SUBSCRIBE: Final = "resources/subscribe"
+_UNSUBSCRIBE: Final = "resources/unsubscribe"
+
+
+class _Resource(NamedTuple):
+    """Params that name a resource, where the server's revision has none that do."""
+
+    uri: str
+
+
+class ListenStreams:
+    """The open listen streams of a connection, and the resources that they stand for.
+
+    A stream is acknowledged first, with what of its filter is honoured; its answer comes when it
+    ends (2026-07-28, basic/patterns/subscriptions). A server of a revision with single
+    subscriptions is told of those that the streams stand for. What it refuses is left out.
+    """
+
+    __slots__ = ("_connection", "_ends", "_watched")
+
+    def __init__(self, connection: ServerConnection) -> None:
+        self._connection = connection
+        self._watched: set[str] = set()
+        self._ends: dict[RequestId, Future[None]] = {}
+
+    async def serve(self, request: Request[Any]) -> Any:
+        """Keep a stream open until either side ends it, and return its result.
+
+        Raise what answers a stream that is one too many, or too large.
+        """
+        id, endpoint = request.id, self._connection.endpoint
+        listeners = self._connection.listeners
+        declared = endpoint.connection.declared["server"]
+        wanted = Filter.of(request.params.notifications.to_wire()).honoured(declared)
+        listeners.add(id, wanted)
+        end = self._ends[id] = get_running_loop().create_future()
+        meta = {SUBSCRIPTION_ID: id}
+        try:
+            wanted = await self._watch(wanted)
+            listeners.narrow(id, wanted)
+            spec = endpoint.connection.table.notifications[_ACKNOWLEDGED]
+            honoured = {"notifications": wanted.to_wire(), "_meta": meta}
+            params = spec.params.model_validate(honoured)
+            await endpoint.notify(spec, params, meta=members(meta))
+            await end
+        finally:
+            listeners.remove(id)
+            del self._ends[id]
+            if self._watched:
+                endpoint.tasks.start(self._unwatch())
+        result: type[WireModel] = request.spec.results[0]
+        return result.from_wire({"resultType": "complete", "_meta": meta})
+
+    async def _watch(self, wanted: Filter) -> Filter:
+        handled = _SUBSCRIBE in self._connection.bound_server.handlers
+        refused: set[str] = set()
+        for uri in sorted(wanted.uris - self._watched) if handled else ():
+            self._watched.add(uri)
+            try:
+                await self._tell(_SUBSCRIBE, uri)
+            except McpError:
+                self._watched.discard(uri)
+                refused.add(uri)
+        return replace(wanted, uris=wanted.uris - refused)
+
+    async def _unwatch(self) -> None:
+        for uri in sorted(self._watched - self._connection.listeners.uris):
+            self._watched.discard(uri)
+            await self._tell(_UNSUBSCRIBE, uri)
+
+    async def _tell(self, method: str, uri: str) -> None:
+        bound_server = self._connection.bound_server
+        handler = bound_server.handlers.get(method)
+        if handler is not None:
+            spec = bound_server.server.TABLE.requests.get(method)
+            params: Callable[..., Any] = _Resource if spec is None else spec.params
+            await handler(self._connection.session(), params(uri=uri))
+
+    def close(self) -> None:
+        endpoint = self._connection.endpoint
+        for id, end in self._ends.items():
+            data = endpoint.connection.end(id, "the server is shutting down")
+            if data is not None:
+                endpoint.sink.put(data)
+            if not end.done():
+                end.set_result(None)
+
+
+# The methods that the runtime answers.
+
+
+async def _empty(connection: ServerConnection, request: Request[Any]) -> Any:
+    return request.spec.results[0]()
+
+
+async def _discover(connection: ServerConnection, request: Request[Any]) -> Any:
+    supported = list(connection.state.offer.all)
+    result = request.spec.results[0]
+    return connection.bound_server.introduction(result, supported_versions=supported)
+
+
+async def _listen(connection: ServerConnection, request: Request[Any]) -> Any:
+    connection.register()
+    return await connection.streams.serve(request)
+
+
+def _check_stream(connection: ServerConnection, request: Request[Any]) -> None:
+    problems = connection.state.options.of_stream.problems("", {"params": request.raw})
+    if problems:
+        raise InvalidParams(problems[0].message, problems)
+
+
+def _keep_level(connection: ServerConnection, request: Request[Any]) -> None:
+    connection.level = request.params.level
+
+
+@dataclass(frozen=True, slots=True)
+class _BuiltIn:
+    """The answer to a request, its check before, and what is kept of it afterwards."""
+
+    answer: Callable[[ServerConnection, Request[Any]], Awaitable[Any]] = _empty
+    check: Callable[[ServerConnection, Request[Any]], None] | None = None
+    keep: Callable[[ServerConnection, Request[Any]], None] | None = None
+
+
+_BUILT_IN: Final[Mapping[str, _BuiltIn]] = {
+    "logging/setLevel": _BuiltIn(keep=_keep_level),
+    "ping": _BuiltIn(),
+    "resources/subscribe": _BuiltIn(
+        check=lambda connection, request: connection.listeners.check(request.params.uri),
+        keep=lambda connection, request: connection.listeners.subscribe(request.params.uri),
+    ),
+    "resources/unsubscribe": _BuiltIn(
+        keep=lambda connection, request: connection.listeners.unsubscribe(request.params.uri)
+    ),
+    "server/discover": _BuiltIn(_discover),
+    "subscriptions/listen": _BuiltIn(_listen, _check_stream),
+}

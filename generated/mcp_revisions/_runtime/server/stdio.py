@@ -9,8 +9,8 @@ from typing import Final
 
 from ..core.options import Options
 from ..core.revision import Revision
-from ..transports.framing import LONGEST
 from ..transports.stdio import open_stdio
+from ..transports.streams import LONGEST
 from .serve import Server, serve
 
 _USUAL: Final = Options()
@@ -62,7 +62,6 @@ async def serve_stdio(
 
 @contextmanager
 def _signals(stop: Callable[[], None]) -> Generator[None, None, None]:
-    """Call `stop` for the signals that end a program, where an event loop can."""
     loop = get_running_loop()
     # Not on Windows, and not outside the main thread.
     with suppress(NotImplementedError, RuntimeError, ValueError):

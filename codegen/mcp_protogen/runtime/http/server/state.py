@@ -31,10 +31,9 @@ from ...core.revision import Revision
 from ...core.spec import ERAS
 from ...core.tasks import Signal, Tasks
 from ...server.base import ServerBase
-from ...server.bound_server import BoundServer, BoundServers
 from ...server.connection import ServerConnection
 from ...server.serve import Server, by_revision
-from ...server.shared import ServerState
+from ...server.state import BoundServer, ServerState
 from ...translation.revision_view import RevisionViews
 from .asgi import Field, HttpRefusal
 from .bodies import Bodies
@@ -66,10 +65,9 @@ class HttpState:
         self.options = options
         self.loop = get_running_loop()
         views = self._new_views()
-        self._bound_servers = BoundServers(views)
         self.offer = views.offer
         self.tasks = Tasks()
-        self.shared = ServerState(self.tasks, options, self.offer.all)
+        self.shared = ServerState(views, self.tasks, options)
         self.shared.ids = own_ids()
         self.keep_alive = KeepAlive(http.keep_alive, self.tasks)
         self.bodies = Bodies(http)
@@ -93,7 +91,7 @@ class HttpState:
         """Return what the server of a revision can do; with `own`, that of one session alone."""
         if own and self._of_each:
             return BoundServer(self._new_views()[revision])
-        return self._bound_servers[revision]
+        return self.shared.bound_server(revision)
 
     def handshake_views(self) -> RevisionViews[ServerBase[Any]]:
         """Return the servers for clients that only know revisions with a handshake.

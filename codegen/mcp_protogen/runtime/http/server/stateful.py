@@ -11,7 +11,6 @@ from ...messages.jsonrpc import Batch, Call, Parsed
 from ...rpc.endpoint import Endpoint
 from ...rules import server_negotiation
 from ...server.connection import ServerConnection
-from ...server.initialize import admitted
 from .. import headers
 from .asgi import HttpRefusal, respond
 from .get_stream import Reading
@@ -97,7 +96,7 @@ class StatefulHttp:
         service = self._service
         revision = server_negotiation.answer_initialize(call.params, service.offer, call.id)
         bound_server = service.bound_server(revision, own=True)
-        connection, answer = admitted(bound_server, call, service.options)
+        connection, answer = bound_server.initialize(call, service.options)
         service.sessions.make_room()
         session = HttpSession(new_id(), bound_server, connection, service.shared, service.events)
         session.side.endpoint.principal = principal
@@ -187,7 +186,7 @@ class StatefulHttp:
                 message.params, service.offer, message.id
             )
             bound_server = service.bound_server(revision)
-            answer = admitted(bound_server, message, service.options).answer
+            _, answer = bound_server.initialize(message, service.options)
             await respond(send, 200, answer or b"")
             return
         if isinstance(message, Batch):

@@ -164,7 +164,7 @@ class StatelessHttp:
             return
         job = Job(event, exchange)
         service.listening[own] = None
-        watch = Watch(request, partial(own.endpoint.cancel, job), side.endpoint.log)
+        watch = Watch(request, partial(own.endpoint.jobs.cancel, job), side.endpoint.log)
         try:
             await own.endpoint.run(job)
             watch.cancel()
@@ -205,7 +205,7 @@ async def _watched(work: Work, request: HttpRequest, endpoint: Endpoint, job: Jo
     except StopIteration:
         # Most requests are answered at once, before anybody has to be watched.
         return
-    watch = Watch(request, partial(endpoint.cancel, job), endpoint.log)
+    watch = Watch(request, partial(endpoint.jobs.cancel, job), endpoint.log)
     try:
         await resumed(work, waiting)
     finally:

@@ -107,7 +107,6 @@ def _unmet(question: JSONObject, asking: Asking) -> list[Capability]:
 
 
 def _noted(question: JSONObject) -> JSONObject:
-    """Return what has to be known of a question to judge the answer to it."""
     noted: JSONObject = {"method": question["method"], "params": {}}
     schema = question.get("params", {}).get(forms.FORM)
     if schema is not None:

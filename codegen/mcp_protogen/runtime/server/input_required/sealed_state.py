@@ -109,7 +109,6 @@ class StateSeal:
 
 
 def refused() -> InvalidParams:
-    """Return the error for a state that is not accepted, whatever the reason."""
     problem = ("/params/requestState", "The state was not made for this request, or has expired")
     return InvalidParams("Invalid requestState", [problem])
 

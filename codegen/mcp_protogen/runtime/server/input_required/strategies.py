@@ -31,13 +31,13 @@ _PAUSE: Final = 0.05
 
 
 def strategies(own: MethodTable, table: MethodTable) -> Mapping[str, Strategy]:
-    """Return how handlers of a server of `own` are run, by method; most need no way of theirs."""
+    """Return how handlers of a server of `own` are run, by method; most need none."""
     if not table.rules.server_requests:
         return dict.fromkeys(_asking(table), in_rounds)
-    ways = dict.fromkeys(_asking(own), by_requests)
+    found = dict.fromkeys(_asking(own), by_requests)
     if _URLS_FIRST in own.errors and _URLS_FIRST not in table.wire.errors:
-        ways.setdefault(_TOOL, in_words)
-    return ways
+        found.setdefault(_TOOL, in_text)
+    return found
 
 
 def _asking(table: MethodTable) -> list[str]:
@@ -86,7 +86,6 @@ def _resume(context: RequestContext, request: Request[Any]) -> None:
 
 
 def _is_stopped(context: RequestContext, error: BaseException) -> bool:
-    """Return whether what a handler raised means that the client has to be asked."""
     stopped = context.begun is not None and context.begun.end(error)
     rounds = context.rounds
     if stopped or rounds is None or not isinstance(error, McpError) or error.code != _URLS_FIRST:
@@ -97,7 +96,6 @@ def _is_stopped(context: RequestContext, error: BaseException) -> bool:
 
 
 async def _question(context: RequestContext, request: Request[Any]) -> WireModel:
-    """Return the result that asks the client."""
     rounds = context.rounds
     assert rounds is not None
     await rounds.once.settled()
@@ -132,7 +130,6 @@ async def by_requests(handler: Handler, context: RequestContext, request: Reques
         answers = await _answers(context, questions)
         update = {"input_responses": answers or None, "request_state": result.request_state}
         params = params.model_copy(update=update)
-        context = context.again()
         round_ = inputs.read(params.to_wire(), context.asking())
         context.inputs = None if round_ is None else round_.inputs
     raise McpError(INTERNAL_ERROR, "Too many rounds of questions")
@@ -160,7 +157,7 @@ async def _answers(context: RequestContext, questions: Mapping[str, Any]) -> dic
     return answers
 
 
-async def in_words(handler: Handler, context: RequestContext, request: Request[Any]) -> Any:
+async def in_text(handler: Handler, context: RequestContext, request: Request[Any]) -> Any:
     """Return what a handler does, or a result that says which URLs to visit first."""
     try:
         return await handler(context.session(), request.params)

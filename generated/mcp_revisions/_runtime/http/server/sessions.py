@@ -13,10 +13,8 @@ from typing import Final
 
 from ...connection.connection import Connection
 from ...core.errors import Disconnected
-from ...server.bound_server import BoundServer
 from ...server.connection import ServerConnection
-from ...server.initialize import remember
-from ...server.shared import ServerState
+from ...server.state import BoundServer, ServerState
 from .asgi import HttpRefusal
 from .channel import EventResponse
 from .event_store import EventStore
@@ -309,7 +307,7 @@ def revived(
 ) -> HttpSession:
     """Return a session that another process began, as it was saved."""
     connection = bound_server.connection()
-    remember(connection, bound_server, record.capabilities, record.info)
+    bound_server.remember(connection, record.capabilities, record.info)
     session = HttpSession(id, bound_server, connection, shared, store)
     session.side.endpoint.principal = record.principal
     session.renew(record)

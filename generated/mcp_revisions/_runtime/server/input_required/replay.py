@@ -10,19 +10,76 @@ A question is known by what it asks: asked otherwise it is another question, and
 taken for one to something else. The same question asked twice is two questions.
 """
 
-from asyncio import CancelledError, Future, Task, get_running_loop
-from collections.abc import Callable, Mapping
+from asyncio import CancelledError, Future, Task, gather, get_running_loop, shield
+from collections.abc import Awaitable, Callable, Mapping
 from hashlib import sha256
+from inspect import isawaitable
 from json import dumps
-from typing import Any, Final
+from typing import Any, Final, TypeVar, cast
+
+from pydantic_core import from_json
 
 from ...core.errors import INTERNAL_ERROR, LocalError, McpError
-from ...core.json import JSONObject
+from ...core.json import JSONObject, json_text
+from ...core.tasks import Tasks
 from .inputs import Asking, Round, ask
-from .once import Once
+
+T = TypeVar("T")
 
 # How often others get a turn before a round ends: what is asked side by side is asked together.
 _TURNS: Final = 3
+
+
+class Once:
+    """The work that has been done, by key, with its results: JSON values, for they may travel."""
+
+    __slots__ = ("_running", "_tasks", "done")
+
+    def __init__(self, tasks: Tasks, done: dict[str, Any] | None = None) -> None:
+        self.done: Final = {} if done is None else done
+        self._tasks = tasks
+        self._running: dict[str, tuple[Task[None], Future[None]]] = {}
+
+    async def do(self, key: str, work: Callable[[], Awaitable[T] | T]) -> T:
+        """Return the result of `work`, or what it was when this was done before.
+
+        Work that has begun is finished, even if whoever waits for it is stopped. What it raises is
+        raised to all who wait for it; then it is not done, and may be tried again. Raises
+        `pydantic_core.PydanticSerializationError` for a result that has no JSON form.
+        """
+        if key not in self.done:
+            if key not in self._running:
+                ended: Future[None] = get_running_loop().create_future()
+                # Nobody may be left to hear of a failure; then it is nobody's.
+                ended.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
+                self._running[key] = self._tasks.start(self._do(key, work, ended)), ended
+            await shield(self._running[key][1])
+        return cast(T, self.done[key])
+
+    async def _do(
+        self, key: str, work: Callable[[], Awaitable[T] | T], ended: Future[None]
+    ) -> None:
+        try:
+            value = work()
+            if isawaitable(value):
+                value = await value
+            # Later rounds get it as it comes out of JSON, so the first one does, too.
+            self.done[key] = from_json(json_text(value))
+        except Exception as error:
+            ended.set_exception(error)
+        else:
+            ended.set_result(None)
+        finally:
+            del self._running[key]
+            ended.cancel()
+
+    async def settled(self) -> None:
+        """Wait until what has begun is done; cancelling this cancels the work."""
+        await gather(*(ended for _, ended in self._running.values()), return_exceptions=True)
+
+    def cancel(self) -> None:
+        for task, _ in list(self._running.values()):
+            task.cancel()
 
 
 class Rounds:
@@ -31,28 +88,8 @@ class Rounds:
     `limit` is how many rounds there may be; `once` knows what was done in earlier ones.
     """
 
-    __slots__ = (
-        "_answers",
-        "_asked",
-        "_asking",
-        "_before",
-        "_counts",
-        "_due",
-        "_limit",
-        "_number",
-        "_over",
-        "_task",
-        "_waiting",
-        "once",
-        "suspended",
-    )
-
     def __init__(
-        self,
-        asking: Callable[[], Asking],
-        task: Task[Any],
-        limit: int,
-        once: Once,
+        self, asking: Callable[[], Asking], task: Task[Any], limit: int, once: Once
     ) -> None:
         self._number = 0
         self._answers: dict[str, JSONObject] = {}
@@ -70,7 +107,6 @@ class Rounds:
         """Whether the handler was stopped, so that the client can be asked."""
 
     def remember(self, memo: Mapping[str, Any]) -> None:
-        """Go on from the round before, which has noted `memo`."""
         self._number = memo["round"]
         self._answers = dict(memo["answers"])
         self.once.done.update(memo["done"])
@@ -150,10 +186,5 @@ class Rounds:
 
     def memo(self, *, own: bool) -> JSONObject:
         """Return what the next round has to know; with `own`, questions are asked by awaiting."""
-        number = self._number + 1
-        return {
-            "round": number,
-            "answers": self._answers,
-            "done": self.once.done,
-            "own": own,
-        }
+        known = {"answers": self._answers, "done": self.once.done}
+        return {"round": self._number + 1, **known, "own": own}
