@@ -58,20 +58,15 @@ if TYPE_CHECKING:
     from ._runtime.http.client.resume import (
         Reconnection as Reconnection,
     )
-    from ._runtime.http.server.app import (
-        HttpApp as HttpApp,
-        http_app as http_app,
-    )
-    from ._runtime.http.server.authentication import (
+    from ._runtime.http.server.access import (
         Authentication as Authentication,
         Principal as Principal,
         ProtectedResource as ProtectedResource,
         static_tokens as static_tokens,
     )
-    from ._runtime.http.server.event_store import (
-        EventStore as EventStore,
-        MemoryEventStore as MemoryEventStore,
-        StoredEvent as StoredEvent,
+    from ._runtime.http.server.app import (
+        HttpApp as HttpApp,
+        http_app as http_app,
     )
     from ._runtime.http.server.options import (
         HttpOptions as HttpOptions,
@@ -79,9 +74,12 @@ if TYPE_CHECKING:
     from ._runtime.http.server.run import (
         run_http as run_http,
     )
-    from ._runtime.http.server.session_store import (
+    from ._runtime.http.server.stores import (
+        EventStore as EventStore,
+        MemoryEventStore as MemoryEventStore,
         SessionRecord as SessionRecord,
         SessionStore as SessionStore,
+        StoredEvent as StoredEvent,
     )
     from ._runtime.rules.client_negotiation import (
         NegotiatedRevision as NegotiatedRevision,
@@ -244,19 +242,19 @@ _ELSEWHERE = {
     "connect_http": "http.client.connect",
     "open_http": "http.client.connect",
     "Reconnection": "http.client.resume",
+    "Authentication": "http.server.access",
+    "Principal": "http.server.access",
+    "ProtectedResource": "http.server.access",
+    "static_tokens": "http.server.access",
     "HttpApp": "http.server.app",
     "http_app": "http.server.app",
-    "Authentication": "http.server.authentication",
-    "Principal": "http.server.authentication",
-    "ProtectedResource": "http.server.authentication",
-    "static_tokens": "http.server.authentication",
-    "EventStore": "http.server.event_store",
-    "MemoryEventStore": "http.server.event_store",
-    "StoredEvent": "http.server.event_store",
     "HttpOptions": "http.server.options",
     "run_http": "http.server.run",
-    "SessionRecord": "http.server.session_store",
-    "SessionStore": "http.server.session_store",
+    "EventStore": "http.server.stores",
+    "MemoryEventStore": "http.server.stores",
+    "SessionRecord": "http.server.stores",
+    "SessionStore": "http.server.stores",
+    "StoredEvent": "http.server.stores",
     "NegotiatedRevision": "rules.client_negotiation",
     "handles": "rules.handlers",
     "serve": "server.serve",

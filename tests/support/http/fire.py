@@ -238,7 +238,7 @@ def leftovers(app: Any) -> dict[str, int]:
     """What is still open or under way; sessions alone are no leftover."""
     if app._running is None:
         return {}
-    service = app._running.service
+    service = app._running.state
     open = sum(session.under_way for session in service.sessions)
     counts = {"streams": len(service.keep_alive), "requests": service.working, "under way": open}
     counts["tasks"] = len(service.tasks._running)

@@ -4,7 +4,7 @@ Nothing is decided before it has to be: only when something is said before the a
 response become a stream (2025-11-25, basic/transports, "Sending Messages to the Server").
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Final
 
 from ...core.errors import (
@@ -16,11 +16,11 @@ from ...core.errors import (
     UNSUPPORTED_VERSION,
     RequestId,
 )
+from ...messages.jsonrpc import Batch, Parsed
+from ...rpc.endpoint import Endpoint
 from ...rpc.send_queue import MessageSink, NullSink
-from .asgi import respond
-from .channel import EventResponse
-from .event_stream import Stream, StreamQueue, StreamSink
-from .send import ResponseSender
+from .asgi import HttpExchange
+from .event_stream import EventResponse, Stream, StreamQueue, StreamSink
 from .sessions import HttpSession
 from .state import HttpState
 
@@ -34,8 +34,7 @@ STATELESS: Final[Mapping[int | None, int]] = {
     HEADER_MISMATCH: 400,
     MISSING_CLIENT_CAPABILITY: 400,
     UNSUPPORTED_VERSION: 400,
-    PARSE_ERROR: 400,
-    INVALID_REQUEST: 400,
+    **HANDSHAKE,
 }
 
 _ANSWERED: Final = NullSink("the request was answered already")
@@ -45,46 +44,60 @@ class HttpResponse(StreamSink):
     """The response to one POST: takes the answer, and what is said before it.
 
     `is_open` tells whether the peer still waits for the answer to a request; without it, the peer
-    does until there is one.
+    does until there is one. In a `session`, a stream can be resumed, and what is said after the
+    answer goes to the stream that belongs to no request.
     """
 
     __slots__ = (
-        "_channel",
-        "_is_open",
-        "_sender",
-        "_service",
-        "_statuses",
-        "answered",
-        "principal",
+        *("_event_response", "_exchange", "_is_open", "_session", "_state", "_statuses"),
+        *("answered", "principal"),
     )
 
     def __init__(
         self,
-        sender: ResponseSender,
-        service: HttpState,
+        exchange: HttpExchange,
+        state: HttpState,
         statuses: Mapping[int | None, int],
-        is_open: Callable[[RequestId], bool] | None,
-        principal: str | None = None,
+        is_open: Callable[[RequestId], bool] | None = None,
+        session: HttpSession | None = None,
     ) -> None:
-        self._sender = sender
-        self._service = service
+        self._exchange = exchange
+        self._state = state
         self._statuses = statuses
-        self._channel: EventResponse | None = None
-        self._queue: StreamQueue | None = None
         self._is_open = is_open
-        self.principal = principal
+        self._session = session
+        self._event_response: EventResponse | None = None
+        self._queue: StreamQueue | None = None
+        self.principal = exchange.principal
         self.answered = False
         """Whether there is an answer, or is to be none."""
 
-    @property
-    def stream(self) -> Stream | None:
-        """The stream that the response has become."""
-        return None if self._queue is None else self._queue.stream
+    async def serve(self, work: Awaitable[None]) -> None:
+        """Await what answers the request, and complete the response; a failure ends it at once."""
+        self._state.working += 1
+        try:
+            await work
+            if self._queue is not None or not self.answered:
+                await self.close()
+        except BaseException:
+            self.abort()
+            raise
+        finally:
+            if self._session is not None and self._queue is not None:
+                self._session.remove(self._queue.stream)
+            self._state.working -= 1
+            self._state.note_end()
 
-    @property
-    def unfinished(self) -> bool:
-        """Return whether the response is still incomplete."""
-        return self._queue is not None or not self.answered
+    async def attend(self, endpoint: Endpoint, message: Parsed | Batch) -> None:
+        """Have a message or a batch dealt with, part of which may be notifications."""
+        before = endpoint.jobs.notification_tasks
+        try:
+            await endpoint.attend(message, self)
+        finally:
+            # Their handlers, which nobody waits for, hold on to what came.
+            handlers = endpoint.jobs.notification_tasks - before
+            if handlers:
+                self._state.go_on(self._exchange, handlers)
 
     # As the reply to a request.
 
@@ -97,10 +110,13 @@ class HttpResponse(StreamSink):
 
     async def answer(self, data: bytes, code: int | None, /) -> None:
         self.answered = True
+        if self._session is not None and self._state.sessions.saved:
+            # What was answered holds wherever the client asks next.
+            await self._state.sessions.save(self._session)
         if self._queue is None:
-            await respond(self._sender, self._statuses.get(code, 200), data)
+            await self._exchange.respond(self._statuses.get(code, 200), data)
         else:
-            self._queue.outbox.put(data)
+            self._queue.queue.put(data)
 
     def skip(self) -> None:
         """Leave the response to `close` or `accept`."""
@@ -114,7 +130,7 @@ class HttpResponse(StreamSink):
         """Complete the response to a message that asks for nothing."""
         if self._queue is None and not self.answered:
             self.answered = True
-            await respond(self._sender, 202)
+            await self._exchange.respond(202)
         else:
             await self.close()
 
@@ -123,16 +139,16 @@ class HttpResponse(StreamSink):
         queue = self._queue if self.answered else self._opened()
         if queue is not None:
             await queue.close()
-        if self._channel is not None:
+        if self._event_response is not None:
             # Somebody else may be completing it.
-            await self._channel.ended
+            await self._event_response.ended
         self.answered = True
 
     def abort(self) -> None:
         """Send nothing more: the code that serves the request has failed, or was cancelled."""
         self.answered = True
-        if self._channel is not None:
-            self._channel.abort()
+        if self._event_response is not None:
+            self._event_response.abort()
         if self._queue is not None:
             self._queue.abort()
 
@@ -140,43 +156,15 @@ class HttpResponse(StreamSink):
 
     def _opened(self) -> StreamQueue:
         if self._queue is None:
-            channel = self._channel = self._service.channel(self._sender)
-            self._queue = StreamQueue(self._stream(channel), self._service.tasks)
+            state, session = self._state, self._session
+            response = self._event_response = EventResponse(self._exchange, state.keep_alive)
+            stream = (
+                Stream(response) if session is None else session.stream(response, state.http.retry)
+            )
+            self._queue = StreamQueue(stream, state.tasks)
         return self._queue
 
-    def _stream(self, channel: EventResponse) -> Stream:
-        return Stream(channel)
-
     def _sink(self) -> MessageSink:
-        return self._afterwards if self.answered else self._opened().outbox
-
-    @property
-    def _afterwards(self) -> MessageSink:
-        """The sink for what is said after the answer."""
-        return _ANSWERED
-
-
-class SessionExchange(HttpResponse):
-    """The response to one POST in a session."""
-
-    __slots__ = ("_session",)
-
-    def __init__(self, sender: ResponseSender, service: HttpState, session: HttpSession) -> None:
-        is_open = session.side.endpoint.connection.is_open
-        super().__init__(sender, service, HANDSHAKE, is_open)
-        self._session = session
-
-    async def answer(self, data: bytes, code: int | None, /) -> None:
-        """Send the answer once other processes know what the request has changed."""
-        self.answered = True
-        if self._service.sessions.saved:
-            # What was answered holds wherever the client asks next.
-            await self._service.sessions.save(self._session)
-        await super().answer(data, code)
-
-    def _stream(self, channel: EventResponse) -> Stream:
-        return self._session.stream(channel, self._service.http.retry)
-
-    @property
-    def _afterwards(self) -> MessageSink:
-        return self._session.standalone
+        if not self.answered:
+            return self._opened().queue
+        return _ANSWERED if self._session is None else self._session.standalone

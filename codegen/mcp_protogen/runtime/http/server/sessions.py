@@ -1,6 +1,8 @@
 """The sessions of the handshake era: who holds one, how long it lasts, and what it carries.
 
-2025-11-25, basic/transports, "Session Management".
+An `HttpSession` is what a client began with `initialize` and names in `Mcp-Session-Id`. The
+`SessionRegistry` has those of this process. What it tells other processes of one is a
+`SessionRecord` (2025-11-25, basic/transports, "Session Management").
 """
 
 import re
@@ -15,15 +17,11 @@ from ...connection.connection import Connection
 from ...core.errors import Disconnected
 from ...server.bound_server import BoundServer
 from ...server.connection import ServerConnection
-from ...server.initialize import remember
 from ...server.shared import ServerState
 from .asgi import HttpRefusal
-from .channel import EventResponse
-from .event_store import EventStore
-from .event_stream import Log, Stream, standalone_name
+from .event_stream import EventLog, EventResponse, StandaloneStream, Stream, standalone_name
 from .options import HttpOptions
-from .session_store import SessionRecord
-from .standalone_stream import StandaloneStream
+from .stores import EventStore, SessionRecord
 
 _log: Final = getLogger(__name__)
 
@@ -32,37 +30,38 @@ _ID_BYTES: Final = 32
 _ID: Final = re.compile(r"[A-Za-z0-9_-]{43}")
 
 
+def new_id() -> str:
+    """Return an id that cannot be guessed, of visible characters."""
+    return token_urlsafe(_ID_BYTES)
+
+
 class HttpSession:
-    """One session: the side of the server that speaks in it, and its streams."""
+    """One session over HTTP: its connection, which is made of many requests, and its streams."""
 
     __slots__ = (
-        "_streams",
-        "ended",
-        "id",
-        "record",
-        "saved",
-        "saving",
-        "side",
-        "standalone",
-        "store",
-        "under_way",
-        "used",
+        *("_streams", "connection", "ended", "id", "principal", "record", "revision", "saved"),
+        *("saving", "standalone", "store", "under_way", "used"),
     )
 
     def __init__(
         self,
         id: str,
+        principal: str | None,
         bound_server: BoundServer,
         connection: Connection,
         shared: ServerState,
         store: EventStore | None,
     ) -> None:
         self.id = id
+        self.principal = principal
+        """The id of who began it; nobody else may use it."""
+        self.revision = connection.table.revision
+        """The revision that was agreed on."""
         self.store = store
-        log = None if store is None else Log(store, id, standalone_name())
+        log = None if store is None else EventLog(store, id, standalone_name())
         self.standalone = StandaloneStream(shared.tasks, log)
-        self.side = ServerConnection(bound_server, connection, shared, self.standalone)
-        self.side.register()
+        self.connection = ServerConnection(bound_server, connection, shared, self.standalone)
+        self.connection.endpoint.principal = principal
         self._streams: dict[str, Stream] | None = None
         self.used = get_running_loop().time()
         """The time of its last use."""
@@ -78,20 +77,14 @@ class HttpSession:
         """The time when it was saved last."""
 
     @property
-    def revision(self) -> str:
-        """The revision that was agreed on."""
-        return self.side.endpoint.connection.table.revision
+    def polling(self) -> bool:
+        """Return whether its client comes back to a stream that was closed."""
+        return self.connection.endpoint.connection.table.rules.polling
 
-    @property
-    def principal(self) -> str | None:
-        """The principal it belongs to."""
-        return self.side.endpoint.principal
-
-    def stream(self, channel: EventResponse, retry: float) -> Stream:
+    def stream(self, response: EventResponse, retry: float) -> Stream:
         """Return a new stream for a request; `retry` is in seconds."""
-        log = None if self.store is None else Log(self.store, self.id)
-        polling = self.side.endpoint.connection.table.rules.polling
-        stream = Stream(channel, log, round(retry * 1000) if polling else None)
+        log = None if self.store is None else EventLog(self.store, self.id)
+        stream = Stream(response, log, round(retry * 1000) if self.polling else None)
         if log is not None:
             self._streams = {} if self._streams is None else self._streams
             self._streams[log.name] = stream
@@ -108,49 +101,39 @@ class HttpSession:
 
     def to_record(self) -> SessionRecord:
         """Return what another process has to know of it."""
-        connection = self.side.endpoint.connection
+        connection = self.connection.endpoint.connection
         return SessionRecord(
             revision=self.revision,
             principal=self.principal,
             capabilities=dict(connection.declared["client"]),
             info=dict(connection.identity["client"]),
-            level=self.side.level,
-            subscriptions=sorted(self.side.subscriptions),
+            level=self.connection.level,
+            subscriptions=sorted(self.connection.subscriptions),
         )
 
     def renew(self, record: SessionRecord) -> None:
         """Take over what another process has saved."""
-        listeners = self.side.listeners
-        for uri in self.side.subscriptions.difference(record.subscriptions):
+        listeners = self.connection.listeners
+        for uri in self.connection.subscriptions.difference(record.subscriptions):
             listeners.unsubscribe(uri)
         for uri in record.subscriptions:
             listeners.subscribe(uri)
-        self.side.level = record.level
+        self.connection.level = record.level
         self.record = record.digest()
 
     async def close(self, *, forget: bool) -> None:
         """End what is under way; `forget` what was said in it, if nobody can go on with it."""
         self.ended = True
-        self.side.abort(Disconnected("the session was ended"))
+        self.connection.abort(Disconnected("the session was ended"))
         await self.standalone.close()
-        self.side.endpoint.cancel_all()
+        self.connection.endpoint.cancel_all()
         for stream in list((self._streams or {}).values()):
             stream.abort()
         if forget and self.store is not None:
             await self.store.forget(self.id)
 
 
-def new_id() -> str:
-    """Return an id that cannot be guessed, of visible characters."""
-    return token_urlsafe(_ID_BYTES)
-
-
-def _is_id(value: str) -> bool:
-    """Return whether it could be the id of a session."""
-    return _ID.fullmatch(value) is not None
-
-
-class Sessions:
+class SessionRegistry:
     """The sessions of this process, the one that was used last at the end.
 
     Where there is a store, other processes are told of them, and theirs are known here.
@@ -179,12 +162,12 @@ class Sessions:
     ) -> HttpSession | None:
         """Return the session of that id; `revive` makes one that another process began."""
         # Strings are found by a keyed hash of the whole: the time it takes tells nothing of ids.
+        before = self._sessions.get(id)
         if self._store is None:
-            return self._sessions.get(id)
-        if not _is_id(id):
+            return before
+        if not _ID.fullmatch(id):
             # A store is not asked for anything else.
             return None
-        before = self._sessions.get(id)
         known, saving = (None, 0) if before is None else (before.record, before.saving)
         record = await self._store.load(id)
         # Another request may have begun or ended it meanwhile.
@@ -204,28 +187,25 @@ class Sessions:
             session.renew(record)
         return session
 
-    def note_use(self, session: HttpSession) -> None:
-        """Note that a session is being used now by whoever holds it."""
-        session.used = get_running_loop().time()
-        self._sessions.move_to_end(session.id)
-
     def note_end(self, session: HttpSession) -> None:
         """Note that a request or stream of a session is over; its time runs from now."""
         session.under_way -= 1
         if session.id in self._sessions:
-            self.note_use(session)
+            session.used = get_running_loop().time()
+            self._sessions.move_to_end(session.id)
 
     def make_room(self) -> None:
         """Make room for one more session; raise `HttpRefusal` if there can be none."""
         if len(self._sessions) >= self._limit:
             idle = next((one for one in self if not one.under_way), None)
             if idle is None:
-                raise HttpRefusal(503, "Too many sessions", fields=[(b"retry-after", b"10")])
+                raise HttpRefusal.for_now("Too many sessions", seconds=10)
             _log.info("a session that has been idle for longest makes room for a new one")
             self._drop(idle)
 
     def add(self, session: HttpSession) -> None:
         """Keep a new session, for which there has to be room."""
+        session.connection.register()
         self._sessions[session.id] = session
         if self._timer is None:
             self._look_later()
@@ -255,20 +235,21 @@ class Sessions:
         record, now = session.to_record(), get_running_loop().time()
         # Also one in which nothing changes must not lapse while it is used.
         digest = record.digest()
-        if digest != session.record or now - session.saved > lifetime / 4:
-            session.saving += 1
-            try:
-                if session.record is not None and await store.load(session.id) is None:
-                    # It was ended by a request to another process.
-                    await self.remove(session)
-                    return
-                await store.save(session.id, record, lifetime)
-                session.record, session.saved = digest, now
-            except Exception:
-                # The store is the application's; what was answered is not taken back for it.
-                _log.exception("a session could not be saved")
-            finally:
-                session.saving -= 1
+        if digest == session.record and now - session.saved <= lifetime / 4:
+            return
+        session.saving += 1
+        try:
+            if session.record is not None and await store.load(session.id) is None:
+                # It was ended by a request to another process.
+                await self.remove(session)
+                return
+            await store.save(session.id, record, lifetime)
+            session.record, session.saved = digest, now
+        except Exception:
+            # The store is the application's; what was answered is not taken back for it.
+            _log.exception("a session could not be saved")
+        finally:
+            session.saving -= 1
 
     def _drop(self, session: HttpSession) -> None:
         del self._sessions[session.id]
@@ -298,19 +279,3 @@ class Sessions:
         while self._sessions:
             _, session = self._sessions.popitem()
             await session.close(forget=self._store is None)
-
-
-def revived(
-    id: str,
-    record: SessionRecord,
-    bound_server: BoundServer,
-    shared: ServerState,
-    store: EventStore | None,
-) -> HttpSession:
-    """Return a session that another process began, as it was saved."""
-    connection = bound_server.connection()
-    remember(connection, bound_server, record.capabilities, record.info)
-    session = HttpSession(id, bound_server, connection, shared, store)
-    session.side.endpoint.principal = record.principal
-    session.renew(record)
-    return session
