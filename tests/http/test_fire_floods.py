@@ -78,12 +78,12 @@ def test_ten_thousand_sessions_that_are_left_lapse_and_leave_nothing_behind() ->
         target = Target()
         app = app_of(target.server, session_lifetime=0.5)
         await flood(app, 50)
-        service = app._running.state
-        await until(lambda: not service.sessions and not leftovers(app))
+        state = app._running.state
+        await until(lambda: not state.sessions and not leftovers(app))
         before = ours()
         for _ in range(2):
             await flood(app, MANY)
-            await until(lambda: not service.sessions, 20)
+            await until(lambda: not state.sessions, 20)
             await settled(app)
             assert not target.server.sessions
             more = ours() - before
@@ -153,8 +153,8 @@ def test_a_thousand_streams_that_are_dropped_leave_nothing_behind(stack: str) ->
                 ):
                     dropped.append(asyncio.create_task(one_of(site.port, data)))
                     await opened.acquire()
-            service = site.app._running.state
-            assert len(service.keep_alive) == 1000
+            state = site.app._running.state
+            assert len(state.keep_alive) == 1000
             refused = await site.ask(http(b"", "GET", **await site.session()))
             assert (refused.status, refused.field("retry-after")) == (503, "1")
             await site.target.server.tools_list_changed()

@@ -31,8 +31,6 @@ _METADATA: Final = "/.well-known/oauth-protected-resource"
 class OriginGuard:
     """The check of `Host` and `Origin`; a web page at an allowed host may call as well."""
 
-    __slots__ = ("_hosts", "_known", "_origins")
-
     def __init__(self, hosts: Collection[str], origins: Collection[str]) -> None:
         self._hosts = frozenset(host.lower() for host in hosts or _LOOPBACK)
         self._origins = frozenset(origin.lower().rstrip("/") for origin in origins)

@@ -1,14 +1,15 @@
-"""The sessions of the handshake era: who holds one, how long it lasts, and what it carries.
+"""The sessions of the handshake era.
 
-An `HttpSession` is what a client began with `initialize` and names in `Mcp-Session-Id`. The
-`SessionRegistry` has those of this process. What it tells other processes of one is a
-`SessionRecord` (2025-11-25, basic/transports, "Session Management").
+An `HttpSession` is what a client began with `initialize`, and names in `Mcp-Session-Id`. Those of
+this process are in the `SessionRegistry`; what it tells other processes of one is a `SessionRecord`
+(2025-11-25, basic/transports, "Session Management").
 """
 
 import re
 from asyncio import TimerHandle, get_running_loop
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from logging import getLogger
 from secrets import token_urlsafe
 from typing import Final
@@ -35,69 +36,41 @@ def new_id() -> str:
     return token_urlsafe(_ID_BYTES)
 
 
+@dataclass(eq=False, slots=True)
 class HttpSession:
-    """One session over HTTP: its connection, which is made of many requests, and its streams."""
+    """One session: a connection that is made of many HTTP requests, and its streams."""
 
-    __slots__ = (
-        *("_streams", "connection", "ended", "id", "principal", "record", "revision", "saved"),
-        *("saving", "standalone", "store", "under_way", "used"),
-    )
+    id: str
+    principal: str | None
+    """The id of who began it; nobody else may use it."""
+    revision: str
+    connection: ServerConnection
+    standalone: StandaloneStream
+    store: EventStore | None
+    retry: int | None
+    """The delay in milliseconds before its client comes back to a stream, if clients do."""
+    used: float
+    """The time of its last use."""
+    saved: float
+    """The time when it was saved last."""
+    saving: int = 0
+    """The number of tasks that are saving it now."""
+    record: bytes | None = None
+    """The digest of the record that was saved last, which other processes know."""
+    under_way: int = 0
+    """The number of its open requests and streams."""
+    ended: bool = False
+    """Whether it has ended in this process."""
+    streams: dict[str, Stream] = field(default_factory=dict[str, Stream])
+    """The streams of requests that are being worked on, by name, if events are kept."""
 
-    def __init__(
-        self,
-        id: str,
-        principal: str | None,
-        bound_server: BoundServer,
-        connection: Connection,
-        shared: ServerState,
-        store: EventStore | None,
-    ) -> None:
-        self.id = id
-        self.principal = principal
-        """The id of who began it; nobody else may use it."""
-        self.revision = connection.table.revision
-        """The revision that was agreed on."""
-        self.store = store
-        log = None if store is None else EventLog(store, id, standalone_name())
-        self.standalone = StandaloneStream(shared.tasks, log)
-        self.connection = ServerConnection(bound_server, connection, shared, self.standalone)
-        self.connection.endpoint.principal = principal
-        self._streams: dict[str, Stream] | None = None
-        self.used = get_running_loop().time()
-        """The time of its last use."""
-        self.under_way = 0
-        """The number of its open requests and streams."""
-        self.record: bytes | None = None
-        """The digest of the record that was saved last, which other processes know."""
-        self.ended = False
-        """Whether it has ended in this process."""
-        self.saving = 0
-        """The number of tasks that are saving it now."""
-        self.saved = self.used
-        """The time when it was saved last."""
-
-    @property
-    def polling(self) -> bool:
-        """Return whether its client comes back to a stream that was closed."""
-        return self.connection.endpoint.connection.table.rules.polling
-
-    def stream(self, response: EventResponse, retry: float) -> Stream:
-        """Return a new stream for a request; `retry` is in seconds."""
+    def stream(self, response: EventResponse) -> Stream:
+        """Return a new stream for a request."""
         log = None if self.store is None else EventLog(self.store, self.id)
-        stream = Stream(response, log, round(retry * 1000) if self.polling else None)
+        stream = Stream(response, log, self.retry)
         if log is not None:
-            self._streams = {} if self._streams is None else self._streams
-            self._streams[log.name] = stream
+            self.streams[log.name] = stream
         return stream
-
-    def live(self, name: str) -> Stream | None:
-        """Return the stream of that name, if its request is being worked on."""
-        return None if self._streams is None else self._streams.get(name)
-
-    def remove(self, stream: Stream) -> None:
-        """Let go of a stream whose answer was given; its kept events may still be asked for."""
-        if self._streams is not None and stream.log is not None:
-            self._streams.pop(stream.log.name, None)
 
     def to_record(self) -> SessionRecord:
         """Return what another process has to know of it."""
@@ -122,12 +95,12 @@ class HttpSession:
         self.record = record.digest()
 
     async def close(self, *, forget: bool) -> None:
-        """End what is under way; `forget` what was said in it, if nobody can go on with it."""
+        """End what is under way; `forget` its events if nobody can go on with it."""
         self.ended = True
         self.connection.abort(Disconnected("the session was ended"))
         await self.standalone.close()
         self.connection.endpoint.cancel_all()
-        for stream in list((self._streams or {}).values()):
+        for stream in list(self.streams.values()):
             stream.abort()
         if forget and self.store is not None:
             await self.store.forget(self.id)
@@ -136,14 +109,14 @@ class HttpSession:
 class SessionRegistry:
     """The sessions of this process, the one that was used last at the end.
 
-    Where there is a store, other processes are told of them, and theirs are known here.
+    With a store, other processes are told of them, and theirs are known here.
     """
 
-    __slots__ = ("_lifetime", "_limit", "_sessions", "_shared", "_store", "_timer", "saved")
-
-    def __init__(self, shared: ServerState, http: HttpOptions) -> None:
+    def __init__(self, shared: ServerState, http: HttpOptions, events: EventStore | None) -> None:
         self._shared = shared
+        self._events = events
         self._limit = http.max_sessions
+        self._retry = round(http.retry * 1000)
         self._lifetime = http.session_lifetime
         self._store = http.session_store
         self.saved = self._store is not None
@@ -194,21 +167,41 @@ class SessionRegistry:
             session.used = get_running_loop().time()
             self._sessions.move_to_end(session.id)
 
-    def make_room(self) -> None:
-        """Make room for one more session; raise `HttpRefusal` if there can be none."""
+    def add(
+        self, id: str, principal: str | None, bound_server: BoundServer, connection: Connection
+    ) -> HttpSession:
+        """Begin a session; raise `HttpRefusal` if there is no room for one more."""
+        self._make_room()
+        store, now = self._events, get_running_loop().time()
+        log = None if store is None else EventLog(store, id, standalone_name())
+        standalone = StandaloneStream(self._shared.tasks, log)
+        server_connection = ServerConnection(bound_server, connection, self._shared, standalone)
+        server_connection.endpoint.principal = principal
+        server_connection.register()
+        table = connection.table
+        retry = self._retry if table.rules.polling else None
+        session = self._sessions[id] = HttpSession(
+            id,
+            principal,
+            table.revision,
+            server_connection,
+            standalone,
+            store,
+            retry,
+            used=now,
+            saved=now,
+        )
+        if self._timer is None:
+            self._look_later()
+        return session
+
+    def _make_room(self) -> None:
         if len(self._sessions) >= self._limit:
             idle = next((one for one in self if not one.under_way), None)
             if idle is None:
                 raise HttpRefusal.for_now("Too many sessions", seconds=10)
             _log.info("a session that has been idle for longest makes room for a new one")
             self._drop(idle)
-
-    def add(self, session: HttpSession) -> None:
-        """Keep a new session, for which there has to be room."""
-        session.connection.register()
-        self._sessions[session.id] = session
-        if self._timer is None:
-            self._look_later()
 
     def _look_later(self) -> None:
         after = max(self._lifetime / 4, 0.01)
@@ -228,7 +221,7 @@ class SessionRegistry:
             self._look_later()
 
     async def save(self, session: HttpSession) -> None:
-        """Let other processes know of a session, or of what has changed in it."""
+        """Let other processes know of a session that is new or has changed."""
         store, lifetime = self._store, self._lifetime
         if store is None or session.ended:
             return

@@ -9,19 +9,14 @@ How things end: `close()` is orderly and awaited, `abort()` is at once.
 | `HttpSession.close` | `SessionRegistry` | it was deleted or idle for long, or makes room |
 | `Endpoint.cancel_all` | `HttpSession.close` | the session ends |
 | `Endpoint.cancel_all` | `HttpState.close` | requests outside of sessions took too long |
-| `KeepAlive.close` | `HttpState.close` | last, for streams that are still open |
-| `HttpResponse.close` | `HttpResponse.serve` | the request was dealt with |
-| `HttpResponse.abort` | `HttpResponse.serve` | serving it failed, or was cancelled |
-| `StandaloneStream.close` | `HttpSession.close` | the session ends |
-| `StreamQueue.close`, `abort` | `HttpResponse` | the response ends |
-| `Stream.close` | `StreamQueue.close` | all is written that waited |
-| `Stream.abort` | `HttpSession.close`, `StandaloneStream` and others | nobody is to wait for it |
-| `EventResponse.close` | `Stream`, `KeepAlive.close` | nothing more is to be written |
-| `EventResponse.abort` | `HttpResponse.abort`, `LegacySse` and others | the client is gone |
+| `KeepAlive.close` | `HttpState.close` | last, for responses that are still open |
+| `HttpResponse.close`, `abort` | `HttpResponse.serve` | the request was served, or that failed |
+| `Stream.close`, `abort` | its `StreamQueue`, or who has it | the response or session ends |
+| `EventResponse.close`, `abort` | its `Stream`, or who has it | all is written, or nobody reads |
 """
 
 from asyncio import Task, get_running_loop, timeout
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from itertools import count
 from secrets import token_urlsafe
@@ -44,7 +39,7 @@ from .event_stream import KeepAlive
 from .options import HttpOptions
 from .param_header_check import ToolHeaders
 from .sessions import SessionRegistry
-from .stores import EventStore, MemoryEventStore
+from .stores import MemoryEventStore
 
 
 class HttpState:
@@ -71,11 +66,9 @@ class HttpState:
         self.shared.ids = own_ids()
         self.keep_alive = KeepAlive(http.keep_alive, self.tasks)
         self.bodies = Bodies(http)
-        self.sessions = SessionRegistry(self.shared, http)
+        events = http.events or MemoryEventStore() if http.resumable else None
+        self.sessions = SessionRegistry(self.shared, http, events)
         self.tool_headers = ToolHeaders(http.header_lifetime)
-        self.events: EventStore | None = None
-        if http.resumable:
-            self.events = http.events or MemoryEventStore()
         self.connections: dict[ServerConnection, None] = {}
         """The connections outside of sessions: of one request, or of all in a revision."""
         self.working = 0
@@ -83,14 +76,14 @@ class HttpState:
         self.listening = 0
         """The number of those that are listen streams, which do not count for `max_requests`."""
         self.closing = False
-        """Whether it is being closed: no request is begun any more."""
+        """Whether no request is begun any more."""
         self._idle = Signal()
 
     def _new_views(self) -> RevisionViews[ServerBase[Any]]:
         return RevisionViews(by_revision(self._servers), self._revisions, self.options.on_loss)
 
     def bound_server(self, revision: str, *, own: bool = False) -> BoundServer:
-        """Return what the server of a revision can do; with `own`, that of one session alone."""
+        """Return the server of a revision; with `own`, that of one session alone."""
         if own and self._of_each:
             return BoundServer(self._new_views()[revision])
         return self._bound_servers[revision]
@@ -125,11 +118,10 @@ class HttpState:
 
     def note_end(self) -> None:
         """Wake `close`, which waits for requests to end."""
-        if self.closing:
-            self._idle.ring()
+        self._idle.ring()
 
-    def go_on(self, exchange: HttpExchange, handlers: Iterable[Task[None]]) -> None:
-        """Count a request, and the memory of its body, until the last of its handlers has ended."""
+    def go_on(self, exchange: HttpExchange, handlers: Collection[Task[None]]) -> None:
+        """Count a request and its body until all of its handlers have ended."""
         self.working += 1
         left, held = set(handlers), self.bodies.handed_over(exchange)
 

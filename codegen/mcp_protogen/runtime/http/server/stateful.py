@@ -5,23 +5,21 @@
 
 from typing import Final
 
-from ...connection.connection import CANCELLED, Connection
+from ...connection.connection import CANCELLED
 from ...core.errors import InvalidRequest
 from ...messages.jsonrpc import Batch, Call, Parsed
 from ...rules import server_negotiation
-from ...server.bound_server import BoundServer
 from ...server.connection import ServerConnection
 from ...server.initialize import admitted, remember
 from .. import headers
 from .asgi import Field, HttpExchange, HttpRefusal, check_accept
 from .event_stream import EventLog, EventResponse, StandaloneStream, Stream, is_standalone, parsed
-from .response import HANDSHAKE, HttpResponse
+from .response import HANDSHAKE, HttpResponse, single_request
 from .sessions import HttpSession, new_id
 from .state import HttpState
 from .stores import SessionRecord
 
 _SESSION: Final = headers.SESSION_ID.encode()
-_LAST_EVENT: Final = headers.LAST_EVENT_ID.encode()
 
 # What a server assumes that is told nothing (2025-06-18, basic/transports, "Protocol Version
 # Header").
@@ -72,7 +70,7 @@ class StatefulHttp:
         session.under_way += 1
         try:
             await self._state.sessions.save(session)
-            stream = await self._attached(session, response, exchange.field(_LAST_EVENT))
+            stream = await self._attached(session, response, exchange.field(headers.LAST_EVENT_ID))
             if stream is not None:
                 try:
                     await response.until_over()
@@ -96,22 +94,13 @@ class StatefulHttp:
         bound_server = state.bound_server(revision, own=state.http.sessions)
         connection, answer = admitted(bound_server, call, state.options)
         if state.http.sessions:
-            session = self._new_session(new_id(), exchange.principal, bound_server, connection)
+            session = state.sessions.add(new_id(), exchange.principal, bound_server, connection)
             fields.append((_SESSION, session.id.encode()))
             await state.sessions.save(session)
         await exchange.respond(200, answer or b"", fields)
 
-    def _new_session(
-        self, id: str, principal: str | None, bound_server: BoundServer, connection: Connection
-    ) -> HttpSession:
-        state = self._state
-        state.sessions.make_room()
-        session = HttpSession(id, principal, bound_server, connection, state.shared, state.events)
-        state.sessions.add(session)
-        return session
-
     async def _session(self, exchange: HttpExchange) -> HttpSession:
-        id = exchange.field(_SESSION)
+        id = exchange.field(headers.SESSION_ID)
         if id is None:
             raise HttpRefusal(400, "Mcp-Session-Id is missing; begin with initialize")
         session = await self._state.sessions.get(id, self._revived)
@@ -129,7 +118,7 @@ class StatefulHttp:
         bound_server = self._state.bound_server(record.revision, own=True)
         connection = bound_server.connection()
         remember(connection, bound_server, record.capabilities, record.info)
-        session = self._new_session(id, record.principal, bound_server, connection)
+        session = self._state.sessions.add(id, record.principal, bound_server, connection)
         session.renew(record)
         return session
 
@@ -156,17 +145,10 @@ class StatefulHttp:
         if revision not in state.offer.handshake:
             raise HttpRefusal(400, "MCP-Protocol-Version is missing")
         bound_server = state.bound_server(revision)
-        connection = bound_server.connection()
-        response = HttpResponse(exchange, state, HANDSHAKE, connection.is_open)
-        own = ServerConnection(bound_server, connection, state.shared, response)
-        own.endpoint.principal = exchange.principal
-        state.connections[own] = None
-        try:
-            await self._serve(message, asks, own, response)
-        finally:
-            del state.connections[own]
+        with single_request(exchange, state, bound_server, HANDSHAKE) as (connection, response):
+            await self._serve(message, asks, connection, response)
         if asks:
-            own.endpoint.break_cycle()
+            connection.endpoint.break_cycle()
 
     async def _serve(
         self,
@@ -217,7 +199,7 @@ class StatefulHttp:
                 if await standalone.attach(response, number, None):
                     return standalone
                 raise _unknown_event()
-            live = session.live(name)
+            live = session.streams.get(name)
             stream = live or Stream(None, EventLog(session.store, session.id, name))
             if not await stream.attach(response, number):
                 raise _unknown_event()
@@ -230,8 +212,7 @@ class StatefulHttp:
             await stream.detach(response)
         elif last is not None:
             raise _unknown_event()
-        retry = round(self._state.http.retry * 1000) if session.polling else None
-        await standalone.attach(response, None, retry)
+        await standalone.attach(response, None, session.retry)
         return standalone
 
 

@@ -9,23 +9,21 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
-from ...connection.events import Event, Refusal
+from ...connection.events import Refusal
 from ...core.errors import HEADER_MISMATCH, InvalidAnswer, InvalidRequest, MethodNotFound, RequestId
 from ...messages.envelope import PROTOCOL_VERSION
 from ...messages.jsonrpc import Answer, Batch, Call, Malformed, Parsed
 from ...messages.parsed import Request
-from ...rpc.endpoint import Endpoint
-from ...rpc.incoming import Job, Work
+from ...rpc.incoming import Job
 from ...rpc.send_queue import NullSink
 from ...rules import server_negotiation
+from ...server.bound_server import BoundServer
 from ...server.connection import ServerConnection
 from .. import headers
-from .asgi import HttpExchange, HttpRefusal, resumed
-from .response import STATELESS, HttpResponse
+from .asgi import HttpExchange, HttpRefusal
+from .response import STATELESS, HttpResponse, single_request
 from .state import HttpState
 
-_METHOD: Final = headers.METHOD.encode()
-_NAME: Final = headers.NAME.encode()
 _CALL: Final = "tools/call"
 _LISTEN: Final = "subscriptions/listen"
 
@@ -51,19 +49,30 @@ class StatelessHttp:
             return
         connection = self._checked(exchange, message)
         if message.method == _LISTEN:
-            await self._listen(connection, exchange, message)
+            await self._listen(connection.bound_server, exchange, message)
             return
-        state, endpoint = self._state, connection.endpoint
-        state.check_room()
-        event = endpoint.take(message)
+        self._state.check_room()
+        response = HttpResponse(exchange, self._state, STATELESS)
+        await self._answer(connection, exchange, message, response)
+
+    async def _answer(
+        self,
+        connection: ServerConnection,
+        exchange: HttpExchange,
+        call: Call,
+        response: HttpResponse,
+    ) -> None:
+        endpoint = connection.endpoint
+        event = endpoint.take(call)
         if not isinstance(event, Request):
-            await _refuse(connection, event, exchange)
+            assert isinstance(event, Refusal)
+            data = endpoint.connection.reject(event.id, event.error)
+            await response.answer(data or b"", event.error.code)
             return
-        response = HttpResponse(exchange, state, STATELESS)
         job = Job(event, response)
-        checks = message.method == _CALL
-        check = state.tool_headers.check(connection, job, exchange) if checks else None
-        await response.serve(_watched(endpoint.run(job, check), exchange, endpoint, job))
+        checks = call.method == _CALL
+        check = self._state.tool_headers.check(connection, job, exchange) if checks else None
+        await response.serve(endpoint.run(job, check), partial(endpoint.cancel, job))
 
     def _checked(self, exchange: HttpExchange, call: Call) -> ServerConnection:
         """Return what serves a request; raise `HttpRefusal` and `RemoteError`."""
@@ -78,13 +87,13 @@ class StatelessHttp:
         if connection is None:
             server_negotiation.check_offered(version, offer, id)
             connection = self._connections[version] = self._new_connection(version)
-        if exchange.field(_METHOD) != method:
+        if exchange.field(headers.METHOD) != method:
             raise self._mismatch("Mcp-Method is not the method of the message", id)
         if not connection.answers(method):
             raise HttpRefusal.because(MethodNotFound(method, id=id), 404)
         member = headers.NAMED.get(method)
         if member is not None:
-            name, value = call.params.get(member), exchange.field(_NAME)
+            name, value = call.params.get(member), exchange.field(headers.NAME)
             if value is None or (isinstance(name, str) and headers.decoded(value) != name):
                 raise self._mismatch("Mcp-Name is not the name in the message", id)
         return connection
@@ -94,43 +103,30 @@ class StatelessHttp:
         bound_server = self._state.bound_server(revision)
         connection = bound_server.connection()
         connection.shared = True
-        shared = ServerConnection(bound_server, connection, self._shared, NullSink())
-        self._state.connections[shared] = None
-        return shared
+        server_connection = ServerConnection(bound_server, connection, self._shared, NullSink())
+        self._state.connections[server_connection] = None
+        return server_connection
 
     def _mismatch(self, reason: str, id: RequestId | None) -> HttpRefusal:
         text, data = f"Header mismatch: {reason}", {"supported": list(self._state.offer.all)}
         return HttpRefusal(400, text, code=HEADER_MISMATCH, id=id, data=data)
 
-    async def _listen(
-        self, connection: ServerConnection, exchange: HttpExchange, call: Call
-    ) -> None:
+    async def _listen(self, bound_server: BoundServer, exchange: HttpExchange, call: Call) -> None:
         """Serve a listen stream, which hears by itself of what the server publishes."""
-        state, bound_server = self._state, connection.bound_server
+        state = self._state
         state.check_streams()
         # Such a request lasts long, so all that its message says has a limit of its own.
         problems = state.options.of_stream.problems("", {"the message": call.message})
         if problems:
             raise HttpRefusal(413, problems[0].message, id=call.id)
         state.bodies.done(exchange)
-        state_machine = bound_server.connection()
-        response = HttpResponse(exchange, state, STATELESS, state_machine.is_open)
-        own = ServerConnection(bound_server, state_machine, state.shared, response)
-        own.endpoint.principal = exchange.principal
-        event = own.endpoint.take(call)
-        if not isinstance(event, Request):
-            await _refuse(own, event, exchange)
-            return
-        job = Job(event, response)
-        state.connections[own] = None
         state.listening += 1
         try:
-            await response.serve(_watched(own.endpoint.run(job), exchange, own.endpoint, job))
+            with single_request(exchange, state, bound_server, STATELESS) as (connection, response):
+                await self._answer(connection, exchange, call, response)
         finally:
-            own.unregister()
-            del state.connections[own]
             state.listening -= 1
-        own.endpoint.break_cycle()
+        connection.endpoint.break_cycle()
 
 
 def _not_a_call(message: Answer | Malformed | Batch) -> InvalidRequest | InvalidAnswer:
@@ -140,27 +136,3 @@ def _not_a_call(message: Answer | Malformed | Batch) -> InvalidRequest | Invalid
     if isinstance(message, Answer):
         return InvalidRequest("a client sends no answers in this revision")
     return InvalidRequest("the body has to be one message, and no array")
-
-
-async def _refuse(connection: ServerConnection, event: Event, exchange: HttpExchange) -> None:
-    """Respond to a request that was not understood, or may not be made."""
-    assert isinstance(event, Refusal)
-    data = connection.endpoint.connection.reject(event.id, event.error)
-    await exchange.respond(STATELESS.get(event.error.code, 200), data or b"")
-
-
-async def _watched(work: Work, exchange: HttpExchange, endpoint: Endpoint, job: Job) -> None:
-    """Await the answer to a request, and cancel it if its client goes away before.
-
-    2026-07-28, basic/transports/streamable-http, "Cancellation".
-    """
-    try:
-        waiting = work.send(None)
-    except StopIteration:
-        # Most requests are answered at once, before anybody has to be watched.
-        return
-    watch = exchange.watch(partial(endpoint.cancel, job))
-    try:
-        await resumed(work, waiting)
-    finally:
-        watch.cancel()

@@ -1,11 +1,11 @@
 """The ASGI application: the checks that every request has to pass, and the routes.
 
-Needs nothing but the standard library; runs under any ASGI server, by itself or mounted inside
-another application.
+It runs under any ASGI server, by itself or mounted inside another application.
 """
 
 from asyncio import get_running_loop
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from functools import partial
 from logging import getLogger
 from typing import Final, TypeAlias
 
@@ -49,32 +49,27 @@ def http_app(
     given = tuple(servers) if isinstance(servers, Iterable) else (servers,)
     if not given or len({server.TABLE.revision for server in given}) < len(given):
         raise ValueError("http_app needs at least one server, and one for a revision at most")
-    return HttpApp(given, None if revisions is None else tuple(revisions), options, http)
+    spoken = None if revisions is None else tuple(revisions)
+    return HttpApp(partial(HttpState, given, spoken, options, http), http)
 
 
 class HttpApp:
     """An ASGI 3 application that serves both eras at one endpoint."""
 
-    def __init__(
-        self,
-        servers: tuple[Server, ...],
-        revisions: tuple[Revision, ...] | None,
-        options: Options,
-        http: HttpOptions,
-    ) -> None:
-        self._given = servers, revisions, options, http
+    def __init__(self, new_state: Callable[[], HttpState], http: HttpOptions) -> None:
+        self._new_state = new_state
         self.options: Final = http
         """The options it was made with."""
         self._log = Throttle(_log)
         self._guard = OriginGuard(http.allowed_hosts, http.allowed_origins)
         resource = None if http.authentication is None else http.authentication.resource
+        # Where to get a token, and the paths at which this is said.
         self._metadata = b"" if resource is None else resource.to_json()
-        """Says where to get a token, at these paths."""
         self._metadata_paths = () if resource is None else resource.paths
         self._running: _Running | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one connection of the ASGI server."""
+        """Serve one request, or the lifespan of the ASGI server."""
         if scope["type"] != "http":
             await self._serve_other(scope, receive, send)
             return
@@ -88,7 +83,7 @@ class HttpApp:
             else:
                 handle = self._handler(exchange)
                 if self.options.authentication is not None:
-                    token = exchange.field(b"authorization")
+                    token = exchange.field("authorization")
                     exchange.principal = (await self.options.authentication.principal(token)).id
                 await handle(exchange)
         except (HttpRefusal, RemoteError) as error:
@@ -125,15 +120,14 @@ class HttpApp:
         if running is None or running.state.loop is not get_running_loop():
             # Not before there is a loop: an application is made at import, often, and tests run
             # one in many.
-            running = self._running = _Running(HttpState(*self._given))
+            running = self._running = _Running(self._new_state())
         if running.state.closing:
             raise HttpRefusal.for_now("The server is shutting down")
         handlers = running.paths.get(exchange.path)
         if handlers is None:
             raise HttpRefusal(404, "There is nothing here; see HttpOptions.path")
-        if exchange.path == self.options.path and (
-            exchange.version in running.state.offer.stateless
-        ):
+        is_stateless = exchange.version in running.state.offer.stateless
+        if is_stateless and exchange.path == self.options.path:
             # Streams and sessions are in the handshake revisions alone.
             handlers = running.posts
         handle = handlers.get(exchange.method)

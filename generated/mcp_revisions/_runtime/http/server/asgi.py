@@ -5,6 +5,7 @@ https://asgi.readthedocs.io/en/latest/specs/www.html
 
 from asyncio import Task, create_task, timeout
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable, MutableMapping
+from dataclasses import dataclass, field
 from functools import lru_cache
 from inspect import iscoroutine
 from types import coroutine
@@ -24,7 +25,6 @@ Send: TypeAlias = Callable[[Message], Awaitable[None]]
 Field: TypeAlias = tuple[bytes, bytes]
 
 _JSON: Final[Field] = (b"content-type", headers.JSON.encode())
-_VERSION: Final = headers.PROTOCOL_VERSION.encode()
 _MOST_FIELDS: Final = 200
 
 # Where a second value could mean something else to whoever looks at the first.
@@ -63,58 +63,54 @@ class HttpRefusal(Exception):
         return HttpRefusal(503, reason, fields=[(b"retry-after", b"%d" % seconds)])
 
 
+@dataclass(eq=False, slots=True)
 class HttpExchange:
     """A request, and the way for its response.
 
-    A client that takes in nothing for `send_timeout` seconds counts as gone.
+    A client that takes in nothing for `_send_timeout` seconds counts as gone.
     """
 
-    __slots__ = (
-        *("_log", "_scope", "_send", "_send_timeout", "closed", "fields", "method", "path"),
-        *("principal", "receive", "root", "stuck", "taken", "version"),
-    )
-
-    def __init__(
-        self, scope: Scope, receive: Receive, send: Send, send_timeout: float, log: Throttle
-    ) -> None:
-        self._scope = scope
-        self._send = send
-        self._send_timeout = send_timeout
-        self._log = log
-        self.receive = receive
-        """The `receive` of ASGI: the body, piece by piece, and then the end of the connection."""
-        self.method: str = scope["method"]
-        self.root: str = scope.get("root_path", "")
-        """The path of the place where the application is mounted."""
-        path: str = scope["path"]
-        self.path = (path.removeprefix(self.root) if self.root else path) or "/"
-        """The path below that place."""
-        self.fields: dict[bytes, bytes] = {}
-        """The header fields by name, in lower case."""
-        self.version: str | None = None
-        """The revision that the header names, if it does."""
-        self.principal: str | None = None
-        """The id of who was authenticated."""
-        self.taken = 0
-        """The bytes that are taken for the body; see `Bodies`."""
-        self.closed = False
-        """Whether whatever is sent from now on is lost."""
-        self.stuck = False
-        """Whether the client is still there, and does not read."""
+    _scope: Scope
+    receive: Receive
+    """The `receive` of ASGI: the body, piece by piece, and then the end of the connection."""
+    _send: Send
+    _send_timeout: float
+    _log: Throttle
+    method: str = ""
+    root: str = ""
+    """The path of the place where the application is mounted."""
+    path: str = ""
+    """The path below that place."""
+    fields: dict[bytes, bytes] = field(default_factory=dict[bytes, bytes])
+    """The header fields by name, in lower case."""
+    version: str | None = None
+    """The revision that the header names, if it does."""
+    principal: str | None = None
+    """The id of who was authenticated."""
+    taken: int = 0
+    """The bytes that are taken for the body; see `Bodies`."""
+    closed: bool = False
+    """Whether whatever is sent from now on is lost."""
+    stuck: bool = False
+    """Whether the client is still there, and does not read."""
 
     def read_head(self, max_headers: int) -> None:
-        """Read the header fields; raise `HttpRefusal` if they are too many or contradictory."""
-        listed: list[Field] = self._scope["headers"]
+        """Read all but the body; raise `HttpRefusal` for too many or contradictory fields."""
+        scope = self._scope
+        self.method = scope["method"]
+        self.root = scope.get("root_path", "")
+        self.path = scope["path"].removeprefix(self.root) or "/"
+        listed: list[Field] = scope["headers"]
         fields = self.fields = dict(listed)
         if len(fields) != len(listed):
             fields = self.fields = _joined(listed)
-        self.version = self.field(_VERSION)
+        self.version = self.field(headers.PROTOCOL_VERSION)
         if len(listed) > _MOST_FIELDS or sum(map(len, fields.values())) > max_headers:
             raise HttpRefusal(431, "The header of the request is too large")
 
-    def field(self, name: bytes) -> str | None:
+    def field(self, name: str) -> str | None:
         """Return the value of a field without the space around it; None if there is none."""
-        value = self.fields.get(name)
+        value = self.fields.get(name.encode())
         return None if value is None else value.decode("latin-1").strip(" \t")
 
     @property

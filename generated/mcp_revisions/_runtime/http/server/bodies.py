@@ -49,8 +49,6 @@ class _Incoming:
 class Bodies:
     """The reader of all bodies, which counts the memory they take; `http` has the limits."""
 
-    __slots__ = ("_http", "_incoming", "taken")
-
     def __init__(self, http: HttpOptions) -> None:
         self._http = http
         self._incoming: dict[_Incoming, None] = {}

@@ -1,7 +1,4 @@
-"""Messages as server-sent events, in streams that may outlive the connection that carries them.
-
-An `EventResponse` is one streamed HTTP response. A `Stream` goes from one response to the next; a
-`StandaloneStream` is that of a session which belongs to no request.
+"""Messages as server-sent events, in streams that go from one HTTP response to the next.
 
 Where events are kept each has an id: the name of its stream and its number in it. So a client that
 comes back with the last one it saw gets what followed on that stream, and on no other
@@ -11,6 +8,8 @@ comes back with the last one it saw gets what followed on that stream, and on no
 import re
 from asyncio import FIRST_COMPLETED, Future, Lock, TimerHandle, create_task, get_running_loop, wait
 from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from logging import getLogger
 from secrets import token_urlsafe
 from typing import Any, Final
@@ -46,22 +45,20 @@ _KEPT: Final = 32
 _log: Final = getLogger(__name__)
 
 
+@dataclass(eq=False, slots=True)
 class EventResponse:
-    """A response with a stream of events; once it is not `open`, nothing more is written."""
+    """One HTTP response with events; once it is not `open`, nothing more is written."""
 
-    __slots__ = ("_begun", "_exchange", "_keep_alive", "_writing", "ended", "open")
-
-    def __init__(self, exchange: HttpExchange, keep_alive: "KeepAlive") -> None:
-        self._exchange = exchange
-        self._keep_alive = keep_alive
-        self._begun = False
-        self._writing = False
-        self.open = True
-        self.ended: Future[None] = get_running_loop().create_future()
-        """A future that is done once the response is over."""
+    _exchange: HttpExchange
+    _keep_alive: "KeepAlive"
+    _begun: bool = False
+    _writing: bool = False
+    open: bool = True
+    ended: Future[None] = field(default_factory=lambda: get_running_loop().create_future())
+    """A future that is done once the response is over."""
 
     async def write(self, data: bytes) -> None:
-        """Write a piece, the first one after the header; it is lost if the client is gone."""
+        """Write a piece after the header; it is lost if the client is gone."""
         if not self.open:
             return
         self._writing = True
@@ -114,13 +111,13 @@ class EventResponse:
             gone.cancel()
 
     async def comment(self) -> None:
-        """Show that the stream is alive, unless it is being written to."""
+        """Show that the response is alive, unless it is being written to."""
         if not self._writing:
             await self.write(_COMMENT)
 
 
 class KeepAlive:
-    """A timer that keeps all open streams alive, every `interval` seconds."""
+    """A timer that keeps all event responses alive, every `interval` seconds."""
 
     def __init__(self, interval: float, tasks: Tasks) -> None:
         self._interval = interval
@@ -154,17 +151,14 @@ class KeepAlive:
             await wait(closing, timeout=seconds)
 
 
+@dataclass(eq=False, slots=True)
 class EventLog:
-    """The kept events of one stream of one session."""
+    """The kept events of one stream of one session; its name is no secret."""
 
-    __slots__ = ("_last", "_session", "_store", "name")
-
-    def __init__(self, store: EventStore, session: str, name: str | None = None) -> None:
-        self._store = store
-        self._session = session
-        self.name = token_urlsafe(9) if name is None else name
-        """The name of the stream in its session; no secret."""
-        self._last = 0
+    _store: EventStore
+    _session: str
+    name: str = field(default_factory=partial(token_urlsafe, 9))
+    _last: int = 0
 
     async def keep(self, message: bytes) -> str | None:
         """Keep a message, which may be empty; return the id of its event, None if that failed."""
@@ -208,27 +202,22 @@ def is_standalone(name: str) -> bool:
     return name.startswith(_STANDALONE)
 
 
+@dataclass(eq=False, slots=True)
 class Stream:
-    """A stream of messages, which may go from one response to the next, and be in none.
+    """A stream of messages, which is in one response at a time, or in none.
 
-    Without a `log`, what nobody reads is lost. `retry` is in milliseconds; with it, a new stream
-    begins with an event that holds nothing but an id, so that a client can come back before
-    anything was said (2025-11-25, basic/transports, "Sending Messages to the Server").
+    Without a `log`, what nobody reads is lost. With `_retry`, in milliseconds, a new stream begins
+    with an event that holds nothing but an id, so that a client can come back before anything was
+    said (2025-11-25, basic/transports, "Sending Messages to the Server").
     """
 
-    __slots__ = ("_closed", "_lock", "_response", "_retry", "log")
-
-    def __init__(
-        self, response: EventResponse | None, log: EventLog | None = None, retry: int | None = None
-    ) -> None:
-        self._response = response
-        self._retry = retry
-        self._lock = Lock()
-        self._closed = False
-        self.log = log
+    _response: EventResponse | None
+    log: EventLog | None = None
+    _retry: int | None = None
+    _lock: Lock = field(default_factory=Lock)
+    _closed: bool = False
 
     async def send(self, messages: Sequence[bytes]) -> None:
-        """Write messages, each as an event."""
         async with self._lock:
             events = [await self._priming()]
             for message in messages:
@@ -265,8 +254,7 @@ class Stream:
                 await self._complete()
         return True
 
-    def carries(self, response: EventResponse) -> bool:
-        """Return whether the stream goes through that response."""
+    def is_in(self, response: EventResponse) -> bool:
         return self._response is response
 
     async def detach(self, response: EventResponse) -> None:
@@ -328,9 +316,9 @@ class StreamQueue:
 
 
 class StreamSink:
-    """A sink for messages whose stream is there for a part of the time; subclasses open it."""
+    """A sink for messages whose stream is there for a part of the time."""
 
-    __slots__ = ("_queue",)
+    __slots__ = ()
 
     _queue: StreamQueue | None
     flooded = False
@@ -354,7 +342,7 @@ class StreamSink:
 
 
 class _Kept(NullSink):
-    """The newest messages of those that nobody has listened to yet."""
+    """The newest messages that nobody has listened to yet."""
 
     __slots__ = ("messages",)
 
@@ -372,23 +360,20 @@ class _Kept(NullSink):
             _log.debug("nobody listens: a message of the server is lost")
 
 
+@dataclass(eq=False, slots=True)
 class StandaloneStream(StreamSink):
-    """The stream of a session for what a server says of its own accord; it waits for a client.
+    """The stream of a session that belongs to no request; it takes up little until it is read.
 
-    It takes up little until it is read (2025-11-25, basic/transports, "Listening for Messages from
-    the Server").
+    2025-11-25, basic/transports, "Listening for Messages from the Server".
     """
 
-    __slots__ = ("_closed", "_kept", "_ready", "_tasks", "log")
-
-    def __init__(self, tasks: Tasks, log: EventLog | None) -> None:
-        self._tasks = tasks
-        self.log = log
-        self._kept: _Kept | None = None
-        self._queue: StreamQueue | None = None
-        self._closed = False
-        # What is said while a stream opens comes after what was kept until then.
-        self._ready = False
+    _tasks: Tasks
+    log: EventLog | None
+    _kept: _Kept | None = None
+    _queue: StreamQueue | None = None
+    _closed: bool = False
+    # What is said while a stream opens comes after what was kept until then.
+    _ready: bool = False
 
     def _sink(self) -> MessageSink:
         if self._queue is not None and self._ready:
@@ -432,13 +417,12 @@ class StandaloneStream(StreamSink):
     async def detach(self, response: EventResponse | None = None) -> None:
         """Let go of the response there is; of no other than `response`, if it is given."""
         queue = self._queue
-        if queue is None or not (response is None or queue.stream.carries(response)):
+        if queue is None or not (response is None or queue.stream.is_in(response)):
             return
         self._queue = None
         queue.stream.abort()
         await queue.drain()
 
     async def close(self) -> None:
-        """End the stream with its session: nobody is to listen any more."""
         self._closed = True
         await self.detach()

@@ -1,8 +1,7 @@
-"""Which arguments of which tools are repeated in header fields, found out once for many calls.
+"""The check of arguments that are repeated in header fields.
 
-The server's own `tools/list` says so. What it says is kept until the server publishes a change of
-its tools, or for a time, and for each principal, and for what a client can do, by itself: lists may
-differ.
+Which these are the server's own `tools/list` says. A list is kept until the server publishes a
+change of its tools, or for a time. Lists may differ between principals, and by what clients can do.
 """
 
 from asyncio import Lock, get_running_loop
@@ -59,7 +58,7 @@ class ToolHeaders:
         """
         declared = json_text(client_capabilities(call.request.meta))
         digest = declared if len(declared) <= _SHORT else sha256(declared).digest()
-        key = connection.endpoint.connection.table.revision, call.reply.principal, digest
+        key = connection.endpoint.connection.table.revision, exchange.principal, digest
         listed = self._known(connection, key)
         if listed is None:
             async with self._asking.setdefault(key, Lock()):
@@ -69,7 +68,7 @@ class ToolHeaders:
         id, raw = call.request.id, call.request.raw
         name = raw.get("name")
         for mirror in listed.tools.get(name, ()) if isinstance(name, str) else ():
-            value = exchange.field(mirror.header.encode())
+            value = exchange.field(mirror.header)
             if not agrees(mirror, value, raw.get("arguments")):
                 reason = f"{mirror.header} is not the argument {'.'.join(mirror.path)}"
                 text = f"Header mismatch: {reason}"
@@ -77,12 +76,14 @@ class ToolHeaders:
 
     def _known(self, connection: ServerConnection, key: _Key) -> _Listed | None:
         listed = self._listed.get(key)
-        if listed is None or listed.change != _change(connection):
+        change = connection.server.__mcp_runtime__.changes.get(_CHANGED, 0)
+        if listed is None or listed.change != change:
             return None
         return listed if get_running_loop().time() < listed.until else None
 
     async def _ask(self, connection: ServerConnection, call: Job, key: _Key) -> _Listed:
-        change, tools = _change(connection), dict[str, tuple[Mirror, ...]]()
+        change = connection.server.__mcp_runtime__.changes.get(_CHANGED, 0)
+        tools: dict[str, tuple[Mirror, ...]] = {}
         try:
             async for tool in _tools(connection, call):
                 mirrors = _mirrors(tool)
@@ -100,11 +101,6 @@ class ToolHeaders:
         if len(self._listed) > _MOST:
             self._listed.popitem(last=False)
         return listed
-
-
-def _change(connection: ServerConnection) -> int:
-    """Return the number of changes of its tools that the server has published."""
-    return connection.server.__mcp_runtime__.changes.get(_CHANGED, 0)
 
 
 async def _tools(connection: ServerConnection, call: Job) -> AsyncIterator[JSONObject]:
