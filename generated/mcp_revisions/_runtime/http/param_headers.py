@@ -160,6 +160,5 @@ def agrees(mirror: Mirror, header_value: str | None, arguments: object) -> bool:
 
 
 def headers_for(mirrors: Iterable[Mirror], arguments: object) -> dict[str, str]:
-    """Return the header fields that repeat these arguments."""
     texts = ((mirror.header, text_of(value_at(arguments, mirror.path))) for mirror in mirrors)
     return {header: encoded(text) for header, text in texts if text is not None}

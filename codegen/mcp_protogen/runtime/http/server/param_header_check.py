@@ -104,7 +104,6 @@ class ToolHeaders:
 
 
 async def _tools(connection: ServerConnection, call: Job) -> AsyncIterator[JSONObject]:
-    """Yield the tools as the server lists them to whoever makes a call."""
     cursor: str | None = None
     for _ in range(connection.endpoint.options.max_pages):
         page = await connection.listed(_LIST, cursor, call)

@@ -50,9 +50,7 @@ class HttpSession:
     retry: int | None
     """The delay in milliseconds before its client comes back to a stream, if clients do."""
     used: float
-    """The time of its last use."""
     saved: float
-    """The time when it was saved last."""
     saving: int = 0
     """The number of tasks that are saving it now."""
     record: bytes | None = None
@@ -60,12 +58,10 @@ class HttpSession:
     under_way: int = 0
     """The number of its open requests and streams."""
     ended: bool = False
-    """Whether it has ended in this process."""
     streams: dict[str, Stream] = field(default_factory=dict[str, Stream])
     """The streams of requests that are being worked on, by name, if events are kept."""
 
     def stream(self, response: EventResponse) -> Stream:
-        """Return a new stream for a request."""
         log = None if self.store is None else EventLog(self.store, self.id)
         stream = Stream(response, log, self.retry)
         if log is not None:

@@ -75,7 +75,6 @@ class StatelessHttp:
         await response.serve(endpoint.run(job, check), partial(endpoint.cancel, job))
 
     def _checked(self, exchange: HttpExchange, call: Call) -> ServerConnection:
-        """Return what serves a request; raise `HttpRefusal` and `RemoteError`."""
         method, version, id, offer = call.method, exchange.version, call.id, self._state.offer
         if version is None:
             raise self._mismatch("MCP-Protocol-Version is missing", id)
@@ -130,7 +129,6 @@ class StatelessHttp:
 
 
 def _not_a_call(message: Answer | Malformed | Batch) -> InvalidRequest | InvalidAnswer:
-    """Return what is wrong with a message that is neither a request nor a notification."""
     if isinstance(message, Malformed):
         return message.error
     if isinstance(message, Answer):

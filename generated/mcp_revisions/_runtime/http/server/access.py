@@ -97,7 +97,6 @@ class ProtectedResource:
     documentation: str | None = None
 
     def to_json(self) -> bytes:
-        """Return the metadata document."""
         document: dict[str, Any] = {
             "resource": self.url,
             "authorization_servers": list(self.authorization_servers),

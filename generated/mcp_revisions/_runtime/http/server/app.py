@@ -59,7 +59,6 @@ class HttpApp:
     def __init__(self, new_state: Callable[[], HttpState], http: HttpOptions) -> None:
         self._new_state = new_state
         self.options: Final = http
-        """The options it was made with."""
         self._log = Throttle(_log)
         self._guard = OriginGuard(http.allowed_hosts, http.allowed_origins)
         resource = None if http.authentication is None else http.authentication.resource
@@ -114,7 +113,6 @@ class HttpApp:
             self._running = None
 
     def _handler(self, exchange: HttpExchange) -> "_Handler":
-        """Return what serves a request; raise `HttpRefusal` for a wrong path, host or method."""
         self._guard.check(exchange.fields.get(b"host"), exchange.fields.get(b"origin"))
         running = self._running
         if running is None or running.state.loop is not get_running_loop():

@@ -115,7 +115,6 @@ class HttpExchange:
 
     @property
     def query(self) -> str:
-        """The query of the URL."""
         query: bytes = self._scope.get("query_string", b"")
         return query.decode("latin-1")
 
@@ -144,7 +143,6 @@ class HttpExchange:
         )
 
     async def send(self, *messages: Message) -> None:
-        """Send messages of ASGI, one after the other."""
         for message in messages:
             if self.closed:
                 return

@@ -110,7 +110,6 @@ class Bodies:
             del self._incoming[incoming]
 
     def _take(self, exchange: HttpExchange, size: int) -> None:
-        """Take so many bytes for a body; raise `HttpRefusal` if there are none left."""
         more = size - exchange.taken
         if more <= 0 or size <= _SMALL:
             return

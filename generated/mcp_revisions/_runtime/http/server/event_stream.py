@@ -198,7 +198,6 @@ def standalone_name() -> str:
 
 
 def is_standalone(name: str) -> bool:
-    """Return whether a stream belongs to no request."""
     return name.startswith(_STANDALONE)
 
 
@@ -337,7 +336,6 @@ class StreamSink:
         self._sink().put(message)
 
     def _sink(self) -> MessageSink:
-        """Return where a message goes at this moment."""
         raise NotImplementedError
 
 

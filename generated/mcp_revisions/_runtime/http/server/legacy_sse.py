@@ -106,7 +106,6 @@ class _SseTransport:
         await self._response.close()
 
     def abort(self) -> None:
-        """Serve the client no longer."""
         self._closed = True
         self._changed.set()
         self._response.abort()

@@ -81,7 +81,6 @@ class StatefulHttp:
             self._state.sessions.note_end(session)
 
     async def delete(self, exchange: HttpExchange) -> None:
-        """End a session; raise `HttpRefusal`."""
         await self._state.sessions.delete(await self._session(exchange))
         await exchange.respond(204)
 
@@ -112,7 +111,6 @@ class StatefulHttp:
         return session
 
     def _revived(self, id: str, record: SessionRecord) -> HttpSession | None:
-        """Return a session that another process began, as it was saved."""
         if record.revision not in self._state.offer.handshake:
             return None
         bound_server = self._state.bound_server(record.revision, own=True)
