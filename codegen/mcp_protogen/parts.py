@@ -171,15 +171,20 @@ CONTENTS: Final = (
         frozenset({"http-server"}),
         {"http": (*_HEADERS, "server", "sse")},
         (
-            ("http.server.app", ("HttpApp", "http_app")),
             (
-                "http.server.authentication",
+                "http.server.access",
                 ("Authentication", "Principal", "ProtectedResource", "static_tokens"),
             ),
-            ("http.server.event_store", ("EventStore", "MemoryEventStore", "StoredEvent")),
+            ("http.server.app", ("HttpApp", "http_app")),
             ("http.server.options", ("HttpOptions",)),
             ("http.server.run", ("run_http",)),
-            ("http.server.session_store", ("SessionRecord", "SessionStore")),
+            (
+                "http.server.stores",
+                (
+                    *("EventStore", "MemoryEventStore", "SessionRecord", "SessionStore"),
+                    "StoredEvent",
+                ),
+            ),
         ),
     ),
     Contents(

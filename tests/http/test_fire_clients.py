@@ -62,7 +62,7 @@ def test_to_leave_a_call_of_a_session_cancels_nothing(stack: str, tool: str) -> 
                 await last.send(http(call("echo", 99), **mine))
                 assert (await last.answer()).status == 200
             assert site.target.cancelled == 0
-            assert site.app._running.service.working == MANY
+            assert site.app._running.state.working == MANY
             site.target.go.set()
             await site.is_fine()
             assert site.target.finished == MANY + 3
@@ -185,7 +185,7 @@ async def stalled(site: Site, one: Wire, mine: Any) -> None:
     await one.send(http(b"", "GET", **mine))
     await one.head()
     one.read(False)
-    (session,) = site.app._running.service.sessions
+    (session,) = site.app._running.state.sessions
     note = (
         b'{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"%b"}}'
     )

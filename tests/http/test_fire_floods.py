@@ -78,12 +78,12 @@ def test_ten_thousand_sessions_that_are_left_lapse_and_leave_nothing_behind() ->
         target = Target()
         app = app_of(target.server, session_lifetime=0.5)
         await flood(app, 50)
-        service = app._running.service
-        await until(lambda: not service.sessions and not leftovers(app))
+        state = app._running.state
+        await until(lambda: not state.sessions and not leftovers(app))
         before = ours()
         for _ in range(2):
             await flood(app, MANY)
-            await until(lambda: not service.sessions, 20)
+            await until(lambda: not state.sessions, 20)
             await settled(app)
             assert not target.server.sessions
             more = ours() - before
@@ -104,7 +104,7 @@ def test_there_are_never_more_sessions_than_said_and_the_idlest_goes_first() -> 
         for _ in range(1000):
             await flood(app, 1)
             assert (await bare(app, http(call("echo"), **mine))).status == 200
-        assert len(app._running.service.sessions) == 100
+        assert len(app._running.state.sessions) == 100
         await until(lambda: len(target.server.sessions) == 100)
         assert (await bare(app, http(call("echo"), **other))).status == 404
         await app.close()
@@ -153,15 +153,15 @@ def test_a_thousand_streams_that_are_dropped_leave_nothing_behind(stack: str) ->
                 ):
                     dropped.append(asyncio.create_task(one_of(site.port, data)))
                     await opened.acquire()
-            service = site.app._running.service
-            assert len(service.keep_alive) == 1000
+            state = site.app._running.state
+            assert len(state.keep_alive) == 1000
             refused = await site.ask(http(b"", "GET", **await site.session()))
             assert (refused.status, refused.field("retry-after")) == (503, "1")
             await site.target.server.tools_list_changed()
             drop.set()
             await asyncio.gather(*dropped)
             await settled(site.app)
-            await until(lambda: len(site.app._running.service.sessions) == 501)
+            await until(lambda: len(site.app._running.state.sessions) == 501)
             await site.is_fine()
 
     run(script(), stack, within=30)
@@ -208,7 +208,7 @@ def test_a_session_has_a_limit_of_its_own_that_answers_and_cancellations_pass() 
             assert (refused.status, refused.field("retry-after")) == (503, "1")
             assert (await site.ask(http(call("echo", 9), **other))).status == 200
             result = {"role": "assistant", "model": "m", "content": {"type": "text", "text": "!"}}
-            last = next(site.app._running.service.shared.ids)
+            last = next(site.app._running.state.shared.ids)
             name, _, number = last.rpartition(".")
             assert number == "5"
             for n in range(1, 5):
@@ -227,7 +227,7 @@ def test_a_session_has_a_limit_of_its_own_that_answers_and_cancellations_pass() 
 
 
 def test_the_events_of_many_streams_are_kept_up_to_a_bound() -> None:
-    module = runtime("http.server.event_store")
+    module = runtime("http.server.stores")
 
     async def script() -> None:
         store = module.MemoryEventStore(max_events=10, max_bytes=100_000)

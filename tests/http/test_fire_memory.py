@@ -87,7 +87,7 @@ async def begun(app: Any) -> dict[str, Any]:
 
 def taken(app: Any) -> int:
     """How many bytes are taken for bodies."""
-    return int(app._running.service.bodies.taken)
+    return int(app._running.state.bodies.taken)
 
 
 async def end_sent(one: Sender) -> int | None:
@@ -216,7 +216,7 @@ def test_a_notification_counts_until_its_handler_ends_though_it_was_taken_in() -
             assert (len(began), taken(app) > 180 * KIB) == (3, True)
             go.set()
             await rest()
-            assert (taken(app), app._running.service.working) == (0, 0)
+            assert (taken(app), app._running.state.working) == (0, 0)
             assert await (await sent(app, changed, **mine)).status() == 202
             await app.close()
             go.clear()
@@ -319,4 +319,5 @@ def test_what_clients_may_do_without_end_is_logged_a_few_times(
     caplog.set_level("INFO", "mcp_revisions")
     run(script())
     logged = Counter(entry.module for entry in caplog.records)
-    assert [logged[one] for one in ("incoming", "send", "watch")] == [5, 5, 5]
+    # The module has two kinds: who does not read, and who has gone.
+    assert [logged[one] for one in ("incoming", "asgi")] == [5, 10]

@@ -186,7 +186,7 @@ def test_a_session_that_ends_ends_all_that_is_under_way_in_it(stack: str) -> Non
             ]
             asked.append(asyncio.create_task(site.ask(http(b"", "GET", **mine))))
             await until(
-                lambda: site.target.begun == 15 and len(site.app._running.service.keep_alive) > 10
+                lambda: site.target.begun == 15 and len(site.app._running.state.keep_alive) > 10
             )
             ended = await asyncio.gather(*[site.ask(http(b"", "DELETE", **mine)) for _ in range(5)])
             assert sorted(one.status for one in ended) == [204, 404, 404, 404, 404]

@@ -165,6 +165,41 @@ class TestShutdown:
 
         self.refused(entering, old_sse=True)
 
+    @pytest.mark.parametrize("sessions", [True, False])
+    def test_requests_outside_of_sessions_are_cancelled_when_their_time_is_up(
+        self, sessions: bool
+    ) -> None:
+        begun, cancelled = asyncio.Event(), asyncio.Event()
+
+        async def waits(session: Any, params: Any) -> str:
+            begun.set()
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                cancelled.set()
+                raise
+            return ""
+
+        async def script() -> None:
+            server = ours(waits)
+            async with serving(server, pkg.REVISIONS, drain=0.01, sessions=sessions) as site:
+                calling = (
+                    site.modern("tools/call", name="waits")
+                    if sessions
+                    else site.post(
+                        request("tools/call", 1, name="waits"), {"mcp-protocol-version": OLD}
+                    )
+                )
+                under_way = asyncio.create_task(calling)
+                await begun.wait()
+                assert not cancelled.is_set()
+                await site.app.close()
+                await cancelled.wait()
+                # As in a session, its response is complete, and has no answer.
+                assert b"data: {" not in (await under_way).content
+
+        run(script())
+
     def test_it_is_told_to_come_again(self) -> None:
         async def script() -> None:
             held = Held()

@@ -405,7 +405,7 @@ class TestLimits:
                 line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
                 head = "GET /mcp HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n"
                 line.sendall(f"{head}Mcp-Session-Id: {session.id}\r\n\r\n".encode())
-                running = site.app._running.service
+                running = site.app._running.state
                 while not len(running.keep_alive):
                     await asyncio.sleep(0.005)
                 # Until the buffers between the two hold no more.

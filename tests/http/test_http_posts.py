@@ -112,7 +112,7 @@ def test_a_flood_of_rubbish_is_no_flood_of_log_entries(caplog: pytest.LogCapture
 
     with caplog.at_level(logging.INFO, "mcp_revisions"):
         run(script())
-    refused = [one for one in caplog.messages if "refused a message" in one]
+    refused = [one for one in caplog.messages if "refused a request" in one]
     assert len(refused) == 7
     assert "(100 of these within a minute" in refused[-1]
 

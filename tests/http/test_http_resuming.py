@@ -323,7 +323,7 @@ def test_events_go_with_their_session() -> None:
 class TestMemoryEventStore:
     def test_the_stream_that_has_been_quiet_for_longest_goes_first(self) -> None:
         async def script() -> None:
-            events = runtime("http.server.event_store")
+            events = runtime("http.server.stores")
             store = events.MemoryEventStore(max_bytes=1000)
             for stream in ("a", "b", "a", "c"):
                 number = 2 if stream == "a" and await store.after("s", "a", 1) is not None else 1
@@ -336,7 +336,7 @@ class TestMemoryEventStore:
 
     def test_a_single_event_larger_than_all_the_room_is_not_kept(self) -> None:
         async def script() -> None:
-            events = runtime("http.server.event_store")
+            events = runtime("http.server.stores")
             store = events.MemoryEventStore(max_bytes=1000)
             await store.append("s", "a", events.StoredEvent(1, b"x" * 2000))
             assert await store.after("s", "a", 0) is None

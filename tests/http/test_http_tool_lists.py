@@ -177,7 +177,7 @@ def test_calls_that_come_while_a_list_is_made_wait_for_that_one() -> None:
             first = asyncio.create_task(lying(site))
             await slow.begun.wait()
             second = asyncio.create_task(lying(site))
-            await until(lambda: site.app._running.service.working == 2)
+            await until(lambda: site.app._running.state.working == 2)
             slow.go.set()
             assert [await first, await second] == [REFUSED, REFUSED]
             assert slow.asked == 1
@@ -206,7 +206,7 @@ def test_who_still_waits_for_a_list_has_it_made_when_another_goes_away() -> None
             leaves = asyncio.create_task(lying(site))
             await slow.begun.wait()
             stays = asyncio.create_task(lying(site))
-            await until(lambda: site.app._running.service.working == 2)
+            await until(lambda: site.app._running.state.working == 2)
             leaves.cancel()
             await slow.ended.wait()
             slow.go.set()

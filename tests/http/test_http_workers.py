@@ -174,9 +174,9 @@ def test_an_answer_that_comes_to_another_process_is_not_taken_for_another() -> N
 
 
 def test_ids_of_questions_are_no_numbers_to_any_client() -> None:
-    service = runtime("http.server.state")
+    state = runtime("http.server.state")
     for _ in range(200):
-        ids = service.own_ids()
+        ids = state.own_ids()
         one, two = next(ids), next(ids)
         assert one != two
         assert one[0].isalpha()

@@ -238,10 +238,10 @@ def leftovers(app: Any) -> dict[str, int]:
     """What is still open or under way; sessions alone are no leftover."""
     if app._running is None:
         return {}
-    service = app._running.service
-    open = sum(session.under_way for session in service.sessions)
-    counts = {"streams": len(service.keep_alive), "requests": service.working, "under way": open}
-    counts["tasks"] = len(service.tasks._running)
+    state = app._running.state
+    open = sum(session.under_way for session in state.sessions)
+    counts = {"streams": len(state.keep_alive), "requests": state.working, "under way": open}
+    counts["tasks"] = len(state.tasks._running)
     return {name: count for name, count in counts.items() if count}
 
 

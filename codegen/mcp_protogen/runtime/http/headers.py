@@ -41,7 +41,7 @@ def encoded(value: str) -> str:
     basic/transports/streamable-http, "Value Encoding"). Raises `UnicodeEncodeError` for a lone
     surrogate, which no message can contain.
     """
-    if _PLAIN.fullmatch(value) and not _is_marked(value):
+    if _PLAIN.fullmatch(value) and not (value.startswith(_PREFIX) and value.endswith(_SUFFIX)):
         return value
     return f"{_PREFIX}{b64encode(value.encode()).decode()}{_SUFFIX}"
 
@@ -52,7 +52,7 @@ def decoded(value: str) -> str | None:
     Base64 is read strictly, padding included. Otherwise an intermediary with another reader could
     see another value than the server.
     """
-    if not _is_marked(value):
+    if not (value.startswith(_PREFIX) and value.endswith(_SUFFIX)):
         return value if _READABLE.fullmatch(value) else None
     if len(value) < len(_PREFIX) + len(_SUFFIX):
         # The prefix and the suffix overlap, so there is no value between them.
@@ -64,10 +64,6 @@ def decoded(value: str) -> str | None:
         return data.decode() if b64encode(data) == text else None
     except (BadBase64, UnicodeError):
         return None
-
-
-def _is_marked(value: str) -> bool:
-    return value.startswith(_PREFIX) and value.endswith(_SUFFIX)
 
 
 def media_type(content_type: str | None) -> str:

@@ -22,23 +22,16 @@ _INTEGER: Final = re.compile(r"(-?[0-9]{1,20})(?:\.0{1,20})?")
 _LARGEST: Final = 2**53 - 1
 
 # These keywords hold data, which may look like a schema without being one.
-_DATA: Final = frozenset({"const", "default", "enum", "examples"})
+_DATA: Final = ("const", "default", "enum", "examples")
 # These keywords hold schemas by name; the names are not keywords.
-_NAMED: Final = frozenset(
-    {
-        "$defs",
-        "definitions",
-        "dependencies",
-        "dependentRequired",
-        "dependentSchemas",
-        "patternProperties",
-        "properties",
-    }
+_NAMED: Final = (
+    *("$defs", "definitions", "dependencies", "dependentRequired", "dependentSchemas"),
+    *("patternProperties", "properties"),
 )
 
 # Far more than any schema needs; a larger one is meant to keep its reader busy.
-_DEEPEST: Final = 200
-_MOST: Final = 100_000
+_MAX_DEPTH: Final = 200
+_MAX_VALUES: Final = 100_000
 
 _Path: TypeAlias = tuple[str, ...]
 
@@ -70,7 +63,7 @@ def mirrors_of(schema: object) -> tuple[Mirror, ...]:
     while left:
         place = left.pop()
         seen += 1
-        if seen > _MOST or place.pointer.count("/") > _DEEPEST:
+        if seen > _MAX_VALUES or place.pointer.count("/") > _MAX_DEPTH:
             raise BadAnnotation(f"{place.pointer[:100]}: the schema is too large")
         if is_object(place.value) and ANNOTATION in place.value:
             mirror = _mirror(place)
@@ -159,19 +152,13 @@ def agrees(mirror: Mirror, header_value: str | None, arguments: object) -> bool:
     if header_value is None or text is None:
         return header_value is None and text is None
     value = decoded(header_value)
-    if value is None or value == text:
-        return value is not None
-    return (
-        mirror.type == "integer" and _number(text) is not None and _number(value) == _number(text)
-    )
-
-
-def _number(text: str) -> int | None:
-    match = _INTEGER.fullmatch(text)
-    return None if match is None else int(match[1])
+    if mirror.type == "integer" and value is not None:
+        numbers = [_INTEGER.fullmatch(one) for one in (value, text)]
+        if all(numbers):
+            return len({int(match[1]) for match in numbers if match}) == 1
+    return value == text
 
 
 def headers_for(mirrors: Iterable[Mirror], arguments: object) -> dict[str, str]:
-    """Return the header fields that repeat these arguments."""
     texts = ((mirror.header, text_of(value_at(arguments, mirror.path))) for mirror in mirrors)
     return {header: encoded(text) for header, text in texts if text is not None}

@@ -26,8 +26,8 @@ from ..core.errors import (
     MissingClientCapability,
     ProtocolError,
     RemoteError,
-    Untranslatable,
     RequestId,
+    Untranslatable,
 )
 from ..core.spec import Capability
 from ..core.tasks import Signal, Tasks

@@ -35,25 +35,12 @@ class Event(NamedTuple):
 class Parser:
     """A reader of the events of one stream; `limit` is the size of the largest event, in bytes."""
 
-    __slots__ = (
-        "_after_return",
-        "_begun",
-        "_data",
-        "_event",
-        "_id",
-        "_limit",
-        "_line",
-        "_retry",
-        "_seen",
-    )
-
     def __init__(self, limit: int = LARGEST) -> None:
         self._limit = limit
         self._begun = False
         # The line that has not ended yet, in one piece: its parts may be of one byte each.
         self._line = bytearray()
-        # The last chunk ended with a carriage return; a newline after it belongs to the same line
-        # end.
+        # A newline after a carriage return at the end of a chunk belongs to the same line end.
         self._after_return = False
         # The event that has not ended yet; each line of its data ends with a newline.
         self._data = bytearray()
@@ -78,14 +65,14 @@ class Parser:
             if self._line:
                 line = bytes(self._line + line)
                 self._line.clear()
-            self._check(len(line))
+            self._check_size(len(line))
             self._take(line, events)
         if rest:
             self._line += rest
-            self._check(len(self._line))
+            self._check_size(len(self._line))
         return events
 
-    def _check(self, line: int) -> None:
+    def _check_size(self, line: int) -> None:
         if len(self._data) + line > self._limit:
             raise ValueError(f"an event of more than {self._limit} bytes")
 
@@ -95,12 +82,13 @@ class Parser:
             line = line.removeprefix(_MARK)
         if not line:
             if self._seen:
-                events.append(self._ended())
+                data = self._data[:-1].decode("utf-8", "replace")
+                events.append(Event(self._id, self._event or "message", data, self._retry))
+                self._data.clear()
+                self._event, self._retry, self._seen = "", None, False
             return
+        # Without a name it is a comment, which keeps a connection alive, and has no meaning.
         name, _, value = line.partition(b":")
-        if not name:
-            # A comment keeps a connection alive, and has no meaning.
-            return
         self._field(name, value.removeprefix(b" "))
 
     def _field(self, name: bytes, value: bytes) -> None:
@@ -111,21 +99,13 @@ class Parser:
         elif name == b"id":
             if b"\0" in value:
                 return
-            # An id that does not fit into a header field counts as none: a client could not send it
-            # back.
+            # A client could not send back what does not fit into a header field.
             self._id = value.decode("utf-8", "replace") if len(value) <= _LONGEST_ID else ""
         elif name == b"retry" and value.isdigit():
             self._retry = int(value[:_DIGITS])
         else:
             return
         self._seen = True
-
-    def _ended(self) -> Event:
-        data = self._data[:-1].decode("utf-8", "replace")
-        event = Event(self._id, self._event or "message", data, self._retry)
-        self._data.clear()
-        self._event, self._retry, self._seen = "", None, False
-        return event
 
 
 def written(

@@ -8,12 +8,11 @@ body has: nobody keeps others out by being slow.
 from asyncio import Timeout, get_running_loop, timeout
 from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass
+from inspect import iscoroutine
 from typing import Any, Final
 
-from .asgi import HttpRefusal, Message
+from .asgi import HttpExchange, HttpRefusal, Message, resumed
 from .options import HttpOptions
-from .request import HttpRequest
-from .steps import has_steps, resumed
 
 _LENGTH: Final = b"content-length"
 _DIGITS: Final = 20
@@ -29,43 +28,45 @@ _PAUSE: Final = 1.0
 
 
 @dataclass(eq=False, slots=True)
-class _Coming:
+class _Incoming:
     """A body that is being read: its request, its greatest size, and its time limit."""
 
-    request: HttpRequest
+    exchange: HttpExchange
     expected: int
     begun: float
     limit: Timeout
-    last: float
-    came: int = 0
+    latest: float
+    received: int = 0
     put_off: bool = False
 
     def is_behind(self, now: float, seconds: float) -> bool:
         """Return whether it comes too slowly to be complete in time, or has stopped coming."""
         passed = now - self.begun
-        is_slow = passed > _START and self.came * seconds < self.expected * passed
-        return is_slow or now - self.last > _PAUSE
+        is_slow = passed > _START and self.received * seconds < self.expected * passed
+        return is_slow or now - self.latest > _PAUSE
 
 
 class Bodies:
     """The reader of all bodies, which counts the memory they take; `http` has the limits."""
 
-    __slots__ = ("_coming", "_http", "taken")
-
     def __init__(self, http: HttpOptions) -> None:
         self._http = http
-        self._coming: dict[_Coming, None] = {}
+        self._incoming: dict[_Incoming, None] = {}
         self.taken = 0
         """The bytes taken for all bodies that count, until their requests are `done`."""
 
-    async def read(self, request: HttpRequest) -> bytes:
+    async def read(self, exchange: HttpExchange) -> bytes:
         """Return a whole body; raise `HttpRefusal` if it is too large, too slow or cut off."""
         largest = self._http.max_body
-        expected = _declared(request, largest)
+        length = exchange.fields.get(_LENGTH, b"0").strip(b" \t")
+        if not length.isdigit():
+            raise HttpRefusal(400, "Content-Length has to be a number")
+        if len(length) > _DIGITS or (expected := int(length)) > largest:
+            raise _too_large(largest)
         if expected > _SMALL:
-            self._take(request, expected)
-        work = request.receive()
-        if has_steps(work):
+            self._take(exchange, expected)
+        work = exchange.receive()
+        if iscoroutine(work):
             try:
                 waiting = work.send(None)
             except StopIteration as done:
@@ -74,65 +75,63 @@ class Bodies:
                 if not message.get("more_body"):
                     piece = _piece(message, largest)
                     if len(piece) > _SMALL:
-                        self._take(request, len(piece))
+                        self._take(exchange, len(piece))
                     return piece
                 work = _given(message)
             else:
                 work = resumed(work, waiting)
-        return await self._rest(request, work, expected or largest)
+        return await self._rest(exchange, work, expected or largest)
 
     async def _rest(
-        self, request: HttpRequest, work: Awaitable[Mapping[str, Any]], expected: int
+        self, exchange: HttpExchange, work: Awaitable[Mapping[str, Any]], expected: int
     ) -> bytes:
         largest, seconds = self._http.max_body, self._http.body_timeout
-        limit = timeout(seconds)
-        now = get_running_loop().time
+        limit, now = timeout(seconds), get_running_loop().time
         begun = now()
-        coming = _Coming(request, expected, begun, limit, last=begun)
-        self._coming[coming] = None
+        incoming = _Incoming(exchange, expected, begun, limit, latest=begun)
+        self._incoming[incoming] = None
         try:
             async with limit:
                 message = await work
                 # Pieces may be of one byte each, and an object for each would take far more.
                 body = bytearray(_piece(message, largest))
                 while message.get("more_body"):
-                    coming.came, coming.last = len(body), now()
-                    self._take(request, len(body))
-                    message = await request.receive()
+                    incoming.received, incoming.latest = len(body), now()
+                    self._take(exchange, len(body))
+                    message = await exchange.receive()
                     body += _piece(message, largest - len(body))
-                self._take(request, len(body))
+                self._take(exchange, len(body))
                 return bytes(body)
         except TimeoutError:
-            if coming.put_off:
+            if incoming.put_off:
                 raise _full() from None
             raise HttpRefusal(408, "The body of the request did not come in time") from None
         finally:
-            del self._coming[coming]
+            del self._incoming[incoming]
 
-    def _take(self, request: HttpRequest, size: int) -> None:
-        """Take so many bytes for a body; raise `HttpRefusal` if there are none left."""
-        more = size - request.taken
+    def _take(self, exchange: HttpExchange, size: int) -> None:
+        more = size - exchange.taken
         if more <= 0 or size <= _SMALL:
             return
         lacking = self.taken + more - self._http.max_bodies
-        if lacking > 0 and not self._made_room(lacking, request):
+        if lacking > 0 and not self._made_room(lacking, exchange):
             raise _full()
-        request.taken += more
+        exchange.taken += more
         self.taken += more
 
-    def _made_room(self, lacking: int, request: HttpRequest) -> bool:
+    def _made_room(self, lacking: int, exchange: HttpExchange) -> bool:
         """Refuse bodies that come too slowly; return whether that makes enough room."""
         now, seconds = get_running_loop().time(), self._http.body_timeout
         behind = [
             one
-            for one in self._coming
-            if one.request is not request and one.request.taken and one.is_behind(now, seconds)
+            for one in self._incoming
+            if one.exchange is not exchange and one.exchange.taken and one.is_behind(now, seconds)
         ]
-        if sum(one.request.taken for one in behind) < lacking:
+        if sum(one.exchange.taken for one in behind) < lacking:
             return False
         for one in behind:
-            lacking -= one.request.taken
-            self.done(one.request)
+            lacking -= one.exchange.taken
+            self.done(one.exchange)
             if not one.limit.expired():
                 one.put_off = True
                 one.limit.reschedule(now)
@@ -140,28 +139,14 @@ class Bodies:
                 break
         return True
 
-    def handed_over(self, request: HttpRequest) -> int:
-        """Return the bytes taken for a body, which the caller has to give back."""
-        held, request.taken = request.taken, 0
-        return held
-
-    def done(self, request: HttpRequest) -> None:
+    def done(self, exchange: HttpExchange) -> None:
         """Give back what was taken for a body that is not kept, or has a limit of its own."""
-        self.taken -= request.taken
-        request.taken = 0
+        self.taken -= self.handed_over(exchange)
 
-
-def _declared(request: HttpRequest, largest: int) -> int:
-    """Return the length that a request declares for its body, 0 if none; raise `HttpRefusal`."""
-    value = request.fields.get(_LENGTH)
-    if value is None:
-        return 0
-    length = value.strip(b" \t")
-    if not length.isdigit():
-        raise HttpRefusal(400, "Content-Length has to be a number")
-    if len(length) > _DIGITS or int(length) > largest:
-        raise _too_large(largest)
-    return int(length)
+    def handed_over(self, exchange: HttpExchange) -> int:
+        """Return the bytes taken for a body, which the caller has to give back."""
+        held, exchange.taken = exchange.taken, 0
+        return held
 
 
 def _piece(message: Mapping[str, Any], limit: int) -> bytes:
@@ -182,4 +167,4 @@ def _too_large(limit: int) -> HttpRefusal:
 
 
 def _full() -> HttpRefusal:
-    return HttpRefusal(503, "Too many large requests at once", fields=[(b"retry-after", b"1")])
+    return HttpRefusal.for_now("Too many large requests at once")

@@ -1,4 +1,4 @@
-"""A stream of messages as server-sent events, which may outlive the connection that carries it.
+"""Messages as server-sent events, in streams that go from one HTTP response to the next.
 
 Where events are kept each has an id: the name of its stream and its number in it. So a client that
 comes back with the last one it saw gets what followed on that stream, and on no other
@@ -6,49 +6,159 @@ comes back with the last one it saw gets what followed on that stream, and on no
 """
 
 import re
-from asyncio import Future, Lock, wait
+from asyncio import FIRST_COMPLETED, Future, Lock, TimerHandle, create_task, get_running_loop, wait
 from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from logging import getLogger
 from secrets import token_urlsafe
 from typing import Any, Final
 
 from ...core.tasks import Tasks
-from ...rpc.send_queue import MessageSink, SendQueue
+from ...rpc.send_queue import MessageSink, NullSink, SendQueue
+from .. import headers
 from ..sse import written
-from .channel import EventResponse
-from .event_store import EventStore, StoredEvent
+from .asgi import Field, HttpExchange
+from .stores import EventStore, StoredEvent
 
-_SEPARATOR: Final = "."
-_STANDING: Final = "~"
+_FIELDS: Final[tuple[Field, ...]] = (
+    (b"content-type", headers.EVENTS.encode()),
+    # Neither caches nor proxies may hold events back
+    # (2026-07-28, basic/transports/streamable-http, "Receiving Messages").
+    (b"cache-control", b"no-cache, no-transform"),
+    (b"x-accel-buffering", b"no"),
+)
+
+# A comment, which readers pass over (HTML standard, "Event streams").
+_COMMENT: Final = b":\n\n"
+
+_STANDALONE: Final = "~"
 _ID: Final = re.compile(r"(~?[A-Za-z0-9_-]{1,32})\.([0-9]{1,15})")
 
 # Messages that wait before one stream.
-_LIMIT: Final = 1000
+_WAITING: Final = 1000
+
+# While nobody listens: enough for a client that is about to connect, or to connect again. There
+# may be many sessions whose clients never do.
+_KEPT: Final = 32
 
 _log: Final = getLogger(__name__)
 
 
-def standalone_name() -> str:
-    """Return a new name for a stream that belongs to no request, in this process."""
-    return _STANDING + token_urlsafe(9)
+@dataclass(eq=False, slots=True)
+class EventResponse:
+    """One HTTP response with events; once it is not `open`, nothing more is written."""
+
+    _exchange: HttpExchange
+    _keep_alive: "KeepAlive"
+    _begun: bool = False
+    _writing: bool = False
+    open: bool = True
+    ended: Future[None] = field(default_factory=lambda: get_running_loop().create_future())
+    """A future that is done once the response is over."""
+
+    async def write(self, data: bytes) -> None:
+        """Write a piece after the header; it is lost if the client is gone."""
+        if not self.open:
+            return
+        self._writing = True
+        try:
+            if not self._begun:
+                self._begun = True
+                self._keep_alive.add(self)
+                start = {"type": "http.response.start", "status": 200, "headers": list(_FIELDS)}
+                await self._exchange.send(start)
+            if data:
+                piece = {"type": "http.response.body", "body": data, "more_body": True}
+                await self._exchange.send(piece)
+        finally:
+            self._writing = False
+        if self._exchange.closed:
+            self.abort()
+
+    async def close(self) -> None:
+        """Complete the response, which is empty if nothing was written."""
+        if not self.open:
+            return
+        await self.write(b"")
+        self._end()
+        try:
+            await self._exchange.send({"type": "http.response.body", "body": b""})
+        finally:
+            self.abort()
+
+    def close_soon(self) -> None:
+        """Complete the response without waiting: its client may take its time, or be gone."""
+        if self.open:
+            self._keep_alive.tasks.start(self.close())
+
+    def abort(self) -> None:
+        """Write nothing more: the client has gone, or the request is not served any more."""
+        self._end()
+        if not self.ended.done():
+            self.ended.set_result(None)
+
+    def _end(self) -> None:
+        self.open = False
+        self._keep_alive.remove(self)
+
+    async def until_over(self, *others: Future[None]) -> None:
+        """Wait until the client has gone, the response is over, or one of `others` is done."""
+        gone = create_task(self._exchange.gone())
+        try:
+            await wait([gone, self.ended, *others], return_when=FIRST_COMPLETED)
+        finally:
+            gone.cancel()
+
+    async def comment(self) -> None:
+        """Show that the response is alive, unless it is being written to."""
+        if not self._writing:
+            await self.write(_COMMENT)
 
 
-def is_standalone(name: str) -> bool:
-    """Return whether a stream belongs to no request."""
-    return name.startswith(_STANDING)
+class KeepAlive:
+    """A timer that keeps all event responses alive, every `interval` seconds."""
+
+    def __init__(self, interval: float, tasks: Tasks) -> None:
+        self._interval = interval
+        self.tasks = tasks
+        self._responses: dict[EventResponse, None] = {}
+        self._timer: TimerHandle | None = None
+
+    def __len__(self) -> int:
+        return len(self._responses)
+
+    def add(self, response: EventResponse) -> None:
+        self._responses[response] = None
+        if self._timer is None:
+            self._timer = get_running_loop().call_later(self._interval, self._comment)
+
+    def remove(self, response: EventResponse) -> None:
+        self._responses.pop(response, None)
+        if not self._responses and self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _comment(self) -> None:
+        self._timer = get_running_loop().call_later(self._interval, self._comment)
+        for response in self._responses:
+            self.tasks.start(response.comment())
+
+    async def close(self, seconds: float) -> None:
+        """Complete all responses; those that are not read in time are left as they are."""
+        closing = [self.tasks.start(response.close()) for response in list(self._responses)]
+        if closing:
+            await wait(closing, timeout=seconds)
 
 
-class Log:
-    """The kept events of one stream of one session."""
+@dataclass(eq=False, slots=True)
+class EventLog:
+    """The kept events of one stream of one session; its name is no secret."""
 
-    __slots__ = ("_last", "_session", "_store", "name")
-
-    def __init__(self, store: EventStore, session: str, name: str | None = None) -> None:
-        self._store = store
-        self._session = session
-        self.name = token_urlsafe(9) if name is None else name
-        """The name of the stream in its session; no secret."""
-        self._last = 0
+    _store: EventStore
+    _session: str
+    name: str = field(default_factory=partial(token_urlsafe, 9))
+    _last: int = 0
 
     async def keep(self, message: bytes) -> str | None:
         """Keep a message, which may be empty; return the id of its event, None if that failed."""
@@ -73,7 +183,7 @@ class Log:
         return [(self._id(number), message) for number, message in events if message]
 
     def _id(self, number: int) -> str:
-        return f"{self.name}{_SEPARATOR}{number}"
+        return f"{self.name}.{number}"
 
 
 def parsed(event_id: str) -> tuple[str, int] | None:
@@ -82,34 +192,38 @@ def parsed(event_id: str) -> tuple[str, int] | None:
     return None if match is None else (match[1], int(match[2]))
 
 
-class Stream:
-    """A stream of messages, which may go from one response to the next, and be in none.
+def standalone_name() -> str:
+    """Return a new name for a stream that belongs to no request, in this process."""
+    return _STANDALONE + token_urlsafe(9)
 
-    Without a `log`, what nobody reads is lost. `retry` is in milliseconds; with it, a new stream
-    begins with an event that holds nothing but an id, so that a client can come back before
-    anything was said (2025-11-25, basic/transports, "Sending Messages to the Server").
+
+def is_standalone(name: str) -> bool:
+    return name.startswith(_STANDALONE)
+
+
+@dataclass(eq=False, slots=True)
+class Stream:
+    """A stream of messages, which is in one response at a time, or in none.
+
+    Without a `log`, what nobody reads is lost. With `_retry`, in milliseconds, a new stream begins
+    with an event that holds nothing but an id, so that a client can come back before anything was
+    said (2025-11-25, basic/transports, "Sending Messages to the Server").
     """
 
-    __slots__ = ("_channel", "_closed", "_lock", "_retry", "log")
-
-    def __init__(
-        self, channel: EventResponse | None, log: Log | None = None, retry: int | None = None
-    ) -> None:
-        self._channel = channel
-        self._retry = retry
-        self._lock = Lock()
-        self._closed = False
-        self.log = log
+    _response: EventResponse | None
+    log: EventLog | None = None
+    _retry: int | None = None
+    _lock: Lock = field(default_factory=Lock)
+    _closed: bool = False
 
     async def send(self, messages: Sequence[bytes]) -> None:
-        """Write messages, each as an event."""
         async with self._lock:
             events = [await self._priming()]
             for message in messages:
                 id = None if self.log is None else await self.log.keep(message)
                 events.append(written(message, id=id))
-            if self._channel is not None:
-                await self._channel.write(b"".join(events))
+            if self._response is not None:
+                await self._response.write(b"".join(events))
 
     async def _priming(self) -> bytes:
         if self._retry is None or self.log is None:
@@ -118,7 +232,7 @@ class Stream:
         id = await self.log.keep(b"")
         return b"" if id is None else written(b"", id=id, retry=retry)
 
-    async def attach(self, channel: EventResponse, after: int) -> bool:
+    async def attach(self, response: EventResponse, after: int) -> bool:
         """Go on in another response, after the event of that number.
 
         Return False if what followed it is not known any more; then nothing has changed.
@@ -128,64 +242,64 @@ class Stream:
             missed = await self.log.after(after)
             if missed is None:
                 return False
-            before, self._channel = self._channel, channel
+            before, self._response = self._response, response
             if before is not None:
                 before.close_soon()
             for id, message in missed:
-                await channel.write(written(message, id=id))
-            await channel.write(b"")
+                await response.write(written(message, id=id))
+            await response.write(b"")
             if self._closed:
                 # There is nothing to wait for any more.
-                self._channel = None
-                await channel.close()
+                await self._complete()
         return True
 
-    def carries(self, channel: EventResponse) -> bool:
-        """Return whether the stream goes through that response."""
-        return self._channel is channel
+    def is_in(self, response: EventResponse) -> bool:
+        return self._response is response
 
-    def detach(self, channel: EventResponse) -> None:
+    async def detach(self, response: EventResponse) -> None:
         """Go on without a response whose client has left it."""
-        if self._channel is channel:
-            self._channel = None
+        if self._response is response:
+            self._response = None
 
     async def release(self) -> None:
         """Complete the response; the client can come back for what is to follow."""
         async with self._lock:
-            channel, self._channel = self._channel, None
-            if channel is not None:
-                await channel.write(await self._priming())
-                await channel.close()
+            if self._response is not None:
+                await self._complete(await self._priming())
 
     async def close(self) -> None:
         """End the stream once all is written, and complete the response it is in."""
         async with self._lock:
             self._closed = True
-            channel, self._channel = self._channel, None
-            if channel is not None:
-                await channel.close()
+            await self._complete()
+
+    async def _complete(self, last: bytes = b"") -> None:
+        response, self._response = self._response, None
+        if response is not None:
+            await response.write(last)
+            await response.close()
 
     def abort(self) -> None:
         """End the stream; do not wait until a client has taken in what was written."""
         self._closed = True
-        channel, self._channel = self._channel, None
-        if channel is not None:
-            channel.close_soon()
+        response, self._response = self._response, None
+        if response is not None:
+            response.close_soon()
 
 
 class StreamQueue:
     """A stream with the queue before it, and the task that empties the queue."""
 
-    __slots__ = ("_writing", "outbox", "stream")
+    __slots__ = ("_writing", "queue", "stream")
 
     def __init__(self, stream: Stream, tasks: Tasks) -> None:
         self.stream = stream
-        self.outbox = SendQueue(stream, _LIMIT)
-        self._writing = tasks.start(self.outbox.run())
+        self.queue = SendQueue(stream, _WAITING)
+        self._writing = tasks.start(self.queue.run())
 
     async def drain(self) -> None:
         """Write what is waiting, and take nothing more."""
-        self.outbox.close()
+        self.queue.close()
         # Whoever ends everything cancels the task, and not who waits for it.
         await wait([self._writing])
 
@@ -201,16 +315,16 @@ class StreamQueue:
 
 
 class StreamSink:
-    """A sink for messages whose stream is there for a part of the time; subclasses open it."""
+    """A sink for messages whose stream is there for a part of the time."""
 
-    __slots__ = ("_queue",)
+    __slots__ = ()
 
     _queue: StreamQueue | None
     flooded = False
 
     @property
     def full(self) -> bool:
-        return self._queue is not None and self._queue.outbox.full
+        return self._queue is not None and self._queue.queue.full
 
     async def room(self) -> None:
         """Return at once: reading is not held up by what one response has to carry."""
@@ -222,5 +336,91 @@ class StreamSink:
         self._sink().put(message)
 
     def _sink(self) -> MessageSink:
-        """Return where a message goes at this moment."""
         raise NotImplementedError
+
+
+class _Kept(NullSink):
+    """The newest messages that nobody has listened to yet."""
+
+    __slots__ = ("messages",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.messages: list[bytes] = []
+
+    async def send(self, message: bytes, *, unless: Future[Any] | None = None) -> None:
+        self.put(message)
+
+    def put(self, message: bytes) -> None:
+        self.messages.append(message)
+        if len(self.messages) > _KEPT:
+            del self.messages[0]
+            _log.debug("nobody listens: a message of the server is lost")
+
+
+@dataclass(eq=False, slots=True)
+class StandaloneStream(StreamSink):
+    """The stream of a session that belongs to no request; it takes up little until it is read.
+
+    2025-11-25, basic/transports, "Listening for Messages from the Server".
+    """
+
+    _tasks: Tasks
+    log: EventLog | None
+    _kept: _Kept | None = None
+    _queue: StreamQueue | None = None
+    _closed: bool = False
+    # What is said while a stream opens comes after what was kept until then.
+    _ready: bool = False
+
+    def _sink(self) -> MessageSink:
+        if self._queue is not None and self._ready:
+            return self._queue.queue
+        if self._kept is None:
+            self._kept = _Kept()
+        return self._kept
+
+    async def attach(self, response: EventResponse, after: int | None, retry: int | None) -> bool:
+        """Go on in a new response, after the event of that number if one is given.
+
+        The response before is completed: each message goes out once, and the newest response is
+        most likely to be read. Return False if what followed the event is not known any more.
+        """
+        if after is not None and (self.log is None or await self.log.after(after) is None):
+            return False
+        while self._queue is not None:
+            # Another one may come while this is being closed.
+            await self.detach()
+        if self._closed:
+            await response.close()
+            return True
+        stream = Stream(response if after is None else None, self.log, retry)
+        # Whole before anybody else gets a turn, who may want to close it.
+        queue, self._ready = StreamQueue(stream, self._tasks), False
+        self._queue = queue
+        if after is None:
+            # The client learns at once that it is listened to.
+            await stream.send([])
+        elif not await stream.attach(response, after):
+            await self.detach()
+            return False
+        if self._queue is queue:
+            # Otherwise another one has come meanwhile, who is given what was kept.
+            kept, self._kept = self._kept, None
+            for message in () if kept is None else kept.messages:
+                queue.queue.put(message)
+            self._ready = True
+        return True
+
+    async def detach(self, response: EventResponse | None = None) -> None:
+        """Let go of the response there is; of no other than `response`, if it is given."""
+        queue = self._queue
+        if queue is None or not (response is None or queue.stream.is_in(response)):
+            return
+        self._queue = None
+        queue.stream.abort()
+        await queue.drain()
+
+    async def close(self) -> None:
+        self._closed = True
+        await self.detach()

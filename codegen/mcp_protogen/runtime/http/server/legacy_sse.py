@@ -5,7 +5,7 @@ stream (2024-11-05, basic/transports, "HTTP with SSE"). Off unless asked for: la
 it deprecated.
 """
 
-from asyncio import FIRST_COMPLETED, Event, create_task, wait
+from asyncio import Event, wait
 from collections.abc import Sequence
 from secrets import token_urlsafe
 from typing import Final
@@ -15,10 +15,8 @@ from ...server.serve import serve_views
 from ...transports.base import Received
 from .. import headers
 from ..sse import written
-from .asgi import HttpRefusal, respond
-from .channel import EventResponse
-from .request import HttpRequest, accepts, is_json
-from .send import ResponseSender
+from .asgi import HttpExchange, HttpRefusal, check_accept, check_json
+from .event_stream import EventResponse
 from .state import HttpState
 
 _ID_BYTES: Final = 32
@@ -32,57 +30,52 @@ _LARGEST: Final = 16 * 1024 * 1024
 class LegacySse:
     """The old transport, which serves the handshake revisions alone."""
 
-    def __init__(self, service: HttpState) -> None:
-        self._service = service
-        self._open: dict[str, _Connection] = {}
+    def __init__(self, state: HttpState) -> None:
+        self._state = state
+        self._transports: dict[str, _SseTransport] = {}
 
-    async def open(self, request: HttpRequest, send: ResponseSender, principal: str | None) -> None:
+    async def open(self, exchange: HttpExchange) -> None:
         """Serve one client until it closes its stream; raise `HttpRefusal`."""
-        if not accepts(request.fields.get(b"accept", b""), headers.EVENTS):
-            raise HttpRefusal(406, "Accept has to list text/event-stream")
-        service = self._service
-        service.check_streams()
-        views = service.handshake_views()
+        check_accept(exchange.fields.get(b"accept", b""), headers.EVENTS)
+        state, principal = self._state, exchange.principal
+        state.check_streams()
+        views = state.handshake_views()
+        response = EventResponse(exchange, state.keep_alive)
         id = token_urlsafe(_ID_BYTES)
-        connection = self._open[id] = _Connection(service.channel(send), principal)
-        where = f"{request.root}{service.http.old_messages_path}"
-        endpoint = f"{quote(where)}?{_QUERY}={id}".encode()
-        gone = create_task(request.gone())
+        transport = self._transports[id] = _SseTransport(response, principal)
+        path = quote(f"{exchange.root}{state.http.old_messages_path}")
         try:
-            await connection.channel.write(written(endpoint, event="endpoint"))
-            work = serve_views(views, connection, service.options, principal)
-            serving = service.tasks.start(work)
-            await wait([gone, connection.channel.ended, serving], return_when=FIRST_COMPLETED)
-            await connection.close()
+            await response.write(written(f"{path}?{_QUERY}={id}".encode(), event="endpoint"))
+            serving = state.tasks.start(serve_views(views, transport, state.options, principal))
+            await response.until_over(serving)
+            await transport.close()
             await wait([serving])
         finally:
             # Whoever has cancelled this does not wait for it; then it ends by itself.
-            connection.abort()
-            gone.cancel()
-            del self._open[id]
+            transport.abort()
+            del self._transports[id]
 
-    async def post(self, request: HttpRequest, send: ResponseSender, principal: str | None) -> None:
+    async def post(self, exchange: HttpExchange) -> None:
         """Take in one message; raise `HttpRefusal`."""
-        if not is_json(request.fields.get(b"content-type", b"")):
-            raise HttpRefusal(415, "Content-Type has to be application/json")
-        (id,) = parse_qs(request.query).get(_QUERY, [""])[:1]
-        connection = self._open.get(id)
-        if connection is None or connection.principal != principal:
+        check_json(exchange.fields.get(b"content-type", b""))
+        (id,) = parse_qs(exchange.query).get(_QUERY, [""])[:1]
+        transport = self._transports.get(id)
+        if transport is None or transport.principal != exchange.principal:
             raise HttpRefusal(404, "There is no such session; open a stream first")
-        bodies = self._service.bodies
+        bodies = self._state.bodies
         try:
-            connection.take(await bodies.read(request))
+            transport.take(await bodies.read(exchange))
         finally:
-            bodies.done(request)
-        await respond(send, 202)
+            bodies.done(exchange)
+        await exchange.respond(202)
 
 
-class _Connection:
+class _SseTransport:
     """The transport of one client, for `serve`."""
 
-    def __init__(self, channel: EventResponse, principal: str | None) -> None:
-        self.channel = channel
+    def __init__(self, response: EventResponse, principal: str | None) -> None:
         self.principal = principal
+        self._response = response
         self._messages: list[bytes] = []
         self._waiting = 0
         self._changed = Event()
@@ -91,7 +84,7 @@ class _Connection:
     def take(self, message: bytes) -> None:
         """Take in a message that was posted; raise `HttpRefusal` if too much waits already."""
         if len(self._messages) >= _MOST or self._waiting + len(message) > _LARGEST:
-            raise HttpRefusal(503, "Too many messages at once", fields=[(b"retry-after", b"1")])
+            raise HttpRefusal.for_now("Too many messages at once")
         self._messages.append(message)
         self._waiting += len(message)
         self._changed.set()
@@ -105,15 +98,14 @@ class _Connection:
         return messages
 
     async def send(self, messages: Sequence[bytes]) -> None:
-        await self.channel.write(b"".join(written(m, event="message") for m in messages))
+        await self._response.write(b"".join(written(m, event="message") for m in messages))
 
     async def close(self) -> None:
         self._closed = True
         self._changed.set()
-        await self.channel.close()
+        await self._response.close()
 
     def abort(self) -> None:
-        """Serve the client no longer."""
         self._closed = True
         self._changed.set()
-        self.channel.abort()
+        self._response.abort()

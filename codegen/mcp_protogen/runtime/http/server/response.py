@@ -4,87 +4,110 @@ Nothing is decided before it has to be: only when something is said before the a
 response become a stream (2025-11-25, basic/transports, "Sending Messages to the Server").
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Final
 
-from ...core.errors import (
-    HEADER_MISMATCH,
-    INVALID_REQUEST,
-    METHOD_NOT_FOUND,
-    MISSING_CLIENT_CAPABILITY,
-    PARSE_ERROR,
-    UNSUPPORTED_VERSION,
-    RequestId,
-)
+from ...core import errors
+from ...messages.jsonrpc import Batch, Parsed
+from ...rpc.endpoint import Endpoint
+from ...rpc.incoming import Work
 from ...rpc.send_queue import MessageSink, NullSink
-from .asgi import respond
-from .channel import EventResponse
-from .event_stream import Stream, StreamQueue, StreamSink
-from .send import ResponseSender
+from ...server.connection import ServerConnection
+from ...server.state import BoundServer
+from .asgi import HttpExchange, resumed
+from .event_stream import EventResponse, Stream, StreamQueue, StreamSink
 from .sessions import HttpSession
 from .state import HttpState
 
-HANDSHAKE: Final[Mapping[int | None, int]] = {PARSE_ERROR: 400, INVALID_REQUEST: 400}
+HANDSHAKE: Final[Mapping[int | None, int]] = {
+    errors.PARSE_ERROR: 400,
+    errors.INVALID_REQUEST: 400,
+}
 """The status of an answer, by the code of its error, where it is not 200."""
 
 STATELESS: Final[Mapping[int | None, int]] = {
     # 2026-07-28, basic/transports/streamable-http, "Protocol Version Header" and "Server
     # Validation"; basic, "Capabilities"
-    METHOD_NOT_FOUND: 404,
-    HEADER_MISMATCH: 400,
-    MISSING_CLIENT_CAPABILITY: 400,
-    UNSUPPORTED_VERSION: 400,
-    PARSE_ERROR: 400,
-    INVALID_REQUEST: 400,
+    errors.METHOD_NOT_FOUND: 404,
+    errors.HEADER_MISMATCH: 400,
+    errors.MISSING_CLIENT_CAPABILITY: 400,
+    errors.UNSUPPORTED_VERSION: 400,
+    **HANDSHAKE,
 }
 
 _ANSWERED: Final = NullSink("the request was answered already")
 
 
+@dataclass(eq=False, slots=True)
 class HttpResponse(StreamSink):
     """The response to one POST: takes the answer, and what is said before it.
 
-    `is_open` tells whether the peer still waits for the answer to a request; without it, the peer
-    does until there is one.
+    `_is_open` tells whether the peer still waits for the answer to a request; without it, the peer
+    does until there is one. In a session, a stream can be resumed, and what is said after the
+    answer goes to the stream that belongs to no request.
     """
 
-    __slots__ = (
-        "_channel",
-        "_is_open",
-        "_sender",
-        "_service",
-        "_statuses",
-        "answered",
-        "principal",
-    )
-
-    def __init__(
-        self,
-        sender: ResponseSender,
-        service: HttpState,
-        statuses: Mapping[int | None, int],
-        is_open: Callable[[RequestId], bool] | None,
-        principal: str | None = None,
-    ) -> None:
-        self._sender = sender
-        self._service = service
-        self._statuses = statuses
-        self._channel: EventResponse | None = None
-        self._queue: StreamQueue | None = None
-        self._is_open = is_open
-        self.principal = principal
-        self.answered = False
-        """Whether there is an answer, or is to be none."""
+    _exchange: HttpExchange
+    _state: HttpState
+    _statuses: Mapping[int | None, int]
+    _is_open: Callable[[errors.RequestId], bool] | None = None
+    _session: HttpSession | None = None
+    _queue: StreamQueue | None = None
+    _event_response: EventResponse | None = None
+    answered: bool = False
+    """Whether there is an answer, or is to be none."""
 
     @property
-    def stream(self) -> Stream | None:
-        """The stream that the response has become."""
-        return None if self._queue is None else self._queue.stream
+    def principal(self) -> str | None:
+        return self._exchange.principal
 
-    @property
-    def unfinished(self) -> bool:
-        """Return whether the response is still incomplete."""
-        return self._queue is not None or not self.answered
+    async def serve(self, work: Work, cancel: Callable[[], None] | None = None) -> None:
+        """Await what answers the request, and complete the response; a failure ends it at once.
+
+        `cancel` is called if the client goes away before.
+        """
+        self._state.working += 1
+        try:
+            await (work if cancel is None else self._watched(work, cancel))
+            if self._queue is not None or not self.answered:
+                await self.close()
+        except BaseException:
+            self.abort()
+            raise
+        finally:
+            log = None if self._queue is None else self._queue.stream.log
+            if self._session is not None and log is not None:
+                # Its events may still be asked for.
+                self._session.streams.pop(log.name, None)
+            self._state.working -= 1
+            if self._state.closing:
+                self._state.note_end()
+
+    async def _watched(self, work: Work, cancel: Callable[[], None]) -> None:
+        """Watch the client: 2026-07-28, basic/transports/streamable-http, "Cancellation"."""
+        try:
+            waiting = work.send(None)
+        except StopIteration:
+            # Most requests are answered at once, before anybody has to be watched.
+            return
+        watch = self._exchange.watch(cancel)
+        try:
+            await resumed(work, waiting)
+        finally:
+            watch.cancel()
+
+    async def attend(self, endpoint: Endpoint, message: Parsed | Batch) -> None:
+        """Have a message or a batch dealt with, part of which may be notifications."""
+        before = endpoint.jobs.notification_tasks
+        try:
+            await endpoint.attend(message, self)
+        finally:
+            # Their handlers, which nobody waits for, hold on to what came.
+            handlers = endpoint.jobs.notification_tasks - before
+            if handlers:
+                self._state.go_on(self._exchange, handlers)
 
     # As the reply to a request.
 
@@ -92,15 +115,18 @@ class HttpResponse(StreamSink):
     def beside(self) -> "HttpResponse":
         return self
 
-    def awaits(self, id: RequestId, /) -> bool:
+    def awaits(self, id: errors.RequestId, /) -> bool:
         return not self.answered if self._is_open is None else self._is_open(id)
 
     async def answer(self, data: bytes, code: int | None, /) -> None:
         self.answered = True
+        if self._session is not None and self._state.sessions.saved:
+            # What was answered holds wherever the client asks next.
+            await self._state.sessions.save(self._session)
         if self._queue is None:
-            await respond(self._sender, self._statuses.get(code, 200), data)
+            await self._exchange.respond(self._statuses.get(code, 200), data)
         else:
-            self._queue.outbox.put(data)
+            self._queue.queue.put(data)
 
     def skip(self) -> None:
         """Leave the response to `close` or `accept`."""
@@ -114,7 +140,7 @@ class HttpResponse(StreamSink):
         """Complete the response to a message that asks for nothing."""
         if self._queue is None and not self.answered:
             self.answered = True
-            await respond(self._sender, 202)
+            await self._exchange.respond(202)
         else:
             await self.close()
 
@@ -123,16 +149,16 @@ class HttpResponse(StreamSink):
         queue = self._queue if self.answered else self._opened()
         if queue is not None:
             await queue.close()
-        if self._channel is not None:
+        if self._event_response is not None:
             # Somebody else may be completing it.
-            await self._channel.ended
+            await self._event_response.ended
         self.answered = True
 
     def abort(self) -> None:
         """Send nothing more: the code that serves the request has failed, or was cancelled."""
         self.answered = True
-        if self._channel is not None:
-            self._channel.abort()
+        if self._event_response is not None:
+            self._event_response.abort()
         if self._queue is not None:
             self._queue.abort()
 
@@ -140,43 +166,33 @@ class HttpResponse(StreamSink):
 
     def _opened(self) -> StreamQueue:
         if self._queue is None:
-            channel = self._channel = self._service.channel(self._sender)
-            self._queue = StreamQueue(self._stream(channel), self._service.tasks)
+            response = EventResponse(self._exchange, self._state.keep_alive)
+            self._event_response, session = response, self._session
+            stream = Stream(response) if session is None else session.stream(response)
+            self._queue = StreamQueue(stream, self._state.tasks)
         return self._queue
 
-    def _stream(self, channel: EventResponse) -> Stream:
-        return Stream(channel)
-
     def _sink(self) -> MessageSink:
-        return self._afterwards if self.answered else self._opened().outbox
-
-    @property
-    def _afterwards(self) -> MessageSink:
-        """The sink for what is said after the answer."""
-        return _ANSWERED
+        if not self.answered:
+            return self._opened().queue
+        return _ANSWERED if self._session is None else self._session.standalone
 
 
-class SessionExchange(HttpResponse):
-    """The response to one POST in a session."""
-
-    __slots__ = ("_session",)
-
-    def __init__(self, sender: ResponseSender, service: HttpState, session: HttpSession) -> None:
-        is_open = session.side.endpoint.connection.is_open
-        super().__init__(sender, service, HANDSHAKE, is_open)
-        self._session = session
-
-    async def answer(self, data: bytes, code: int | None, /) -> None:
-        """Send the answer once other processes know what the request has changed."""
-        self.answered = True
-        if self._service.sessions.saved:
-            # What was answered holds wherever the client asks next.
-            await self._service.sessions.save(self._session)
-        await super().answer(data, code)
-
-    def _stream(self, channel: EventResponse) -> Stream:
-        return self._session.stream(channel, self._service.http.retry)
-
-    @property
-    def _afterwards(self) -> MessageSink:
-        return self._session.standalone
+@contextmanager
+def single_request(
+    exchange: HttpExchange,
+    state: HttpState,
+    bound_server: BoundServer,
+    statuses: Mapping[int | None, int],
+) -> Generator[tuple[ServerConnection, HttpResponse], None, None]:
+    """Give a connection for one request, or batch, and the response to it."""
+    connection = bound_server.connection()
+    response = HttpResponse(exchange, state, statuses, connection.is_open)
+    server_connection = ServerConnection(bound_server, connection, state.shared, response)
+    server_connection.endpoint.principal = exchange.principal
+    state.connections[server_connection] = None
+    try:
+        yield server_connection, response
+    finally:
+        server_connection.unregister()
+        del state.connections[server_connection]

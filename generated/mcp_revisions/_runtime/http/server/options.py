@@ -4,9 +4,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
 
-from .authentication import Authentication
-from .event_store import EventStore
-from .session_store import SessionStore
+from .access import Authentication
+from .stores import EventStore, SessionStore
 
 _POSITIVE: Final = (
     *("session_lifetime", "max_sessions", "keep_alive", "send_timeout", "head_timeout"),

@@ -1,15 +1,14 @@
-"""Which arguments of which tools are repeated in header fields, found out once for many calls.
+"""The check of arguments that are repeated in header fields.
 
-The server's own `tools/list` says so. What it says is kept until the server publishes a change of
-its tools, or for a time, and for each principal, and for what a client can do, by itself: lists may
-differ.
+Which these are the server's own `tools/list` says. A list is kept until the server publishes a
+change of its tools, or for a time. Lists may differ between principals, and by what clients can do.
 """
 
 from asyncio import Lock, get_running_loop
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Mapping
 from hashlib import sha256
-from logging import getLogger
+from logging import ERROR, WARNING, getLogger
 from typing import Any, Final, NamedTuple, TypeAlias
 from weakref import WeakValueDictionary
 
@@ -19,8 +18,7 @@ from ...messages.envelope import client_capabilities
 from ...rpc.incoming import Job
 from ...server.connection import ServerConnection
 from ..param_headers import BadAnnotation, Mirror, agrees, mirrors_of
-from .asgi import HttpRefusal
-from .request import HttpRequest
+from .asgi import HttpExchange, HttpRefusal
 
 _log: Final = getLogger(__name__)
 
@@ -53,49 +51,49 @@ class ToolHeaders:
         # By key, so that nobody waits for somebody else's list.
         self._asking: WeakValueDictionary[_Key, Lock] = WeakValueDictionary()
 
-    async def check(self, side: ServerConnection, call: Job, request: HttpRequest) -> None:
+    async def check(self, connection: ServerConnection, call: Job, exchange: HttpExchange) -> None:
         """Raise `HttpRefusal` for a call whose header fields do not say what its arguments say.
 
         2026-07-28, basic/transports/streamable-http, "Server Behavior for Custom Headers".
         """
-        can = _digest(client_capabilities(call.request.meta))
-        key = side.endpoint.connection.table.revision, call.reply.principal, can
-        listed = self._known(side, key)
+        declared = json_text(client_capabilities(call.request.meta))
+        digest = declared if len(declared) <= _SHORT else sha256(declared).digest()
+        key = connection.endpoint.connection.table.revision, exchange.principal, digest
+        listed = self._known(connection, key)
         if listed is None:
-            lock = self._asking.setdefault(key, Lock())
-            async with lock:
-                listed = self._known(side, key) or await self._ask(side, call, key)
+            async with self._asking.setdefault(key, Lock()):
+                listed = self._known(connection, key) or await self._ask(connection, call, key)
         if not listed.tools:
             return
         id, raw = call.request.id, call.request.raw
         name = raw.get("name")
         for mirror in listed.tools.get(name, ()) if isinstance(name, str) else ():
-            value = request.field(mirror.header.encode())
+            value = exchange.field(mirror.header)
             if not agrees(mirror, value, raw.get("arguments")):
                 reason = f"{mirror.header} is not the argument {'.'.join(mirror.path)}"
                 text = f"Header mismatch: {reason}"
                 raise HttpRefusal(400, text, code=HEADER_MISMATCH, id=id)
 
-    def _known(self, side: ServerConnection, key: _Key) -> _Listed | None:
+    def _known(self, connection: ServerConnection, key: _Key) -> _Listed | None:
         listed = self._listed.get(key)
-        if listed is None or listed.change != side.server.__mcp_runtime__.changes.get(_CHANGED, 0):
+        change = connection.server.__mcp_runtime__.changes.get(_CHANGED, 0)
+        if listed is None or listed.change != change:
             return None
         return listed if get_running_loop().time() < listed.until else None
 
-    async def _ask(self, side: ServerConnection, call: Job, key: _Key) -> _Listed:
-        change = side.server.__mcp_runtime__.changes.get(_CHANGED, 0)
+    async def _ask(self, connection: ServerConnection, call: Job, key: _Key) -> _Listed:
+        change = connection.server.__mcp_runtime__.changes.get(_CHANGED, 0)
         tools: dict[str, tuple[Mirror, ...]] = {}
         try:
-            async for tool in _tools(side, call):
+            async for tool in _tools(connection, call):
                 mirrors = _mirrors(tool)
                 if mirrors:
                     tools[str(tool.get("name"))] = mirrors
-        except ProtocolError as error:
-            _log.warning("tools/list failed, so an earlier list is used: %s", error)
-            return self._latest.get(key[0], _NOTHING)
-        except Exception:
+        except Exception as error:
             # A fault of the server's own, which calls of tools need not suffer for.
-            _log.exception("tools/list failed, so an earlier list is used")
+            unexpected = not isinstance(error, ProtocolError)
+            text = "tools/list failed, so an earlier list is used: %s"
+            _log.log(ERROR if unexpected else WARNING, text, error, exc_info=unexpected)
             return self._latest.get(key[0], _NOTHING)
         listed = _Listed(tools, change, get_running_loop().time() + self._lifetime)
         self._listed[key] = self._latest[key[0]] = listed
@@ -105,16 +103,10 @@ class ToolHeaders:
         return listed
 
 
-def _digest(capabilities: Mapping[str, Any]) -> bytes:
-    text = json_text(capabilities)
-    return text if len(text) <= _SHORT else sha256(text).digest()
-
-
-async def _tools(side: ServerConnection, call: Job) -> AsyncIterator[JSONObject]:
-    """Yield the tools as the server lists them to whoever makes a call."""
+async def _tools(connection: ServerConnection, call: Job) -> AsyncIterator[JSONObject]:
     cursor: str | None = None
-    for _ in range(side.endpoint.options.max_pages):
-        page = await side.listed(_LIST, cursor, call)
+    for _ in range(connection.endpoint.options.max_pages):
+        page = await connection.listed(_LIST, cursor, call)
         tools = page.get("tools")
         for tool in tools if is_array(tools) else ():
             if is_object(tool):

@@ -1,11 +1,62 @@
-"""Stores of what was sent, for clients that lose their connection and come back for the rest.
+"""Stores that an application may provide: of sessions for other processes, and of events.
 
-2025-11-25, basic/transports, "Resumability and Redelivery".
+Events are kept for clients that lose their connection and come back for the rest (2025-11-25,
+basic/transports, "Resumability and Redelivery").
 """
 
 from collections import OrderedDict
 from collections.abc import Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from json import dumps
 from typing import Final, NamedTuple, Protocol
+
+from ...core.json import JSONObject
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionRecord:
+    """What another process needs to go on with a session. All members are JSON values.
+
+    What handlers keep, and what is being worked on, stays in the process where it is.
+    """
+
+    revision: str
+    principal: str | None
+    capabilities: JSONObject
+    """The capabilities that the client declared."""
+    info: JSONObject
+    """The name and version of the client."""
+    level: str = "debug"
+    """The level of the least severe log entries that the client wants."""
+    subscriptions: list[str] = field(default_factory=list[str])
+    """The resources that the client subscribed to."""
+
+    def digest(self) -> bytes:
+        """Return a digest that differs from that of any other record."""
+        # A store may give members back in another order.
+        members = self.revision, self.principal, self.capabilities, self.info
+        text = dumps([*members, self.level, self.subscriptions], sort_keys=True)
+        return sha256(text.encode()).digest()
+
+
+class SessionStore(Protocol):
+    """A store of records by the id of their session, for all processes that serve one endpoint."""
+
+    async def save(self, id: str, record: SessionRecord, lifetime: float) -> None:
+        """Keep a record for `lifetime` seconds, in the place of an earlier one."""
+        ...
+
+    async def load(self, id: str) -> SessionRecord | None:
+        """Return the record of a session, if it is known and has not lapsed."""
+        ...
+
+    async def delete(self, id: str) -> None:
+        """Delete the record of a session that is over.
+
+        What other processes still do for it ends with its next request.
+        """
+        ...
 
 
 class StoredEvent(NamedTuple):
@@ -29,6 +80,10 @@ class EventStore(Protocol):
     async def forget(self, session: str) -> None:
         """Delete all streams of a session that is over."""
         ...
+
+
+# What an event takes besides its message.
+_FRAME: Final = 200
 
 
 class MemoryEventStore:
@@ -75,10 +130,6 @@ class MemoryEventStore:
         streams.discard(stream)
         if not streams:
             del self._of_session[session]
-
-
-# What an event takes besides its message.
-_FRAME: Final = 200
 
 
 def _size(event: StoredEvent) -> int:
