@@ -153,7 +153,7 @@ CONTENTS: Final = (
     Contents(
         frozenset({_SEVERAL, "client"}),
         {
-            "client": ("era_adapter", "listen_stream", "to_handshake", "to_stateless"),
+            "client": ("era_adapter", "listen_stream"),
             "core": _CHANGES,
         },
     ),
@@ -202,7 +202,7 @@ CONTENTS: Final = (
     ),
     Contents(
         frozenset({"bridge"}),
-        {"bridge": (), "client": ("listen_stream", "to_handshake"), "core": _CHANGES},
+        {"bridge": (), "client": ("listen_stream",), "core": _CHANGES},
         modules=("bridge",),
     ),
     Contents(

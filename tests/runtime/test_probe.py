@@ -78,7 +78,7 @@ class TestHandshake:
     ) -> None:
         step = after(LEGACY, agreed(version))
         assert isinstance(step, Adopt)
-        assert step.verdict == NegotiatedRevision(version, "handshake")
+        assert step.negotiated == NegotiatedRevision(version, "handshake")
 
     @pytest.mark.parametrize("version", ["1999-01-01", NEW, "2025-11-25"])
     def test_HC04_anything_else_is_refused_naming_both_sides(self, version: str) -> None:
@@ -118,7 +118,7 @@ class TestHandshake:
         assert isinstance(error, RequestTimeout)
         assert error.seconds == 10
 
-    def test_a_broken_connection_is_no_verdict(self) -> None:
+    def test_a_broken_connection_settles_no_revision(self) -> None:
         error = failure(after(LEGACY, Gone("exit code 3")))
         assert isinstance(error, Disconnected)
         assert "exit code 3" in str(error)
@@ -201,16 +201,16 @@ class TestStateless:
 
 
 class TestKnown:
-    def test_a_verdict_spares_the_probe(self) -> None:
+    def test_a_known_revision_spares_the_probe(self) -> None:
         known = NegotiatedRevision("2025-06-18", "handshake")
         assert after(DUAL, known=known) == Initialize("2025-06-18")
         assert after(DUAL, known=NegotiatedRevision(NEW, "stateless")) == Discover(NEW)
 
-    def test_a_verdict_beyond_the_offer_is_ignored(self) -> None:
+    def test_a_known_revision_beyond_the_offer_is_ignored(self) -> None:
         assert after(LEGACY, known=NegotiatedRevision(NEW, "stateless")) == Initialize("2025-11-25")
         assert after(DUAL, known=NegotiatedRevision("2025-11-25", "stateless")) == Discover(NEW)
 
-    def test_a_verdict_that_proves_wrong_is_put_aside(self) -> None:
+    def test_a_known_revision_that_proves_wrong_is_put_aside(self) -> None:
         known = NegotiatedRevision("2025-06-18", "handshake")
         assert after(DUAL, unsupported(NEW), known=known) == Discover(NEW)
         assert after(DUAL, Refused(-32601, "no"), known=known) == Restart(Discover(NEW))
@@ -278,7 +278,7 @@ def test_MX_the_compatibility_matrix(
         assert row == "MX02" or NEW in str(error)
     else:
         assert isinstance(step, Adopt)
-        assert step.verdict.revision == expected
+        assert step.negotiated.revision == expected
 
 
 VERSIONS = st.lists(st.sampled_from([*OLD, NEW, NEXT, "x"]), max_size=3)
@@ -316,4 +316,4 @@ def test_every_negotiation_ends_within_its_offer(
         step = negotiation.next(outcome)
     assert isinstance(step, (Adopt, Fail))
     if isinstance(step, Adopt):
-        assert step.verdict.revision in ours.of(step.verdict.era)
+        assert step.negotiated.revision in ours.of(step.negotiated.era)

@@ -180,7 +180,7 @@ def test_a_question_goes_to_a_request_whose_client_is_there() -> None:
 def proxies(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """All servers' halves of bridges, as they are made."""
     made: list[Any] = []
-    kind = runtime("bridge.proxy_server").ProxyServer
+    kind = runtime("bridge.proxies").ProxyServer
     begin = kind.__init__
 
     def begun(self: Any) -> None:

@@ -129,8 +129,8 @@ def _label(step: Step, path: tuple[Outcome, ...]) -> str:
             return "send initialize"
         case Restart():
             return "open a new connection, send initialize"
-        case Adopt(verdict):
-            return f"speak {verdict.revision}"
+        case Adopt(negotiated):
+            return f"speak {negotiated.revision}"
         case Fail(error) if isinstance(error, NegotiationError):
             return "fail, naming both sides' revisions"
         case Fail():

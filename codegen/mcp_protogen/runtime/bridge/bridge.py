@@ -25,8 +25,7 @@ from ..server.serve import serve
 from ..translation.revision_view import RevisionViews
 from ..transports.base import Opener, Received, Transport
 from .carrying import CarryingTable
-from .proxy_client import Caller, ProxyClient
-from .proxy_server import ProxyServer
+from .proxies import Caller, ProxyClient, ProxyServer
 
 _USUAL: Final = Options()
 

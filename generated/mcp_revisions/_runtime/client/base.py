@@ -1,21 +1,22 @@
 """The client: one connection to a server, its calls and its handlers in one class."""
 
 from collections.abc import Awaitable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, Final, Protocol, TypeVar
 
+from ..connection.connection import Connection
 from ..core.errors import LocalError, MethodNotFound
 from ..core.forms import ELICIT, as_asked
 from ..core.json import JSONObject
 from ..core.models.base import WireModel
-from ..core.options import CallOptions
+from ..core.options import CallOptions, Options
 from ..core.spec import NotificationSpec, RequestSpec, Role
-from ..messages.method_table import MethodTable
+from ..core.tasks import Tasks
 from ..messages.parsed import Notification
 from ..rpc.endpoint import Endpoint
 from ..rpc.incoming import Job
 from ..rpc.peer import Peer
+from ..rpc.send_queue import MessageSink
 from ..rules.client_negotiation import NegotiatedRevision
 from ..rules.handlers import Handlers, HandlerSet, runtime_of
 from . import input_rounds
@@ -24,19 +25,11 @@ P = TypeVar("P")
 R = TypeVar("R")
 
 
-@dataclass(frozen=True, slots=True)
-class Agreement:
-    """What a client knows of the server that it is connected to."""
-
-    endpoint: Endpoint
-    verdict: NegotiatedRevision
-    instructions: str | None
-    ways: "EraAdapter | None" = None
-    """How the messages of one era get through to a server of the other."""
-
-
 class EraAdapter(Protocol):
     """The stand-in for the connection where client and server are of different eras."""
+
+    hears_all: bool
+    """Whether the client also gets log entries and changes that it has not asked for."""
 
     async def open(self) -> None:
         """Say what holds for the whole connection."""
@@ -46,6 +39,10 @@ class EraAdapter(Protocol):
         """Send a request and wait for its result."""
         ...
 
+    async def subscription(self, method: str, uri: str) -> None:
+        """Subscribe to a resource, or unsubscribe from it, as `method` says."""
+        ...
+
     def on_notification(
         self, notification: Notification[Any], meta: Mapping[str, Any]
     ) -> Awaitable[None] | None:
@@ -53,46 +50,94 @@ class EraAdapter(Protocol):
         ...
 
 
+class ClientConnection:
+    """The connection of a client to a server: what was agreed on, and who handles what comes."""
+
+    __slots__ = ("_handlers", "adapter", "endpoint", "instructions", "negotiated")
+
+    def __init__(
+        self,
+        client: "ClientBase",
+        connection: Connection,
+        sink: MessageSink,
+        options: Options,
+        negotiated: NegotiatedRevision,
+        instructions: str | None,
+    ) -> None:
+        self._handlers = client.__mcp_runtime__.bound(negotiated.revision)
+        self.endpoint = Endpoint(
+            connection, sink, Tasks(), options, self._serve, self._on_notification
+        )
+        self.negotiated = negotiated
+        self.instructions = instructions
+        self.adapter: EraAdapter | None = None
+
+    async def _serve(self, job: Job) -> Any:
+        request = job.request
+        method = request.spec.method
+        handler = self._handlers.get(method)
+        if handler is not None:
+            answer = await handler(request.params)
+            return self._fitted(answer, job) if method == ELICIT else answer
+        if method == "ping":
+            return request.spec.results[0]()
+        raise MethodNotFound(method)
+
+    def _fitted(self, answer: Any, job: Job) -> Any:
+        """Return the answer to a question as the server has asked for it, in its revision."""
+        if not isinstance(answer, job.request.spec.results[0]) or not isinstance(answer, WireModel):
+            return answer  # a task; what is no answer at all is refused where it is to be sent
+        table = self.endpoint.connection.table
+        carried = table.carry_out(ELICIT, "result", answer.to_wire())
+        native: type[WireModel] = table.wire.requests[ELICIT].results[0]
+        return native.from_wire(as_asked(carried, job.request.raw, job.request.params.to_wire()))
+
+    def _on_notification(
+        self, notification: Notification[Any], meta: Mapping[str, Any]
+    ) -> Awaitable[None] | None:
+        if self.adapter is not None:
+            return self.adapter.on_notification(notification, meta)
+        handler = self._handlers.get(notification.spec.method)
+        return None if handler is None else handler(notification.params)
+
+
 class ClientRuntime(HandlerSet):
-    """The runtime's part of a client: the agreement with the server that it is connected to."""
+    """The runtime's part of a client, with its connection."""
 
     def __init__(self, owner: "ClientBase") -> None:
         super().__init__(owner)
         self.client: Final = owner
-        self._agreement: Agreement | None = None
+        self._connection: ClientConnection | None = None
 
-    def adopt(self, agreement: Agreement) -> None:
-        """Speak as agreed from now on."""
-        self._agreement = agreement
+    def adopt(self, connection: ClientConnection) -> None:
+        """Use this connection from now on."""
+        self._connection = connection
 
     @property
-    def agreement(self) -> Agreement:
-        """The result of the negotiation; raises `LocalError` before the client is connected."""
-        if self._agreement is None:
+    def connection(self) -> ClientConnection:
+        """The connection to the server; raises `LocalError` before there is one."""
+        if self._connection is None:
             raise LocalError("not connected")
-        return self._agreement
+        return self._connection
 
     @property
     def revision(self) -> str:
         """The revision that was agreed on with the server; the client's own before that."""
-        agreed = self._agreement
-        return self.owner.TABLE.revision if agreed is None else agreed.verdict.revision
+        connection = self._connection
+        return self.owner.TABLE.revision if connection is None else connection.negotiated.revision
 
     @property
     def endpoint(self) -> Endpoint:
-        """The endpoint that carries the messages; raises `LocalError` before there is one."""
-        return self.agreement.endpoint
+        return self.connection.endpoint
 
     async def request(self, spec: RequestSpec[P, R], params: P | None, options: CallOptions) -> R:
-        """Send a request and wait for its result, whatever era the server is of."""
-        agreed = self.agreement
-        if agreed.ways is None:
-            return await agreed.endpoint.request(spec, params, options)
-        result: R = await agreed.ways.request(spec, params, options)
+        connection = self.connection
+        if connection.adapter is None:
+            return await connection.endpoint.request(spec, params, options)
+        result: R = await connection.adapter.request(spec, params, options)
         return result
 
     async def notify(self, spec: NotificationSpec[P], params: P | None) -> None:
-        """Send a notification."""
         await self.endpoint.notify(spec, params)
 
     def peer_declared(self) -> Mapping[str, Any]:
@@ -114,11 +159,11 @@ class ClientRuntime(HandlerSet):
         result = await self.client.request(spec, params, **options)
         if not isinstance(result, spec.results[-1]):
             return result
-        said: Any = spec.params.from_wire({}) if params is None else params
+        given: Any = spec.params.from_wire({}) if params is None else params
 
         async def again(answers: Mapping[str, Any] | None, state: str | None) -> Any:
             more = {"input_responses": answers, "request_state": state}
-            return await self.client.request(spec, said.model_copy(update=more), **options)
+            return await self.client.request(spec, given.model_copy(update=more), **options)
 
         limit = self.endpoint.options.max_rounds
         return await input_rounds.complete(spec, result, self._prepare, again, limit)
@@ -155,54 +200,14 @@ class ClientBase(Peer, Handlers):
         return self.__mcp_runtime__.revision
 
     @property
-    def verdict(self) -> NegotiatedRevision:
+    def negotiated(self) -> NegotiatedRevision:
         """The revision that was agreed on, and its era; spares the next connection the probe.
 
         Raises `LocalError` before the client is connected.
         """
-        return self.__mcp_runtime__.agreement.verdict
+        return self.__mcp_runtime__.connection.negotiated
 
     @property
     def instructions(self) -> str | None:
-        """The server's instructions for a model that uses it; see `verdict` for errors."""
-        return self.__mcp_runtime__.agreement.instructions
-
-
-class ClientConnection:
-    """A client on one connection, which handles what the server sends."""
-
-    __slots__ = ("_handlers", "_table", "ways")
-
-    def __init__(self, client: ClientBase, table: MethodTable) -> None:
-        self._handlers = client.__mcp_runtime__.bound(table.revision)
-        self._table = table
-        self.ways: EraAdapter | None = None
-
-    async def serve(self, job: Job) -> Any:
-        """Return the result of a request that the server sends."""
-        request = job.request
-        method = request.spec.method
-        handler = self._handlers.get(method)
-        if handler is not None:
-            answer = await handler(request.params)
-            return self._fitted(answer, job) if method == ELICIT else answer
-        if method == "ping":
-            return request.spec.results[0]()
-        raise MethodNotFound(method)
-
-    def _fitted(self, answer: Any, job: Job) -> Any:
-        """Return the answer to a question in the words in which the server has put it."""
-        if not isinstance(answer, job.request.spec.results[0]) or not isinstance(answer, WireModel):
-            return answer  # a task; what is no answer at all is refused where it is to be sent
-        said = self._table.carry_out(ELICIT, "result", answer.to_wire())
-        native: type[WireModel] = self._table.wire.requests[ELICIT].results[0]
-        return native.from_wire(as_asked(said, job.request.raw, job.request.params.to_wire()))
-
-    def on_notification(
-        self, notification: Notification[Any], meta: Mapping[str, Any]
-    ) -> Awaitable[None] | None:
-        """Return the work that a notification is for the client, if it is any."""
-        if self.ways is not None:
-            return self.ways.on_notification(notification, meta)
-        handler = self._handlers.get(notification.spec.method)
-        return None if handler is None else handler(notification.params)
+        """The server's instructions for a model that uses it; see `negotiated` for errors."""
+        return self.__mcp_runtime__.connection.instructions

@@ -33,25 +33,22 @@ async def complete(
     than `limit` rounds.
     """
     asking: type[Any] = spec.results[-1]
-    for _ in range(limit - 1):
-        if not isinstance(result, asking):
-            return result
-        questions: Mapping[str, Any] = result.input_requests or {}
-        answers = await _answered({key: prepare(key, one) for key, one in questions.items()})
-        result = await again(answers or None, result.request_state)
-    if isinstance(result, asking):
-        raise InvalidAnswer(f"{spec.method} asks for more input again and again")
-    return result
-
-
-async def _answered(prepared: Mapping[str, Work]) -> dict[str, Any]:
-    answers: dict[str, Any] = {}
+    answers: dict[str, Any]
 
     async def answer(key: str, work: Work) -> None:
         answers[key] = await work()
 
-    await together([answer(key, work) for key, work in prepared.items()])
-    return answers
+    for _ in range(limit - 1):
+        if not isinstance(result, asking):
+            return result
+        questions: Mapping[str, Any] = result.input_requests or {}
+        prepared = {key: prepare(key, question) for key, question in questions.items()}
+        answers = {}
+        await together([answer(key, work) for key, work in prepared.items()])
+        result = await again(answers or None, result.request_state)
+    if isinstance(result, asking):
+        raise InvalidAnswer(f"{spec.method} asks for more input again and again")
+    return result
 
 
 def check(

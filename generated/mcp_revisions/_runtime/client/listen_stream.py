@@ -1,7 +1,7 @@
 """The listen stream of a client in the stateless era; to change it, a new one replaces it."""
 
 from asyncio import CancelledError, Future, Lock, Task, get_running_loop, timeout
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from logging import getLogger
 from typing import Any, Final
@@ -18,6 +18,8 @@ _log: Final = getLogger(__name__)
 
 ACKNOWLEDGED: Final = "notifications/subscriptions/acknowledged"
 LISTEN: Final = "subscriptions/listen"
+SUBSCRIBE: Final = "resources/subscribe"
+UNSUBSCRIBE: Final = "resources/unsubscribe"
 
 
 class ListenStream:
@@ -32,25 +34,25 @@ class ListenStream:
         self._changing = Lock()
         self._id: Any = None
 
-    async def lists(self, methods: frozenset[str]) -> None:
-        """Listen for changes of lists, by method, if the server tells of them."""
+    async def lists(self, methods: Iterable[str]) -> None:
+        """Listen for those of these changes of lists that the server tells of."""
+        wanted = Filter(frozenset(methods)).honoured(self._endpoint.connection.declared["server"])
         try:
-            await self._listen(lambda wanted: replace(wanted, lists=methods))
+            await self._listen(lambda filter: replace(filter, lists=wanted.lists))
         except (ProtocolError, TimeoutError) as error:
             _log.warning("the server does not tell of changes of its lists: %s", error)
 
-    async def watch(self, uri: str) -> None:
-        """Listen for changes of a resource, too.
+    async def subscription(self, method: str, uri: str) -> None:
+        """Begin or stop to listen for changes of a resource, as `method` says.
 
         Raise `McpError` and `RemoteError` if the server refuses, `Disconnected`, `TimeoutError`.
         """
-        await self._listen(lambda wanted: replace(wanted, uris=wanted.uris | {uri}))
+        if method != SUBSCRIBE:
+            await self._listen(lambda filter: replace(filter, uris=filter.uris - {uri}))
+            return
+        await self._listen(lambda filter: replace(filter, uris=filter.uris | {uri}))
         if uri not in self._wanted.uris:
             raise McpError(INVALID_PARAMS, "The server does not tell of changes of this resource")
-
-    async def unwatch(self, uri: str) -> None:
-        """Listen for changes of a resource no longer; raise the same as `watch`."""
-        await self._listen(lambda wanted: replace(wanted, uris=wanted.uris - {uri}))
 
     async def _listen(self, change: Callable[[Filter], Filter]) -> None:
         """Open a new stream, and then end the one before."""

@@ -67,9 +67,9 @@ class Restart:
 
 @dataclass(frozen=True, slots=True)
 class Adopt:
-    """The step to speak what the verdict says; `result` is the answer that it stands on."""
+    """The step to speak what was negotiated; `result` is the answer that says so."""
 
-    verdict: NegotiatedRevision
+    negotiated: NegotiatedRevision
     result: Any
 
 
@@ -132,7 +132,7 @@ _ABOUT_THE_CLIENT: Final = frozenset({401, 403})
 
 
 class Negotiation:
-    """The search for what to speak with a server, within `offer`; `known` is an old verdict."""
+    """The search for what to speak with a server, within `offer`; `known` is an earlier result."""
 
     def __init__(
         self, offer: Offer, known: NegotiatedRevision | None = None, *, over_http: bool = False

@@ -8,8 +8,7 @@ from ...client.base import ClientBase
 from ...client.connect import ConnectOptions, RevisionModule, connect
 from ...transports.base import Opener, Transport
 from ..sse import LARGEST
-from .backend import HttpClient, httpx2
-from .http_client import HttpWire
+from .http_client import HttpClient, HttpWire, httpx2
 from .resume import Reconnection
 from .transport import HttpTransport
 
@@ -66,11 +65,10 @@ def open_http(
         if client is None:
             # Each stream takes a connection, so their number is not limited here.
             limits = package.Limits(max_keepalive_connections=20)
-            client = package.AsyncClient(
-                timeout=package.Timeout(None, connect=_CONNECT), limits=limits
-            )
-        wire = HttpWire(client, target, headers or {}, limit, owned=http is None)
-        return HttpTransport(wire, reconnection)
+            patience = package.Timeout(None, connect=_CONNECT)
+            client = package.AsyncClient(timeout=patience, limits=limits)
+        owned = http is None
+        return HttpTransport(HttpWire(client, target, headers or {}, limit, owned), reconnection)
 
     return open
 

@@ -2,17 +2,26 @@
 
 Every failure of the network is a `Disconnected`. Nothing is ever sent to another origin than that
 of the server's URL, because it would reveal a message, a session id or a token.
+
+The package httpx2 is imported by name when a connection is made. Programs that do not use HTTP need
+not have it installed, and neither do type checkers.
 """
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing, asynccontextmanager
-from typing import Final
+from importlib import import_module
+from typing import Any, Final, Protocol, TypeAlias
 
 from ...core.errors import Disconnected, RemoteError
 from .. import headers as fields
 from .. import sse
-from .backend import URL, HttpClient, Response, httpx2
 from .response_rules import HttpReply
+
+URL: TypeAlias = Any
+"""An `httpx2.URL`."""
+
+Response: TypeAlias = Any
+"""An `httpx2.Response` whose body has not been read."""
 
 # Redirects that keep the method and the body, or should (RFC 9110, section 15.4).
 _REDIRECTS: Final = frozenset({301, 302, 307, 308})
@@ -22,10 +31,28 @@ _MOST_REDIRECTS: Final = 5
 _LARGEST_REFUSAL: Final = 1024 * 1024
 
 
+class HttpClient(Protocol):
+    """An `httpx2.AsyncClient`, as far as it is used here."""
+
+    def build_request(self, method: str, url: Any, *, content: Any, headers: Any) -> Any: ...
+
+    async def send(self, request: Any, *, stream: bool, follow_redirects: bool) -> Any: ...
+
+    async def aclose(self) -> None: ...
+
+
+def httpx2() -> Any:
+    """Return the package; raise `ImportError`, which says what to do, if it is not installed."""
+    try:
+        return import_module("httpx2")
+    except ImportError:
+        raise ImportError("HTTP needs the package httpx2: pip install httpx2") from None
+
+
 class Incoming:
     """An HTTP answer whose body has not been read yet."""
 
-    __slots__ = ("_limit", "_response", "_what", "media", "status")
+    __slots__ = ("_limit", "_response", "_what", "media", "session", "status", "streams")
 
     def __init__(self, response: Response, what: str, limit: int) -> None:
         self._response = response
@@ -34,19 +61,12 @@ class Incoming:
         self.status: Final = response.status_code
         self.media: Final = fields.media_type(response.headers.get("content-type"))
 
-    @property
-    def streams(self) -> bool:
-        """Return whether its body is a stream of events."""
-        return self.media == fields.EVENTS and 200 <= self.status < 300
-
-    @property
-    def session(self) -> str | None:
+        self.streams: Final = self.media == fields.EVENTS and 200 <= self.status < 300
+        """Whether its body is a stream of events."""
+        self.session: Final[str | None] = response.headers.get(fields.SESSION_ID)
         """The id of the session that it begins, if any."""
-        session: str | None = self._response.headers.get(fields.SESSION_ID)
-        return session
 
-    async def chunks(self) -> AsyncGenerator[bytes, None]:
-        """Yield the body in chunks; raise `Disconnected`."""
+    async def _chunks(self) -> AsyncGenerator[bytes, None]:
         try:
             async for chunk in self._response.aiter_bytes():
                 yield chunk
@@ -56,7 +76,7 @@ class Incoming:
     async def events(self) -> AsyncGenerator[sse.Event, None]:
         """Yield the events of the body; raise `Disconnected`, `RemoteError` if one is too large."""
         parser = sse.Parser(self._limit)
-        async with aclosing(self.chunks()) as chunks:
+        async with aclosing(self._chunks()) as chunks:
             async for chunk in chunks:
                 try:
                     events = parser.feed(chunk)
@@ -73,7 +93,7 @@ class Incoming:
         success = self.status < 300
         limit = self._limit if success else min(self._limit, _LARGEST_REFUSAL)
         body = bytearray()
-        async with aclosing(self.chunks()) as chunks:
+        async with aclosing(self._chunks()) as chunks:
             async for chunk in chunks:
                 body += chunk
                 if len(body) > limit and success:
@@ -89,12 +109,7 @@ class HttpWire:
     __slots__ = ("_client", "_headers", "_limit", "_named", "_owned", "url")
 
     def __init__(
-        self,
-        client: HttpClient,
-        url: URL,
-        headers: Mapping[str, str],
-        limit: int,
-        owned: bool,
+        self, client: HttpClient, url: URL, headers: Mapping[str, str], limit: int, owned: bool
     ) -> None:
         self._client = client
         self._headers = {name.lower(): value for name, value in headers.items()}
@@ -149,7 +164,7 @@ class HttpWire:
     def resolved(self, reference: str, base: URL | None = None) -> URL | None:
         """Return the absolute URL of a reference; None if it is invalid or of another origin."""
         try:
-            url = (self.url if base is None else base).join(reference)
+            url = (base or self.url).join(reference)
         except httpx2().InvalidURL:
             return None
         return url if _origin(url) == _origin(self.url) else None

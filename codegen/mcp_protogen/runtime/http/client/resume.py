@@ -61,15 +61,17 @@ class Cursor:
         """Note that a connection is being made."""
         self._opened = self._clock()
 
-    def passed(self, event: Event) -> None:
-        """Note an event."""
+    def passed(self, event: Event) -> bytes | None:
+        """Note an event; return the message in it, if any."""
         if event.retry is not None:
             self._retry = event.retry / 1000
-        if event.data and event.event == "message":
-            self._failures = 0
         if event.id is not None:
             # An id that does not fit into a header field counts as none.
             self.last_id = event.id if event.id and event.id.isprintable() else None
+        if not event.data or event.event != "message":
+            return None
+        self._failures = 0
+        return event.data.encode()
 
     def broke(self) -> None:
         """Note that a connection has ended: a failure, unless a message comes on the next one."""
@@ -86,7 +88,7 @@ class Cursor:
     def wait(self) -> float:
         """Seconds to wait before the next connection; longer after repeated failures."""
         bounds = self._reconnection
-        told = min(max(self._retry, bounds.min_wait), bounds.max_wait)
+        asked = min(max(self._retry, bounds.min_wait), bounds.max_wait)
         # The exponent is limited, because a float would overflow.
-        grown = told * 2.0 ** min(max(self._failures - 1, 0), 16)
-        return min(grown, max(told, _LONGEST_GROWN), bounds.max_wait)
+        grown = asked * 2.0 ** min(max(self._failures - 1, 0), 16)
+        return min(grown, max(asked, _LONGEST_GROWN), bounds.max_wait)

@@ -26,7 +26,7 @@ from .outgoing import CALL_TOOL, DISCOVER, INITIALIZE, Message, answer_in
 _MODERN: Final = frozenset({HEADER_MISMATCH, MISSING_CLIENT_CAPABILITY, UNSUPPORTED_VERSION})
 
 # The statuses after which the client tries HTTP+SSE (2025-11-25, "Backwards Compatibility").
-_MAYBE_OLD: Final = frozenset({400, 404, 405})
+_MAYBE_LEGACY: Final = frozenset({400, 404, 405})
 
 _LONGEST_EXCERPT: Final = 200
 
@@ -44,7 +44,7 @@ class Repair(Enum):
 
     SESSION = "the session has ended"
     HEADERS = "the header fields do not agree with the message"
-    OLD_TRANSPORT = "the server may use HTTP+SSE"
+    LEGACY_SSE = "the server may use HTTP+SSE"
 
 
 class Interpretation(NamedTuple):
@@ -70,11 +70,11 @@ def interpretation_of(message: Message, reply: HttpReply, in_session: bool) -> I
         return Interpretation(received, Repair.HEADERS)
     if (
         message.method == INITIALIZE
-        and reply.status in _MAYBE_OLD
+        and reply.status in _MAYBE_LEGACY
         and code not in _MODERN
         and (reply.status, code) != (404, METHOD_NOT_FOUND)
     ):
-        return Interpretation(received, Repair.OLD_TRANSPORT)
+        return Interpretation(received, Repair.LEGACY_SSE)
     return Interpretation(received)
 
 
