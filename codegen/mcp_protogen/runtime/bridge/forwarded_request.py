@@ -32,10 +32,7 @@ class _Question(NamedTuple):
 
 
 class ForwardedRequest:
-    """One request on its way to the server, with the questions that the server asks meanwhile.
-
-    It goes on while the client is asked, even if that ends the request of the client.
-    """
+    """One request on its way to the server, with the questions that the server asks meanwhile."""
 
     def __init__(self, work: Awaitable[Any]) -> None:
         self._task: Task[Any] = get_running_loop().create_task(_awaited(work))
@@ -52,7 +49,7 @@ class ForwardedRequest:
 
     def _ended(self, task: Task[Any]) -> None:
         if not task.cancelled():
-            task.exception()  # raised where the outcome is awaited; there may be nobody
+            task.exception()  # it is raised where the outcome is awaited, if it is
         for question in self._questions:
             question.answer.cancel()
         self._changed.set()
@@ -85,7 +82,6 @@ class ForwardedRequest:
             progress, self._unreported = self._unreported, None
 
     async def _reported(self) -> None:
-        """Wait until the client has all reports so far."""
         if self._reporting is not None:
             await self._reporting
 
@@ -97,9 +93,9 @@ class ForwardedRequest:
         if self._expiry is not None:
             self._expiry.cancel()
         try:
-            untold, self._unreported = self._unreported, None
-            if untold is not None:
-                self.progressed(untold)
+            unreported, self._unreported = self._unreported, None
+            if unreported is not None:
+                self.progressed(unreported)
                 await self._reported()
             await self._questioning(context)
             # What was reported before the answer arrives before it.

@@ -4,32 +4,25 @@ Both are of the revision of the client, and of no class of their own: what a hal
 declares is what the peer at the other end does.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from secrets import token_hex
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from ..client.base import ClientBase, ClientConnection, ClientRuntime
 from ..client.listen_stream import ACKNOWLEDGED, LISTEN, SUBSCRIBE, UNSUBSCRIBE, ListenStream
 from ..core.errors import INVALID_PARAMS, METHOD_NOT_FOUND, Disconnected, McpError
-from ..core.json import JSONObject, is_object
+from ..core.json import JSONObject
 from ..core.loss_report import LossReport
 from ..core.losses import Loss
 from ..core.models.base import declared
-from ..core.models.validation_errors import Problem
 from ..core.options import CallOptions
 from ..core.spec import NotificationSpec, RequestSpec
-from ..core.stored_json import SizeLimit
 from ..core.subscriptions import RESOURCE_UPDATED
-from ..messages.envelope import (
-    CLIENT_CAPABILITIES,
-    CLIENT_INFO,
-    PROGRESS_TOKEN,
-    client_capabilities,
-)
+from ..messages.envelope import PROGRESS_TOKEN
 from ..rules import capabilities as gate
-from ..rules.handlers import runtime_of
+from ..rules.handlers import Handlers, runtime_of
 from ..server.base import ServerBase, ServerRuntime
 from ..server.context import RequestContext
 from ..server.session import SessionBase
@@ -39,31 +32,9 @@ from .forwarded_request import ForwardedRequest
 _LOG: Final = "notifications/message"
 _EXTENSIONS: Final = "extensions"
 _NOT_CARRIED: Final = "only within one revision a bridge carries what belongs to an extension"
-_UNKNOWN: Final[Mapping[str, Any]] = {"name": "unknown", "version": "0"}
 
-
-class Caller(NamedTuple):
-    """What a client is called and declares, as it said in its own revision."""
-
-    capabilities: JSONObject
-    info: JSONObject
-
-    @staticmethod
-    def of(params: Mapping[str, Any], meta: Mapping[str, Any]) -> "Caller":
-        """Return who sent these params, of `initialize` or of a request that stands by itself."""
-        capabilities = params.get("capabilities")
-        info = params.get("clientInfo", meta.get(CLIENT_INFO))
-        return Caller(
-            capabilities if is_object(capabilities) else dict(client_capabilities(meta)),
-            info if is_object(info) else {**_UNKNOWN},
-        )
-
-    def problems(self, bound: SizeLimit, *, begins: bool) -> list[Problem]:
-        """Return why it may not be kept, if so; `begins` says that it came with `initialize`."""
-        at, names = ("/params", ("capabilities", "clientInfo"))
-        if not begins:
-            at, names = ("/params/_meta", (CLIENT_CAPABILITIES, CLIENT_INFO))
-        return bound.problems(at, dict(zip(names, self, strict=True)))
+UNKNOWN: Final[Mapping[str, Any]] = {"name": "unknown", "version": "0"}
+"""What a peer is called that does not say so."""
 
 
 def _without_extensions(declared: Mapping[str, Any]) -> JSONObject:
@@ -71,74 +42,61 @@ def _without_extensions(declared: Mapping[str, Any]) -> JSONObject:
     return {name: value for name, value in declared.items() if name != _EXTENSIONS}
 
 
-class ProxyClientRuntime(ClientRuntime):
-    """The runtime's part of a proxy, which shows the server the client at the other end."""
+class ProxyClient(ClientBase):
+    """The half that speaks to the server."""
 
-    def __init__(self, owner: "ProxyClient") -> None:
-        super().__init__(owner)
-        self.proxy: Final = owner
+    @property
+    def __mcp_runtime__(self) -> "ProxyClientRuntime":
+        return runtime_of(self, ProxyClientRuntime)
+
+
+class ProxyClientRuntime(ClientRuntime):
+    """A client that shows the server what the client at the other end, behind `server`, is."""
+
+    server: "ProxyServerRuntime"
+    capabilities: JSONObject
+    info: JSONObject
+    losses: LossReport
+    on_loss: Callable[[Loss], object] | None
+    _stream: ListenStream | None = None
 
     def declaration(self) -> JSONObject:
-        return self.proxy.caller.capabilities
+        return self.capabilities
 
     def declaration_in(self, revision: str) -> JSONObject:
-        return _without_extensions(self.proxy.caller.capabilities)
+        return _without_extensions(self.capabilities)
 
     def identity(self) -> JSONObject:
-        return self.proxy.caller.info
+        return self.info
 
     def handled(self, revision: str | None = None) -> frozenset[str]:
         """Return nothing: there is nothing that it would have to declare by itself."""
         return frozenset()
 
     def bound(self, revision: str) -> Mapping[str, Handler]:
-        return self.proxy.handlers(revision)
-
-    def adopt(self, connection: ClientConnection) -> None:
-        super().adopt(connection)
-        self.proxy.begin(connection)
-
-
-class ProxyClient(ClientBase):
-    """A client that speaks to the server for another; `server` speaks to that one."""
-
-    caller: Caller
-    server: "ProxyServer"
-    on_loss: Any = None
-    losses: LossReport
-    _stream: ListenStream | None = None
-
-    @property
-    def __mcp_runtime__(self) -> ProxyClientRuntime:
-        return runtime_of(self, ProxyClientRuntime)
-
-    def handlers(self, revision: str) -> Mapping[str, Handler]:
-        """Return handlers that forward to the client what a server of `revision` sends."""
         own: dict[str, Handler] = {}
-        if ACKNOWLEDGED in self.NOTIFICATIONS:
+        if ACKNOWLEDGED in self.owner.NOTIFICATIONS:
             own[ACKNOWLEDGED] = self._acknowledged
-        return forwarding_handlers(
-            self,
-            self.server.ask_client,
-            self.server.notify_client,
-            own,
-            carries=revision == self.TABLE.revision,
-        )
+        carries = revision == self.owner.TABLE.revision
+        ask, notify = self.server.ask_client, self.server.notify_client
+        return forwarding_handlers(self.owner, ask, notify, own, carries=carries)
 
     async def _acknowledged(self, params: Any) -> None:
         if self._stream is not None:
             self._stream.takes(ACKNOWLEDGED, params, params.to_wire().get("_meta", {}))
 
-    def begin(self, connection: ClientConnection) -> None:
+    def adopt(self, connection: ClientConnection) -> None:
         """Hear from now on all that the server reports, and note what cannot be carried."""
-        self.losses = LossReport(self.TABLE.revision, self.revision, self.on_loss)
+        super().adopt(connection)
+        table = self.owner.TABLE
+        self.losses = LossReport(table.revision, self.revision, self.on_loss)
         if not self.same_revision:
-            self._note_extensions("ClientCapabilities", self.caller.capabilities)
-            self._note_extensions("ServerCapabilities", self.server_declared)
+            self._note_extensions("ClientCapabilities", self.capabilities)
+            self._note_extensions("ServerCapabilities", self.peer_declared())
         if connection.adapter is not None:
             connection.adapter.hears_all = True
-        elif LISTEN in self.TABLE.requests:
-            self._stream = ListenStream(connection.endpoint, self.TABLE.requests[LISTEN])
+        elif LISTEN in table.requests:
+            self._stream = ListenStream(connection.endpoint, table.requests[LISTEN])
 
     def _note_extensions(self, name: str, declared: Mapping[str, Any]) -> None:
         if declared.get(_EXTENSIONS):
@@ -147,87 +105,70 @@ class ProxyClient(ClientBase):
     @property
     def same_revision(self) -> bool:
         """Return whether the server speaks the same revision as the client behind it."""
-        return self.revision == self.TABLE.revision
-
-    @property
-    def server_declared(self) -> Mapping[str, Any]:
-        """The capabilities that the server has declared."""
-        return self.__mcp_runtime__.peer_declared()
+        return self.revision == self.owner.TABLE.revision
 
     async def open(self) -> None:
         """Hear of all changes of lists that the server reports."""
         if self._stream is not None:
-            await self._stream.lists(self.NOTIFICATIONS)
+            await self._stream.lists(self.owner.NOTIFICATIONS)
 
     async def subscription(self, method: str, uri: str) -> None:
         """Begin or stop to hear of changes of a resource, for a client of the stateless era."""
-        carrier = self._stream or self.__mcp_runtime__.connection.adapter
+        carrier = self._stream or self.connection.adapter
         assert carrier is not None
         await carrier.subscription(method, uri)
 
     async def call(self, spec: RequestSpec[Any, Any], params: Any, options: CallOptions) -> Any:
         """Return the plain result of a request, whatever the server asks before."""
-        if "may_require_input" in spec.traits:
-            return await self.__mcp_runtime__.complete(spec, params, options)
-        return await self.request(spec, params, **options)
+        asks = "may_require_input" in spec.traits
+        return await (self.complete if asks else self.request)(spec, params, options)
+
+
+class ProxyServer(ServerBase[SessionBase]):
+    """The half that speaks to the client."""
+
+    @property
+    def __mcp_runtime__(self) -> "ProxyServerRuntime":
+        return runtime_of(self, ProxyServerRuntime)
+
+    @property
+    def instructions(self) -> str | None:
+        """The instructions of the server behind it, for a model."""
+        return self.__mcp_runtime__.client.connection.instructions
 
 
 class ProxyServerRuntime(ServerRuntime):
-    """The runtime's part of a proxy, which shows the client the server at the other end."""
+    """A server that shows the client what the server at the other end, behind `client`, is."""
 
-    def __init__(self, owner: "ProxyServer") -> None:
+    client: ProxyClientRuntime
+
+    def __init__(self, owner: Handlers) -> None:
         super().__init__(owner)
-        self.proxy: Final = owner
+        self._forwarded: dict[str, ForwardedRequest] = {}
 
     def declaration(self) -> JSONObject:
-        client = self.proxy.client
-        declared = client.server_declared
-        return dict(declared) if client.same_revision else _without_extensions(declared)
+        declared = self.client.peer_declared()
+        return dict(declared) if self.client.same_revision else _without_extensions(declared)
 
     def identity(self) -> JSONObject:
-        return dict(self.proxy.client.__mcp_runtime__.peer_info() or _UNKNOWN)
+        return dict(self.client.peer_info() or UNKNOWN)
 
     def handled(self, revision: str | None = None) -> frozenset[str]:
         """Return nothing: there is nothing that it would have to declare by itself."""
         return frozenset()
 
     def bound(self, revision: str) -> Mapping[str, Handler]:
-        return self.proxy.handlers()
-
-
-class ProxyServer(ServerBase[SessionBase]):
-    """A server that answers one client with what the server says to `client`."""
-
-    client: ProxyClient
-
-    def __init__(self) -> None:
-        self._forwarded: dict[str, ForwardedRequest] = {}
-
-    @property
-    def instructions(self) -> str | None:
-        """The instructions of the server behind it, for a model."""
-        return self.client.instructions
-
-    @property
-    def __mcp_runtime__(self) -> ProxyServerRuntime:
-        return runtime_of(self, ProxyServerRuntime)
-
-    def handlers(self) -> Mapping[str, Handler]:
-        """Return handlers that forward to the server what the client sends."""
         own = {
             method: partial(self._subscription, method)
             for method in (SUBSCRIBE, UNSUBSCRIBE)
-            if method not in self.REQUESTS
+            if method not in self.owner.REQUESTS
         }
-        return forwarding_handlers(
-            self, self._forward, self._notify_server, own, carries=self.client.same_revision
-        )
+        carries = self.client.same_revision
+        return forwarding_handlers(self.owner, self._forward, self._notify, own, carries=carries)
 
     # From the client to the server.
 
-    async def _notify_server(
-        self, spec: NotificationSpec[Any], _: SessionBase, params: Any
-    ) -> None:
+    async def _notify(self, spec: NotificationSpec[Any], _: SessionBase, params: Any) -> None:
         await self.client.notify(spec, params)
 
     async def _subscription(self, method: str, _: SessionBase, params: Any) -> None:
@@ -264,7 +205,7 @@ class ProxyServer(ServerBase[SessionBase]):
     ) -> ForwardedRequest:
         options: CallOptions = {"timeout": context.endpoint.options.max_timeout}
         if PROGRESS_TOKEN in context.meta:
-            # Progress is reported of what has been sent, and so not before it is assigned here.
+            # Progress is reported of what was sent, and so not before there is a request.
             options["on_progress"] = lambda progress: forwarded.progressed(progress)
         forwarded = ForwardedRequest(self.client.call(spec, params, options))
         return forwarded
@@ -273,23 +214,21 @@ class ProxyServer(ServerBase[SessionBase]):
 
     async def ask_client(self, spec: RequestSpec[Any, Any], params: Any) -> Any:
         """Put a question of the server to the client."""
-        if self.client.TABLE.rules.server_requests:
-            for session in self.sessions:
+        if self.owner.TABLE.rules.server_requests:
+            for session in self._sessions():
                 return await session.__mcp_runtime__.put(spec, params, {})
         # Which of several requests it belongs to nobody says: most likely the last whose client
         # is there.
-        asking = [
-            forwarded for forwarded in reversed(self._forwarded.values()) if forwarded.may_ask
-        ]
-        for forwarded in sorted(asking, key=lambda forwarded: forwarded.waits)[:1]:
+        asking = [one for one in reversed(self._forwarded.values()) if one.may_ask]
+        for forwarded in sorted(asking, key=lambda one: one.waits)[:1]:
             return await forwarded.ask(spec, params)
         raise McpError(METHOD_NOT_FOUND, f"{spec.method} belongs to no request of the client")
 
     async def notify_client(self, spec: NotificationSpec[Any], params: Any) -> None:
         """Forward a notification of the server, if it has declared what that needs."""
         capabilities: gate.Declared = {
-            "server": self.__mcp_runtime__.declaration(),
-            "client": self.client.caller.capabilities,
+            "server": self.declaration(),
+            "client": self.client.capabilities,
         }
         need = gate.unmet(spec.requires, "server", params, capabilities)
         if need is not None:
@@ -297,20 +236,23 @@ class ProxyServer(ServerBase[SessionBase]):
             self.client.losses.take(spec.method, [Loss("", "dropped", why)])
             return
         is_change = spec.method == RESOURCE_UPDATED or spec.method.endswith("/list_changed")
-        if is_change and spec.method in self.TABLE.notifications:
-            await self.__mcp_runtime__.publish(spec.method, declared(params, "uri"))
+        if is_change and spec.method in self.owner.TABLE.notifications:
+            await self.publish(spec.method, declared(params, "uri"))
         elif spec.method == _LOG:
             for context in self._log_readers():
                 await context.log(params.level, params.data, params.logger)
         else:
-            for session in self.sessions:
+            for session in self._sessions():
                 # A client that has gone needs no notification.
                 with suppress(Disconnected):
                     await session.notify(spec, off_stream(params))
 
+    def _sessions(self) -> list[SessionBase]:
+        return [connection.session() for connection in self.connections]
+
     def _log_readers(self) -> list[RequestContext]:
-        if self.client.TABLE.era.remembers_client:
-            return [session.__mcp_runtime__ for session in self.sessions]
+        if self.owner.TABLE.era.remembers_client:
+            return [session.__mcp_runtime__ for session in self._sessions()]
         under_way = [one.context for one in self._forwarded.values() if not one.over]
         # Which request an entry belongs to nobody says: it goes where one was asked for.
         return [context for context in under_way if context is not None][-1:]
