@@ -93,9 +93,8 @@ class ProxyClientRuntime(ClientRuntime):
         if not self.same_revision:
             self._note_extensions("ClientCapabilities", self.capabilities)
             self._note_extensions("ServerCapabilities", self.peer_declared())
-        if connection.adapter is not None:
-            connection.adapter.hears_all = True
-        elif LISTEN in table.requests:
+        connection.hears_all = True
+        if LISTEN in table.requests and LISTEN in connection.view.table.requests:
             self._stream = ListenStream(connection.endpoint, table.requests[LISTEN])
 
     def _note_extensions(self, name: str, declared: Mapping[str, Any]) -> None:
@@ -114,9 +113,7 @@ class ProxyClientRuntime(ClientRuntime):
 
     async def subscription(self, method: str, uri: str) -> None:
         """Begin or stop to hear of changes of a resource, for a client of the stateless era."""
-        carrier = self._stream or self.connection.adapter
-        assert carrier is not None
-        await carrier.subscription(method, uri)
+        await (self._stream or self.connection).subscription(method, uri)
 
     async def call(self, spec: RequestSpec[Any, Any], params: Any, options: CallOptions) -> Any:
         """Return the plain result of a request, whatever the server asks before."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Mapping
 from functools import partial
-from typing import Any, ClassVar, Final, Protocol, TypeVar
+from typing import Any, ClassVar, Final, TypeVar
 
 from ..connection.connection import Connection
 from ..core.errors import LocalError, MethodNotFound
@@ -19,63 +19,59 @@ from ..rpc.peer import Peer
 from ..rpc.send_queue import MessageSink
 from ..rules.client_negotiation import NegotiatedRevision
 from ..rules.handlers import Handlers, HandlerSet, runtime_of
+from ..translation.revision_view import RevisionView
 from . import input_rounds
 
 P = TypeVar("P")
 R = TypeVar("R")
 
 
-class EraAdapter(Protocol):
-    """The stand-in for the connection where client and server are of different eras."""
-
-    hears_all: bool
-    """Whether the client also gets log entries and changes that it has not asked for."""
-
-    async def open(self) -> None:
-        """Say what holds for the whole connection."""
-        ...
-
-    async def request(self, spec: RequestSpec[Any, Any], params: Any, options: CallOptions) -> Any:
-        """Send a request and wait for its result."""
-        ...
-
-    async def subscription(self, method: str, uri: str) -> None:
-        """Subscribe to a resource, or unsubscribe from it, as `method` says."""
-        ...
-
-    def on_notification(
-        self, notification: Notification[Any], meta: Mapping[str, Any]
-    ) -> Awaitable[None] | None:
-        """Return the work that a notification is for the client, if it is any."""
-        ...
-
-
 class ClientConnection:
-    """The connection of a client to a server: what was agreed on, and who handles what comes."""
+    """The connection of a client to a server of its own era.
 
-    __slots__ = ("_handlers", "adapter", "endpoint", "instructions", "negotiated")
+    It handles what the server sends. `view` is the client as the server sees it.
+    """
+
+    hears_all = False
+    """Whether the client also gets log entries and changes that it has not asked for."""
 
     def __init__(
         self,
-        client: "ClientBase",
+        view: RevisionView["ClientBase"],
         connection: Connection,
         sink: MessageSink,
         options: Options,
         negotiated: NegotiatedRevision,
         instructions: str | None,
     ) -> None:
-        self._handlers = client.__mcp_runtime__.bound(negotiated.revision)
+        self.view = view
+        self.handlers = view.side.__mcp_runtime__.bound(negotiated.revision)
         self.endpoint = Endpoint(
-            connection, sink, Tasks(), options, self._serve, self._on_notification
+            connection, sink, Tasks(), options, self._serve, self.on_notification
         )
         self.negotiated = negotiated
         self.instructions = instructions
-        self.adapter: EraAdapter | None = None
+
+    async def open(self) -> None:
+        """Say what holds for the whole connection."""
+
+    async def request(self, spec: RequestSpec[Any, Any], params: Any, options: CallOptions) -> Any:
+        """Send a request and wait for its result."""
+        return await self.endpoint.request(spec, params, options)
+
+    async def request_native(self, method: str, **params: Any) -> None:
+        """Send a request of the server's revision, whose result says nothing."""
+        spec = self.view.table.wire.requests[method]
+        await self.endpoint.request(spec, spec.params(**params), CallOptions())
+
+    async def subscription(self, method: str, uri: str) -> None:
+        """Subscribe to a resource, or unsubscribe from it, as `method` says."""
+        await self.request_native(method, uri=uri)
 
     async def _serve(self, job: Job) -> Any:
         request = job.request
         method = request.spec.method
-        handler = self._handlers.get(method)
+        handler = self.handlers.get(method)
         if handler is not None:
             answer = await handler(request.params)
             return self._fitted(answer, job) if method == ELICIT else answer
@@ -87,17 +83,16 @@ class ClientConnection:
         """Return the answer to a question as the server has asked for it, in its revision."""
         if not isinstance(answer, job.request.spec.results[0]) or not isinstance(answer, WireModel):
             return answer  # a task; what is no answer at all is refused where it is to be sent
-        table = self.endpoint.connection.table
+        table = self.view.table
         carried = table.carry_out(ELICIT, "result", answer.to_wire())
         native: type[WireModel] = table.wire.requests[ELICIT].results[0]
         return native.from_wire(as_asked(carried, job.request.raw, job.request.params.to_wire()))
 
-    def _on_notification(
+    def on_notification(
         self, notification: Notification[Any], meta: Mapping[str, Any]
     ) -> Awaitable[None] | None:
-        if self.adapter is not None:
-            return self.adapter.on_notification(notification, meta)
-        handler = self._handlers.get(notification.spec.method)
+        """Return the work that a notification is for the client, if it is any."""
+        handler = self.handlers.get(notification.spec.method)
         return None if handler is None else handler(notification.params)
 
 
@@ -131,10 +126,7 @@ class ClientRuntime(HandlerSet):
         return self.connection.endpoint
 
     async def request(self, spec: RequestSpec[P, R], params: P | None, options: CallOptions) -> R:
-        connection = self.connection
-        if connection.adapter is None:
-            return await connection.endpoint.request(spec, params, options)
-        result: R = await connection.adapter.request(spec, params, options)
+        result: R = await self.connection.request(spec, params, options)
         return result
 
     async def notify(self, spec: NotificationSpec[P], params: P | None) -> None:

@@ -5,7 +5,7 @@ from asyncio import CancelledError
 from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from itertools import count
-from typing import Final, Protocol, TypedDict, TypeVar, Unpack, overload
+from typing import Any, Final, Protocol, TypeAlias, TypedDict, TypeVar, Unpack, overload
 
 from ..connection.connection import INITIALIZED, Connection
 from ..core.errors import Disconnected, InvalidAnswer, RemoteError
@@ -31,6 +31,9 @@ C1 = TypeVar("C1", bound=ClientBase)
 C2 = TypeVar("C2", bound=ClientBase)
 C3 = TypeVar("C3", bound=ClientBase)
 
+Connecting: TypeAlias = AbstractAsyncContextManager[C]
+"""A connection that is open inside `async with`, which gives the client."""
+
 _USUAL: Final = Options()
 
 
@@ -54,25 +57,23 @@ class ConnectOptions(TypedDict, total=False):
 
 
 @overload
-def connect(
-    open: Opener, client: C, /, **settings: Unpack[ConnectOptions]
-) -> AbstractAsyncContextManager[C]: ...
+def connect(open: Opener, client: C, /, **settings: Unpack[ConnectOptions]) -> Connecting[C]: ...
 @overload
 def connect(
     open: Opener, /, *, as_: RevisionModule[C], **settings: Unpack[ConnectOptions]
-) -> AbstractAsyncContextManager[C]: ...
+) -> Connecting[C]: ...
 @overload
 def connect(
     open: Opener, one: C1, two: C2, /, **settings: Unpack[ConnectOptions]
-) -> AbstractAsyncContextManager[C1 | C2]: ...
+) -> Connecting[C1 | C2]: ...
 @overload
 def connect(
     open: Opener, one: C1, two: C2, three: C3, /, **settings: Unpack[ConnectOptions]
-) -> AbstractAsyncContextManager[C1 | C2 | C3]: ...
+) -> Connecting[C1 | C2 | C3]: ...
 @overload
 def connect(
     open: Opener, /, *clients: ClientBase, **settings: Unpack[ConnectOptions]
-) -> AbstractAsyncContextManager[ClientBase]: ...
+) -> Connecting[ClientBase]: ...
 def connect(
     open: Opener,
     /,
@@ -81,7 +82,7 @@ def connect(
     revisions: Iterable[Revision] | None = None,
     options: Options = _USUAL,
     negotiated: NegotiatedRevision | None = None,
-) -> AbstractAsyncContextManager[ClientBase]:
+) -> Connecting[ClientBase]:
     """Connect to a server, with the one of `clients` whose revision is agreed on.
 
     Their revisions are all that is ever agreed to, or else `revisions`, if these are given. What is
@@ -121,8 +122,7 @@ async def connected(
         queue = SendQueue(negotiator.transport, options.max_outgoing)
         connection = _connection(view, adopted, negotiator.next_id, queue, options)
         async with _running(connection.endpoint, negotiator, queue):
-            if connection.adapter is not None:
-                await connection.adapter.open()
+            await connection.open()
             yield view.side
     finally:
         await negotiator.close()
@@ -157,11 +157,12 @@ def _connection(
     if not table.era.remembers_client:
         envelope = client_envelope(table.revision, view.declared, view.identity)
         connection.envelope = members(envelope)
-    instructions: str | None = result.get("instructions")
-    made = ClientConnection(view.side, connection, sink, options, adopted.negotiated, instructions)
+    make: Any = ClientConnection
     if view.side.TABLE.era is not table.era:
         assert view.adapters is not None
-        made.adapter = view.adapters.era_adapter(view, made.endpoint, instructions)
+        make = view.adapters.era_adapter
+    instructions = result.get("instructions")
+    made: ClientConnection = make(view, connection, sink, options, adopted.negotiated, instructions)
     client.adopt(made)
     return made
 

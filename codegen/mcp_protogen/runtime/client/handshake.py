@@ -13,7 +13,14 @@ from typing import Any, Final
 
 from pydantic_core import to_json
 
-from ..core.errors import Disconnected, InvalidAnswer, InvalidRequest, RemoteError, RequestId
+from ..core.errors import (
+    INVALID_REQUEST,
+    Disconnected,
+    InvalidAnswer,
+    InvalidRequest,
+    RemoteError,
+    RequestId,
+)
 from ..core.options import Options
 from ..core.throttle import Throttle
 from ..messages import jsonrpc
@@ -67,7 +74,14 @@ class Negotiator:
                     outcome = await self._discover(version, negotiation.silence_means_old)
                     step = negotiation.next(outcome)
                 case rules.Initialize(version):
-                    step = negotiation.next(await self._initialize(version))
+                    view = self._views[version]
+                    params = {
+                        "protocolVersion": version,
+                        "capabilities": view.declared,
+                        "clientInfo": view.identity,
+                    }
+                    within = self._options.initialize_timeout
+                    step = negotiation.next(await self._ask(INITIALIZE, params, within))
         return step
 
     async def close(self) -> None:
@@ -77,22 +91,13 @@ class Negotiator:
             await transport.close()
 
     async def _discover(self, version: str, silence_means_old: bool) -> Outcome:
-        view, options = self._views[version], self._options
+        view, within = self._views[version], self._options.probe_timeout
+        if not silence_means_old:
+            # A server may take its time to start, and there is no other way to ask it.
+            usual = self._options.patience(view.table.requests[DISCOVER], {})
+            within = min(usual.timeout, usual.max_timeout)
         params = {"_meta": client_envelope(version, view.declared, view.identity)}
-        if silence_means_old:
-            return await self._ask(DISCOVER, params, options.probe_timeout)
-        # A server may take its time to start, and there is no other way to ask it.
-        usual = options.patience(view.table.requests[DISCOVER], {})
-        return await self._ask(DISCOVER, params, min(usual.timeout, usual.max_timeout))
-
-    async def _initialize(self, version: str) -> Outcome:
-        view = self._views[version]
-        params = {
-            "protocolVersion": version,
-            "capabilities": view.declared,
-            "clientInfo": view.identity,
-        }
-        return await self._ask(INITIALIZE, params, self._options.initialize_timeout)
+        return await self._ask(DISCOVER, params, within)
 
     async def _ask(self, method: str, params: Mapping[str, Any], within: float) -> Outcome:
         """Ask, and wait `within` seconds for an answer; raise nothing."""
@@ -135,27 +140,20 @@ class Negotiator:
             # It was meant as the answer, so there will be no other.
             meant = isinstance(error, InvalidAnswer) and error.id == id
             return rules.Failed(error) if meant else None
-        if isinstance(message, Answer) and message.id == id:
-            return _outcome(message)
-        if isinstance(message, Call) and message.id is not None:
-            await self._respond(message.id, message.method)
-        else:
-            self._log.info("ignored a message before the connection was made")
+        match message:
+            case Answer(answered, result, error) if answered == id:
+                if error is None:
+                    return rules.Answered(result)
+                return rules.Refused(error["code"], error["message"], error.get("data"))
+            case Call(asked, method) if asked is not None:
+                early = f"{method} came before its time"
+                response = jsonrpc.write_error(asked, INVALID_REQUEST, early)
+                if method == "ping":
+                    response = jsonrpc.write_result(asked, b"{}")
+                await self.transport.send([response])
+            case _:
+                self._log.info("ignored a message before the connection was made")
         return None
-
-    async def _respond(self, id: RequestId, method: str) -> None:
-        if method == "ping":
-            await self.transport.send([jsonrpc.write_result(id, b"{}")])
-        else:
-            error = jsonrpc.write_error(id, -32600, f"{method} came before its time")
-            await self.transport.send([error])
-
-
-def _outcome(answer: Answer) -> Outcome:
-    error = answer.error
-    if error is None:
-        return rules.Answered(answer.result)
-    return rules.Refused(error["code"], error["message"], error.get("data"))
 
 
 def _no_batch(batch: Batch, id: RequestId) -> InvalidRequest | InvalidAnswer:

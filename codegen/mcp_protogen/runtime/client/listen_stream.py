@@ -101,17 +101,14 @@ class ListenStream:
     def takes(self, method: str, params: WireModel, meta: Mapping[str, Any]) -> bool:
         """Return whether a notification is for the stream itself, or from one that is replaced."""
         stream = meta.get(SUBSCRIPTION_ID)
-        if method == ACKNOWLEDGED:
-            self._acknowledge(stream, params.to_wire().get("notifications", {}))
-            return True
-        return stream is not None and stream != self._id
-
-    def _acknowledge(self, stream: Any, honoured: Mapping[str, Any]) -> None:
-        waiting, new = self._acknowledged, stream != self._id
+        new = stream != self._id
+        if method != ACKNOWLEDGED:
+            return stream is not None and new
+        waiting = self._acknowledged
         # One that was given up may be acknowledged late.
-        if waiting is None or not new or not self._endpoint.connection.awaits_answer_to(stream):
-            return
-        if not waiting.done():
+        expected = new and self._endpoint.connection.awaits_answer_to(stream)
+        if expected and waiting is not None and not waiting.done():
             # What follows at once belongs to the new stream already.
             self._id = stream
-            waiting.set_result(Filter.of(honoured))
+            waiting.set_result(Filter.of(params.to_wire().get("notifications", {})))
+        return True

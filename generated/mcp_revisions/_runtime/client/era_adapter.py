@@ -22,12 +22,11 @@ from ..core.spec import RequestSpec
 from ..core.subscriptions import RESOURCE_UPDATED, Filter
 from ..messages.envelope import LOG_LEVEL, SERVER_INFO, SUBSCRIPTION_ID, client_envelope, members
 from ..messages.parsed import Notification
-from ..rpc.endpoint import Endpoint
 from ..rules import capabilities
 from ..translation.revision_view import RevisionView
 from ..translation.table import TranslatingTable
 from . import input_rounds
-from .base import ClientBase, EraAdapter
+from .base import ClientBase, ClientConnection
 from .listen_stream import ACKNOWLEDGED, LISTEN, SUBSCRIBE, UNSUBSCRIBE, ListenStream
 
 _LOG: Final = "notifications/message"
@@ -37,49 +36,23 @@ _SET_LEVEL: Final = "logging/setLevel"
 _USUAL_LEVEL: Final = "info"
 
 
-def era_adapter(
-    view: RevisionView[ClientBase], endpoint: Endpoint, instructions: str | None
-) -> EraAdapter:
-    """Return the adapter of a client that is seen as `view` by a server of the other era."""
-    if view.table.era.has_handshake:
-        return ToHandshake(view, endpoint, instructions)
-    return ToStateless(view, endpoint)
+def era_adapter(view: RevisionView[ClientBase], *others: Any) -> ClientConnection:
+    """Return the connection of a client that is seen as `view` by a server of the other era."""
+    return (ToHandshake if view.table.era.has_handshake else ToStateless)(view, *others)
 
 
-class _Adapter:
-    hears_all = False
+class ToHandshake(ClientConnection):
+    """The connection of a client of the stateless era to a server that began with a handshake."""
 
-    def __init__(self, view: RevisionView[ClientBase], endpoint: Endpoint) -> None:
-        assert isinstance(view.table, TranslatingTable)
-        self._table = view.table
-        self._client = view.side
-        self._endpoint = endpoint
-        self._handlers = view.side.__mcp_runtime__.bound(view.table.revision)
-        self._declared: Mapping[str, Any] = endpoint.connection.declared["server"]
-
-    async def _request(self, method: str, **params: Any) -> None:
-        """Make a request that the client does not know."""
-        spec = self._table.wire.requests[method]
-        await self._endpoint.request(spec, spec.params(**params), CallOptions())
-
-
-class ToHandshake(_Adapter):
-    """A client of the stateless era with a server which began with a handshake."""
-
-    def __init__(
-        self, view: RevisionView[ClientBase], endpoint: Endpoint, instructions: str | None
-    ) -> None:
-        super().__init__(view, endpoint)
-        self._instructions = instructions
+    def __init__(self, *agreed: Any) -> None:
+        super().__init__(*agreed)
+        self._declared = self.endpoint.connection.declared["server"]
         self._levels: Counter[str] = Counter()
         self._level_set: str | None = None
         self._setting, self._subscribing = Lock(), Lock()
         self._streams: dict[int, Filter] = {}
         self._subscribed: set[str] = set()
         self._ids = count(1)
-
-    async def open(self) -> None:
-        """Do nothing: there is nothing to say for the whole connection."""
 
     async def request(self, spec: RequestSpec[Any, Any], params: Any, options: CallOptions) -> Any:
         if spec.method == "server/discover":
@@ -88,11 +61,11 @@ class ToHandshake(_Adapter):
             return await self._listen(params)
         level: str | None = declared(declared(params, "meta"), "log_level")
         if level is None or "logging" not in self._declared:
-            return await self._endpoint.request(spec, params, options)
+            return await self.endpoint.request(spec, params, options)
         self._levels[level] += 1
         try:
             await self._set_level()
-            return await self._endpoint.request(spec, params, options)
+            return await self.endpoint.request(spec, params, options)
         finally:
             self._levels[level] -= 1
 
@@ -106,17 +79,19 @@ class ToHandshake(_Adapter):
             if level is not None and level != self._level_set:
                 # Until there is an answer nobody knows.
                 self._level_set = None
-                await self._request(_SET_LEVEL, level=level)
+                await self.request_native(_SET_LEVEL, level=level)
                 self._level_set = level
 
     def _discovered(self, spec: RequestSpec[Any, Any]) -> Any:
         """Return what the server said in the handshake."""
-        info = self._endpoint.connection.identity.get("server")
-        given: JSONObject = {"instructions": self._instructions} if self._instructions else {}
+        info = self.endpoint.connection.identity.get("server")
+        given: JSONObject = {"instructions": self.instructions} if self.instructions else {}
         if info is not None:
             given["meta"] = {SERVER_INFO: dict(info)}
         return spec.results[0](
-            supported_versions=[self._table.revision], capabilities=dict(self._declared), **given
+            supported_versions=[self.negotiated.revision],
+            capabilities=dict(self._declared),
+            **given,
         )
 
     async def _listen(self, params: Any) -> Any:
@@ -129,11 +104,11 @@ class ToHandshake(_Adapter):
         try:
             await self._settle()
             await self._acknowledge(id, wanted)
-            await self._endpoint.until_aborted()
+            await self.endpoint.until_aborted()
         finally:
             del self._streams[id]
             # Whoever gives a stream up does not wait for what the server says to that.
-            self._endpoint.tasks.start(self._settled_somehow())
+            self.endpoint.tasks.start(self._settled_somehow())
         raise Disconnected("the server closed the connection")
 
     async def _settle(self) -> None:
@@ -155,20 +130,17 @@ class ToHandshake(_Adapter):
         with suppress(Disconnected, ProtocolError):
             await self._settle()
 
-    async def subscription(self, method: str, uri: str) -> None:
-        await self._request(method, uri=uri)
-
     async def _acknowledge(self, id: int, wanted: Filter) -> None:
-        handler = self._handlers.get(ACKNOWLEDGED)
+        handler = self.handlers.get(ACKNOWLEDGED)
         if handler is not None:
             given = {"notifications": wanted.to_wire(), "_meta": {SUBSCRIPTION_ID: id}}
-            await handler(self._client.TABLE.notifications[ACKNOWLEDGED].params.from_wire(given))
+            await handler(self.view.side.TABLE.notifications[ACKNOWLEDGED].params.from_wire(given))
 
     def on_notification(
         self, notification: Notification[Any], meta: Mapping[str, Any]
     ) -> Awaitable[None] | None:
         method, params = notification.spec.method, notification.params
-        handler = self._handlers.get(method)
+        handler = self.handlers.get(method)
         if handler is None:
             return None
         if not self.hears_all and method == _LOG:
@@ -193,39 +165,43 @@ class ToHandshake(_Adapter):
             await handler(type(params).from_wire({**wire, "_meta": meta}))
 
 
-class ToStateless(_Adapter):
-    """A client of the handshake era with a server of the stateless one.
+class ToStateless(ClientConnection):
+    """The connection of a client of the handshake era to a server of the stateless one.
 
     What the server asks back in a result is answered by the handlers that a request of the server
     would have reached.
     """
 
-    def __init__(self, view: RevisionView[ClientBase], endpoint: Endpoint) -> None:
-        super().__init__(view, endpoint)
-        self._envelope = client_envelope(view.table.revision, view.declared, view.identity)
-        self._stream = ListenStream(endpoint, self._table.wire.requests[LISTEN])
-        self.subscription = self._stream.subscription
+    def __init__(self, view: RevisionView[ClientBase], *others: Any) -> None:
+        super().__init__(view, *others)
+        assert isinstance(view.table, TranslatingTable)
+        self._table = view.table
+        self._stream = ListenStream(self.endpoint, self._table.wire.requests[LISTEN])
 
     async def open(self) -> None:
         """Ask for log entries and changes of lists, as far as the client handles them."""
-        if _LOG in self._handlers:
+        if _LOG in self.handlers:
             self._set_level(_USUAL_LEVEL)
-        await self._stream.lists(self._handlers)
+        await self._stream.lists(self.handlers)
+
+    async def subscription(self, method: str, uri: str) -> None:
+        await self._stream.subscription(method, uri)
 
     def _set_level(self, level: str) -> None:
         """Ask for log entries of this level with each request from now on."""
-        self._endpoint.connection.envelope = members({**self._envelope, LOG_LEVEL: level})
+        envelope = client_envelope(self._table.revision, self.view.declared, self.view.identity)
+        self.endpoint.connection.envelope = members({**envelope, LOG_LEVEL: level})
 
     async def request(self, spec: RequestSpec[Any, Any], params: Any, options: CallOptions) -> Any:
         method = spec.method
         if method in ("ping", _SET_LEVEL, SUBSCRIBE, UNSUBSCRIBE):
-            capabilities.check(spec, "client", params, self._endpoint.connection.declared)
+            capabilities.check(spec, "client", params, self.endpoint.connection.declared)
             if method == _SET_LEVEL:
                 self._set_level(params.level)
             elif method != "ping":  # There is nothing to keep alive (2026-07-28, changelog).
                 await self.subscription(method, params.uri)
             return spec.results[0]()
-        result = await self._endpoint.request(spec, params, options)
+        result = await super().request(spec, params, options)
         if isinstance(result, spec.results[0]):
             return result
         return await self._completed(spec, params, result, options)
@@ -234,7 +210,7 @@ class ToStateless(_Adapter):
         self, spec: RequestSpec[Any, Any], params: Any, asked: Any, options: CallOptions
     ) -> Any:
         """Answer what the server asks and make the request again, until it is done."""
-        method, table, endpoint = spec.method, self._table, self._endpoint
+        method, table, endpoint = spec.method, self._table, self.endpoint
         native = table.wire.requests[method]
         given = table.carry_out(method, "params", {} if params is None else params.to_wire())
 
@@ -251,12 +227,12 @@ class ToStateless(_Adapter):
 
     def _prepare(self, key: str, question: Any) -> input_rounds.Work:
         method: str = question.method
-        spec, handler = self._client.TABLE.requests.get(method), self._handlers.get(method)
+        spec, handler = self.view.side.TABLE.requests.get(method), self.handlers.get(method)
         if spec is None or handler is None:
             raise input_rounds.unfit(key, f"there is no handler for {method}")
         asked: JSONObject = {} if question.params is None else question.params.to_wire()
         params = validator_of(spec.params)(self._table.carry_in(method, "params", asked))
-        input_rounds.check(key, spec, params, self._endpoint.connection.declared)
+        input_rounds.check(key, spec, params, self.endpoint.connection.declared)
 
         async def answer() -> JSONObject:
             result: WireModel = await handler(params)
@@ -268,8 +244,6 @@ class ToStateless(_Adapter):
     def on_notification(
         self, notification: Notification[Any], meta: Mapping[str, Any]
     ) -> Awaitable[None] | None:
-        method = notification.spec.method
-        if self._stream.takes(method, notification.params, meta):
+        if self._stream.takes(notification.spec.method, notification.params, meta):
             return None
-        handler = self._handlers.get(method)
-        return None if handler is None else handler(notification.params)
+        return super().on_notification(notification, meta)

@@ -1,13 +1,12 @@
 """What the parts of one connection over HTTP share."""
 
-from asyncio import Event
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing
 from logging import getLogger
 from typing import Final
 
 from ...core.errors import Disconnected
-from ...core.tasks import Tasks
+from ...core.tasks import Signal, Tasks
 from ...core.throttle import Throttle
 from ...transports.base import Received
 from .. import sse
@@ -30,7 +29,7 @@ class Inbox:
     def __init__(self) -> None:
         self._messages: list[Received] = []
         self._size = 0
-        self._changed = Event()
+        self._changed = Signal()
         self._ended = False
         self._take: Callable[[Received], bool] | None = None
         self.broken: Disconnected | None = None
@@ -46,16 +45,16 @@ class Inbox:
             return
         self._messages.append(received)
         self._size += len(received) if isinstance(received, bytes) else 0
-        self._changed.set()
+        self._changed.ring()
 
     def hand_over(self, take: Callable[[Received], bool] | None) -> None:
         self._take = take
 
     async def receive(self) -> Sequence[Received]:
         while not self._messages and not self._ended:
-            await self._change()
+            await self._changed.heard()
         messages, self._messages, self._size = self._messages, [], 0
-        self._changed.set()
+        self._changed.ring()
         if not messages and self.broken is not None:
             raise self.broken
         return messages
@@ -63,18 +62,14 @@ class Inbox:
     async def room(self) -> None:
         """Wait until there is room for more messages."""
         while not self._ended and (len(self._messages) >= _CAPACITY or self._size >= _LARGEST):
-            await self._change()
-
-    async def _change(self) -> None:
-        self._changed.clear()
-        await self._changed.wait()
+            await self._changed.heard()
 
     def end(self, broken: Disconnected | None = None) -> None:
         """End the inbox, with the reason if it is an error."""
         if not self._ended:
             self._ended = True
             self.broken = broken
-            self._changed.set()
+            self._changed.ring()
 
 
 class ClientState:

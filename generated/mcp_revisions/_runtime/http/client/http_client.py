@@ -7,8 +7,8 @@ The package httpx2 is imported by name when a connection is made. Programs that 
 not have it installed, and neither do type checkers.
 """
 
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import AsyncGenerator, Generator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from importlib import import_module
 from typing import Any, Final, Protocol, TypeAlias
 
@@ -60,24 +60,16 @@ class Incoming:
         self._limit = limit
         self.status: Final = response.status_code
         self.media: Final = fields.media_type(response.headers.get("content-type"))
-
         self.streams: Final = self.media == fields.EVENTS and 200 <= self.status < 300
         """Whether its body is a stream of events."""
         self.session: Final[str | None] = response.headers.get(fields.SESSION_ID)
         """The id of the session that it begins, if any."""
 
-    async def _chunks(self) -> AsyncGenerator[bytes, None]:
-        try:
-            async for chunk in self._response.aiter_bytes():
-                yield chunk
-        except httpx2().RequestError as error:
-            raise _broken(self._what, error) from None
-
     async def events(self) -> AsyncGenerator[sse.Event, None]:
         """Yield the events of the body; raise `Disconnected`, `RemoteError` if one is too large."""
         parser = sse.Parser(self._limit)
-        async with aclosing(self._chunks()) as chunks:
-            async for chunk in chunks:
+        with _disconnecting(self._what):
+            async for chunk in self._response.aiter_bytes():
                 try:
                     events = parser.feed(chunk)
                 except ValueError as error:
@@ -93,8 +85,8 @@ class Incoming:
         success = self.status < 300
         limit = self._limit if success else min(self._limit, _LARGEST_REFUSAL)
         body = bytearray()
-        async with aclosing(self._chunks()) as chunks:
-            async for chunk in chunks:
+        with _disconnecting(self._what):
+            async for chunk in self._response.aiter_bytes():
                 body += chunk
                 if len(body) > limit and success:
                     raise RemoteError(f"{self._what}: a body of more than {limit} bytes")
@@ -129,10 +121,8 @@ class HttpWire:
         """Send a request and wait for the head of the answer; raise `Disconnected`."""
         target = self.url if url is None else url
         what = f"{method} {self._named if url is None else _named(target)}"
-        try:
+        with _disconnecting(what):
             response = await self._sent(method, {**self._headers, **headers}, body, target)
-        except (httpx2().RequestError, httpx2().InvalidURL) as error:
-            raise _broken(what, error) from None
         try:
             yield Incoming(response, what, self._limit)
         finally:
@@ -143,15 +133,15 @@ class HttpWire:
     ) -> Response:
         # Ids of events may be any text (HTML standard, "Last-Event-ID").
         encoded = {name.encode(): value.encode() for name, value in headers.items()}
-        left = _MOST_REDIRECTS
+        redirects = 0
         while True:
             request = self._client.build_request(method, url, headers=encoded, content=body)
             response = await self._client.send(request, stream=True, follow_redirects=False)
-            target = self._redirected(response) if left else None
+            target = self._redirected(response) if redirects < _MOST_REDIRECTS else None
             if target is None:
                 # The caller decides what a redirect means that is not followed.
                 return response
-            left -= 1
+            redirects += 1
             await response.aclose()
             url = target
 
@@ -185,6 +175,13 @@ def _named(url: URL) -> str:
     return str(url.copy_with(query=None, fragment=None, userinfo=b""))
 
 
-def _broken(what: str, error: Exception) -> Disconnected:
-    reason = str(error)
-    return Disconnected(f"{what}: {type(error).__name__}{f': {reason}' if reason else ''}")
+@contextmanager
+def _disconnecting(what: str) -> Generator[None, None, None]:
+    """Raise `Disconnected` for any failure of the network."""
+    package = httpx2()
+    try:
+        yield
+    except (package.RequestError, package.InvalidURL) as error:
+        reason = str(error)
+        text = f"{what}: {type(error).__name__}{f': {reason}' if reason else ''}"
+        raise Disconnected(text) from None
