@@ -92,7 +92,7 @@ class Incoming:
                     raise RemoteError(f"{self._what}: a body of more than {limit} bytes")
                 if len(body) > limit:
                     break
-        return HttpReply(self.status, self.media, bytes(body))
+        return HttpReply(self.status, self.media, bytes(body), self.session)
 
 
 class HttpWire:

@@ -35,8 +35,9 @@ class HttpReply(NamedTuple):
     """An HTTP answer that is not a stream of events."""
 
     status: int
-    media: str
-    body: bytes
+    media: str = ""
+    body: bytes = b""
+    session: str | None = None
 
 
 class Repair(Enum):
@@ -50,11 +51,13 @@ class Repair(Enum):
 class Interpretation(NamedTuple):
     """The interpretation of a reply."""
 
-    received: tuple[Received, ...]
+    received: tuple[Received, ...] = ()
     """The messages to deliver if there is no second attempt."""
     repair: Repair | None = None
     value: Any = None
     """The decoded body."""
+    session: str | None = None
+    """The id of the session that begins with it, if any."""
 
 
 def interpretation_of(message: Message, reply: HttpReply, in_session: bool) -> Interpretation:
@@ -94,7 +97,7 @@ def _success(message: Message, reply: HttpReply) -> Interpretation:
     if answer_in(value, message.id) is None:
         missing = InvalidAnswer(f"the HTTP response to {message.name} does not answer it")
         return Interpretation((reply.body, Unanswered(message.id, missing)))
-    return Interpretation((reply.body,), value=value)
+    return Interpretation((reply.body,), value=value, session=reply.session)
 
 
 def _unanswered(id: RequestId, error: Exception) -> Interpretation:

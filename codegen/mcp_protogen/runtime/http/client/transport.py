@@ -82,8 +82,6 @@ class HttpTransport:
         await self._session.ready()
         sessions = self._state.protocol.sessions
         interpretation = await exchange.attempt()
-        if interpretation is None:
-            return
         match interpretation.repair:
             case Repair.SESSION:
                 await self._session.renew(sessions)
@@ -94,13 +92,10 @@ class HttpTransport:
                 interpretation = await self._try_legacy(exchange.message, interpretation)
             case _:
                 pass
-        if interpretation is not None:
-            exchange.conclude(interpretation)
+        exchange.conclude(interpretation)
 
-    async def _try_legacy(
-        self, message: Message, interpretation: Interpretation
-    ) -> Interpretation | None:
-        """Change to HTTP+SSE if the server has it, or return the interpretation to deliver."""
+    async def _try_legacy(self, message: Message, interpretation: Interpretation) -> Interpretation:
+        """Change to HTTP+SSE if the server has it; return what is still to deliver."""
         legacy = LegacySseTransport(self._state)
         try:
             await legacy.found()
@@ -114,7 +109,7 @@ class HttpTransport:
             return interpretation
         self._legacy = legacy
         await legacy.post(message)
-        return None
+        return Interpretation()
 
     async def _cancel(self, message: Message) -> None:
         """Cancel a request: by a message, and by closing its stream.

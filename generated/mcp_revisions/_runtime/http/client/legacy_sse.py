@@ -53,7 +53,7 @@ class LegacySseTransport:
     async def _listen(self) -> None:
         async with self._state.http.open("GET", {"accept": fields.EVENTS}) as incoming:
             if not 200 <= incoming.status < 300:
-                raise http_error("GET", HttpReply(incoming.status, "", b""))
+                raise http_error("GET", HttpReply(incoming.status))
             if not incoming.streams:
                 raise Disconnected(
                     f"GET returned {incoming.media or 'no body'} instead of an event stream"

@@ -38,34 +38,28 @@ class HttpExchange:
         self._deliver = state.inbox.put if deliver is None else deliver
         self.message = message
 
-    async def attempt(self) -> Interpretation | None:
-        """Post the request, and deliver what comes.
+    async def attempt(self) -> Interpretation:
+        """Post the request, and deliver what comes on a stream; return what is still to deliver.
 
-        Returns the interpretation of the reply if a second attempt may help; then nothing was
-        delivered. Raises `Disconnected`, and `RemoteError` for a reply that is too large.
+        Raises `Disconnected`, and `RemoteError` for a reply that is too large.
         """
         headers = self._state.protocol.post_headers(self.message)
         in_session = fields.SESSION_ID in headers
         async with self._state.http.open("POST", headers, self.message.body) as incoming:
             if not incoming.streams:
-                interpretation = interpretation_of(self.message, await incoming.reply(), in_session)
-                if interpretation.repair is not None:
-                    return interpretation
-                self.conclude(interpretation, incoming.session)
-                return None
+                return interpretation_of(self.message, await incoming.reply(), in_session)
             cursor = Cursor(self._state.reconnection)
             answered = await self._read(incoming, cursor)
         if not answered:
             await self._resume(cursor)
-        return None
+        return Interpretation()
 
-    def conclude(self, interpretation: Interpretation, session: str | None = None) -> None:
+    def conclude(self, interpretation: Interpretation) -> None:
         """Deliver what a reply contained."""
+        value, session = interpretation.value, interpretation.session
         for received in interpretation.received:
-            if isinstance(received, bytes) and interpretation.value is not None:
-                received = self._state.protocol.incoming(
-                    self.message, interpretation.value, received, session
-                )
+            if isinstance(received, bytes) and value is not None:
+                received = self._state.protocol.incoming(self.message, value, received, session)
             self._deliver(received)
 
     async def _read(self, incoming: Incoming, cursor: Cursor) -> bool:
@@ -98,11 +92,8 @@ class HttpExchange:
         except ParseError as error:
             self._deliver(error)
             return False
-        answered = answer_in(value, self.message.id) is not None
-        if answered:
-            data = self._state.protocol.incoming(self.message, value, data, session)
-        self._deliver(data)
-        return answered
+        self._deliver(self._state.protocol.incoming(self.message, value, data, session))
+        return answer_in(value, self.message.id) is not None
 
     async def _resume(self, cursor: Cursor) -> None:
         """Resume a stream that ended before the answer came."""
@@ -143,7 +134,7 @@ async def post_unanswered(state: ClientState, message: Message) -> int:
         async with state.http.open("POST", headers, message.body) as incoming:
             # Some servers accept such a message with a body or a stream; neither is read.
             accepted = 200 <= incoming.status < 300
-            reply = HttpReply(incoming.status, "", b"") if accepted else await incoming.reply()
+            reply = HttpReply(incoming.status) if accepted else await incoming.reply()
     except (Disconnected, RemoteError) as error:
         state.log.warning("%s did not arrive: %s", message.name, error)
         return 0
@@ -173,9 +164,7 @@ async def ask(state: ClientState, method: str, params: Mapping[str, Any]) -> Any
             state.inbox.put(received)
 
     exchange = HttpExchange(state, message, deliver)
-    interpretation = await exchange.attempt()
-    if interpretation is not None:
-        exchange.conclude(interpretation)
+    exchange.conclude(await exchange.attempt())
     if errors or not answers:
         raise errors[0] if errors else Disconnected(f"{message.name} was not answered")
     if "result" in answers[0]:
