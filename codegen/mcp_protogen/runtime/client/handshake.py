@@ -141,10 +141,10 @@ class Negotiator:
             meant = isinstance(error, InvalidAnswer) and error.id == id
             return rules.Failed(error) if meant else None
         match message:
-            case Answer(answered, result, error) if answered == id:
-                if error is None:
-                    return rules.Answered(result)
-                return rules.Refused(error["code"], error["message"], error.get("data"))
+            case Answer(answered, result, None) if answered == id:
+                return rules.Answered(result)
+            case Answer(answered, _, dict(refused)) if answered == id:
+                return rules.Refused(refused["code"], refused["message"], refused.get("data"))
             case Call(asked, method) if asked is not None:
                 early = f"{method} came before its time"
                 response = jsonrpc.write_error(asked, INVALID_REQUEST, early)

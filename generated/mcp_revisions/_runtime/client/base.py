@@ -117,7 +117,6 @@ class ClientRuntime(HandlerSet):
 
     @property
     def revision(self) -> str:
-        """The revision that was agreed on with the server; the client's own before that."""
         connection = self._connection
         return self.owner.TABLE.revision if connection is None else connection.negotiated.revision
 
@@ -145,8 +144,7 @@ class ClientRuntime(HandlerSet):
     ) -> Any:
         """Make a request, answer what the server asks back, and make it again, until it is done.
 
-        Raises `InvalidAnswer` if the server asks too often, or for what the client has not
-        declared.
+        Raises `InvalidAnswer` if it asks too often, or for what the client has not declared.
         """
         result = await self.client.request(spec, params, **options)
         if not isinstance(result, spec.results[-1]):

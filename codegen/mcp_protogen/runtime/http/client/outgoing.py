@@ -61,12 +61,10 @@ class Message(NamedTuple):
 
 
 def message_of(body: bytes) -> Message:
-    """Return the kind and the parts of a message that the client wrote, so it is well-formed.
-
-    An array can only contain responses, because requests are not sent in batches.
-    """
+    """Return the parts of a message that the client wrote, so it is well-formed."""
     call = read(body)
     if not isinstance(call, Call):
+        # So is an array, because requests are not sent in batches.
         return Message(body, "response", "", {})
     version = call.meta.get(PROTOCOL_VERSION)
     revision = version if isinstance(version, str) else None
@@ -89,7 +87,7 @@ def answer_in(value: object, id: RequestId) -> JSONObject | None:
 
 
 class ProtocolState:
-    """What the messages so far have settled, and later header fields depend on."""
+    """What the messages so far have settled, for later header fields."""
 
     __slots__ = ("_log", "_mirrors", "_stateless", "agreed", "opening", "session", "sessions")
 
@@ -197,6 +195,6 @@ class ProtocolState:
 
 
 def _result_in(value: object, id: RequestId) -> JSONObject:
-    """Return the result that answers a request; an empty object if there is none."""
+    """Return the result that answers a request, or an empty object."""
     result = (answer_in(value, id) or {}).get("result")
     return result if is_object(result) else {}

@@ -55,7 +55,7 @@ class HttpExchange:
         return Interpretation()
 
     def conclude(self, interpretation: Interpretation) -> None:
-        """Deliver what a reply contained."""
+        """Deliver what is still to deliver."""
         value, session = interpretation.value, interpretation.session
         for received in interpretation.received:
             if isinstance(received, bytes) and value is not None:
@@ -127,7 +127,7 @@ class HttpExchange:
 async def post_unanswered(state: ClientState, message: Message) -> int:
     """Post a notification or a response; return the status, or 0 if it did not arrive.
 
-    Nobody waits for an answer, so errors are logged and not raised.
+    Nobody waits for it, so errors are logged and not raised.
     """
     headers = state.protocol.post_headers(message)
     try:

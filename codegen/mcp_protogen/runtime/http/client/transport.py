@@ -1,9 +1,9 @@
 """The client's transport over HTTP, for servers of all revisions.
 
-Each message is posted on its own. Its answer comes in the same HTTP exchange, or on a stream that
-follows from it. `outgoing` decides on the header fields of a message, and `response_rules` on the
-meaning of the HTTP answer. The transport acts on it: it renews the session, corrects header fields,
-or changes to the transport of the first revision.
+Each message is posted on its own; its answer comes in the same HTTP exchange, or on a stream that
+follows from it. `outgoing` has the header fields of a message, and `response_rules` the meaning of
+the HTTP answer, after which the transport may renew the session, correct header fields, or change
+to the transport of the first revision.
 """
 
 import asyncio
@@ -39,17 +39,13 @@ class HttpTransport:
         self._ending: Task[None] | None = None
 
     async def receive(self) -> Sequence[Received]:
-        """Return the next messages; nothing comes after the transport is closed."""
         return await self._state.inbox.receive()
 
     def hand_over(self, take: Callable[[Received], bool] | None) -> None:
         self._state.inbox.hand_over(take)
 
     async def send(self, messages: Sequence[bytes]) -> None:
-        """Send messages: requests run concurrently.
-
-        A message without an answer arrives before the next message is sent.
-        """
+        """Send messages; one without an answer arrives before the next one is sent."""
         for body in messages:
             if self._ending is not None:
                 raise Disconnected("the connection is closed")
@@ -112,12 +108,9 @@ class HttpTransport:
         return Interpretation()
 
     async def _cancel(self, message: Message) -> None:
-        """Cancel a request: by a message, and by closing its stream.
-
-        In the stateless era closing the stream is enough (2026-07-28,
-        basic/transports/streamable-http, "Cancellation").
-        """
         request, task = self._running.get(message.params.get("requestId", ""), (message, None))
+        # In the stateless era closing the stream is enough (2026-07-28,
+        # basic/transports/streamable-http, "Cancellation").
         if request.revision is None:
             await self._post(message)
         if task is not None:

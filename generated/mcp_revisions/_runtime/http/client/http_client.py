@@ -3,8 +3,8 @@
 Every failure of the network is a `Disconnected`. Nothing is ever sent to another origin than that
 of the server's URL, because it would reveal a message, a session id or a token.
 
-The package httpx2 is imported by name when a connection is made. Programs that do not use HTTP need
-not have it installed, and neither do type checkers.
+httpx2 is imported by name when a connection is made: programs without HTTP need not have it, nor do
+type checkers.
 """
 
 from collections.abc import AsyncGenerator, Generator, Mapping
@@ -17,11 +17,9 @@ from .. import headers as fields
 from .. import sse
 from .response_rules import HttpReply
 
+# These are classes of httpx2.
 URL: TypeAlias = Any
-"""An `httpx2.URL`."""
-
 Response: TypeAlias = Any
-"""An `httpx2.Response` whose body has not been read."""
 
 # Redirects that keep the method and the body, or should (RFC 9110, section 15.4).
 _REDIRECTS: Final = frozenset({301, 302, 307, 308})

@@ -1,7 +1,7 @@
 """The transport of the first revision, HTTP+SSE: one stream carries all messages of the server.
 
-2024-11-05, basic/transports, "HTTP with SSE". For its detection: 2025-11-25, basic/transports,
-"Backwards Compatibility".
+2024-11-05, basic/transports, "HTTP with SSE"; 2025-11-25, basic/transports, "Backwards
+Compatibility".
 """
 
 import asyncio

@@ -23,10 +23,9 @@ _LASTING: Final = 10.0
 class Reconnection:
     """The rules for reconnecting to a stream that broke. Times are in seconds.
 
-    It waits as long as the server asks it to (2025-11-25, basic/transports, "Sending Messages to
-    the Server"), or one second by default. The delay doubles, up to 30 s, after each further
-    connection in a row that broke within 10 s without a message. An event with only an id is not a
-    message.
+    The delay is what the server asks for (2025-11-25, basic/transports, "Sending Messages to the
+    Server"), or one second. It doubles, up to 30 s, after each further connection in a row that
+    broke within 10 s without a message. An event with only an id is not a message.
     """
 
     min_wait: float = 0.1

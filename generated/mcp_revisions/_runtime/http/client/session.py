@@ -31,7 +31,7 @@ _FAREWELL: Final = 2.0
 
 
 class HttpSession:
-    """A session and its stream, if the server has them; a new one follows if the server ends it."""
+    """A session and its stream, if the server has them; one that has ended is replaced."""
 
     __slots__ = ("_lock", "_settled", "_state", "_task")
 
@@ -51,8 +51,8 @@ class HttpSession:
     async def renew(self, lost: int) -> None:
         """Begin a new session, unless that has happened since there were `lost` sessions.
 
-        Raises `Disconnected` if that fails. A session in another revision is a failure, because the
-        user of the connection relies on the revision that was negotiated.
+        Raises `Disconnected` if that fails, or if the new session is in another revision: the user
+        of the connection relies on the one that was negotiated.
         """
         protocol = self._state.protocol
         async with self._lock:
