@@ -28,9 +28,8 @@ async def complete(
 ) -> Any:
     """Return the plain result of a request, of whose first round `result` came.
 
-    `prepare` checks a question, which has a key, and gives what answers it; nothing is answered
-    before all questions of a round are checked. Raise `InvalidAnswer` if the server asks in more
-    than `limit` rounds.
+    `prepare` checks a question, which has a key, and gives what answers it, once all questions of a
+    round are checked. Raise `InvalidAnswer` if there would be more than `limit` rounds.
     """
     asking: type[Any] = spec.results[-1]
     answers: dict[str, Any]

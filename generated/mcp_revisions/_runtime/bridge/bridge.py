@@ -27,7 +27,13 @@ from ..server.serve import serve
 from ..translation.revision_view import RevisionViews
 from ..transports.base import Opener, Received, Transport
 from .carrying import CarryingTable
-from .proxies import UNKNOWN, ProxyClient, ProxyServer
+from .proxies import (
+    UNKNOWN,
+    ProxyClient,
+    ProxyClientRuntime,
+    ProxyServer,
+    ProxyServerRuntime,
+)
 
 _USUAL: Final = Options()
 
@@ -72,7 +78,8 @@ class BridgeBase:
     async def _carry(self, caller: "Caller") -> None:
         module, options = caller.revision.load(), self._options
         client, server = _proxy(ProxyClient, module.Client), _proxy(ProxyServer, module.Server)
-        to_server, to_client = client.__mcp_runtime__, server.__mcp_runtime__
+        to_server: ProxyClientRuntime = client.__mcp_runtime__
+        to_client: ProxyServerRuntime = server.__mcp_runtime__
         to_server.server, to_client.client = to_client, to_server
         to_server.capabilities, to_server.info = caller.capabilities, caller.info
         to_server.on_loss = options.on_loss

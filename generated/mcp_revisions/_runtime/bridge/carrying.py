@@ -6,7 +6,7 @@ bridge does not have to understand them: it forwards them unchanged.
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from functools import partial
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias
 
 from pydantic_core import to_json
 
@@ -19,9 +19,6 @@ from ..messages.method_table import MethodTable, body_text
 from ..messages.parsed import Known, MethodSpecs
 from ..messages.results import UnknownResultType
 from ..rules.handlers import Handlers
-
-P = TypeVar("P")
-R = TypeVar("R")
 
 AnySpec: TypeAlias = RequestSpec[Any, Any] | NotificationSpec[Any]
 Handler: TypeAlias = Callable[..., Awaitable[Any]]
@@ -99,7 +96,7 @@ class _CarryingCalls(MethodSpecs[Any]):
     def find(self, method: str) -> Known[Any] | None:
         if self._unlisted is None or _is_known(self._table, method):
             return super().find(method)
-        # Names are the peer's, and there is no end of them: what is made for one is not kept.
+        # There is no end of the peer's names: what is made for one is not kept.
         spec = self._unlisted(method)
         return spec, validator_of(spec.params)
 
@@ -138,26 +135,21 @@ class CarryingTable(MethodTable):
         return either
 
     def serialise_request(
-        self,
-        spec: RequestSpec[P, Any],
-        id: RequestId,
-        params: P | None,
-        *,
-        meta: bytes | None = None,
+        self, spec: RequestSpec[Any, Any], id: RequestId, params: Any, *, meta: bytes | None = None
     ) -> bytes:
         if spec.params is not Carried:
             return super().serialise_request(spec, id, params, meta=meta)
         return write_call(id, to_json(spec.method), body_text(spec.method, params, meta))
 
     def serialise_notification(
-        self, spec: NotificationSpec[P], params: P | None, *, meta: bytes | None = None
+        self, spec: NotificationSpec[Any], params: Any, *, meta: bytes | None = None
     ) -> bytes:
         if spec.params is not CarriedNotification:
             return super().serialise_notification(spec, params, meta=meta)
         return write_call(None, to_json(spec.method), body_text(spec.method, params, meta))
 
     def serialise_result(
-        self, spec: RequestSpec[Any, R], id: RequestId, result: R, *, meta: bytes | None = None
+        self, spec: RequestSpec[Any, Any], id: RequestId, result: Any, *, meta: bytes | None = None
     ) -> bytes:
         if not isinstance(result, Carried):
             return super().serialise_result(spec, id, result, meta=meta)

@@ -56,10 +56,10 @@ class ForwardedRequest:
 
     async def ask(self, spec: RequestSpec[Any, Any], params: Any) -> Any:
         """Return the client's answer to a question of the server."""
-        answer: Future[Any] = get_running_loop().create_future()
-        self._questions.append(_Question(spec, params, answer))
+        question = _Question(spec, params, get_running_loop().create_future())
+        self._questions.append(question)
         self._changed.set()
-        return await answer
+        return await question.answer
 
     def progressed(self, progress: Progress) -> None:
         """Pass on how far the server has come.
@@ -129,17 +129,18 @@ class ForwardedRequest:
 
     @staticmethod
     async def _put(context: RequestContext, question: _Question) -> None:
-        if question.answer.done():
-            return  # withdrawn before it was put
+        spec, params, answer = question
+        # The server may withdraw its question, before it is put or meanwhile.
+        if answer.done():
+            return
         try:
-            answer = await context.put(question.spec, question.params, {})
+            result = await context.put(spec, params, {})
         except (McpError, LocalError, RemoteError) as error:
-            if not question.answer.done():
-                question.answer.set_exception(_passed_on(error))
+            if not answer.done():
+                answer.set_exception(_passed_on(error))
         else:
-            # The server may have withdrawn its question meanwhile.
-            if not question.answer.done():
-                question.answer.set_result(answer)
+            if not answer.done():
+                answer.set_result(result)
 
     def expire(self, seconds: float, forget: Callable[[], object]) -> None:
         """Give the request up unless the client comes back for its outcome in time."""

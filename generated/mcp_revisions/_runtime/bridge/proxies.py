@@ -70,8 +70,7 @@ class ProxyClientRuntime(ClientRuntime):
         return self.info
 
     def handled(self, revision: str | None = None) -> frozenset[str]:
-        """Return nothing: there is nothing that it would have to declare by itself."""
-        return frozenset()
+        return frozenset()  # It has nothing to declare by itself.
 
     def bound(self, revision: str) -> Mapping[str, Handler]:
         own: dict[str, Handler] = {}
@@ -151,8 +150,7 @@ class ProxyServerRuntime(ServerRuntime):
         return dict(self.client.peer_info() or UNKNOWN)
 
     def handled(self, revision: str | None = None) -> frozenset[str]:
-        """Return nothing: there is nothing that it would have to declare by itself."""
-        return frozenset()
+        return frozenset()  # It has nothing to declare by itself.
 
     def bound(self, revision: str) -> Mapping[str, Handler]:
         own = {

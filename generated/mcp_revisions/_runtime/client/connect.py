@@ -49,7 +49,7 @@ class RevisionModule(Protocol[C_co]):
 
 
 class ConnectOptions(TypedDict, total=False):
-    """The options of a connection; `connect` says what they mean."""
+    """The options of a connection; see `connect`."""
 
     revisions: Iterable[Revision] | None
     options: Options
@@ -85,12 +85,11 @@ def connect(
 ) -> Connecting[ClientBase]:
     """Connect to a server, with the one of `clients` whose revision is agreed on.
 
-    Their revisions are all that is ever agreed to, or else `revisions`, if these are given. What is
-    said in one that has no client is translated for the client of the next newer one, or else of
-    the newest; `options.on_loss` is told of what cannot be carried. `as_`, the module of a
-    revision, is short for its plain client in all revisions of the package. `negotiated` is the
-    `client.negotiated` of an earlier connection to the same server: it spares the probe, and is put
-    aside if it proves wrong.
+    Only their revisions are ever agreed to, or else `revisions`, if these are given. One without a
+    client is translated for the client of the next newer one, or else of the newest;
+    `options.on_loss` gets what cannot be translated. `as_`, the module of a revision, is short for
+    its plain client in all revisions of the package. `negotiated` is the `client.negotiated` of an
+    earlier connection to the same server: it spares the probe, and is put aside if it proves wrong.
 
     Raises `NegotiationError` if there is no common revision, `RemoteError` or `McpError` if the
     server breaks off the handshake, `RequestTimeout` if it does not answer, `Disconnected` if it

@@ -1,8 +1,8 @@
 """What is said before a revision is agreed on: one question at a time, over one open transport.
 
-Messages are plain JSON here, because which models read them is what is being found out. A server
-may ping meanwhile and is answered; whatever else it sends before its answer is not meant to be
-listened to (basic/lifecycle, "Initialization").
+Messages are plain JSON here, because which models read them is not known yet. A server may ping
+meanwhile and is answered; nothing else is due before its answer (basic/lifecycle,
+"Initialization").
 """
 
 from asyncio import timeout
@@ -51,7 +51,6 @@ class Negotiator:
 
     @property
     def transport(self) -> Transport:
-        """The transport that is open now."""
         assert self._transport is not None
         return self._transport
 
