@@ -128,7 +128,7 @@ CONTENTS: Final = (
     Contents(
         frozenset({"client"}),
         {
-            "client": ("base", "checked_results", "connect", "handshake", "input_rounds"),
+            "client": ("base", "checked_results", "connect", "handshake"),
             "core": ("recent_names", "schema_validation"),
             "rules": ("client_negotiation",),
         },
@@ -153,7 +153,7 @@ CONTENTS: Final = (
     Contents(
         frozenset({_SEVERAL, "client"}),
         {
-            "client": ("era_adapter", "listen_stream", "to_handshake", "to_stateless"),
+            "client": ("era_adapter", "listen_stream"),
             "core": ("subscriptions",),
         },
     ),
@@ -207,7 +207,7 @@ CONTENTS: Final = (
     ),
     Contents(
         frozenset({"bridge"}),
-        {"bridge": (), "client": ("listen_stream", "to_handshake"), "core": ("subscriptions",)},
+        {"bridge": (), "client": ("listen_stream",), "core": ("subscriptions",)},
         modules=("bridge",),
     ),
     Contents(

@@ -218,9 +218,9 @@ def test_a_client_of_both_eras_finds_out_which_one_a_server_is_of(
         launch = mcp_revisions.stdio_client(server)
         async with mcp_revisions.connect(launch, *clients) as client:
             assert client.revision == spoken[-1]
-            verdict = client.verdict
-        async with mcp_revisions.connect(launch, *clients, verdict=verdict) as client:
-            assert client.verdict == verdict
+            negotiated = client.negotiated
+        async with mcp_revisions.connect(launch, *clients, negotiated=negotiated) as client:
+            assert client.negotiated == negotiated
 
     asyncio.run(main())
 

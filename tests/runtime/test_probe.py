@@ -116,7 +116,7 @@ class TestHandshake:
         assert isinstance(error, RequestTimeout)
         assert error.seconds == 10
 
-    def test_a_broken_connection_is_no_verdict(self) -> None:
+    def test_a_broken_connection_settles_no_revision(self) -> None:
         error = failure(after(LEGACY, Gone("exit code 3")))
         assert isinstance(error, Disconnected)
         assert "exit code 3" in str(error)
@@ -199,16 +199,16 @@ class TestStateless:
 
 
 class TestKnown:
-    def test_a_verdict_spares_the_probe(self) -> None:
+    def test_a_known_revision_spares_the_probe(self) -> None:
         known = NegotiatedRevision("2025-06-18", "handshake")
         assert after(DUAL, known=known) == Initialize("2025-06-18")
         assert after(DUAL, known=NegotiatedRevision(NEW, "stateless")) == Discover(NEW)
 
-    def test_a_verdict_beyond_the_offer_is_ignored(self) -> None:
+    def test_a_known_revision_beyond_the_offer_is_ignored(self) -> None:
         assert after(LEGACY, known=NegotiatedRevision(NEW, "stateless")) == Initialize("2025-11-25")
         assert after(DUAL, known=NegotiatedRevision("2025-11-25", "stateless")) == Discover(NEW)
 
-    def test_a_verdict_that_proves_wrong_is_put_aside(self) -> None:
+    def test_a_known_revision_that_proves_wrong_is_put_aside(self) -> None:
         known = NegotiatedRevision("2025-06-18", "handshake")
         assert after(DUAL, unsupported(NEW), known=known) == Discover(NEW)
         assert after(DUAL, Refused(-32601, "no"), known=known) == Restart(Discover(NEW))

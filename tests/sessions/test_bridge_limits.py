@@ -180,11 +180,11 @@ def test_a_question_goes_to_a_request_whose_client_is_there() -> None:
 def proxies(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """All servers' halves of bridges, as they are made."""
     made: list[Any] = []
-    kind = runtime("bridge.proxy_server").ProxyServer
+    kind = runtime("bridge.proxies").ProxyServerRuntime
     begin = kind.__init__
 
-    def begun(self: Any) -> None:
-        begin(self)
+    def begun(self: Any, owner: Any) -> None:
+        begin(self, owner)
         made.append(self)
 
     monkeypatch.setattr(kind, "__init__", begun)

@@ -487,7 +487,7 @@ class TestProbe:
         run(script())
         assert accepting.opened == 2
 
-    def test_SC14_a_new_connection_needs_no_probe_with_a_verdict(self) -> None:
+    def test_SC14_a_new_connection_needs_no_probe_with_a_known_revision(self) -> None:
         heard: list[str] = []
 
         async def play(hand: Hand) -> None:
@@ -497,10 +497,10 @@ class TestProbe:
             await to_the_end(hand)
 
         async def script() -> None:
-            verdict = pkg.NegotiatedRevision(OLD, "handshake")
+            negotiated = pkg.NegotiatedRevision(OLD, "handshake")
             clients = (client(OLD), client(STATELESS))
-            async with pkg.connect(Accepting(play), *clients, verdict=verdict) as ours:
-                assert ours.verdict == verdict
+            async with pkg.connect(Accepting(play), *clients, negotiated=negotiated) as ours:
+                assert ours.negotiated == negotiated
 
         run(script())
         assert heard == ["initialize"]
@@ -522,7 +522,7 @@ def test_nothing_can_be_called_before_connecting_or_afterwards() -> None:
         with pytest.raises(pkg.LocalError, match="not connected"):
             await ours.list_tools()
         with pytest.raises(pkg.LocalError, match="not connected"):
-            _ = ours.verdict
+            _ = ours.negotiated
         async with pkg.connect(accepting, ours):
             pass
         with pytest.raises(pkg.Disconnected):

@@ -233,12 +233,12 @@ class TestEra:
         assert isinstance(step, probe.Fail)
         assert isinstance(step.error, pkg.Disconnected)
 
-    def test_PH11_a_verdict_is_not_put_aside_for_trouble(self) -> None:
+    def test_PH11_what_was_negotiated_is_not_put_aside_for_trouble(self) -> None:
         known = runtime("rules.client_negotiation").NegotiatedRevision(STATELESS, "stateless")
-        _, seen = failing(refusing_discover(503), http_error(503), verdict=known)
+        _, seen = failing(refusing_discover(503), http_error(503), negotiated=known)
         assert seen == ["server/discover"]
 
-    def test_a_verdict_that_proves_wrong_is_put_aside(self) -> None:
+    def test_a_known_revision_that_proves_wrong_is_put_aside(self) -> None:
         known = runtime("rules.client_negotiation").NegotiatedRevision(OLD, "handshake")
 
         async def play(request: Request, reply: Reply) -> None:
@@ -247,7 +247,7 @@ class TestEra:
             else:
                 await Modern()(request, reply)
 
-        seen = agreeing(play, STATELESS, verdict=known)
+        seen = agreeing(play, STATELESS, negotiated=known)
         assert seen[:2] == ["initialize", "server/discover"]
 
     @pytest.mark.parametrize("status", [301, 302, 307, 308])

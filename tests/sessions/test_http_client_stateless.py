@@ -313,18 +313,17 @@ class TestCorrection:
         return Modern(play)
 
     def test_the_list_may_have_as_many_pages_as_any(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        asking = runtime("http.client.recovery")
+        module = runtime("http.client.request")
         asked: list[str] = []
 
-        async def ask(_: Any, message: Any) -> Any:
-            asked.append(message.method)
+        async def ask(_: Any, method: str, params: Any) -> Any:
+            asked.append(method)
             return {"nextCursor": "more"}
 
-        monkeypatch.setattr(asking, "ask", ask)
-        conversation = SimpleNamespace(headers=str)
-        link = SimpleNamespace(own_id=lambda: "1", conversation=conversation)
-        call = asking.request_of("2", "tools/call", {"_meta": {}})
-        assert not asyncio.run(asking.relearn(link, call))
+        monkeypatch.setattr(module, "ask", ask)
+        state = SimpleNamespace(protocol=SimpleNamespace(post_headers=str))
+        call = module.request_of("2", "tools/call", {"_meta": {}})
+        assert not asyncio.run(module.relearn(state, call))
         assert asked == ["tools/list"] * pkg.Options().max_pages
 
     @staticmethod

@@ -288,7 +288,7 @@ class TestListener:
     def test_it_waits_longer_and_longer_while_that_fails(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        waited = noted(monkeypatch, "standalone_stream")
+        waited = noted(monkeypatch, "session")
 
         async def listen(request: Request, reply: Reply) -> None:
             await reply.send(503 if len(waited) < 8 else 405)
@@ -304,7 +304,7 @@ class TestListener:
     def test_it_waits_longer_and_longer_while_there_are_ids_and_no_messages(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        waited = noted(monkeypatch, "standalone_stream")
+        waited = noted(monkeypatch, "session")
         come: list[Request] = []
 
         async def listen(request: Request, reply: Reply) -> None:

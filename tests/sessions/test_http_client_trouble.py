@@ -141,7 +141,7 @@ class TestStreams:
     def test_a_server_that_does_not_say_whether_it_has_one_is_not_waited_for(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(runtime("http.client.transport"), "_LISTENING", 0.01)
+        monkeypatch.setattr(runtime("http.client.session"), "_LISTENING", 0.01)
 
         async def listen(request: Request, reply: Reply) -> None:
             await reply.gone()
@@ -324,7 +324,7 @@ class TestTransport:
             return len(taken) < 2
 
         async def script() -> None:
-            inbox = runtime("http.client.inbox").Inbox()
+            inbox = runtime("http.client.state").Inbox()
             inbox.put(b"1")
             inbox.hand_over(take)
             inbox.put(b"2")
@@ -370,10 +370,10 @@ class TestTransport:
     def test_nobody_reads_more_bytes_than_can_be_taken_in(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(runtime("http.client.inbox"), "_LARGEST", 10)
+        monkeypatch.setattr(runtime("http.client.state"), "_LARGEST", 10)
 
         async def script() -> None:
-            inbox = runtime("http.client.inbox").Inbox()
+            inbox = runtime("http.client.state").Inbox()
             inbox.put(b"12345")
             await inbox.room()
             inbox.put(b"67890")

@@ -1,12 +1,11 @@
 """Servers and clients connected within one process, for tests and for embedded servers."""
 
 from asyncio import create_task
-from collections.abc import AsyncGenerator, Iterable
-from contextlib import asynccontextmanager
+from collections.abc import Iterable
 from typing import Final, TypeVar
 
 from .client.base import ClientBase
-from .client.connect import connect
+from .client.connect import Connecting, connect
 from .core.options import Options
 from .core.revision import Revision
 from .server.serve import Server, serve
@@ -38,21 +37,14 @@ def in_memory(
     return open
 
 
-@asynccontextmanager
-async def connect_in_memory(
+def connect_in_memory(
     client: ClientT,
     server: Server,
     *,
     revisions: Iterable[Revision] | None = None,
     options: Options = _USUAL,
     tap: Tap | None = None,
-) -> AsyncGenerator[ClientT, None]:
-    """Connect `client` to `server`, negotiate as over any other transport, and yield the client.
-
-    The server speaks `revisions`, or else its own (see `serve`).
-
-    On leaving, handlers still at work are cancelled and unanswered requests raise `Disconnected`.
-    """
+) -> Connecting[ClientT]:
+    """Connect `client` to `server` with `connect`, and the server to it with `serve`."""
     opener = in_memory(server, revisions=revisions, options=options, tap=tap)
-    async with connect(opener, client, options=options) as one:
-        yield one
+    return connect(opener, client, options=options)

@@ -1,98 +1,189 @@
 """The client: one connection to a server, its calls and its handlers in one class."""
 
-from collections.abc import Awaitable, Mapping
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
-from typing import Any, ClassVar, Final, Protocol, TypeVar
+from typing import Any, ClassVar, Final, TypeAlias, TypeVar
 
-from ..core.errors import LocalError, MethodNotFound
+from ..connection.connection import Connection
+from ..core.errors import InvalidAnswer, LocalError, MethodNotFound
 from ..core.forms import ELICIT, as_asked
 from ..core.json import JSONObject
 from ..core.models.base import WireModel
-from ..core.options import CallOptions
+from ..core.models.validation_errors import escaped
+from ..core.options import CallOptions, Options
 from ..core.spec import NotificationSpec, RequestSpec, Role
-from ..messages.method_table import MethodTable
+from ..core.tasks import Tasks, together
 from ..messages.parsed import Notification
 from ..rpc.endpoint import Endpoint
 from ..rpc.incoming import Job
 from ..rpc.peer import Peer
+from ..rpc.send_queue import MessageSink
+from ..rules import capabilities
 from ..rules.client_negotiation import NegotiatedRevision
 from ..rules.handlers import Handlers, HandlerSet, runtime_of
-from . import input_rounds
+from ..translation.revision_view import RevisionView
 
 P = TypeVar("P")
 R = TypeVar("R")
 
-
-@dataclass(frozen=True, slots=True)
-class Agreement:
-    """What a client knows of the server that it is connected to."""
-
-    endpoint: Endpoint
-    verdict: NegotiatedRevision
-    instructions: str | None
-    ways: "EraAdapter | None" = None
-    """How the messages of one era get through to a server of the other."""
+Work: TypeAlias = Callable[[], Awaitable[Any]]
+"""Answers one question of the server."""
 
 
-class EraAdapter(Protocol):
-    """The stand-in for the connection where client and server are of different eras."""
+class ClientConnection:
+    """The connection of a client to a server of its own era.
+
+    It handles what the server sends. `view` is the client as the server sees it.
+    """
+
+    hears_all = False
+    """Whether the client also gets log entries and changes that it has not asked for."""
+
+    def __init__(
+        self,
+        view: RevisionView["ClientBase"],
+        connection: Connection,
+        sink: MessageSink,
+        options: Options,
+        negotiated: NegotiatedRevision,
+        instructions: str | None,
+    ) -> None:
+        self.view = view
+        self.handlers = view.handlers.__mcp_runtime__.bound(negotiated.revision)
+        self.endpoint = Endpoint(
+            connection, sink, Tasks(), options, self._serve, self.on_notification
+        )
+        self.negotiated = negotiated
+        self.instructions = instructions
 
     async def open(self) -> None:
         """Say what holds for the whole connection."""
-        ...
 
     async def request(self, spec: RequestSpec[Any, Any], params: Any, options: CallOptions) -> Any:
         """Send a request and wait for its result."""
-        ...
+        return await self.endpoint.request(spec, params, options)
+
+    async def request_native(self, method: str, **params: Any) -> None:
+        """Send a request of the server's revision, whose result says nothing."""
+        spec = self.view.table.wire.requests[method]
+        await self.endpoint.request(spec, spec.params(**params), CallOptions())
+
+    async def subscription(self, method: str, uri: str) -> None:
+        """Subscribe to a resource, or unsubscribe from it, as `method` says."""
+        await self.request_native(method, uri=uri)
+
+    async def complete(
+        self,
+        spec: RequestSpec[Any, Any],
+        params: Any,
+        result: Any,
+        request: Callable[[Any], Awaitable[Any]],
+    ) -> Any:
+        """Answer what the server asks back in `result`, and make the request again, until done.
+
+        Each round is a request of its own, with a new id (2026-07-28, basic/patterns/mrtr). Raise
+        `InvalidAnswer` if the server asks too often, or for what the client has not declared.
+        """
+        asking: type[Any] = spec.results[-1]
+        answers: dict[str, Any]
+
+        async def answer(key: str, work: Work) -> None:
+            answers[key] = await work()
+
+        for _ in range(self.endpoint.options.max_rounds - 1):
+            if not isinstance(result, asking):
+                return result
+            questions: Mapping[str, Any] = result.input_requests or {}
+            # Nothing is answered before all questions of a round are checked.
+            prepared = {key: self.prepare(key, question) for key, question in questions.items()}
+            answers = {}
+            await together([answer(key, work) for key, work in prepared.items()])
+            more = {"input_responses": answers or None, "request_state": result.request_state}
+            result = await request(params.model_copy(update=more))
+        if isinstance(result, asking):
+            raise InvalidAnswer(f"{spec.method} asks for more input again and again")
+        return result
+
+    def prepare(self, key: str, question: Any) -> Work:
+        """Return what answers a question; raise `InvalidAnswer` if it may not be asked."""
+        client = self.view.handlers
+        self.check_question(key, client.INPUT_REQUESTS[question.method][0], question.params)
+        return partial(client.__mcp_runtime__.answer, question.method, question.params)
+
+    def check_question(self, key: str, spec: RequestSpec[Any, Any], params: object) -> None:
+        """Raise `InvalidAnswer` for a question that needs what the client has not declared."""
+        need = capabilities.unmet(
+            spec.requires, "server", params, self.endpoint.connection.declared
+        )
+        if need is not None:
+            raise unfit_question(key, f"needs {need.capability.name}, which is not declared")
+
+    async def _serve(self, job: Job) -> Any:
+        request = job.request
+        method = request.spec.method
+        handler = self.handlers.get(method)
+        if handler is not None:
+            answer = await handler(request.params)
+            return self._fitted(answer, job) if method == ELICIT else answer
+        if method == "ping":
+            return request.spec.results[0]()
+        raise MethodNotFound(method)
+
+    def _fitted(self, answer: Any, job: Job) -> Any:
+        """Return the answer to a question as the server has asked for it, in its revision."""
+        if not isinstance(answer, job.request.spec.results[0]) or not isinstance(answer, WireModel):
+            return answer  # a task; what is no answer at all is refused where it is to be sent
+        table = self.view.table
+        carried = table.carry_out(ELICIT, "result", answer.to_wire())
+        native: type[WireModel] = table.wire.requests[ELICIT].results[0]
+        return native.from_wire(as_asked(carried, job.request.raw, job.request.params.to_wire()))
 
     def on_notification(
         self, notification: Notification[Any], meta: Mapping[str, Any]
     ) -> Awaitable[None] | None:
         """Return the work that a notification is for the client, if it is any."""
-        ...
+        handler = self.handlers.get(notification.spec.method)
+        return None if handler is None else handler(notification.params)
+
+
+def unfit_question(key: str, problem: str) -> InvalidAnswer:
+    """Return what is wrong with a question."""
+    return InvalidAnswer("Invalid question", [(f"/result/inputRequests/{escaped(key)}", problem)])
 
 
 class ClientRuntime(HandlerSet):
-    """The runtime's part of a client: the agreement with the server that it is connected to."""
+    """The runtime's part of a client, with its connection."""
 
     def __init__(self, owner: "ClientBase") -> None:
         super().__init__(owner)
         self.client: Final = owner
-        self._agreement: Agreement | None = None
+        self._connection: ClientConnection | None = None
 
-    def adopt(self, agreement: Agreement) -> None:
-        """Speak as agreed from now on."""
-        self._agreement = agreement
+    def adopt(self, connection: ClientConnection) -> None:
+        """Use this connection from now on."""
+        self._connection = connection
 
     @property
-    def agreement(self) -> Agreement:
-        """The result of the negotiation; raises `LocalError` before the client is connected."""
-        if self._agreement is None:
+    def connection(self) -> ClientConnection:
+        """The connection to the server; raises `LocalError` before there is one."""
+        if self._connection is None:
             raise LocalError("not connected")
-        return self._agreement
+        return self._connection
 
     @property
     def revision(self) -> str:
-        """The revision that was agreed on with the server; the client's own before that."""
-        agreed = self._agreement
-        return self.owner.TABLE.revision if agreed is None else agreed.verdict.revision
+        connection = self._connection
+        return self.owner.TABLE.revision if connection is None else connection.negotiated.revision
 
     @property
     def endpoint(self) -> Endpoint:
-        """The endpoint that carries the messages; raises `LocalError` before there is one."""
-        return self.agreement.endpoint
+        return self.connection.endpoint
 
     async def request(self, spec: RequestSpec[P, R], params: P | None, options: CallOptions) -> R:
-        """Send a request and wait for its result, whatever era the server is of."""
-        agreed = self.agreement
-        if agreed.ways is None:
-            return await agreed.endpoint.request(spec, params, options)
-        result: R = await agreed.ways.request(spec, params, options)
+        result: R = await self.connection.request(spec, params, options)
         return result
 
     async def notify(self, spec: NotificationSpec[P], params: P | None) -> None:
-        """Send a notification."""
         await self.endpoint.notify(spec, params)
 
     def peer_declared(self) -> Mapping[str, Any]:
@@ -106,27 +197,16 @@ class ClientRuntime(HandlerSet):
     async def complete(
         self, spec: RequestSpec[P, Any], params: P | None, options: CallOptions
     ) -> Any:
-        """Make a request, answer what the server asks back, and make it again, until it is done.
-
-        Raises `InvalidAnswer` if the server asks too often, or for what the client has not
-        declared.
-        """
+        """Make a request, and go on as `ClientConnection.complete` does."""
         result = await self.client.request(spec, params, **options)
         if not isinstance(result, spec.results[-1]):
             return result
-        said: Any = spec.params.from_wire({}) if params is None else params
+        given = spec.params.from_wire({}) if params is None else params
 
-        async def again(answers: Mapping[str, Any] | None, state: str | None) -> Any:
-            more = {"input_responses": answers, "request_state": state}
-            return await self.client.request(spec, said.model_copy(update=more), **options)
+        async def again(answered: Any) -> Any:
+            return await self.client.request(spec, answered, **options)
 
-        limit = self.endpoint.options.max_rounds
-        return await input_rounds.complete(spec, result, self._prepare, again, limit)
-
-    def _prepare(self, key: str, question: Any) -> input_rounds.Work:
-        spec, _ = self.owner.INPUT_REQUESTS[question.method]
-        input_rounds.check(key, spec, question.params, self.endpoint.connection.declared)
-        return partial(self.answer, question.method, question.params)
+        return await self.connection.complete(spec, given, result, again)
 
     async def answer(self, method: str, params: Any) -> Any:
         """Answer a question that came inside a result."""
@@ -155,54 +235,14 @@ class ClientBase(Peer, Handlers):
         return self.__mcp_runtime__.revision
 
     @property
-    def verdict(self) -> NegotiatedRevision:
+    def negotiated(self) -> NegotiatedRevision:
         """The revision that was agreed on, and its era; spares the next connection the probe.
 
         Raises `LocalError` before the client is connected.
         """
-        return self.__mcp_runtime__.agreement.verdict
+        return self.__mcp_runtime__.connection.negotiated
 
     @property
     def instructions(self) -> str | None:
-        """The server's instructions for a model that uses it; see `verdict` for errors."""
-        return self.__mcp_runtime__.agreement.instructions
-
-
-class ClientConnection:
-    """A client on one connection, which handles what the server sends."""
-
-    __slots__ = ("_handlers", "_table", "ways")
-
-    def __init__(self, client: ClientBase, table: MethodTable) -> None:
-        self._handlers = client.__mcp_runtime__.bound(table.revision)
-        self._table = table
-        self.ways: EraAdapter | None = None
-
-    async def serve(self, job: Job) -> Any:
-        """Return the result of a request that the server sends."""
-        request = job.request
-        method = request.spec.method
-        handler = self._handlers.get(method)
-        if handler is not None:
-            answer = await handler(request.params)
-            return self._fitted(answer, job) if method == ELICIT else answer
-        if method == "ping":
-            return request.spec.results[0]()
-        raise MethodNotFound(method)
-
-    def _fitted(self, answer: Any, job: Job) -> Any:
-        """Return the answer to a question in the words in which the server has put it."""
-        if not isinstance(answer, job.request.spec.results[0]) or not isinstance(answer, WireModel):
-            return answer  # a task; what is no answer at all is refused where it is to be sent
-        said = self._table.carry_out(ELICIT, "result", answer.to_wire())
-        native: type[WireModel] = self._table.wire.requests[ELICIT].results[0]
-        return native.from_wire(as_asked(said, job.request.raw, job.request.params.to_wire()))
-
-    def on_notification(
-        self, notification: Notification[Any], meta: Mapping[str, Any]
-    ) -> Awaitable[None] | None:
-        """Return the work that a notification is for the client, if it is any."""
-        if self.ways is not None:
-            return self.ways.on_notification(notification, meta)
-        handler = self._handlers.get(notification.spec.method)
-        return None if handler is None else handler(notification.params)
+        """The server's instructions for a model that uses it; see `negotiated` for errors."""
+        return self.__mcp_runtime__.connection.instructions

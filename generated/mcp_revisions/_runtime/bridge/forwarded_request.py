@@ -32,10 +32,7 @@ class _Question(NamedTuple):
 
 
 class ForwardedRequest:
-    """One request on its way to the server, with the questions that the server asks meanwhile.
-
-    It goes on while the client is asked, even if that ends the request of the client.
-    """
+    """One request on its way to the server, with the questions that the server asks meanwhile."""
 
     def __init__(self, work: Awaitable[Any]) -> None:
         self._task: Task[Any] = get_running_loop().create_task(_awaited(work))
@@ -45,50 +42,48 @@ class ForwardedRequest:
         self._changed = Event()
         self._expiry: TimerHandle | None = None
         self._busy = self._given_up = False
-        self._untold: Progress | None = None
-        self._telling: Task[None] | None = None
+        self._unreported: Progress | None = None
+        self._reporting: Task[None] | None = None
         self.context: RequestContext | None = None
-        """Whom to tell what is said on the way."""
+        """The context that reports go to."""
 
     def _ended(self, task: Task[Any]) -> None:
         if not task.cancelled():
-            task.exception()  # whoever comes for the outcome is told; there may be nobody
+            task.exception()  # it is raised where the outcome is awaited, if it is
         for question in self._questions:
             question.answer.cancel()
         self._changed.set()
 
     async def ask(self, spec: RequestSpec[Any, Any], params: Any) -> Any:
         """Return the client's answer to a question of the server."""
-        answer: Future[Any] = get_running_loop().create_future()
-        self._questions.append(_Question(spec, params, answer))
+        question = _Question(spec, params, get_running_loop().create_future())
+        self._questions.append(question)
         self._changed.set()
-        return await answer
+        return await question.answer
 
     def progressed(self, progress: Progress) -> None:
         """Pass on how far the server has come.
 
-        While the client is away, or has still to take in what it was told before, the newest report
-        is kept for it.
+        While the client is away, or the report before is still on its way, the newest one is kept.
         """
-        if not self._busy or (self._telling is not None and not self._telling.done()):
-            self._untold = progress
+        if not self._busy or (self._reporting is not None and not self._reporting.done()):
+            self._unreported = progress
         else:
-            self._telling = get_running_loop().create_task(self._tell(progress))
+            self._reporting = get_running_loop().create_task(self._report(progress))
 
-    async def _tell(self, progress: Progress) -> None:
+    async def _report(self, progress: Progress) -> None:
         while self.context is not None:
             try:
                 await self.context.progress(*progress)
             except Disconnected:
-                _log.info("nobody is left to be told of progress")
-            if not self._busy or self._untold is None:
+                _log.info("nobody is left to report progress to")
+            if not self._busy or self._unreported is None:
                 break
-            progress, self._untold = self._untold, None
+            progress, self._unreported = self._unreported, None
 
-    async def _told(self) -> None:
-        """Wait until the client was told of all that is to be told so far."""
-        if self._telling is not None:
-            await self._telling
+    async def _reported(self) -> None:
+        if self._reporting is not None:
+            await self._reporting
 
     async def outcome(self, context: RequestContext) -> Any:
         """Return the server's answer; until it is there, put its questions to the client."""
@@ -98,13 +93,13 @@ class ForwardedRequest:
         if self._expiry is not None:
             self._expiry.cancel()
         try:
-            untold, self._untold = self._untold, None
-            if untold is not None:
-                self.progressed(untold)
-                await self._told()
+            unreported, self._unreported = self._unreported, None
+            if unreported is not None:
+                self.progressed(unreported)
+                await self._reported()
             await self._questioning(context)
-            # What was said before the answer arrives before it.
-            await self._told()
+            # What was reported before the answer arrives before it.
+            await self._reported()
         except CancelledError:
             # Either the client is being asked, and comes back, or it has given up.
             if context.rounds is None or not context.rounds.suspended:
@@ -134,17 +129,18 @@ class ForwardedRequest:
 
     @staticmethod
     async def _put(context: RequestContext, question: _Question) -> None:
-        if question.answer.done():
-            return  # withdrawn before it was put
+        spec, params, answer = question
+        # The server may withdraw its question, before it is put or meanwhile.
+        if answer.done():
+            return
         try:
-            answer = await context.put(question.spec, question.params, {})
+            result = await context.put(spec, params, {})
         except (McpError, LocalError, RemoteError) as error:
-            if not question.answer.done():
-                question.answer.set_exception(_passed_on(error))
+            if not answer.done():
+                answer.set_exception(_passed_on(error))
         else:
-            # The server may have withdrawn its question meanwhile.
-            if not question.answer.done():
-                question.answer.set_result(answer)
+            if not answer.done():
+                answer.set_result(result)
 
     def expire(self, seconds: float, forget: Callable[[], object]) -> None:
         """Give the request up unless the client comes back for its outcome in time."""

@@ -1,7 +1,7 @@
 """The listen stream of a client in the stateless era; to change it, a new one replaces it."""
 
 from asyncio import CancelledError, Future, Lock, Task, get_running_loop, timeout
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from logging import getLogger
 from typing import Any, Final
@@ -18,6 +18,8 @@ _log: Final = getLogger(__name__)
 
 ACKNOWLEDGED: Final = "notifications/subscriptions/acknowledged"
 LISTEN: Final = "subscriptions/listen"
+SUBSCRIBE: Final = "resources/subscribe"
+UNSUBSCRIBE: Final = "resources/unsubscribe"
 
 
 class ListenStream:
@@ -32,25 +34,25 @@ class ListenStream:
         self._changing = Lock()
         self._id: Any = None
 
-    async def lists(self, methods: frozenset[str]) -> None:
-        """Listen for changes of lists, by method, if the server tells of them."""
+    async def lists(self, methods: Iterable[str]) -> None:
+        """Listen for those of these changes of lists that the server tells of."""
+        wanted = Filter(frozenset(methods)).honoured(self._endpoint.connection.declared["server"])
         try:
-            await self._listen(lambda wanted: replace(wanted, lists=methods))
+            await self._listen(lambda filter: replace(filter, lists=wanted.lists))
         except (ProtocolError, TimeoutError) as error:
             _log.warning("the server does not tell of changes of its lists: %s", error)
 
-    async def watch(self, uri: str) -> None:
-        """Listen for changes of a resource, too.
+    async def subscription(self, method: str, uri: str) -> None:
+        """Begin or stop to listen for changes of a resource, as `method` says.
 
         Raise `McpError` and `RemoteError` if the server refuses, `Disconnected`, `TimeoutError`.
         """
-        await self._listen(lambda wanted: replace(wanted, uris=wanted.uris | {uri}))
+        if method != SUBSCRIBE:
+            await self._listen(lambda filter: replace(filter, uris=filter.uris - {uri}))
+            return
+        await self._listen(lambda filter: replace(filter, uris=filter.uris | {uri}))
         if uri not in self._wanted.uris:
             raise McpError(INVALID_PARAMS, "The server does not tell of changes of this resource")
-
-    async def unwatch(self, uri: str) -> None:
-        """Listen for changes of a resource no longer; raise the same as `watch`."""
-        await self._listen(lambda wanted: replace(wanted, uris=wanted.uris - {uri}))
 
     async def _listen(self, change: Callable[[Filter], Filter]) -> None:
         """Open a new stream, and then end the one before."""
@@ -99,17 +101,14 @@ class ListenStream:
     def takes(self, method: str, params: WireModel, meta: Mapping[str, Any]) -> bool:
         """Return whether a notification is for the stream itself, or from one that is replaced."""
         stream = meta.get(SUBSCRIPTION_ID)
-        if method == ACKNOWLEDGED:
-            self._acknowledge(stream, params.to_wire().get("notifications", {}))
-            return True
-        return stream is not None and stream != self._id
-
-    def _acknowledge(self, stream: Any, honoured: Mapping[str, Any]) -> None:
-        waiting, new = self._acknowledged, stream != self._id
+        new = stream != self._id
+        if method != ACKNOWLEDGED:
+            return stream is not None and new
+        waiting = self._acknowledged
         # One that was given up may be acknowledged late.
-        if waiting is None or not new or not self._endpoint.connection.awaits_answer_to(stream):
-            return
-        if not waiting.done():
+        expected = new and self._endpoint.connection.awaits_answer_to(stream)
+        if expected and waiting is not None and not waiting.done():
             # What follows at once belongs to the new stream already.
             self._id = stream
-            waiting.set_result(Filter.of(honoured))
+            waiting.set_result(Filter.of(params.to_wire().get("notifications", {})))
+        return True

@@ -2,17 +2,24 @@
 
 Every failure of the network is a `Disconnected`. Nothing is ever sent to another origin than that
 of the server's URL, because it would reveal a message, a session id or a token.
+
+httpx2 is imported by name when a connection is made: programs without HTTP need not have it, nor do
+type checkers.
 """
 
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import aclosing, asynccontextmanager
-from typing import Final
+from collections.abc import AsyncGenerator, Generator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from importlib import import_module
+from typing import Any, Final, Protocol, TypeAlias
 
 from ...core.errors import Disconnected, RemoteError
 from .. import headers as fields
 from .. import sse
-from .backend import URL, HttpClient, Response, httpx2
 from .response_rules import HttpReply
+
+# These are classes of httpx2.
+URL: TypeAlias = Any
+Response: TypeAlias = Any
 
 # Redirects that keep the method and the body, or should (RFC 9110, section 15.4).
 _REDIRECTS: Final = frozenset({301, 302, 307, 308})
@@ -22,10 +29,28 @@ _MOST_REDIRECTS: Final = 5
 _LARGEST_REFUSAL: Final = 1024 * 1024
 
 
+class HttpClient(Protocol):
+    """An `httpx2.AsyncClient`, as far as it is used here."""
+
+    def build_request(self, method: str, url: Any, *, content: Any, headers: Any) -> Any: ...
+
+    async def send(self, request: Any, *, stream: bool, follow_redirects: bool) -> Any: ...
+
+    async def aclose(self) -> None: ...
+
+
+def httpx2() -> Any:
+    """Return the package; raise `ImportError`, which says what to do, if it is not installed."""
+    try:
+        return import_module("httpx2")
+    except ImportError:
+        raise ImportError("HTTP needs the package httpx2: pip install httpx2") from None
+
+
 class Incoming:
     """An HTTP answer whose body has not been read yet."""
 
-    __slots__ = ("_limit", "_response", "_what", "media", "status")
+    __slots__ = ("_limit", "_response", "_what", "media", "session", "status", "streams")
 
     def __init__(self, response: Response, what: str, limit: int) -> None:
         self._response = response
@@ -33,31 +58,16 @@ class Incoming:
         self._limit = limit
         self.status: Final = response.status_code
         self.media: Final = fields.media_type(response.headers.get("content-type"))
-
-    @property
-    def streams(self) -> bool:
-        """Return whether its body is a stream of events."""
-        return self.media == fields.EVENTS and 200 <= self.status < 300
-
-    @property
-    def session(self) -> str | None:
+        self.streams: Final = self.media == fields.EVENTS and 200 <= self.status < 300
+        """Whether its body is a stream of events."""
+        self.session: Final[str | None] = response.headers.get(fields.SESSION_ID)
         """The id of the session that it begins, if any."""
-        session: str | None = self._response.headers.get(fields.SESSION_ID)
-        return session
-
-    async def chunks(self) -> AsyncGenerator[bytes, None]:
-        """Yield the body in chunks; raise `Disconnected`."""
-        try:
-            async for chunk in self._response.aiter_bytes():
-                yield chunk
-        except httpx2().RequestError as error:
-            raise _broken(self._what, error) from None
 
     async def events(self) -> AsyncGenerator[sse.Event, None]:
         """Yield the events of the body; raise `Disconnected`, `RemoteError` if one is too large."""
         parser = sse.Parser(self._limit)
-        async with aclosing(self.chunks()) as chunks:
-            async for chunk in chunks:
+        with _disconnecting(self._what):
+            async for chunk in self._response.aiter_bytes():
                 try:
                     events = parser.feed(chunk)
                 except ValueError as error:
@@ -73,14 +83,14 @@ class Incoming:
         success = self.status < 300
         limit = self._limit if success else min(self._limit, _LARGEST_REFUSAL)
         body = bytearray()
-        async with aclosing(self.chunks()) as chunks:
-            async for chunk in chunks:
+        with _disconnecting(self._what):
+            async for chunk in self._response.aiter_bytes():
                 body += chunk
                 if len(body) > limit and success:
                     raise RemoteError(f"{self._what}: a body of more than {limit} bytes")
                 if len(body) > limit:
                     break
-        return HttpReply(self.status, self.media, bytes(body))
+        return HttpReply(self.status, self.media, bytes(body), self.session)
 
 
 class HttpWire:
@@ -89,12 +99,7 @@ class HttpWire:
     __slots__ = ("_client", "_headers", "_limit", "_named", "_owned", "url")
 
     def __init__(
-        self,
-        client: HttpClient,
-        url: URL,
-        headers: Mapping[str, str],
-        limit: int,
-        owned: bool,
+        self, client: HttpClient, url: URL, headers: Mapping[str, str], limit: int, owned: bool
     ) -> None:
         self._client = client
         self._headers = {name.lower(): value for name, value in headers.items()}
@@ -114,10 +119,8 @@ class HttpWire:
         """Send a request and wait for the head of the answer; raise `Disconnected`."""
         target = self.url if url is None else url
         what = f"{method} {self._named if url is None else _named(target)}"
-        try:
+        with _disconnecting(what):
             response = await self._sent(method, {**self._headers, **headers}, body, target)
-        except (httpx2().RequestError, httpx2().InvalidURL) as error:
-            raise _broken(what, error) from None
         try:
             yield Incoming(response, what, self._limit)
         finally:
@@ -128,15 +131,15 @@ class HttpWire:
     ) -> Response:
         # Ids of events may be any text (HTML standard, "Last-Event-ID").
         encoded = {name.encode(): value.encode() for name, value in headers.items()}
-        left = _MOST_REDIRECTS
+        redirects = 0
         while True:
             request = self._client.build_request(method, url, headers=encoded, content=body)
             response = await self._client.send(request, stream=True, follow_redirects=False)
-            target = self._redirected(response) if left else None
+            target = self._redirected(response) if redirects < _MOST_REDIRECTS else None
             if target is None:
                 # The caller decides what a redirect means that is not followed.
                 return response
-            left -= 1
+            redirects += 1
             await response.aclose()
             url = target
 
@@ -149,7 +152,7 @@ class HttpWire:
     def resolved(self, reference: str, base: URL | None = None) -> URL | None:
         """Return the absolute URL of a reference; None if it is invalid or of another origin."""
         try:
-            url = (self.url if base is None else base).join(reference)
+            url = (base or self.url).join(reference)
         except httpx2().InvalidURL:
             return None
         return url if _origin(url) == _origin(self.url) else None
@@ -170,6 +173,13 @@ def _named(url: URL) -> str:
     return str(url.copy_with(query=None, fragment=None, userinfo=b""))
 
 
-def _broken(what: str, error: Exception) -> Disconnected:
-    reason = str(error)
-    return Disconnected(f"{what}: {type(error).__name__}{f': {reason}' if reason else ''}")
+@contextmanager
+def _disconnecting(what: str) -> Generator[None, None, None]:
+    """Raise `Disconnected` for any failure of the network."""
+    package = httpx2()
+    try:
+        yield
+    except (package.RequestError, package.InvalidURL) as error:
+        reason = str(error)
+        text = f"{what}: {type(error).__name__}{f': {reason}' if reason else ''}"
+        raise Disconnected(text) from None

@@ -1,12 +1,25 @@
-"""Outgoing messages, as far as HTTP needs to know them."""
+"""Outgoing messages, as far as HTTP needs to know them, and their header fields.
 
+In the stateless era each request contains what its header fields repeat. In the handshake era the
+answer to `initialize` contains it once (2026-07-28, basic/transports/streamable-http, "Request
+Metadata"; 2025-11-25, basic/transports, "Session Management", "Protocol Version Header").
+"""
+
+import re
 from collections.abc import Mapping
+from logging import getLogger
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from ...core.errors import RequestId
 from ...core.json import JSONObject, is_array, is_object, json_text
+from ...core.recent_names import RecentNames
+from ...core.throttle import Throttle
 from ...messages.envelope import PROTOCOL_VERSION
 from ...messages.jsonrpc import Call, answered, read
+from .. import headers as fields
+from ..param_headers import BadAnnotation, Mirror, headers_for, mirrors_of
+
+_log: Final = getLogger(__name__)
 
 INITIALIZE: Final = "initialize"
 INITIALIZED: Final = "notifications/initialized"
@@ -14,6 +27,14 @@ CANCELLED: Final = "notifications/cancelled"
 DISCOVER: Final = "server/discover"
 LIST_TOOLS: Final = "tools/list"
 CALL_TOOL: Final = "tools/call"
+
+POSTED: Final[Mapping[str, str]] = {
+    "accept": f"{fields.JSON}, {fields.EVENTS}",
+    "content-type": fields.JSON,
+}
+
+# 2025-11-25, basic/transports, "Session Management"
+_SESSION_ID: Final = re.compile(r"[!-~]+")
 
 Kind: TypeAlias = Literal["request", "notification", "response"]
 
@@ -40,12 +61,10 @@ class Message(NamedTuple):
 
 
 def message_of(body: bytes) -> Message:
-    """Return the kind and the parts of a message that this side wrote, so it is well-formed.
-
-    An array can only contain responses, because requests are not sent in batches.
-    """
+    """Return the parts of a message that the client wrote, so it is well-formed."""
     call = read(body)
     if not isinstance(call, Call):
+        # So is an array, because requests are not sent in batches.
         return Message(body, "response", "", {})
     version = call.meta.get(PROTOCOL_VERSION)
     revision = version if isinstance(version, str) else None
@@ -65,3 +84,117 @@ def answer_in(value: object, id: RequestId) -> JSONObject | None:
     if is_array(value):
         return next((one for one in value if answered(one) == id), None)
     return value if is_object(value) and answered(value) == id else None
+
+
+class ProtocolState:
+    """What the messages so far have settled, for later header fields."""
+
+    __slots__ = ("_log", "_mirrors", "_stateless", "agreed", "opening", "session", "sessions")
+
+    def __init__(self) -> None:
+        self.opening: Message | None = None
+        """The `initialize` request, which is sent again if the session is lost."""
+        self.agreed: str | None = None
+        """The revision that a handshake has negotiated."""
+        self.session: str | None = None
+        self.sessions = 0
+        """How many sessions have begun."""
+        self._log = Throttle(_log)
+        self._stateless: str | None = None
+        self._mirrors: RecentNames[tuple[Mirror, ...]] = RecentNames()
+
+    def outgoing(self, body: bytes) -> Message:
+        """Note an outgoing message, and return it with its era's revision."""
+        message = message_of(body)
+        if message.method == INITIALIZE:
+            self.opening, self._stateless = message, None
+        elif message.revision is not None:
+            self._stateless = message.revision
+        elif self._stateless is not None:
+            return message._replace(revision=self._stateless)
+        return message
+
+    def post_headers(self, message: Message) -> dict[str, str]:
+        """Return the header fields for the POST of a message."""
+        if message.revision is None:
+            # The handshake has neither revision nor session yet.
+            own = {} if message.method == INITIALIZE else self.session_headers()
+            return {**POSTED, **own}
+        headers = {
+            **POSTED,
+            fields.PROTOCOL_VERSION: message.revision,
+            fields.METHOD: message.method,
+        }
+        member = fields.NAMED.get(message.method)
+        name = None if member is None else message.params.get(member)
+        if isinstance(name, str):
+            headers[fields.NAME] = fields.encoded(name)
+            if message.method == CALL_TOOL:
+                mirrors = self._mirrors.get(name) or ()
+                headers |= headers_for(mirrors, message.params.get("arguments"))
+        return headers
+
+    def session_headers(self) -> dict[str, str]:
+        """Return the header fields of every request after the handshake."""
+        # The first revisions do not know the field of the version, and ignore it.
+        known = {fields.PROTOCOL_VERSION: self.agreed, fields.SESSION_ID: self.session}
+        return {name: value for name, value in known.items() if value is not None}
+
+    def stream_headers(self, last_id: str | None) -> dict[str, str]:
+        """Return the header fields of a GET for the events after `last_id`."""
+        headers = {"accept": fields.EVENTS, **self.session_headers()}
+        if last_id is not None:
+            headers[fields.LAST_EVENT_ID] = last_id
+        return headers
+
+    def incoming(self, request: Message, value: Any, data: bytes, session: str | None) -> bytes:
+        """Note what answers a request, and return the text to pass on."""
+        if request.method == INITIALIZE:
+            self._begin(_result_in(value, request.id).get("protocolVersion"), session)
+            return data
+        learns = request.method == LIST_TOOLS and request.revision is not None
+        removed = learns and self._learn(_result_in(value, request.id))
+        return json_text(value) if removed else data
+
+    def _begin(self, agreed: object, session: str | None) -> None:
+        if not isinstance(agreed, str):
+            return
+        self.agreed = agreed
+        self.sessions += 1
+        self.session = session
+        if session is not None and not _SESSION_ID.fullmatch(session):
+            self._log.warning("the server's session id is not visible ASCII, and is ignored")
+            self.session = None
+
+    def _learn(self, result: JSONObject) -> bool:
+        """Learn which arguments to repeat; return whether any tool was removed as invalid.
+
+        2026-07-28, basic/transports/streamable-http, "Schema Extension"
+        """
+        tools = result.get("tools")
+        if not is_array(tools):
+            return False
+        kept = result["tools"] = [tool for tool in tools if self._is_sound(tool)]
+        return len(kept) < len(tools)
+
+    def _is_sound(self, tool: object) -> bool:
+        name = tool.get("name") if is_object(tool) else None
+        if not is_object(tool) or not isinstance(name, str):
+            # The validation of the result reports what is wrong here.
+            return True
+        self._mirrors.forget(name)
+        try:
+            mirrors = mirrors_of(tool.get("inputSchema"))
+        except BadAnnotation as error:
+            self._log.warning("the tool %.100r is left out: inputSchema%s", name, error)
+            return False
+        if mirrors:
+            # If an entry is dropped, the server refuses the call, and the tools are listed again.
+            self._mirrors.learn(name, mirrors, mirrors)
+        return True
+
+
+def _result_in(value: object, id: RequestId) -> JSONObject:
+    """Return the result that answers a request, or an empty object."""
+    result = (answer_in(value, id) or {}).get("result")
+    return result if is_object(result) else {}

@@ -1,17 +1,19 @@
-"""One request over HTTP: its POST, the answer or the stream with it, and reconnections."""
+"""Messages over HTTP: the POST of each, the answer or the stream with it, and reconnections."""
 
 from asyncio import get_running_loop, sleep, timeout
-from collections.abc import Callable
-from contextlib import aclosing
-from typing import Final, TypeAlias
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeAlias
 
-from ...core.errors import Disconnected, ParseError
+from ...core.errors import Disconnected, McpError, ParseError, RemoteError
+from ...core.json import JSONObject, is_object, read_json
+from ...core.options import Options
 from ...messages import jsonrpc
-from ...transports.base import Received
+from ...transports.base import Received, Unanswered
 from .. import headers as fields
+from ..sse import Event
 from .http_client import Incoming
-from .outgoing import Message, answer_in
-from .response_rules import Interpretation, http_error, interpretation_of
+from .outgoing import LIST_TOOLS, Message, answer_in, request_of
+from .response_rules import HttpReply, Interpretation, http_error, interpretation_of
 from .resume import Cursor
 from .state import ClientState
 
@@ -20,66 +22,67 @@ Deliver: TypeAlias = Callable[[Received], object]
 # How long a stream may go on after the answer, in seconds.
 _LAST_WORDS: Final = 1.0
 
+# A transport has no options of its own.
+_MOST_PAGES: Final = Options().max_pages
+
 
 class HttpExchange:
     """One request and its answer; `deliver` gets every message, the answer included."""
 
-    __slots__ = ("_conversation", "_deliver", "_link", "message")
+    __slots__ = ("_deliver", "_state", "message")
 
-    def __init__(self, link: ClientState, message: Message, deliver: Deliver | None = None) -> None:
-        self._link = link
-        self._conversation = link.conversation
-        self._deliver = link.inbox.put if deliver is None else deliver
+    def __init__(
+        self, state: ClientState, message: Message, deliver: Deliver | None = None
+    ) -> None:
+        self._state = state
+        self._deliver = state.inbox.put if deliver is None else deliver
         self.message = message
 
-    async def attempt(self) -> Interpretation | None:
-        """Post the request, and deliver what comes.
+    async def attempt(self) -> Interpretation:
+        """Post the request, and deliver what comes on a stream; return what is still to deliver.
 
-        Returns the interpretation of the reply if a second attempt may help; then nothing was
-        delivered. Raises `Disconnected`, and `RemoteError` for a reply that is too large.
+        Raises `Disconnected`, and `RemoteError` for a reply that is too large.
         """
-        headers = self._conversation.headers(self.message)
+        headers = self._state.protocol.post_headers(self.message)
         in_session = fields.SESSION_ID in headers
-        async with self._link.wire.open("POST", headers, self.message.body) as incoming:
+        async with self._state.http.open("POST", headers, self.message.body) as incoming:
             if not incoming.streams:
-                interpretation = interpretation_of(self.message, await incoming.reply(), in_session)
-                if interpretation.repair is None:
-                    self.conclude(interpretation, incoming.session)
-                    return None
-                return interpretation
-            cursor = Cursor(self._link.reconnection)
-            if await self._read(incoming, cursor):
-                return None
-        await self._resume(cursor)
-        return None
+                return interpretation_of(self.message, await incoming.reply(), in_session)
+            cursor = Cursor(self._state.reconnection)
+            answered = await self._read(incoming, cursor)
+        if not answered:
+            await self._resume(cursor)
+        return Interpretation()
 
-    def conclude(self, interpretation: Interpretation, session: str | None = None) -> None:
-        """Deliver what a reply contained."""
+    def conclude(self, interpretation: Interpretation) -> None:
+        """Deliver what is still to deliver."""
+        value, session = interpretation.value, interpretation.session
         for received in interpretation.received:
-            if isinstance(received, bytes) and interpretation.value is not None:
-                received = self._conversation.came(
-                    self.message, interpretation.value, received, session
-                )
+            if isinstance(received, bytes) and value is not None:
+                received = self._state.protocol.incoming(self.message, value, received, session)
             self._deliver(received)
 
     async def _read(self, incoming: Incoming, cursor: Cursor) -> bool:
         """Deliver the messages of a stream; return whether the answer was among them."""
         answered = False
+        limit = timeout(None)
+
+        def take(event: Event) -> None:
+            nonlocal answered
+            data = cursor.passed(event)
+            if data is not None and self._message(data, incoming.session) and not answered:
+                answered = True
+                limit.reschedule(get_running_loop().time() + _LAST_WORDS)
+
         try:
             # A server ends a stream after the answer, and only then can its connection be used
             # again. If the server does not end it, the client does.
-            async with timeout(None) as limit, aclosing(incoming.events()) as events:
-                async for event in events:
-                    cursor.passed(event)
-                    if event.data and event.event == "message":
-                        if self._message(event.data.encode(), incoming.session) and not answered:
-                            answered = True
-                            limit.reschedule(get_running_loop().time() + _LAST_WORDS)
-                        await self._link.inbox.room()
+            async with limit:
+                await self._state.read(incoming, take)
         except Disconnected as error:
-            self._link.log.info("a stream broke: %s", error)
+            self._state.log.info("a stream broke: %s", error)
         except TimeoutError:
-            self._link.log.info("the stream of %s went on after the answer", self.message.name)
+            self._state.log.info("the stream of %s went on after the answer", self.message.name)
         return answered
 
     def _message(self, data: bytes, session: str | None) -> bool:
@@ -89,11 +92,8 @@ class HttpExchange:
         except ParseError as error:
             self._deliver(error)
             return False
-        answered = answer_in(value, self.message.id) is not None
-        if answered:
-            data = self._conversation.came(self.message, value, data, session)
-        self._deliver(data)
-        return answered
+        self._deliver(self._state.protocol.incoming(self.message, value, data, session))
+        return answer_in(value, self.message.id) is not None
 
     async def _resume(self, cursor: Cursor) -> None:
         """Resume a stream that ended before the answer came."""
@@ -108,19 +108,88 @@ class HttpExchange:
             cursor.broke()
         raise Disconnected(
             f"the stream ended before {self.message.name} was answered, and brought no message "
-            f"in {self._link.reconnection.max_attempts} more connections"
+            f"in {self._state.reconnection.max_attempts} more connections"
         )
 
     async def _continued(self, cursor: Cursor) -> bool:
-        headers = self._conversation.stream_headers(cursor.last_id)
-        cursor.opens()
         try:
-            async with self._link.wire.open("GET", headers) as incoming:
+            async with self._state.get(cursor) as incoming:
                 if incoming.streams:
                     return await self._read(incoming, cursor)
                 if incoming.status < 500:
                     raise http_error("GET of the rest of a stream", await incoming.reply())
-                self._link.log.info("a stream was not resumed: HTTP %d", incoming.status)
+                self._state.log.info("a stream was not resumed: HTTP %d", incoming.status)
         except Disconnected as error:
-            self._link.log.info("a stream was not resumed: %s", error)
+            self._state.log.info("a stream was not resumed: %s", error)
         return False
+
+
+async def post_unanswered(state: ClientState, message: Message) -> int:
+    """Post a notification or a response; return the status, or 0 if it did not arrive.
+
+    Nobody waits for it, so errors are logged and not raised.
+    """
+    headers = state.protocol.post_headers(message)
+    try:
+        async with state.http.open("POST", headers, message.body) as incoming:
+            # Some servers accept such a message with a body or a stream; neither is read.
+            accepted = 200 <= incoming.status < 300
+            reply = HttpReply(incoming.status) if accepted else await incoming.reply()
+    except (Disconnected, RemoteError) as error:
+        state.log.warning("%s did not arrive: %s", message.name, error)
+        return 0
+    if not accepted:
+        refusal = http_error(f"POST {message.name}", reply)
+        state.log.warning("%s was refused: %s", message.name, refusal)
+    return reply.status
+
+
+async def ask(state: ClientState, method: str, params: Mapping[str, Any]) -> Any:
+    """Send a request of the transport's own; return its result. Other messages go to the inbox.
+
+    Raises `McpError`, `RemoteError` and `Disconnected`.
+    """
+    message = request_of(state.own_id(), method, params)
+    answers: list[JSONObject] = []
+    errors: list[Exception] = []
+
+    def deliver(received: Received) -> None:
+        if isinstance(received, Unanswered):
+            errors.append(received.error)
+            return
+        value = read_json(received) if isinstance(received, bytes) else None
+        if is_object(value) and jsonrpc.answered(value) == message.id:
+            answers.append(value)
+        else:
+            state.inbox.put(received)
+
+    exchange = HttpExchange(state, message, deliver)
+    exchange.conclude(await exchange.attempt())
+    if errors or not answers:
+        raise errors[0] if errors else Disconnected(f"{message.name} was not answered")
+    if "result" in answers[0]:
+        return answers[0]["result"]
+    error = answers[0]["error"]
+    raise McpError(error["code"], error["message"], error.get("data"))
+
+
+async def relearn(state: ClientState, call: Message) -> bool:
+    """List the tools again; return whether the header fields of a call have changed.
+
+    2026-07-28, basic/transports/streamable-http, "Client Behavior"
+    """
+    before = state.protocol.post_headers(call)
+    # A progress token belongs to one request.
+    meta = {key: one for key, one in call.params["_meta"].items() if key != "progressToken"}
+    params: JSONObject = {"_meta": meta}
+    try:
+        for _ in range(_MOST_PAGES):
+            result = await ask(state, LIST_TOOLS, params)
+            cursor = result.get("nextCursor") if is_object(result) else None
+            if not isinstance(cursor, str):
+                break
+            params = {"_meta": meta, "cursor": cursor}
+    except (McpError, RemoteError, Disconnected) as error:
+        state.log.warning("the tools could not be listed to correct header fields: %s", error)
+        return False
+    return state.protocol.post_headers(call) != before

@@ -23,10 +23,9 @@ _LASTING: Final = 10.0
 class Reconnection:
     """The rules for reconnecting to a stream that broke. Times are in seconds.
 
-    It waits as long as the server asks it to (2025-11-25, basic/transports, "Sending Messages to
-    the Server"), or one second by default. The delay doubles, up to 30 s, after each further
-    connection in a row that broke within 10 s without a message. An event with only an id is not a
-    message.
+    The delay is what the server asks for (2025-11-25, basic/transports, "Sending Messages to the
+    Server"), or one second. It doubles, up to 30 s, after each further connection in a row that
+    broke within 10 s without a message. An event with only an id is not a message.
     """
 
     min_wait: float = 0.1
@@ -61,15 +60,17 @@ class Cursor:
         """Note that a connection is being made."""
         self._opened = self._clock()
 
-    def passed(self, event: Event) -> None:
-        """Note an event."""
+    def passed(self, event: Event) -> bytes | None:
+        """Note an event; return the message in it, if any."""
         if event.retry is not None:
             self._retry = event.retry / 1000
-        if event.data and event.event == "message":
-            self._failures = 0
         if event.id is not None:
             # An id that does not fit into a header field counts as none.
             self.last_id = event.id if event.id and event.id.isprintable() else None
+        if not event.data or event.event != "message":
+            return None
+        self._failures = 0
+        return event.data.encode()
 
     def broke(self) -> None:
         """Note that a connection has ended: a failure, unless a message comes on the next one."""
@@ -86,7 +87,7 @@ class Cursor:
     def wait(self) -> float:
         """Seconds to wait before the next connection; longer after repeated failures."""
         bounds = self._reconnection
-        told = min(max(self._retry, bounds.min_wait), bounds.max_wait)
+        asked = min(max(self._retry, bounds.min_wait), bounds.max_wait)
         # The exponent is limited, because a float would overflow.
-        grown = told * 2.0 ** min(max(self._failures - 1, 0), 16)
-        return min(grown, max(told, _LONGEST_GROWN), bounds.max_wait)
+        grown = asked * 2.0 ** min(max(self._failures - 1, 0), 16)
+        return min(grown, max(asked, _LONGEST_GROWN), bounds.max_wait)

@@ -1,15 +1,13 @@
 """Connections to a server over HTTP, by its URL."""
 
 from collections.abc import Mapping
-from contextlib import AbstractAsyncContextManager
 from typing import Any, Final, TypeVar, Unpack, overload
 
 from ...client.base import ClientBase
-from ...client.connect import ConnectOptions, RevisionModule, connect
+from ...client.connect import Connecting, ConnectOptions, RevisionModule, connect
 from ...transports.base import Opener, Transport
 from ..sse import LARGEST
-from .backend import HttpClient, httpx2
-from .http_client import HttpWire
+from .http_client import HttpClient, HttpWire, httpx2
 from .resume import Reconnection
 from .transport import HttpTransport
 
@@ -66,35 +64,32 @@ def open_http(
         if client is None:
             # Each stream takes a connection, so their number is not limited here.
             limits = package.Limits(max_keepalive_connections=20)
-            client = package.AsyncClient(
-                timeout=package.Timeout(None, connect=_CONNECT), limits=limits
-            )
-        wire = HttpWire(client, target, headers or {}, limit, owned=http is None)
-        return HttpTransport(wire, reconnection)
+            patience = package.Timeout(None, connect=_CONNECT)
+            client = package.AsyncClient(timeout=patience, limits=limits)
+        owned = http is None
+        return HttpTransport(HttpWire(client, target, headers or {}, limit, owned), reconnection)
 
     return open
 
 
 @overload
-def connect_http(
-    url: str, client: C, /, **settings: Unpack[HttpSettings]
-) -> AbstractAsyncContextManager[C]: ...
+def connect_http(url: str, client: C, /, **settings: Unpack[HttpSettings]) -> Connecting[C]: ...
 @overload
 def connect_http(
     url: str, /, *, as_: RevisionModule[C], **settings: Unpack[HttpSettings]
-) -> AbstractAsyncContextManager[C]: ...
+) -> Connecting[C]: ...
 @overload
 def connect_http(
     url: str, one: C1, two: C2, /, **settings: Unpack[HttpSettings]
-) -> AbstractAsyncContextManager[C1 | C2]: ...
+) -> Connecting[C1 | C2]: ...
 @overload
 def connect_http(
     url: str, one: C1, two: C2, three: C3, /, **settings: Unpack[HttpSettings]
-) -> AbstractAsyncContextManager[C1 | C2 | C3]: ...
+) -> Connecting[C1 | C2 | C3]: ...
 @overload
 def connect_http(
     url: str, /, *clients: ClientBase, **settings: Unpack[HttpSettings]
-) -> AbstractAsyncContextManager[ClientBase]: ...
+) -> Connecting[ClientBase]: ...
 def connect_http(
     url: str,
     /,
@@ -104,7 +99,7 @@ def connect_http(
     reconnection: Reconnection = _USUAL,
     as_: RevisionModule[Any] | None = None,
     **settings: Unpack[ConnectOptions],
-) -> AbstractAsyncContextManager[ClientBase]:
+) -> Connecting[ClientBase]:
     """Connect to the server at a URL, with the settings of `connect` and those below.
 
     The revision of the server is detected, also that of a server of HTTP+SSE. See `open_http` for
