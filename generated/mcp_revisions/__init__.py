@@ -39,10 +39,12 @@ if TYPE_CHECKING:
         RemoteError as RemoteError,
         RequestTimeout as RequestTimeout,
     )
+    from ._runtime.core.errors import (
+        Untranslatable as Untranslatable,
+    )
     from ._runtime.core.losses import (
         Loss as Loss,
         Translated as Translated,
-        Untranslatable as Untranslatable,
     )
     from ._runtime.core.options import (
         Options as Options,
@@ -58,20 +60,15 @@ if TYPE_CHECKING:
     from ._runtime.http.client.resume import (
         Reconnection as Reconnection,
     )
-    from ._runtime.http.server.app import (
-        HttpApp as HttpApp,
-        http_app as http_app,
-    )
-    from ._runtime.http.server.authentication import (
+    from ._runtime.http.server.access import (
         Authentication as Authentication,
         Principal as Principal,
         ProtectedResource as ProtectedResource,
         static_tokens as static_tokens,
     )
-    from ._runtime.http.server.event_store import (
-        EventStore as EventStore,
-        MemoryEventStore as MemoryEventStore,
-        StoredEvent as StoredEvent,
+    from ._runtime.http.server.app import (
+        HttpApp as HttpApp,
+        http_app as http_app,
     )
     from ._runtime.http.server.options import (
         HttpOptions as HttpOptions,
@@ -79,9 +76,12 @@ if TYPE_CHECKING:
     from ._runtime.http.server.run import (
         run_http as run_http,
     )
-    from ._runtime.http.server.session_store import (
+    from ._runtime.http.server.stores import (
+        EventStore as EventStore,
+        MemoryEventStore as MemoryEventStore,
         SessionRecord as SessionRecord,
         SessionStore as SessionStore,
+        StoredEvent as StoredEvent,
     )
     from ._runtime.rules.client_negotiation import (
         NegotiatedRevision as NegotiatedRevision,
@@ -201,11 +201,11 @@ __all__ = [
 ]
 
 REVISIONS: tuple[Revision, ...] = (
-    Revision("2024-11-05", lifecycle="handshake", module=f"{__name__}.v2024_11_05"),
-    Revision("2025-03-26", lifecycle="handshake", module=f"{__name__}.v2025_03_26"),
-    Revision("2025-06-18", lifecycle="handshake", module=f"{__name__}.v2025_06_18"),
-    Revision("2025-11-25", lifecycle="handshake", module=f"{__name__}.v2025_11_25"),
-    Revision("2026-07-28", lifecycle="stateless", module=f"{__name__}.v2026_07_28"),
+    Revision("2024-11-05", era="handshake", module=f"{__name__}.v2024_11_05"),
+    Revision("2025-03-26", era="handshake", module=f"{__name__}.v2025_03_26"),
+    Revision("2025-06-18", era="handshake", module=f"{__name__}.v2025_06_18"),
+    Revision("2025-11-25", era="handshake", module=f"{__name__}.v2025_11_25"),
+    Revision("2026-07-28", era="stateless", module=f"{__name__}.v2026_07_28"),
 )
 """The revisions in this package, oldest first."""
 
@@ -235,28 +235,28 @@ _ELSEWHERE = {
     "ProtocolError": "core.errors",
     "RemoteError": "core.errors",
     "RequestTimeout": "core.errors",
+    "Untranslatable": "core.errors",
     "Loss": "core.losses",
     "Translated": "core.losses",
-    "Untranslatable": "core.losses",
     "Options": "core.options",
     "Progress": "core.options",
     "page": "core.pagination",
     "connect_http": "http.client.connect",
     "open_http": "http.client.connect",
     "Reconnection": "http.client.resume",
+    "Authentication": "http.server.access",
+    "Principal": "http.server.access",
+    "ProtectedResource": "http.server.access",
+    "static_tokens": "http.server.access",
     "HttpApp": "http.server.app",
     "http_app": "http.server.app",
-    "Authentication": "http.server.authentication",
-    "Principal": "http.server.authentication",
-    "ProtectedResource": "http.server.authentication",
-    "static_tokens": "http.server.authentication",
-    "EventStore": "http.server.event_store",
-    "MemoryEventStore": "http.server.event_store",
-    "StoredEvent": "http.server.event_store",
     "HttpOptions": "http.server.options",
     "run_http": "http.server.run",
-    "SessionRecord": "http.server.session_store",
-    "SessionStore": "http.server.session_store",
+    "EventStore": "http.server.stores",
+    "MemoryEventStore": "http.server.stores",
+    "SessionRecord": "http.server.stores",
+    "SessionStore": "http.server.stores",
+    "StoredEvent": "http.server.stores",
     "NegotiatedRevision": "rules.client_negotiation",
     "handles": "rules.handlers",
     "serve": "server.serve",

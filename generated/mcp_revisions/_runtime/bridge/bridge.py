@@ -1,21 +1,23 @@
 """A bridge between a client of one revision and a server of another, over any transports.
 
 To the client the bridge is the server, in the client's own revision; to the server it is that
-client, and what it says there is translated. It opens its way to the server once the client has
-said who it is, so that the server sees what the client can do.
+client, and what it says there is translated. It connects to the server once the client has said who
+it is, so that the server sees what the client can do.
 """
 
 import asyncio
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, ClassVar, Final
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar, Final, NamedTuple
 
 from ..client.base import ClientBase
 from ..client.connect import connected
 from ..core.errors import InvalidParams, RemoteError
+from ..core.json import JSONObject, is_object
 from ..core.options import Options, SizeLimit
 from ..core.revision import Revision
 from ..messages import jsonrpc
+from ..messages.envelope import CLIENT_CAPABILITIES, CLIENT_INFO
 from ..messages.jsonrpc import Call
 from ..messages.parsed import understood
 from ..rules import server_negotiation
@@ -24,8 +26,13 @@ from ..server.serve import serve
 from ..translation.revision_view import RevisionViews
 from ..transports.base import Opener, Received, Transport
 from .carrying import CarryingTable
-from .proxy_client import Caller, ProxyClient
-from .proxy_server import ProxyServer
+from .proxies import (
+    UNKNOWN,
+    ProxyClient,
+    ProxyClientRuntime,
+    ProxyServer,
+    ProxyServerRuntime,
+)
 
 _USUAL: Final = Options()
 
@@ -48,13 +55,11 @@ class BridgeBase:
         server_revisions: Iterable[Revision] | None = None,
         options: Options = _USUAL,
     ) -> None:
-        known = self.REVISIONS
-        self._client_side = client_side
+        revisions = self.REVISIONS if client_revisions is None else client_revisions
+        self._arrival = Arrival(client_side, revisions, options.of_client)
         self._server_side = server_side
-        self._clients = {r.id: r for r in (known if client_revisions is None else client_revisions)}
-        self._servers = tuple(known if server_revisions is None else server_revisions)
+        self._servers = tuple(self.REVISIONS if server_revisions is None else server_revisions)
         self._options = options
-        self._offer = Offer({one.id: one.era for _, one in sorted(self._clients.items())})
 
     async def run(self) -> None:
         """Carry messages until the client is gone.
@@ -63,41 +68,34 @@ class BridgeBase:
         side is closed.
         """
         try:
-            await self._run()
+            caller = await self._arrival.first()
+            if caller is not None:
+                await self._carry(caller)
         finally:
-            await self._client_side.close()
+            await self._arrival.close()
 
-    async def _run(self) -> None:
-        arrival = Arrival(self._client_side, self._offer, self._clients, self._options.of_client)
-        found = await arrival.first()
-        if found is None:
-            return
-        revision, caller = found
-        module = self._clients[revision].load()
-        client = _proxy(ProxyClient, module.Client)
-        server = _proxy(ProxyServer, module.Server)
-        client.caller, client.server, server.client = caller, server, client
-        client.on_loss = self._options.on_loss
-        views: RevisionViews[ClientBase] = RevisionViews(
-            {revision: client}, self._servers, self._options.on_loss
-        )
-        async with connected(views, self._server_side, self._options):
-            await client.open()
+    async def _carry(self, caller: "Caller") -> None:
+        module, options = caller.revision.load(), self._options
+        client, server = _proxy(ProxyClient, module.Client), _proxy(ProxyServer, module.Server)
+        to_server: ProxyClientRuntime = client.__mcp_runtime__
+        to_client: ProxyServerRuntime = server.__mcp_runtime__
+        to_server.server, to_client.client = to_client, to_server
+        to_server.capabilities, to_server.info = caller.capabilities, caller.info
+        to_server.on_loss = options.on_loss
+        clients: dict[str, ClientBase] = {caller.revision.id: client}
+        views = RevisionViews(clients, self._servers, options.on_loss)
+        async with connected(views, self._server_side, options):
+            await to_server.open()
+            # Until the client, or the server, is gone.
+            serving = asyncio.create_task(serve(server, self._arrival, options=options))
+            gone = asyncio.create_task(to_server.endpoint.until_aborted())
             try:
-                await self._carry(server, client, arrival)
+                await asyncio.wait((serving, gone), return_when=asyncio.FIRST_COMPLETED)
             finally:
-                server.abort()
-
-    async def _carry(self, server: ProxyServer, client: ProxyClient, arrival: "Arrival") -> None:
-        """Serve the client until it, or the server, is gone."""
-        serving = asyncio.create_task(serve(server, arrival, options=self._options))
-        gone = asyncio.create_task(client.__mcp_runtime__.endpoint.until_aborted())
-        try:
-            await asyncio.wait((serving, gone), return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            gone.cancel()
-            serving.cancel()
-            await asyncio.gather(serving, gone, return_exceptions=True)
+                gone.cancel()
+                serving.cancel()
+                await asyncio.gather(serving, gone, return_exceptions=True)
+                to_client.abort()
 
 
 def _proxy(kind: Any, generated: Any) -> Any:
@@ -105,40 +103,42 @@ def _proxy(kind: Any, generated: Any) -> Any:
     return type(kind.__name__, (kind, generated), {"TABLE": CarryingTable(generated.TABLE)})()
 
 
+class Caller(NamedTuple):
+    """A client: the revision that it speaks, and what it declares and is called in that one."""
+
+    revision: Revision
+    capabilities: JSONObject
+    info: JSONObject
+
+
 class Arrival:
     """The transport of a client, whose first messages are looked at before they are served."""
 
     def __init__(
-        self,
-        transport: Transport,
-        offer: Offer,
-        revisions: Mapping[str, Revision],
-        bound: SizeLimit,
+        self, transport: Transport, revisions: Iterable[Revision], limit: SizeLimit
     ) -> None:
         self._transport = transport
-        self._bound = bound
-        self._revisions = revisions
-        self._offer = offer
+        self._limit = limit
+        self._revisions = {one.id: one for one in revisions}
+        known = sorted(self._revisions.items())
+        self._offer = Offer({id: one.era for id, one in known})
         self._seen: deque[Received] = deque()
 
-    async def first(self) -> tuple[str, Caller] | None:
-        """Return the revision that the client speaks, and who it says it is; None if it has gone.
+    async def first(self) -> Caller | None:
+        """Return the client, once it has said who it is; None if it has gone.
 
         Answer what comes before.
         """
-        while True:
-            received = await self._transport.receive()
-            if not received:
-                return None
-            waiting = deque(received)
-            while waiting:
-                found = await self._look_at(waiting[0])
-                if found is not None:
-                    self._seen.extend(waiting)
-                    return found
-                waiting.popleft()
+        while received := await self._transport.receive():
+            self._seen.extend(received)
+            while self._seen:
+                caller = await self._look_at(self._seen[0])
+                if caller is not None:
+                    return caller
+                self._seen.popleft()
+        return None
 
-    async def _look_at(self, received: Received) -> tuple[str, Caller] | None:
+    async def _look_at(self, received: Received) -> Caller | None:
         try:
             if isinstance(received, RemoteError):
                 raise received
@@ -151,29 +151,35 @@ class Arrival:
             await self._transport.send([data])
             return None
 
-    async def _routed(self, call: Call) -> tuple[str, Caller] | None:
-        route = server_negotiation.route(call, self._offer, handshaken=False)
-        match route:
+    async def _routed(self, call: Call) -> Caller | None:
+        match server_negotiation.route(call, self._offer, handshaken=False):
             case server_negotiation.Route.INITIALIZE:
                 revision = server_negotiation.answer_initialize(call.params, self._offer, call.id)
-                return revision, self._caller(call, revision)
+                return self._caller(call, revision, "/params", ("capabilities", "clientInfo"))
             case str(revision) if call.id is not None:
-                return revision, self._caller(call, revision)
+                names = (CLIENT_CAPABILITIES, CLIENT_INFO)
+                return self._caller(call, revision, "/params/_meta", names)
             case _:
                 if call.id is not None:
                     await self._transport.send([jsonrpc.write_result(call.id, b"{}")])
                 return None
 
-    def _caller(self, call: Call, revision: str) -> Caller:
+    def _caller(self, call: Call, revision: str, at: str, names: tuple[str, str]) -> Caller:
         """Return who a client says it is; raise `RemoteError` if it may not be passed on.
 
         It goes on to the server, so it has to be what it should be.
         """
-        table = CarryingTable(self._revisions[revision].load().methods.TABLE)
+        known = self._revisions[revision]
+        table = CarryingTable(known.load().methods.TABLE)
         understood(table.interpret(call, "client", lambda _: None))
-        caller = Caller.of(call.params, call.meta)
-        begins = call.method == server_negotiation.INITIALIZE
-        problems = caller.problems(self._bound, begins=begins)
+        given = call.params if at == "/params" else call.meta
+        capabilities, info = (given.get(name) for name in names)
+        caller = Caller(
+            known,
+            capabilities if is_object(capabilities) else {},
+            info if is_object(info) else {**UNKNOWN},
+        )
+        problems = self._limit.problems(at, dict(zip(names, caller[1:], strict=True)))
         if problems:
             raise InvalidParams(problems[0].message, problems, id=call.id)
         return caller

@@ -1,12 +1,12 @@
-"""Methods and results that a bridge between two sides of the same revision does not know.
+"""Methods and results that a bridge between peers of the same revision does not know.
 
 Extensions have methods, notifications and types of results that no schema of a revision lists. A
 bridge does not have to understand them: it forwards them unchanged.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from functools import partial
-from typing import Any, Final, TypeAlias, TypeVar, cast
+from typing import Any, Final, TypeAlias
 
 from pydantic_core import to_json
 
@@ -19,12 +19,10 @@ from ..messages.method_table import MethodTable
 from ..messages.parsed import Known, MethodSpecs
 from ..messages.results import UnknownResultType
 from ..messages.writing import body_text
+from ..rules.handlers import Handlers
 
-P = TypeVar("P")
-R = TypeVar("R")
-HandlerT = TypeVar("HandlerT", bound=Callable[..., Any])
-
-_Unlisted: TypeAlias = Callable[[str], RequestSpec[Any, Any] | NotificationSpec[Any]]
+AnySpec: TypeAlias = RequestSpec[Any, Any] | NotificationSpec[Any]
+Handler: TypeAlias = Callable[..., Awaitable[Any]]
 
 _BOTH: Final[frozenset[Role]] = frozenset({"client", "server"})
 _LIKE_MOST: Final[Mapping[str, Any]] = {
@@ -32,6 +30,20 @@ _LIKE_MOST: Final[Mapping[str, Any]] = {
     "phase": "ready",
     "params_required": False,
 }
+
+# What the runtime sees to at either end by itself.
+_OF_ONE_END: Final = frozenset(
+    {
+        "initialize",
+        "notifications/cancelled",
+        "notifications/initialized",
+        "notifications/progress",
+        "notifications/subscriptions/acknowledged",
+        "ping",
+        "server/discover",
+        "subscriptions/listen",
+    }
+)
 
 
 class Carried(WireModel):
@@ -42,8 +54,10 @@ class CarriedNotification(Carried):
     """The params of a notification, unchanged."""
 
 
-def off_stream(params: CarriedNotification) -> CarriedNotification:
-    """Return the params without the id of a listen stream, which the receiver did not open."""
+def off_stream(params: Any) -> Any:
+    """Return params without the id of a listen stream, which the receiver did not open."""
+    if not isinstance(params, CarriedNotification):
+        return params
     wire = params.to_wire()
     meta = dict(meta_in(wire))
     if meta.pop(SUBSCRIPTION_ID, None) is None:
@@ -52,13 +66,11 @@ def off_stream(params: CarriedNotification) -> CarriedNotification:
     return CarriedNotification.from_wire({**wire, "_meta": meta} if meta else wire)
 
 
-def request_of(method: str) -> RequestSpec[Any, Any]:
-    """Return the spec of a request that no revision has."""
+def _request_of(method: str) -> RequestSpec[Any, Any]:
     return RequestSpec(method, params=Carried, result=Carried, results=(Carried,), **_LIKE_MOST)
 
 
-def notification_of(method: str) -> NotificationSpec[Any]:
-    """Return the spec of a notification that no revision has."""
+def _notification_of(method: str) -> NotificationSpec[Any]:
     return NotificationSpec(method, params=CarriedNotification, **_LIKE_MOST)
 
 
@@ -67,22 +79,25 @@ def _is_known(table: MethodTable, method: str) -> bool:
 
 
 class _CarryingCalls(MethodSpecs[Any]):
-    """The calls that one side may send in a revision, and any of a method that none has."""
+    """The calls that `sender` may make in a revision, and any of a method that it does not have."""
 
     __slots__ = ("_table", "_unlisted")
 
     def __init__(
-        self, table: MethodTable, specs: Mapping[str, Any], sender: Role, unlisted: _Unlisted | None
+        self,
+        table: MethodTable,
+        specs: Mapping[str, Any],
+        sender: Role,
+        unlisted: Callable[[str], AnySpec] | None,
     ) -> None:
         super().__init__(specs, sender)
         self._table = table
         self._unlisted = unlisted
 
     def find(self, method: str) -> Known[Any] | None:
-        """Return what is to be known of a method; None if it is not this side's to use."""
         if self._unlisted is None or _is_known(self._table, method):
             return super().find(method)
-        # Names are the peer's, and there is no end of them: what is made for one is not kept.
+        # There is no end of the peer's names: what is made for one is not kept.
         spec = self._unlisted(method)
         return spec, validator_of(spec.params)
 
@@ -101,9 +116,9 @@ class CarryingTable(MethodTable):
         )
         for role in _BOTH:
             carries = role == "client" or self.rules.server_requests
-            requests = request_of if carries else None
+            requests = _request_of if carries else None
             self._requests[role] = _CarryingCalls(self, self.requests, role, requests)
-            notifications = _CarryingCalls(self, self.notifications, role, notification_of)
+            notifications = _CarryingCalls(self, self.notifications, role, _notification_of)
             self._notifications[role] = notifications
 
     def result_reader(self, spec: RequestSpec[Any, Any]) -> Validate:
@@ -121,57 +136,68 @@ class CarryingTable(MethodTable):
         return either
 
     def serialise_request(
-        self,
-        spec: RequestSpec[P, Any],
-        id: RequestId,
-        params: P | None,
-        *,
-        meta: bytes | None = None,
+        self, spec: RequestSpec[Any, Any], id: RequestId, params: Any, *, meta: bytes | None = None
     ) -> bytes:
         if spec.params is not Carried:
             return super().serialise_request(spec, id, params, meta=meta)
         return write_call(id, to_json(spec.method), body_text(spec.method, params, meta))
 
     def serialise_notification(
-        self, spec: NotificationSpec[P], params: P | None, *, meta: bytes | None = None
+        self, spec: NotificationSpec[Any], params: Any, *, meta: bytes | None = None
     ) -> bytes:
         if spec.params is not CarriedNotification:
             return super().serialise_notification(spec, params, meta=meta)
         return write_call(None, to_json(spec.method), body_text(spec.method, params, meta))
 
     def serialise_result(
-        self, spec: RequestSpec[Any, R], id: RequestId, result: R, *, meta: bytes | None = None
+        self, spec: RequestSpec[Any, Any], id: RequestId, result: Any, *, meta: bytes | None = None
     ) -> bytes:
         if not isinstance(result, Carried):
             return super().serialise_result(spec, id, result, meta=meta)
         return write_result(id, body_text(spec.method, result, meta))
 
 
-class CarryingHandlers(Mapping[str, HandlerT]):
-    """Handlers by method; `other` handles what `table` lacks, with the method as first argument.
+def forwarding_handlers(
+    proxy: Handlers, ask: Handler, notify: Handler, own: Mapping[str, Handler], *, carries: bool
+) -> Mapping[str, Handler]:
+    """Return handlers of all that `proxy` gets, by method; those of `own` go first.
 
-    `own` are methods that are not forwarded to the other end.
+    They forward requests with `ask` and notifications with `notify`, which get the spec first. With
+    `carries` there is also a handler for any method that no revision has.
     """
+    handlers: dict[str, Handler] = {}
+    for forward, entries in (
+        (ask, {**proxy.REQUESTS, **proxy.INPUT_REQUESTS}),
+        (notify, proxy.NOTIFICATIONS),
+    ):
+        for method, (spec, _) in entries.items():
+            if method not in _OF_ONE_END:
+                handlers[method] = partial(forward, spec)
+    handlers |= own
+    return _CarryingHandlers(handlers, ask, notify, proxy.TABLE) if carries else handlers
 
+
+class _CarryingHandlers(Mapping[str, Handler]):
     def __init__(
-        self,
-        handlers: Mapping[str, HandlerT],
-        other: Callable[..., Any],
-        table: MethodTable,
-        own: frozenset[str],
+        self, handlers: Mapping[str, Handler], ask: Handler, notify: Handler, table: MethodTable
     ) -> None:
         self._handlers = handlers
-        self._other = other
+        self._ask = ask
+        self._notify = notify
         self._table = table
-        self._own = own
 
-    def __getitem__(self, method: str) -> HandlerT:
+    def __getitem__(self, method: str) -> Handler:
         handler = self._handlers.get(method)
         if handler is not None:
             return handler
-        if method in self._own or _is_known(self._table, method):
+        if method in _OF_ONE_END or _is_known(self._table, method):
             raise KeyError(method)
-        return cast(HandlerT, partial(self._other, method))
+        return partial(self._carry, method)
+
+    async def _carry(self, method: str, *given: Any) -> Any:
+        if isinstance(given[-1], CarriedNotification):
+            return await self._notify(_notification_of(method), *given)
+        return await self._ask(_request_of(method), *given)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._handlers)

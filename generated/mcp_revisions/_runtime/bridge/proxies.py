@@ -14,8 +14,7 @@ from ..client.base import ClientBase, ClientConnection, ClientRuntime
 from ..client.listen_stream import ACKNOWLEDGED, LISTEN, SUBSCRIBE, UNSUBSCRIBE, ListenStream
 from ..core.errors import INVALID_PARAMS, METHOD_NOT_FOUND, Disconnected, McpError
 from ..core.json import JSONObject
-from ..core.loss_report import LossReport
-from ..core.losses import Loss
+from ..core.losses import Loss, LossReport
 from ..core.models.base import declared
 from ..core.options import CallOptions
 from ..core.spec import NotificationSpec, RequestSpec
@@ -24,8 +23,7 @@ from ..messages.envelope import PROGRESS_TOKEN
 from ..rules import capabilities as gate
 from ..rules.handlers import Handlers, runtime_of
 from ..server.base import ServerBase, ServerRuntime
-from ..server.context import RequestContext
-from ..server.session import SessionBase
+from ..server.context import RequestContext, SessionBase
 from .carrying import Handler, forwarding_handlers, off_stream
 from .forwarded_request import ForwardedRequest
 

@@ -49,7 +49,7 @@ class ClientConnection:
         instructions: str | None,
     ) -> None:
         self.view = view
-        self.handlers = view.side.__mcp_runtime__.bound(negotiated.revision)
+        self.handlers = view.handlers.__mcp_runtime__.bound(negotiated.revision)
         self.endpoint = Endpoint(
             connection, sink, Tasks(), options, self._serve, self.on_notification
         )
@@ -84,13 +84,14 @@ class ClientConnection:
         Each round is a request of its own, with a new id (2026-07-28, basic/patterns/mrtr). Raise
         `InvalidAnswer` if the server asks too often, or for what the client has not declared.
         """
+        asking: type[Any] = spec.results[-1]
         answers: dict[str, Any]
 
         async def answer(key: str, work: Work) -> None:
             answers[key] = await work()
 
         for _ in range(self.endpoint.options.max_rounds - 1):
-            if not isinstance(result, spec.results[-1]):
+            if not isinstance(result, asking):
                 return result
             questions: Mapping[str, Any] = result.input_requests or {}
             # Nothing is answered before all questions of a round are checked.
@@ -99,13 +100,13 @@ class ClientConnection:
             await together([answer(key, work) for key, work in prepared.items()])
             more = {"input_responses": answers or None, "request_state": result.request_state}
             result = await request(params.model_copy(update=more))
-        if isinstance(result, spec.results[-1]):
+        if isinstance(result, asking):
             raise InvalidAnswer(f"{spec.method} asks for more input again and again")
         return result
 
     def prepare(self, key: str, question: Any) -> Work:
         """Return what answers a question; raise `InvalidAnswer` if it may not be asked."""
-        client = self.view.side
+        client = self.view.handlers
         self.check_question(key, client.INPUT_REQUESTS[question.method][0], question.params)
         return partial(client.__mcp_runtime__.answer, question.method, question.params)
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from logging import getLogger
 from typing import Any, Final, TypeVar, Unpack, cast
 
-from ..connection.pending import Pending
+from ..connection.connection import Pending
 from ..core.errors import Disconnected, InvalidAnswer, ProtocolError, RequestTimeout
 from ..core.models.base import declared
 from ..core.options import CallOptions
@@ -34,13 +34,10 @@ class _KnownTools:
         self._client = client
         self.checks: RecentNames[Check | None] = RecentNames()
 
-    async def look_up(self, name: str, call: Pending) -> bool:
-        """Look for a tool in the time of a call of it; return false if it is known already."""
-        if name in self.checks:
-            return False
+    async def look_up(self, name: str, call: Pending) -> None:
+        """Look for a tool in the time of a call of it."""
         if not await self._is_listed(name, call):
             self.checks.learn(name, None, None)
-        return True
 
     async def hold(self, name: str, result: Any, call: Pending) -> None:
         """Raise `InvalidAnswer` for a result that does not fit what the tool now says."""
@@ -93,11 +90,10 @@ class _KnownTools:
 class CheckedResults:
     """A mixin that checks the results of tools: `class Mine(CheckedResults, mcp.Client)`.
 
-    It needs the package jsonschema. A result that does not fit raises `InvalidAnswer`, a
-    `RemoteError`. The schemas come from the last list of tools. The client lists the tools again
-    before it calls one that it does not know, and after a result that does not fit, because the
-    schema may have changed; the timeout of the call includes this. A schema that cannot be used is
-    ignored, and the log says so.
+    It needs the package jsonschema. A result that does not fit raises `InvalidAnswer`. The client
+    lists the tools again before it calls one that it does not know, and after a result that does
+    not fit, because the schema may have changed; the timeout of the call includes this. A schema
+    that cannot be used is ignored, and the log says so.
     """
 
     async def request(
@@ -116,7 +112,8 @@ class CheckedResults:
         endpoint = cast(ClientBase, self).__mcp_runtime__.endpoint
         patience = endpoint.options.patience(spec, options)
         call = Pending(spec, patience, progress=False, now=_now())
-        if await known.look_up(name, call):
+        if name not in known.checks:
+            await known.look_up(name, call)
             options = {**options, **call.left(_now())}
         result = await client.request(spec, params, **options)
         if isinstance(result, spec.results[0]):

@@ -1,21 +1,247 @@
-"""What joins a client of one era to a server of the other."""
+"""What joins a client of one era to a server of the other.
 
-from ..messages.envelope import client_envelope
-from ..rpc.endpoint import Endpoint
+In the handshake era a client says some things once and for all, in the stateless era with each
+request; and changes are reported on single subscriptions, or on streams.
+"""
+
+from asyncio import Lock
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from itertools import count
+from typing import Any, Final
+
+from ..core.errors import Disconnected, ProtocolError
+from ..core.forms import ELICIT, as_asked
+from ..core.json import JSONObject
+from ..core.models.base import WireModel, declared, validator_of
+from ..core.options import CallOptions
+from ..core.spec import RequestSpec
+from ..core.subscriptions import LEVELS, RESOURCE_UPDATED, Filter, passes
+from ..messages.envelope import LOG_LEVEL, SERVER_INFO, SUBSCRIPTION_ID, client_envelope, members
+from ..messages.parsed import Notification
+from ..rules import capabilities
 from ..translation.revision_view import RevisionView
 from ..translation.table import TranslatingTable
-from .base import ClientBase, EraAdapter
-from .to_handshake import ToHandshake
-from .to_stateless import ToStateless
+from .base import ClientBase, ClientConnection, Work, unfit_question
+from .listen_stream import ACKNOWLEDGED, LISTEN, SUBSCRIBE, UNSUBSCRIBE, ListenStream
+
+_LOG: Final = "notifications/message"
+_SET_LEVEL: Final = "logging/setLevel"
+
+# Until `logging/setLevel` is called a server of the handshake era may choose; this one cannot.
+_USUAL_LEVEL: Final = "info"
 
 
-def era_adapter(
-    view: RevisionView[ClientBase], endpoint: Endpoint, instructions: str | None
-) -> EraAdapter:
-    """Return the adapter of a client that is seen as `view` by a server of the other era."""
-    table = view.table
-    assert isinstance(table, TranslatingTable)
-    if table.era.has_handshake:
-        return ToHandshake(view.handlers, endpoint, table, instructions)
-    envelope = client_envelope(table.revision, view.declared, view.identity)
-    return ToStateless(view.handlers, endpoint, table, envelope)
+def era_adapter(view: RevisionView[ClientBase], *others: Any) -> ClientConnection:
+    """Return the connection of a client that is seen as `view` by a server of the other era."""
+    return (ToHandshake if view.table.era.has_handshake else ToStateless)(view, *others)
+
+
+class ToHandshake(ClientConnection):
+    """The connection of a client of the stateless era to a server that began with a handshake."""
+
+    def __init__(self, *agreed: Any) -> None:
+        super().__init__(*agreed)
+        self._declared = self.endpoint.connection.declared["server"]
+        self._levels: Counter[str] = Counter()
+        self._level_set: str | None = None
+        self._setting, self._subscribing = Lock(), Lock()
+        self._streams: dict[int, Filter] = {}
+        self._subscribed: set[str] = set()
+        self._ids = count(1)
+
+    async def request(self, spec: RequestSpec[Any, Any], params: Any, options: CallOptions) -> Any:
+        if spec.method == "server/discover":
+            return self._discovered(spec)
+        if spec.method == LISTEN:
+            return await self._listen(params)
+        level: str | None = declared(declared(params, "meta"), "log_level")
+        if level is None or "logging" not in self._declared:
+            return await self.endpoint.request(spec, params, options)
+        self._levels[level] += 1
+        try:
+            await self._set_level()
+            return await self.endpoint.request(spec, params, options)
+        finally:
+            self._levels[level] -= 1
+
+    def _wanted_level(self) -> str | None:
+        """Return the least severe level that a request under way wants entries of."""
+        return next((level for level in LEVELS if self._levels[level] > 0), None)
+
+    async def _set_level(self) -> None:
+        async with self._setting:
+            level = self._wanted_level()
+            if level is not None and level != self._level_set:
+                # Until there is an answer nobody knows.
+                self._level_set = None
+                await self.request_native(_SET_LEVEL, level=level)
+                self._level_set = level
+
+    def _discovered(self, spec: RequestSpec[Any, Any]) -> Any:
+        """Return what the server said in the handshake."""
+        info = self.endpoint.connection.identity.get("server")
+        given: JSONObject = {"instructions": self.instructions} if self.instructions else {}
+        if info is not None:
+            given["meta"] = {SERVER_INFO: dict(info)}
+        return spec.results[0](
+            supported_versions=[self.negotiated.revision],
+            capabilities=dict(self._declared),
+            **given,
+        )
+
+    async def _listen(self, params: Any) -> Any:
+        """Keep a stream of changes open until the call is cancelled, or the connection ends."""
+        asked = Filter.of(params.notifications.to_wire())
+        wanted = asked.honoured(self._declared)
+        id = next(self._ids)
+        # Some servers tell of lists although they do not say that they do.
+        self._streams[id] = replace(wanted, lists=asked.lists)
+        try:
+            await self._settle()
+            await self._acknowledge(id, wanted)
+            await self.endpoint.until_aborted()
+        finally:
+            del self._streams[id]
+            # Whoever gives a stream up does not wait for what the server says to that.
+            self.endpoint.tasks.start(self._settled_somehow())
+        raise Disconnected("the server closed the connection")
+
+    async def _settle(self) -> None:
+        """Have the server tell of exactly the resources that some stream wants to know of."""
+        async with self._subscribing:
+            wanted = frozenset[str]().union(*(one.uris for one in self._streams.values()))
+            for uri in sorted(wanted - self._subscribed):
+                self._subscribed.add(uri)
+                try:
+                    await self.subscription(SUBSCRIBE, uri)
+                except ProtocolError:
+                    self._subscribed.discard(uri)
+                    raise
+            for uri in sorted(self._subscribed - wanted):
+                self._subscribed.discard(uri)
+                await self.subscription(UNSUBSCRIBE, uri)
+
+    async def _settled_somehow(self) -> None:
+        with suppress(Disconnected, ProtocolError):
+            await self._settle()
+
+    async def _acknowledge(self, id: int, wanted: Filter) -> None:
+        handler = self.handlers.get(ACKNOWLEDGED)
+        if handler is not None:
+            given = {"notifications": wanted.to_wire(), "_meta": {SUBSCRIPTION_ID: id}}
+            spec = self.view.handlers.TABLE.notifications[ACKNOWLEDGED]
+            await handler(spec.params.from_wire(given))
+
+    def on_notification(
+        self, notification: Notification[Any], meta: Mapping[str, Any]
+    ) -> Awaitable[None] | None:
+        method, params = notification.spec.method, notification.params
+        handler = self.handlers.get(method)
+        if handler is None:
+            return None
+        if not self.hears_all and method == _LOG:
+            level = self._wanted_level()
+            wanted = level is not None and passes(params.level, level)
+            return handler(params) if wanted else None
+        is_change = method == RESOURCE_UPDATED or method.endswith("/list_changed")
+        if self.hears_all or not is_change:
+            return handler(params)
+        uri = declared(params, "uri")
+        streams = [id for id, wanted in self._streams.items() if wanted.wants(method, uri)]
+        return self._notify(handler, params, streams)
+
+    @staticmethod
+    async def _notify(
+        handler: Callable[[Any], Awaitable[None]], params: WireModel, streams: list[int]
+    ) -> None:
+        """Report a change to the client, once for each stream that wants it."""
+        wire = params.to_wire()
+        for id in streams:
+            meta = {**wire.get("_meta", {}), SUBSCRIPTION_ID: id}
+            await handler(type(params).from_wire({**wire, "_meta": meta}))
+
+
+class ToStateless(ClientConnection):
+    """The connection of a client of the handshake era to a server of the stateless one.
+
+    What the server asks back in a result is answered by the handlers that a request of the server
+    would have reached.
+    """
+
+    def __init__(self, view: RevisionView[ClientBase], *others: Any) -> None:
+        super().__init__(view, *others)
+        assert isinstance(view.table, TranslatingTable)
+        self._table = view.table
+        self._stream = ListenStream(self.endpoint, self._table.wire.requests[LISTEN])
+
+    async def open(self) -> None:
+        """Ask for log entries and changes of lists, as far as the client handles them."""
+        if _LOG in self.handlers:
+            self._set_level(_USUAL_LEVEL)
+        await self._stream.lists(self.handlers)
+
+    async def subscription(self, method: str, uri: str) -> None:
+        await self._stream.subscription(method, uri)
+
+    def _set_level(self, level: str) -> None:
+        """Ask for log entries of this level with each request from now on."""
+        envelope = client_envelope(self._table.revision, self.view.declared, self.view.identity)
+        self.endpoint.connection.envelope = members({**envelope, LOG_LEVEL: level})
+
+    async def request(self, spec: RequestSpec[Any, Any], params: Any, options: CallOptions) -> Any:
+        method = spec.method
+        if method in ("ping", _SET_LEVEL, SUBSCRIBE, UNSUBSCRIBE):
+            capabilities.check(spec, "client", params, self.endpoint.connection.declared)
+            if method == _SET_LEVEL:
+                self._set_level(params.level)
+            elif method != "ping":  # There is nothing to keep alive (2026-07-28, changelog).
+                await self.subscription(method, params.uri)
+            return spec.results[0]()
+        result = await super().request(spec, params, options)
+        if isinstance(result, spec.results[0]):
+            return result
+        return await self._completed(spec, params, result, options)
+
+    async def _completed(
+        self, spec: RequestSpec[Any, Any], params: Any, asked: Any, options: CallOptions
+    ) -> Any:
+        """Answer what the server asks and make the request again, until it is done."""
+        method, table, endpoint = spec.method, self._table, self.endpoint
+        native = table.wire.requests[method]
+        given = table.carry_out(method, "params", {} if params is None else params.to_wire())
+
+        async def again(answered: Any) -> Any:
+            return await endpoint.request(native, answered, options)
+
+        plain = await self.complete(native, native.params.from_wire(given), asked, again)
+        result: type[WireModel] = spec.results[0]
+        return result.from_wire(table.carry_in(method, "result", plain.to_wire()))
+
+    def prepare(self, key: str, question: Any) -> Work:
+        method, table = question.method, self._table
+        spec, handler = self.view.handlers.TABLE.requests.get(method), self.handlers.get(method)
+        if spec is None or handler is None:
+            raise unfit_question(key, f"there is no handler for {method}")
+        asked: JSONObject = {} if question.params is None else question.params.to_wire()
+        params = validator_of(spec.params)(table.carry_in(method, "params", asked))
+        self.check_question(key, spec, params)
+
+        async def answer() -> WireModel:
+            result: WireModel = await handler(params)
+            answer = table.carry_out(method, "result", result.to_wire())
+            if method == ELICIT:
+                answer = as_asked(answer, asked, params.to_wire())
+            native: type[WireModel] = table.wire.input_requests[method].results[0]
+            return native.from_wire(answer)
+
+        return answer
+
+    def on_notification(
+        self, notification: Notification[Any], meta: Mapping[str, Any]
+    ) -> Awaitable[None] | None:
+        if self._stream.takes(notification.spec.method, notification.params, meta):
+            return None
+        return super().on_notification(notification, meta)

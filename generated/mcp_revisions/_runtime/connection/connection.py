@@ -26,19 +26,18 @@ from ..core.errors import (
     RemoteError,
     RequestId,
 )
-from ..core.options import FOREVER, Patience
+from ..core.options import FOREVER, CallOptions, Patience
 from ..core.spec import NotificationSpec, RequestSpec, Role
 from ..core.stored_json import StoredJSON
 from ..messages import jsonrpc
 from ..messages.envelope import PROGRESS_TOKEN, client_capabilities
-from ..messages.jsonrpc import Batch, Malformed, Parsed
+from ..messages.jsonrpc import Malformed, Parsed
 from ..messages.method_table import MethodTable
 from ..messages.parsed import Error, Notification, Request, Result
 from ..rules import capabilities
 from ..rules.lifecycle import HANDSHAKE, State, advance, may_pass
 from ..rules.lifecycle import Event as Step
 from .events import Cancelled, Ended, Event, Failure, Ignored, Progressed, Refusal
-from .pending import Overdue, Pending
 
 P = TypeVar("P")
 R = TypeVar("R")
@@ -46,6 +45,38 @@ R = TypeVar("R")
 CANCELLED: Final = "notifications/cancelled"
 PROGRESS: Final = "notifications/progress"
 INITIALIZED: Final = "notifications/initialized"
+
+
+class Pending:
+    """A request that waits; `progress` says whether the peer was asked to report it."""
+
+    __slots__ = ("_limit", "_patience", "due", "progress", "spec")
+
+    def __init__(
+        self, spec: RequestSpec[Any, Any], patience: Patience, progress: bool, now: float
+    ) -> None:
+        self.spec = spec
+        self.progress = progress
+        self._patience = patience
+        self._limit = now + patience.max_timeout
+        self.due = min(now + patience.timeout, self._limit)
+        """The time at which the answer is overdue."""
+
+    def renew(self, now: float) -> None:
+        """Wait on after a report of progress, if that is wanted, but not beyond the limit."""
+        if self._patience.renewed_by_progress:
+            self.due = min(now + self._patience.timeout, self._limit)
+
+    def left(self, now: float) -> CallOptions:
+        """Return the time that is left, as options of a call that takes the place of this one."""
+        due = self._patience.timeout if self._patience.renewed_by_progress else self.due - now
+        return {"timeout": due, "max_timeout": self._limit - now}
+
+    @property
+    def seconds(self) -> float:
+        """The seconds for which an answer is waited for, as it stands."""
+        patience = self._patience
+        return patience.max_timeout if self.due == self._limit else patience.timeout
 
 
 class Connection:
@@ -107,7 +138,6 @@ class Connection:
         """The time at which the answer to the request made last is overdue."""
 
     def step(self, event: Step) -> None:
-        """Go on in the lifecycle of the handshake; raise `IllegalTransition`."""
         self.state = advance(HANDSHAKE, self.state, event)
         self._everything_passes = self.state is State.OPEN
 
@@ -177,29 +207,22 @@ class Connection:
         )
 
     def forget(self, id: RequestId) -> None:
-        """Stop waiting for the answer to the request `id`."""
         self._asked.pop(id, None)
 
     def awaits_answer_to(self, id: object) -> bool:
-        """Return whether an answer to the request `id` is awaited."""
         return id in self._asked
 
     @property
     def awaits(self) -> bool:
-        """Return whether an answer of the peer is awaited."""
         return bool(self._asked)
 
     def deadline(self) -> float:
         """Return when the next answer is overdue; infinity if none is awaited."""
         return min((pending.due for pending in self._asked.values()), default=float("inf"))
 
-    def overdue(self, now: float) -> list[Overdue]:
+    def overdue(self, now: float) -> list[tuple[RequestId, Pending]]:
         """Return what is overdue; it still has to be cancelled or forgotten."""
-        return [
-            Overdue(id, pending.spec, pending.seconds)
-            for id, pending in self._asked.items()
-            if pending.due <= now
-        ]
+        return [(id, pending) for id, pending in self._asked.items() if pending.due <= now]
 
     # What this side answers.
 
@@ -241,17 +264,6 @@ class Connection:
         return self.table.refusal("", id, error)
 
     # What comes.
-
-    def receive(self, data: bytes | str, now: float = 0.0) -> Event | list[Event]:
-        """Return what came: one event, or a list of them for a batch. Never raises."""
-        try:
-            message = jsonrpc.read(data)
-            if not isinstance(message, Batch):
-                return self.take(message, now)
-            self.table.check_batch(message)
-        except RemoteError as error:
-            return Refusal(error.id, error)
-        return [self.take(member, now) for member in message.members]
 
     def take(self, message: Parsed, now: float = 0.0) -> Event:
         """Return the event that a message comes to. Never raises."""

@@ -8,8 +8,9 @@ the task of the caller. Notifications are handled in the order in which they cam
 answers that came after them.
 """
 
-from asyncio import CancelledError, get_running_loop
+from asyncio import CancelledError, get_running_loop, timeout
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from logging import getLogger
 from typing import Any, Final, TypeVar
 
@@ -29,10 +30,22 @@ from ..core.tasks import Signal, Tasks, together
 from ..core.throttle import Throttle
 from ..messages.jsonrpc import Batch, Parsed
 from ..messages.parsed import Error, Notification, Request, Result
-from .incoming import Job, Jobs, Serve, Work
+from .incoming import (
+    BatchReply,
+    GatheredReply,
+    Job,
+    Jobs,
+    Reply,
+    Serve,
+    SingleReply,
+    Work,
+    array_of,
+    error_of_handler,
+    error_of_result,
+    fault,
+    is_cancellation,
+)
 from .outgoing import PendingCalls
-from .replies import BatchReply, GatheredReply, Reply, SingleReply, array_of
-from .responses import error_of_handler, error_of_result, fault, is_cancellation
 from .send_queue import MessageSink
 
 P = TypeVar("P")
@@ -54,8 +67,6 @@ class Endpoint:
     __slots__ = (
         "_aborted",
         "_calls",
-        "_ended",
-        "_gone",
         "_loop",
         "_on_notification",
         "_serve",
@@ -64,22 +75,22 @@ class Endpoint:
         "jobs",
         "log",
         "options",
-        "outbox",
         "principal",
+        "sink",
         "tasks",
     )
 
     def __init__(
         self,
         connection: Connection,
-        outbox: MessageSink,
+        sink: MessageSink,
         tasks: Tasks,
         options: Options,
         serve: Serve,
         on_notification: Callable[[Notification[Any], Mapping[str, Any]], Awaitable[None] | None],
     ) -> None:
         self.connection = connection
-        self.outbox = outbox
+        self.sink = sink
         self.tasks = tasks
         self.options = options
         self.log = Throttle(_log)
@@ -89,12 +100,10 @@ class Endpoint:
         self._serve = serve
         self._on_notification = on_notification
         self._loop = get_running_loop()
-        self._calls = PendingCalls(connection, outbox, options, tasks)
+        self._calls = PendingCalls(connection, sink, options, tasks)
         self.jobs = Jobs(self._handle, connection.discard, options.max_in_flight, tasks)
         """The requests of the peer that are worked on."""
-        self._single = SingleReply(connection, outbox, self.jobs)
-        self._ended = False
-        self._gone = False
+        self._single = SingleReply(connection, sink, self.jobs)
         self._aborted = Signal()
 
     def now(self) -> float:
@@ -110,7 +119,6 @@ class Endpoint:
         options: CallOptions,
         via: MessageSink | None = None,
     ) -> R:
-        """Send a request and wait for its result; see `PendingCalls.request`."""
         # From now on reading may be what a handler waits for.
         self.jobs.wake()
         return await self._calls.request(spec, params, options, via)
@@ -133,32 +141,38 @@ class Endpoint:
         except Untranslatable as error:
             self.connection.table.lost(spec.method, error)
             return
-        await (self.outbox if via is None else via).send(data)
+        await (self.sink if via is None else via).send(data)
 
     # What comes.
 
     def take(self, message: Parsed) -> Event:
-        """Return what a message comes to."""
         return self.connection.take(message, self._loop.time())
 
-    def receive(self, message: Parsed | Batch) -> None:
+    def receive(self, message: Parsed | Batch, reply: Reply | None = None) -> None:
         """Take in a message, or a batch, and deal with it in tasks of its own."""
         if isinstance(message, Batch):
             self._receive_batch(message)
+            return
+        reply = self._single if reply is None else reply
+        event = self.connection.take(message, self._loop.time())
+        if not isinstance(event, Request):
+            self._answer_soon(self._take_note(event), reply)
+        elif self.jobs.ended:
+            reply.skip()
+        elif self.jobs.waiting >= self.options.max_waiting:
+            self._answer_soon(self.connection.refuse(event, _BUSY), reply)
         else:
-            self._react(self.connection.take(message, self._loop.time()), self._single)
+            self.jobs.start(Job(event, reply))
 
     def _receive_batch(self, batch: Batch) -> None:
         try:
             self._check_batch(batch)
         except RemoteError as error:
-            self._react(Refusal(None, error), self._single)
+            self._answer_soon(self._take_note(Refusal(None, error)), self._single)
             return
-        events = [self.take(member) for member in batch.members]
-        answered = sum(isinstance(event, (Request, Refusal)) for event in events)
-        reply = BatchReply(self.connection, self.outbox, answered)
-        for event in events:
-            self._react(event, reply)
+        reply = BatchReply(self.connection, self.sink, self.jobs, len(batch.members))
+        for member in batch.members:
+            self.receive(member, reply)
 
     def _check_batch(self, batch: Batch) -> None:
         """Raise `RemoteError` if there may be no such batch; what it was to answer fails then."""
@@ -168,61 +182,45 @@ class Endpoint:
             self._calls.fail_all(batch.values, error)
             raise
 
-    def _react(self, event: Event, reply: Reply) -> None:
-        jobs = self.jobs
-        if isinstance(event, Request):
-            if self._ended:
-                reply.skip()
-            elif jobs.waiting >= self.options.max_waiting:
-                self._answer_soon(self.connection.refuse(event, _BUSY), reply)
-            else:
-                jobs.start(Job(event, reply))
-        elif isinstance(event, Refusal):
+    def _take_note(self, event: Event) -> bytes | None:
+        """Deal with what is no request; return the error that answers it, if one does."""
+        if isinstance(event, Refusal):
             self.log.info("refused a message: %r", str(event.error))
-            answered = self._is_to_be_answered(event)
-            data = self.connection.reject(event.id, event.error) if answered else None
-            self._answer_soon(data, reply)
-        else:
-            self._take_note(event)
-
-    def _take_note(self, event: Event) -> None:
-        """Deal with what is not to be answered."""
-        if isinstance(event, (Result, Error, Failure)):
+            connection = self.connection
+            # A server's stray output is no request, and where servers have no requests a client
+            # never answers (2026-07-28, basic/transports/stdio, "Sending Messages").
+            if connection.role == "server" or (
+                event.id is not None and connection.table.rules.server_requests
+            ):
+                return connection.reject(event.id, event.error)
+        elif isinstance(event, (Result, Error, Failure)):
             self._calls.settle(event)
+        elif isinstance(event, Ignored):
+            self.log.info("ignored a message: %s", event.error)
         elif isinstance(event, Notification):
             self._notified(event)
         elif isinstance(event, Progressed):
             self._calls.progressed(event)
             self._notified(event.notification)
-        elif isinstance(event, Cancelled):
-            self.log.info("request %r was cancelled", event.id)
-            job = self.jobs.find(event.id)
-            if job is not None:
-                self.jobs.cancel(job)
-            self._notified(event.notification)
         elif isinstance(event, Ended):
             self._calls.ended(event)
             self._notified(event.notification)
-        elif isinstance(event, Ignored):
-            self.log.info("ignored a message: %s", event.error)
+        elif isinstance(event, Cancelled):
+            self.log.info("request %r was cancelled", event.id)
+            self.jobs.cancel(self.jobs.find(event.id))
+            self._notified(event.notification)
+        return None
 
     def _notified(self, notification: Notification[Any]) -> None:
         work = self._on_notification(notification, notification.meta)
         if work is not None:
             self.jobs.run_beside(work, notification.spec.method)
 
-    def _is_to_be_answered(self, refusal: Refusal) -> bool:
-        if self.connection.role == "server":
-            return True
-        # A server's stray output is no request, and where servers have no requests a client never
-        # answers (2026-07-28, basic/transports/stdio, "Sending Messages").
-        return refusal.id is not None and self.connection.table.rules.server_requests
-
     def _answer_soon(self, data: bytes | None, reply: Reply) -> None:
         if data is None:
             reply.skip()
         elif reply is self._single:
-            self.outbox.put(data)
+            self.sink.put(data)
         else:
             self.tasks.start(reply.answer(data, None))
 
@@ -239,16 +237,13 @@ class Endpoint:
         event = self.connection.take(message, self._loop.time())
         if isinstance(event, Request):
             await self.run(Job(event, reply))
-        elif isinstance(event, Refusal):
-            self.log.info("refused a message: %r", str(event.error))
-            await _answer(self.connection.reject(event.id, event.error), event.error, reply)
         else:
-            self._take_note(event)
-            reply.skip()
+            data = self._take_note(event)
+            await _answer(data, event.error if isinstance(event, Refusal) else None, reply)
 
     async def _attend_batch(self, batch: Batch, reply: Reply) -> None:
         self._check_batch(batch)
-        gathered = GatheredReply(self.connection, reply)
+        gathered = GatheredReply(self.connection, reply, self.jobs)
         await together([self.attend(member, gathered) for member in batch.members])
         if gathered.answers:
             await reply.answer(array_of(gathered.answers), None)
@@ -257,7 +252,7 @@ class Endpoint:
 
     def run(self, job: Job, before: Work | None = None) -> Work:
         """Return what answers a request in the task that awaits it; see `Jobs.run`."""
-        if not self._ended and not self.jobs.busy:
+        if not self.jobs.busy:
             return self.jobs.run(job, before)
         if before is not None:
             before.close()
@@ -279,9 +274,12 @@ class Endpoint:
             if is_cancellation(raised):
                 raise
             error = error_of_handler(raised, request.spec.method, connection, self.log)
-        if error is not None and job.open:
-            data = connection.refuse(request, error)
+        if not job.open:
+            # Whoever closed it has seen to its answer.
+            return
         job.open = False
+        if error is not None:
+            data = connection.refuse(request, error)
         if data is None:
             job.reply.skip()
             return
@@ -290,18 +288,11 @@ class Endpoint:
         except Disconnected:
             self.log.info("nobody is left to read the answer to %.100r", request.spec.method)
 
-    def cancel(self, job: Job) -> None:
-        """End the handler of a job whose answer nobody waits for any more."""
-        # An answer that is on its way is not cut short.
-        if job.open:
-            self.connection.discard(job.request.id)
-            self.jobs.cancel(job)
-
     def cancel_all(self) -> None:
-        """End all handlers, and begin no more."""
-        self._ended = True
+        """End all handlers, without answers, and begin no more."""
+        self.jobs.ended = True
         for job in list(self.jobs.running):
-            self.cancel(job)
+            self.jobs.cancel(job)
 
     def break_cycle(self) -> None:
         """Break the ring of references that a connection is; it is not used any more.
@@ -311,7 +302,6 @@ class Endpoint:
         del self._serve, self._on_notification, self.jobs, self._single
 
     def fail(self, id: RequestId, error: Exception) -> None:
-        """Fail our request `id`, to which no answer will come."""
         self._calls.fail(id, error)
 
     # How it ends.
@@ -319,38 +309,43 @@ class Endpoint:
     @property
     def crowded(self) -> bool:
         """Return whether there is so much to do that nothing more should be read."""
-        return self.outbox.flooded or self.jobs.waiting >= self.options.max_waiting
+        return self.sink.flooded or self.jobs.waiting >= self.options.max_waiting
 
     async def room(self) -> None:
         """Wait until it is right to read on."""
-        await self.outbox.room()
+        await self.sink.room()
         await self.jobs.room(self.options.max_waiting, lambda: self.connection.awaits)
 
     def abort(self, error: Disconnected) -> None:
         """Fail the calls that wait for the peer, which will send nothing more."""
         self._calls.abort(error)
         self.jobs.wake()
-        self._gone = True
         self._aborted.ring()
 
     async def until_aborted(self) -> None:
         """Wait until the peer will send nothing more."""
-        while not self._gone:
+        while self._calls.broken is None:
             await self._aborted.heard()
 
     async def close(self, within: float) -> None:
         """Answer what is open: with results for `within` seconds, then with errors."""
-        self._ended = True
-        for job in await self.jobs.close(within):
-            # The answer to one that is not open is on its way already.
-            data = self.connection.refuse(job.request, _STOPPED) if job.open else None
+        # The answer to one that is not open is on its way already.
+        unfinished = [job for job in await self.jobs.close(within) if job.open]
+        for job in unfinished:
             job.open = False
-            if data is not None:
-                self.outbox.put(data)
+            data = self.connection.refuse(job.request, _STOPPED)
+            if data is not None and job.reply is self._single:
+                self.sink.put(data)
+            elif data is not None:
+                with suppress(Disconnected, TimeoutError):
+                    async with timeout(within):
+                        await job.reply.answer(data, _STOPPED.code)
+        for job in unfinished:
+            self.jobs.abort(job)
 
 
-async def _answer(data: bytes | None, error: ProtocolError, reply: Reply) -> None:
+async def _answer(data: bytes | None, error: ProtocolError | None, reply: Reply) -> None:
     if data is None:
         reply.skip()
     else:
-        await reply.answer(data, error.code)
+        await reply.answer(data, None if error is None else error.code)

@@ -27,8 +27,8 @@ from ..core.errors import (
     ProtocolError,
     RemoteError,
     RequestId,
+    Untranslatable,
 )
-from ..core.losses import Untranslatable
 from ..core.spec import Capability
 from ..core.tasks import Signal, Tasks
 from ..core.throttle import Throttle

@@ -122,7 +122,7 @@ _MODERN_OVER_HTTP: Final = _MODERN_ERRORS | {HEADER_MISMATCH}
 
 
 class Negotiation:
-    """The search for what to speak with a server, within `offer`; `known` is from another time."""
+    """The search for what to speak with a server, within `offer`; `known` is an earlier result."""
 
     def __init__(
         self, offer: Offer, known: NegotiatedRevision | None = None, *, over_http: bool = False

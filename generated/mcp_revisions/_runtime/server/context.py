@@ -1,14 +1,15 @@
 """What the runtime knows of a request while its handler runs, and of the client that sent it.
 
 A context belongs to one request, or to a connection as a whole when there is no request to belong
-to. Handlers see it as a session. What they send on the way, progress and log entries, is bound to
-the request: it stops when the request is answered or cancelled.
+to. Handlers see it as a session, which shows only what is for them. What they send on the way,
+progress and log entries, is bound to the request: it stops when the request is answered or
+cancelled.
 """
 
 from asyncio import Task
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
-from typing import Any, Final, Protocol, TypeVar, cast
+from typing import Any, ClassVar, Final, Protocol, TypeVar, cast
 
 from pydantic_core import PydanticSerializationError
 
@@ -32,13 +33,13 @@ from ..messages.jsonrpc import LONGEST
 from ..messages.method_table import MethodTable
 from ..messages.parsed import Request
 from ..rpc.endpoint import Endpoint
-from ..rpc.replies import Reply
+from ..rpc.incoming import Reply
+from ..rpc.peer import Peer
 from ..rpc.send_queue import MessageSink
 from ..rules import capabilities
 from .base import ServerBase
 from .input_required.inputs import Asking, Inputs, ask
-from .input_required.once import Once
-from .input_required.replay import Rounds
+from .input_required.replay import Once, Rounds
 
 P = TypeVar("P")
 R = TypeVar("R")
@@ -50,24 +51,12 @@ _NOTHING: Final[Mapping[str, Any]] = {}
 class RequestConnection(Protocol):
     """The connection that a request came over, as its context sees it."""
 
-    @property
-    def endpoint(self) -> Endpoint:
-        """The endpoint that carries its messages."""
-        ...
+    endpoint: Endpoint
+    server: ServerBase[Any]
+    level: str
+    """The least severe log entries that the client has asked for, in the handshake era."""
 
-    @property
-    def server(self) -> ServerBase[Any]:
-        """The server that answers."""
-        ...
-
-    @property
-    def level(self) -> str:
-        """The least severe log entries that the client has asked for, in the handshake era."""
-        ...
-
-    def asking(self, request: Request[Any], principal: str | None) -> Asking:
-        """Return on whose behalf a request asks questions."""
-        ...
+    def asking(self, request: Request[Any], principal: str | None) -> Asking: ...
 
 
 class _Reports:
@@ -92,12 +81,12 @@ class RequestContext:
         "_handled_by",
         "_once",
         "_reply",
-        "_reports",
         "_request",
         "begun",
         "inputs",
         "meta",
         "raw",
+        "reports",
     )
 
     def __init__(
@@ -113,7 +102,7 @@ class RequestContext:
         self.raw = _NOTHING if request is None else request.raw
         self.meta = meta if request is None else request.meta
         # What most requests never need is not made for each of them.
-        self._reports: _Reports | None = None
+        self.reports: _Reports | None = None
         self._once: Once | None = None
         self._handled_by: Task[Any] | None = None
         self.inputs: Inputs | None = None
@@ -122,21 +111,12 @@ class RequestContext:
         """The questions of the request, if there have been any."""
 
     def session(self) -> Any:
-        """Return what the handler gets: a session of the server's own revision."""
         return self._connection.server.SESSION(self)
-
-    def again(self) -> "RequestContext":
-        """Return the same context for another run of the handler."""
-        context = RequestContext(self._connection, self._request, self._reply)
-        context._once = self._once = self._once or Once(self.endpoint.tasks)
-        context._reports = self._reports = self._reports or _Reports()
-        return context
 
     # What is known.
 
     @property
     def endpoint(self) -> Endpoint:
-        """The endpoint that carries the messages of the connection."""
         return self._connection.endpoint
 
     @property
@@ -145,48 +125,39 @@ class RequestContext:
         return self._connection.server.TABLE
 
     @property
-    def revision(self) -> str:
-        """The revision that the client speaks."""
-        return self.endpoint.connection.table.revision
+    def spoken(self) -> MethodTable:
+        """The messages of the revision that the client speaks."""
+        return self.endpoint.connection.table
 
     @property
     def rules(self) -> Rules:
-        """The rules of the revision that the client speaks."""
-        return self.endpoint.connection.table.rules
+        """The rules of that revision."""
+        return self.spoken.rules
 
     @property
     def request_id(self) -> RequestId | None:
-        """The id of the request, if there is one."""
         return None if self._request is None else self._request.id
 
     @property
     def principal(self) -> str | None:
-        """The client as the transport has authenticated it, if it does."""
         own = None if self._reply is None else self._reply.principal
         return self.endpoint.principal if own is None else own
-
-    @property
-    def _remembered(self) -> bool:
-        """Return whether what the client says of itself holds for the connection."""
-        return self.endpoint.connection.table.era.remembers_client
 
     def peer_declared(self) -> Mapping[str, Any]:
         """Return the JSON object of the capabilities that the client has declared."""
         connection = self.endpoint.connection
-        if self._remembered:
+        if self.spoken.era.remembers_client:
             return connection.declared["client"]
         return connection.table.declared_by("client", dict(client_capabilities(self.meta)))
 
     def peer_info(self) -> Mapping[str, Any] | None:
-        """Return the JSON object of what the client calls itself, if it does."""
         connection = self.endpoint.connection
-        if self._remembered:
+        if self.spoken.era.remembers_client:
             return connection.identity.get("client")
         info = self.meta.get(CLIENT_INFO)
         return connection.table.called(info) if is_object(info) else None
 
     def _is_awaited(self) -> bool:
-        """Return whether the client still waits for the answer to the request, if there is one."""
         request, reply = self._request, self._reply
         return request is not None and reply is not None and reply.awaits(request.id)
 
@@ -195,12 +166,11 @@ class RequestContext:
     async def progress(
         self, done: float, total: float | None = None, message: str | None = None
     ) -> None:
-        """Report progress to a client that asked for it; see `SessionBase.progress`."""
         token = self.meta.get(PROGRESS_TOKEN)
         # Who asks under a name too long is not told: it would come back with each report.
         if token is None or not self._is_awaited() or len(str(token)) > LONGEST:
             return
-        reports = self._reports = self._reports or _Reports()
+        reports = self.reports = self.reports or _Reports()
         if done <= reports.done:
             return
         said = {"progress_token": token, "progress": done, "total": total}
@@ -226,7 +196,7 @@ class RequestContext:
             self.endpoint.log.warning("progress was not reported: %s", error)
 
     async def _report(self) -> None:
-        reports = self._reports
+        reports = self.reports
         if reports is None or reports.held is None or not self._is_awaited():
             return
         params, reports.held = reports.held, None
@@ -234,7 +204,6 @@ class RequestContext:
         await self.notify(self.table.notifications[PROGRESS], params)
 
     async def log(self, level: Level, data: Any, logger: str | None) -> None:
-        """Send a log entry to a client that wants it; see `SessionBase.log`."""
         threshold = self._threshold()
         if threshold is None or not passes(level, threshold):
             return
@@ -246,21 +215,20 @@ class RequestContext:
             raise LocalError(f"a log entry cannot be written: {error}") from error
 
     def _threshold(self) -> str | None:
-        if self._remembered:
+        if self.spoken.era.remembers_client:
             return self._connection.level
         level = self.meta.get(LOG_LEVEL)
         return level if isinstance(level, str) and self._is_awaited() else None
 
-    def _way(self) -> MessageSink | None:
-        """Return the way of what belongs to the request (2025-11-25, basic/transports)."""
+    @property
+    def _beside(self) -> MessageSink | None:
+        """The sink of what belongs to the request (2025-11-25, basic/transports)."""
         return None if self._reply is None else self._reply.beside
 
     async def notify(self, spec: NotificationSpec[P], params: P | None) -> None:
-        """Send a notification."""
-        await self.endpoint.notify(spec, params, via=self._way())
+        await self.endpoint.notify(spec, params, via=self._beside)
 
     async def close_stream(self) -> None:
-        """Let go of the connection that carries the request; see `SessionBase.close_stream`."""
         if self._reply is not None and self.rules.polling:
             await self._reply.release()
 
@@ -286,7 +254,7 @@ class RequestContext:
         if spec.method != forms.ELICIT or not isinstance(answer, plain):
             return cast(R, answer)  # a task, too, in which the form is still to be filled in
         asked: JSONObject = cast(Any, params).to_wire()
-        shown = self.endpoint.connection.table.carry_out(spec.method, "params", asked)
+        shown = self.spoken.carry_out(spec.method, "params", asked)
         kept = forms.as_asked(answer.to_wire(), asked, shown)
         faults = forms.faults_of(kept, asked, "/result")
         if faults:
@@ -295,34 +263,25 @@ class RequestContext:
 
     async def put(self, spec: RequestSpec[P, R], params: P | None, options: CallOptions) -> R:
         """Ask the client, and take the answer as it comes."""
-        endpoint = self.endpoint
+        spoken = self.spoken
         if self.rules.server_requests:
-            return await endpoint.request(spec, params, options, self._way())
-        return await self._question(spec, params)
-
-    async def _question(self, spec: RequestSpec[P, R], params: P | None) -> R:
+            return await self.endpoint.request(spec, params, options, self._beside)
         if spec.method == "ping":
             # A client that has just made a request is there.
             alive: R = spec.results[0]()
             return alive
-        declared: dict[Role, Mapping[str, Any]] = {
-            "client": self.peer_declared(),
-            "server": _NOTHING,
-        }
+        declared: dict[Role, Mapping[str, Any]] = {"client": self.peer_declared(), "server": {}}
         capabilities.check(spec, "server", params, declared)
         if self.rounds is None:
-            why = f"{self.revision} has no requests of a server, and nothing to answer with one"
+            why = f"{spoken.revision} has no requests of a server, and nothing to answer with one"
             raise Untranslatable("", why, code=METHOD_NOT_FOUND)
-        table = self.endpoint.connection.table
-        answer = await self.rounds.answer_to(table.write_question(spec, params))
-        return table.read_response(spec, answer)
+        answer = await self.rounds.answer_to(spoken.write_question(spec, params))
+        return spoken.read_response(spec, answer)
 
     async def once(self, key: str, work: Callable[[], Awaitable[T] | T]) -> T:
-        """Return the result of `work`, done once for the request; see `SessionBase.once`."""
-        if self.rounds is not None:
-            return await self.rounds.once.do(key, work)
         if self._once is None:
-            self._once = Once(self.endpoint.tasks)
+            rounds = self.rounds
+            self._once = Once(self.endpoint.tasks) if rounds is None else rounds.once
         return await self._once.do(key, work)
 
     def asking(self) -> Asking:
@@ -341,3 +300,81 @@ class RequestContext:
         memo = None if self.rounds is None else self.rounds.memo(own=False)
         sealed = ask(questions, state, self.asking(), memo)
         return {"input_requests": dict(requests) or None, "request_state": sealed}
+
+
+class SessionBase(Peer):
+    """Base of the generated session, which shows a handler the context of its request.
+
+    Where servers have no requests of their own, a handler that asks the client something is stopped
+    there, and run again from its beginning when the client comes back with the answer. Asking
+    raises `InvalidParams` for the answer to a form that does not fit it.
+    """
+
+    ROLE: ClassVar[Role] = "server"
+
+    def __init__(self, context: RequestContext) -> None:
+        self._context = context
+
+    @property
+    def __mcp_runtime__(self) -> RequestContext:
+        return self._context
+
+    @property
+    def revision(self) -> str:
+        """The revision that the client speaks."""
+        return self._context.spoken.revision
+
+    @property
+    def request_id(self) -> RequestId | None:
+        """The id of the request that is handled, if it is one."""
+        return self._context.request_id
+
+    @property
+    def principal(self) -> str | None:
+        """The id of the client as the transport has authenticated it, if it does."""
+        return self._context.principal
+
+    @property
+    def inputs(self) -> Inputs | None:
+        """The client's answers to the questions of the round before; None in the first one."""
+        return self._context.inputs
+
+    async def progress(
+        self, done: float, total: float | None = None, message: str | None = None
+    ) -> None:
+        """Tell the client how far its request has come, if it asked to be told.
+
+        `done` has to grow: a report that says no more than the one before is not sent. One that
+        comes too soon after it waits, unless it is the first to reach `total`: it gives way to the
+        next one, and the last one goes out before the answer
+        (basic/utilities/progress, "Behavior Requirements" and "Implementation Notes").
+        """
+        await self._context.progress(done, total, message)
+
+    async def log(self, level: Level, data: Any, logger: str | None = None) -> None:
+        """Send a log entry, if the client wants entries of that level.
+
+        Wanted is, in the handshake revisions, what `logging/setLevel` asked for, and everything
+        before it did; in 2026-07-28, what the request itself asked for, and nothing if it did not.
+        Raises `LocalError` if the server does not declare `logging`, as one does that names
+        `notifications/message` in `SENDS`.
+        """
+        await self._context.log(level, data, logger)
+
+    async def close_stream(self) -> None:
+        """Let go of the connection that carries this request, and work on.
+
+        Over HTTP, from 2025-11-25 to before 2026-07-28, the client comes back for the answer, and
+        for what is said until then; so a long request holds no connection. Elsewhere this does
+        nothing (2025-11-25, basic/transports, "Sending Messages to the Server").
+        """
+        await self._context.close_stream()
+
+    async def once(self, key: str, work: Callable[[], Awaitable[T] | T]) -> T:
+        """Return the result of `work`, done once for this request, however often its handler runs.
+
+        A handler runs again from its beginning after each question to a client of the stateless
+        era; what must not happen twice belongs in here, under a key of its own. The result is a
+        JSON value. It travels with the client, which can read but not change it.
+        """
+        return await self._context.once(key, work)

@@ -28,7 +28,7 @@ class BoundServer:
     __slots__ = ("audience", "declared", "handlers", "server", "signature", "strategies", "view")
 
     def __init__(self, view: RevisionView[ServerBase[Any]]) -> None:
-        server = view.side
+        server = view.handlers
         own, revision = server.__mcp_runtime__, view.table.revision
         self.view = view
         self.server = server
@@ -116,4 +116,4 @@ class ServerState:
 
     @property
     def error_id_optional(self) -> bool:
-        return any(server.TABLE.rules.error_id_optional for server in self._views.sides)
+        return any(server.TABLE.rules.error_id_optional for server in self._views.handlers)

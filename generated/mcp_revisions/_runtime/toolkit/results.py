@@ -17,7 +17,7 @@ from pydantic_core import PydanticSerializationError, from_json
 from ..core.json import JSONObject, is_object, json_text
 from ..core.models.validation_errors import Problem, problems
 from ..core.schema_validation import Check, checker
-from ..messages.method_table import classes_in
+from ..messages.writing import classes_in
 from .arguments import adapter_of, schema_of
 from .decorators import ToolMark
 from .revision_models import RevisionModels, several

@@ -8,7 +8,8 @@ from functools import cache, cached_property
 from typing import Any, Final, TypeAlias
 
 from ..core.models.base import BUILDING, WireModel, required_constants
-from ..messages.method_table import MethodTable, classes_in
+from ..messages.method_table import MethodTable
+from ..messages.writing import classes_in
 
 Models: TypeAlias = frozenset[type[WireModel]]
 

@@ -10,17 +10,15 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any, Generic, TypeVar
 
-from ..core.era import EraName
 from ..core.json import JSONObject
-from ..core.loss_report import LossReport
-from ..core.losses import Loss
+from ..core.losses import Loss, LossReport
 from ..core.models.base import WireModel, validator_of
 from ..core.revision import Revision
-from ..core.spec import Role
+from ..core.spec import EraName, Role
 from ..messages.method_table import MethodTable
 from ..rules import capabilities
 from ..rules.handlers import Handlers, merged
-from ..rules.server_negotiation import Offer, Offered
+from ..rules.server_negotiation import Offer
 
 HandlersT = TypeVar("HandlersT", bound=Handlers)
 
@@ -46,12 +44,12 @@ class RevisionView(Generic[HandlersT]):
         members = {"capabilities": self.declared, "server_info": self.identity}
         # Building resolves annotations that name classes defined further down.
         result.model_rebuild()
-        fields = result.model_fields
+        types: dict[str, Any] = {name: one.annotation for name, one in result.model_fields.items()}
         # They are read as from the wire, where names of Python are those of no member.
         return {
-            name: validator_of(fields[name].annotation)(value)
+            name: validator_of(types[name])(value)
             for name, value in members.items()
-            if name in fields
+            if name in types
         }
 
 
@@ -73,11 +71,11 @@ class RevisionViews(Generic[HandlersT]):
         self._made: dict[str, RevisionView[HandlersT]] = {}
         if revisions is not None and not self._revisions:
             raise ValueError("there has to be a revision to speak")
-        eras: dict[str, EraName] = {id: one.lifecycle for id, one in self._revisions.items()}
+        eras: dict[str, EraName] = {id: one.era for id, one in self._revisions.items()}
         if revisions is None:
             eras = {id: one.TABLE.rules.era for id, one in handlers.items()}
-        self.offer = Offer(tuple(Offered(id, era) for id, era in sorted(eras.items())))
-        """What a peer can choose from. Revisions are named by dates, so names sort."""
+        self.offer = Offer(dict(sorted(eras.items())))
+        """What can be agreed on with a peer. Revisions are named by dates, so names sort."""
 
     def __getitem__(self, revision: str) -> RevisionView[HandlersT]:
         view = self._made.get(revision)

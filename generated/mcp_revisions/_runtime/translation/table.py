@@ -13,17 +13,16 @@ from typing import Any, TypeVar, cast
 
 from pydantic_core import PydanticSerializationError
 
-from ..core.errors import METHOD_NOT_FOUND, LocalError, RequestId
+from ..core.errors import METHOD_NOT_FOUND, LocalError, RequestId, Untranslatable
 from ..core.json import JSONObject, json_text
-from ..core.loss_report import LossReport
-from ..core.losses import Loss, Place, Report, Untranslatable
+from ..core.losses import Loss, LossReport, Place, Report
 from ..core.models.base import Validate, validator_of
 from ..core.spec import NotificationSpec, RequestSpec, Role
 from ..messages.jsonrpc import write_call, write_result
-from ..messages.meta import spliced
-from ..messages.method_table import MethodTable, Part, body_text, method_text, params_text
+from ..messages.method_table import MethodTable, Part
 from ..messages.parsed import MethodSpecs
 from ..messages.results import forgiver
+from ..messages.writing import body_text, method_text, params_text, spliced
 from .translator import Run, translator
 
 P = TypeVar("P")

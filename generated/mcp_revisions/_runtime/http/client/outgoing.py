@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from ...core.errors import RequestId
 from ...core.json import JSONObject, is_array, is_object, json_text
-from ...core.stored_json import RecentNames
+from ...core.recent_names import RecentNames
 from ...core.throttle import Throttle
 from ...messages.envelope import PROTOCOL_VERSION
 from ...messages.jsonrpc import Call, answered, read

@@ -14,8 +14,8 @@ from ...messages.jsonrpc import Batch, Parsed
 from ...rpc.endpoint import Endpoint
 from ...rpc.incoming import Work
 from ...rpc.send_queue import MessageSink, NullSink
-from ...server.bound_server import BoundServer
 from ...server.connection import ServerConnection
+from ...server.state import BoundServer
 from .asgi import HttpExchange, resumed
 from .event_stream import EventResponse, Stream, StreamQueue, StreamSink
 from .sessions import HttpSession

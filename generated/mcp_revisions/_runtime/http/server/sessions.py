@@ -1,12 +1,15 @@
-"""The sessions of the handshake era: who holds one, how long it lasts, and what it carries.
+"""The sessions of the handshake era.
 
-2025-11-25, basic/transports, "Session Management".
+An `HttpSession` is what a client began with `initialize`, and names in `Mcp-Session-Id`. Those of
+this process are in the `SessionRegistry`; what it tells other processes of one is a `SessionRecord`
+(2025-11-25, basic/transports, "Session Management").
 """
 
 import re
 from asyncio import TimerHandle, get_running_loop
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from logging import getLogger
 from secrets import token_urlsafe
 from typing import Final
@@ -16,12 +19,9 @@ from ...core.errors import Disconnected
 from ...server.connection import ServerConnection
 from ...server.state import BoundServer, ServerState
 from .asgi import HttpRefusal
-from .channel import EventResponse
-from .event_store import EventStore
-from .event_stream import Log, Stream, standalone_name
+from .event_stream import EventLog, EventResponse, StandaloneStream, Stream, standalone_name
 from .options import HttpOptions
-from .session_store import SessionRecord
-from .standalone_stream import StandaloneStream
+from .stores import EventStore, SessionRecord
 
 _log: Final = getLogger(__name__)
 
@@ -30,135 +30,88 @@ _ID_BYTES: Final = 32
 _ID: Final = re.compile(r"[A-Za-z0-9_-]{43}")
 
 
-class HttpSession:
-    """One session: the side of the server that speaks in it, and its streams."""
-
-    __slots__ = (
-        "_streams",
-        "ended",
-        "id",
-        "record",
-        "saved",
-        "saving",
-        "side",
-        "standalone",
-        "store",
-        "under_way",
-        "used",
-    )
-
-    def __init__(
-        self,
-        id: str,
-        bound_server: BoundServer,
-        connection: Connection,
-        shared: ServerState,
-        store: EventStore | None,
-    ) -> None:
-        self.id = id
-        self.store = store
-        log = None if store is None else Log(store, id, standalone_name())
-        self.standalone = StandaloneStream(shared.tasks, log)
-        self.side = ServerConnection(bound_server, connection, shared, self.standalone)
-        self.side.register()
-        self._streams: dict[str, Stream] | None = None
-        self.used = get_running_loop().time()
-        """The time of its last use."""
-        self.under_way = 0
-        """The number of its open requests and streams."""
-        self.record: bytes | None = None
-        """The digest of the record that was saved last, which other processes know."""
-        self.ended = False
-        """Whether it has ended in this process."""
-        self.saving = 0
-        """The number of tasks that are saving it now."""
-        self.saved = self.used
-        """The time when it was saved last."""
-
-    @property
-    def revision(self) -> str:
-        """The revision that was agreed on."""
-        return self.side.endpoint.connection.table.revision
-
-    @property
-    def principal(self) -> str | None:
-        """The principal it belongs to."""
-        return self.side.endpoint.principal
-
-    def stream(self, channel: EventResponse, retry: float) -> Stream:
-        """Return a new stream for a request; `retry` is in seconds."""
-        log = None if self.store is None else Log(self.store, self.id)
-        polling = self.side.endpoint.connection.table.rules.polling
-        stream = Stream(channel, log, round(retry * 1000) if polling else None)
-        if log is not None:
-            self._streams = {} if self._streams is None else self._streams
-            self._streams[log.name] = stream
-        return stream
-
-    def live(self, name: str) -> Stream | None:
-        """Return the stream of that name, if its request is being worked on."""
-        return None if self._streams is None else self._streams.get(name)
-
-    def remove(self, stream: Stream) -> None:
-        """Let go of a stream whose answer was given; its kept events may still be asked for."""
-        if self._streams is not None and stream.log is not None:
-            self._streams.pop(stream.log.name, None)
-
-    def to_record(self) -> SessionRecord:
-        """Return what another process has to know of it."""
-        connection = self.side.endpoint.connection
-        return SessionRecord(
-            revision=self.revision,
-            principal=self.principal,
-            capabilities=dict(connection.declared["client"]),
-            info=dict(connection.identity["client"]),
-            level=self.side.level,
-            subscriptions=sorted(self.side.subscriptions),
-        )
-
-    def renew(self, record: SessionRecord) -> None:
-        """Take over what another process has saved."""
-        listeners = self.side.listeners
-        for uri in self.side.subscriptions.difference(record.subscriptions):
-            listeners.unsubscribe(uri)
-        for uri in record.subscriptions:
-            listeners.subscribe(uri)
-        self.side.level = record.level
-        self.record = record.digest()
-
-    async def close(self, *, forget: bool) -> None:
-        """End what is under way; `forget` what was said in it, if nobody can go on with it."""
-        self.ended = True
-        self.side.abort(Disconnected("the session was ended"))
-        await self.standalone.close()
-        self.side.endpoint.cancel_all()
-        for stream in list((self._streams or {}).values()):
-            stream.abort()
-        if forget and self.store is not None:
-            await self.store.forget(self.id)
-
-
 def new_id() -> str:
     """Return an id that cannot be guessed, of visible characters."""
     return token_urlsafe(_ID_BYTES)
 
 
-def _is_id(value: str) -> bool:
-    """Return whether it could be the id of a session."""
-    return _ID.fullmatch(value) is not None
+@dataclass(eq=False, slots=True)
+class HttpSession:
+    """One session: a connection that is made of many HTTP requests, and its streams."""
+
+    id: str
+    principal: str | None
+    """The id of who began it; nobody else may use it."""
+    revision: str
+    connection: ServerConnection
+    standalone: StandaloneStream
+    store: EventStore | None
+    retry: int | None
+    """The delay in milliseconds before its client comes back to a stream, if clients do."""
+    used: float
+    saved: float
+    saving: int = 0
+    """The number of tasks that are saving it now."""
+    record: bytes | None = None
+    """The digest of the record that was saved last, which other processes know."""
+    under_way: int = 0
+    """The number of its open requests and streams."""
+    ended: bool = False
+    streams: dict[str, Stream] = field(default_factory=dict[str, Stream])
+    """The streams of requests that are being worked on, by name, if events are kept."""
+
+    def stream(self, response: EventResponse) -> Stream:
+        log = None if self.store is None else EventLog(self.store, self.id)
+        stream = Stream(response, log, self.retry)
+        if log is not None:
+            self.streams[log.name] = stream
+        return stream
+
+    def to_record(self) -> SessionRecord:
+        """Return what another process has to know of it."""
+        connection = self.connection.endpoint.connection
+        return SessionRecord(
+            revision=self.revision,
+            principal=self.principal,
+            capabilities=dict(connection.declared["client"]),
+            info=dict(connection.identity["client"]),
+            level=self.connection.level,
+            subscriptions=sorted(self.connection.subscriptions),
+        )
+
+    def renew(self, record: SessionRecord) -> None:
+        """Take over what another process has saved."""
+        listeners = self.connection.listeners
+        for uri in self.connection.subscriptions.difference(record.subscriptions):
+            listeners.unsubscribe(uri)
+        for uri in record.subscriptions:
+            listeners.subscribe(uri)
+        self.connection.level = record.level
+        self.record = record.digest()
+
+    async def close(self, *, forget: bool) -> None:
+        """End what is under way; `forget` its events if nobody can go on with it."""
+        self.ended = True
+        self.connection.abort(Disconnected("the session was ended"))
+        await self.standalone.close()
+        self.connection.endpoint.cancel_all()
+        for stream in list(self.streams.values()):
+            stream.abort()
+        if forget and self.store is not None:
+            await self.store.forget(self.id)
 
 
-class Sessions:
+class SessionRegistry:
     """The sessions of this process, the one that was used last at the end.
 
-    Where there is a store, other processes are told of them, and theirs are known here.
+    With a store, other processes are told of them, and theirs are known here.
     """
 
-    __slots__ = ("_lifetime", "_limit", "_sessions", "_shared", "_store", "_timer", "saved")
-
-    def __init__(self, shared: ServerState, http: HttpOptions) -> None:
+    def __init__(self, shared: ServerState, http: HttpOptions, events: EventStore | None) -> None:
         self._shared = shared
+        self._events = events
         self._limit = http.max_sessions
+        self._retry = round(http.retry * 1000)
         self._lifetime = http.session_lifetime
         self._store = http.session_store
         self.saved = self._store is not None
@@ -177,12 +130,12 @@ class Sessions:
     ) -> HttpSession | None:
         """Return the session of that id; `revive` makes one that another process began."""
         # Strings are found by a keyed hash of the whole: the time it takes tells nothing of ids.
+        before = self._sessions.get(id)
         if self._store is None:
-            return self._sessions.get(id)
-        if not _is_id(id):
+            return before
+        if not _ID.fullmatch(id):
             # A store is not asked for anything else.
             return None
-        before = self._sessions.get(id)
         known, saving = (None, 0) if before is None else (before.record, before.saving)
         record = await self._store.load(id)
         # Another request may have begun or ended it meanwhile.
@@ -202,31 +155,48 @@ class Sessions:
             session.renew(record)
         return session
 
-    def note_use(self, session: HttpSession) -> None:
-        """Note that a session is being used now by whoever holds it."""
-        session.used = get_running_loop().time()
-        self._sessions.move_to_end(session.id)
-
     def note_end(self, session: HttpSession) -> None:
         """Note that a request or stream of a session is over; its time runs from now."""
         session.under_way -= 1
         if session.id in self._sessions:
-            self.note_use(session)
+            session.used = get_running_loop().time()
+            self._sessions.move_to_end(session.id)
 
-    def make_room(self) -> None:
-        """Make room for one more session; raise `HttpRefusal` if there can be none."""
+    def add(
+        self, id: str, principal: str | None, bound_server: BoundServer, connection: Connection
+    ) -> HttpSession:
+        """Begin a session; raise `HttpRefusal` if there is no room for one more."""
+        self._make_room()
+        store, now = self._events, get_running_loop().time()
+        log = None if store is None else EventLog(store, id, standalone_name())
+        standalone = StandaloneStream(self._shared.tasks, log)
+        server_connection = ServerConnection(bound_server, connection, self._shared, standalone)
+        server_connection.endpoint.principal = principal
+        server_connection.register()
+        table = connection.table
+        retry = self._retry if table.rules.polling else None
+        session = self._sessions[id] = HttpSession(
+            id,
+            principal,
+            table.revision,
+            server_connection,
+            standalone,
+            store,
+            retry,
+            used=now,
+            saved=now,
+        )
+        if self._timer is None:
+            self._look_later()
+        return session
+
+    def _make_room(self) -> None:
         if len(self._sessions) >= self._limit:
             idle = next((one for one in self if not one.under_way), None)
             if idle is None:
-                raise HttpRefusal(503, "Too many sessions", fields=[(b"retry-after", b"10")])
+                raise HttpRefusal.for_now("Too many sessions", seconds=10)
             _log.info("a session that has been idle for longest makes room for a new one")
             self._drop(idle)
-
-    def add(self, session: HttpSession) -> None:
-        """Keep a new session, for which there has to be room."""
-        self._sessions[session.id] = session
-        if self._timer is None:
-            self._look_later()
 
     def _look_later(self) -> None:
         after = max(self._lifetime / 4, 0.01)
@@ -246,27 +216,28 @@ class Sessions:
             self._look_later()
 
     async def save(self, session: HttpSession) -> None:
-        """Let other processes know of a session, or of what has changed in it."""
+        """Let other processes know of a session that is new or has changed."""
         store, lifetime = self._store, self._lifetime
         if store is None or session.ended:
             return
         record, now = session.to_record(), get_running_loop().time()
         # Also one in which nothing changes must not lapse while it is used.
         digest = record.digest()
-        if digest != session.record or now - session.saved > lifetime / 4:
-            session.saving += 1
-            try:
-                if session.record is not None and await store.load(session.id) is None:
-                    # It was ended by a request to another process.
-                    await self.remove(session)
-                    return
-                await store.save(session.id, record, lifetime)
-                session.record, session.saved = digest, now
-            except Exception:
-                # The store is the application's; what was answered is not taken back for it.
-                _log.exception("a session could not be saved")
-            finally:
-                session.saving -= 1
+        if digest == session.record and now - session.saved <= lifetime / 4:
+            return
+        session.saving += 1
+        try:
+            if session.record is not None and await store.load(session.id) is None:
+                # It was ended by a request to another process.
+                await self.remove(session)
+                return
+            await store.save(session.id, record, lifetime)
+            session.record, session.saved = digest, now
+        except Exception:
+            # The store is the application's; what was answered is not taken back for it.
+            _log.exception("a session could not be saved")
+        finally:
+            session.saving -= 1
 
     def _drop(self, session: HttpSession) -> None:
         del self._sessions[session.id]
@@ -296,19 +267,3 @@ class Sessions:
         while self._sessions:
             _, session = self._sessions.popitem()
             await session.close(forget=self._store is None)
-
-
-def revived(
-    id: str,
-    record: SessionRecord,
-    bound_server: BoundServer,
-    shared: ServerState,
-    store: EventStore | None,
-) -> HttpSession:
-    """Return a session that another process began, as it was saved."""
-    connection = bound_server.connection()
-    bound_server.remember(connection, record.capabilities, record.info)
-    session = HttpSession(id, bound_server, connection, shared, store)
-    session.side.endpoint.principal = record.principal
-    session.renew(record)
-    return session

@@ -3,26 +3,22 @@
 2025-03-26 to 2025-11-25, basic/transports, "Streamable HTTP".
 """
 
-from typing import Final, TypeGuard
+from typing import Final
 
 from ...connection.connection import CANCELLED
 from ...core.errors import InvalidRequest
 from ...messages.jsonrpc import Batch, Call, Parsed
-from ...rpc.endpoint import Endpoint
 from ...rules import server_negotiation
 from ...server.connection import ServerConnection
 from .. import headers
-from .asgi import HttpRefusal, respond
-from .get_stream import Reading
-from .request import HttpRequest, accepts
-from .response import HANDSHAKE, HttpResponse, SessionExchange
-from .send import ResponseSender
-from .session_store import SessionRecord
-from .sessions import HttpSession, new_id, revived
+from .asgi import Field, HttpExchange, HttpRefusal, check_accept
+from .event_stream import EventLog, EventResponse, StandaloneStream, Stream, is_standalone, parsed
+from .response import HANDSHAKE, HttpResponse, single_request
+from .sessions import HttpSession, new_id
 from .state import HttpState
+from .stores import SessionRecord
 
 _SESSION: Final = headers.SESSION_ID.encode()
-_LAST_EVENT: Final = headers.LAST_EVENT_ID.encode()
 
 # What a server assumes that is told nothing (2025-06-18, basic/transports, "Protocol Version
 # Header").
@@ -32,253 +28,203 @@ _ASSUMED: Final = "2025-03-26"
 class StatefulHttp:
     """The server of the revisions with a handshake."""
 
-    def __init__(self, service: HttpState) -> None:
-        self._service = service
-        self._reading = Reading(service.http.retry)
+    def __init__(self, state: HttpState) -> None:
+        self._state = state
 
-    async def post(
-        self,
-        request: HttpRequest,
-        message: Parsed | Batch,
-        send: ResponseSender,
-        principal: str | None,
-    ) -> None:
+    async def post(self, exchange: HttpExchange, message: Parsed | Batch) -> None:
         """Serve one message, or a batch; raise `HttpRefusal`, or `RemoteError` if it is neither."""
-        if not self._service.http.sessions:
-            await self._alone(request, message, send, principal)
+        call = message if isinstance(message, Call) and message.id is not None else None
+        initialize = call if call and call.method == server_negotiation.INITIALIZE else None
+        asks = call is not None or (isinstance(message, Batch) and any(map(_asks, message.members)))
+        has_sessions = self._state.http.sessions
+        if initialize is not None and not (has_sessions and _SESSION in exchange.fields):
+            await self._begin(exchange, initialize)
             return
-        if _SESSION not in request.fields and _begins(message):
-            self._check_version(request, None)
-            await self._begin(message, send, principal)
+        if not has_sessions:
+            await self._alone(exchange, message, asks)
             return
-        session = await self._session(request, principal)
-        if _begins(message):
-            raise InvalidRequest("the handshake was made already", id=message.id)
-        if isinstance(message, Batch):
-            self._check_batch(message)
+        session = await self._session(exchange)
+        if initialize is not None:
+            raise InvalidRequest("the handshake was made already", id=initialize.id)
+        session.under_way += 1
+        sessions, is_open = self._state.sessions, session.connection.endpoint.connection.is_open
+        try:
+            response = HttpResponse(exchange, self._state, HANDSHAKE, is_open, session)
+            await self._serve(message, asks, session.connection, response)
+            if sessions.saved:
+                await sessions.save(session)
+        finally:
+            sessions.note_end(session)
+
+    async def get(self, exchange: HttpExchange) -> None:
+        """Open the stream of a session, or go on with one that broke; raise `HttpRefusal`.
+
+        2025-11-25, basic/transports, "Listening for Messages from the Server" and "Resumability and
+        Redelivery".
+        """
+        check_accept(exchange.fields.get(b"accept", b""), headers.EVENTS)
+        session = await self._session(exchange)
+        self._state.check_streams()
+        response = EventResponse(exchange, self._state.keep_alive)
         session.under_way += 1
         try:
-            # Answers and cancellations take no place: they are what others wait for.
-            if asks(message):
-                await self._answer(session, request, message, send)
-            else:
-                await self._take_in(session.side, request, message, send)
-            if self._service.sessions.saved:
-                await self._service.sessions.save(session)
+            await self._state.sessions.save(session)
+            stream = await self._attached(session, response, exchange.field(headers.LAST_EVENT_ID))
+            if stream is not None:
+                try:
+                    await response.until_over()
+                finally:
+                    await stream.detach(response)
         finally:
-            self._service.sessions.note_end(session)
+            response.abort()
+            self._state.sessions.note_end(session)
 
-    async def get(self, request: HttpRequest, send: ResponseSender, principal: str | None) -> None:
-        """Open the stream of a session, or go on with one that broke; raise `HttpRefusal`."""
-        if not accepts(request.fields.get(b"accept", b""), headers.EVENTS):
-            raise HttpRefusal(406, "Accept has to list text/event-stream")
-        session = await self._session(request, principal)
-        self._service.check_streams()
-        last = request.field(_LAST_EVENT)
-        session.under_way += 1
-        try:
-            await self._service.sessions.save(session)
-            await self._reading.read(session, request, self._service.channel(send), last)
-        finally:
-            self._service.sessions.note_end(session)
-
-    async def delete(
-        self, request: HttpRequest, send: ResponseSender, principal: str | None
-    ) -> None:
-        """End a session; raise `HttpRefusal`."""
-        session = await self._session(request, principal)
-        await self._service.sessions.delete(session)
-        await respond(send, 204)
+    async def delete(self, exchange: HttpExchange) -> None:
+        await self._state.sessions.delete(await self._session(exchange))
+        await exchange.respond(204)
 
     # Sessions.
 
-    async def _begin(self, call: Call, send: ResponseSender, principal: str | None) -> None:
-        service = self._service
-        revision = server_negotiation.answer_initialize(call.params, service.offer, call.id)
-        bound_server = service.bound_server(revision, own=True)
-        connection, answer = bound_server.initialize(call, service.options)
-        service.sessions.make_room()
-        session = HttpSession(new_id(), bound_server, connection, service.shared, service.events)
-        session.side.endpoint.principal = principal
-        service.sessions.add(session)
-        await self._service.sessions.save(session)
-        await respond(send, 200, answer or b"", [(_SESSION, session.id.encode())])
+    async def _begin(self, exchange: HttpExchange, call: Call) -> None:
+        self._check_version(exchange, None)
+        state, fields = self._state, list[Field]()
+        revision = server_negotiation.answer_initialize(call.params, state.offer, call.id)
+        bound_server = state.bound_server(revision, own=state.http.sessions)
+        connection, answer = bound_server.initialize(call, state.options)
+        if state.http.sessions:
+            session = state.sessions.add(new_id(), exchange.principal, bound_server, connection)
+            fields.append((_SESSION, session.id.encode()))
+            await state.sessions.save(session)
+        await exchange.respond(200, answer or b"", fields)
 
-    async def _session(self, request: HttpRequest, principal: str | None) -> HttpSession:
-        id = request.field(_SESSION)
+    async def _session(self, exchange: HttpExchange) -> HttpSession:
+        id = exchange.field(headers.SESSION_ID)
         if id is None:
             raise HttpRefusal(400, "Mcp-Session-Id is missing; begin with initialize")
-        sessions = self._service.sessions
-        session = await sessions.get(id, self._revived)
+        session = await self._state.sessions.get(id, self._revived)
         # Who is somebody else learns no more than who knows no session.
-        if session is None or session.principal != principal:
+        if session is None or session.principal != exchange.principal:
             raise HttpRefusal(404, "There is no such session; begin anew with initialize")
-        self._check_version(request, session.revision)
-        sessions.note_use(session)
+        if exchange.version != session.revision:
+            self._check_version(exchange, session.revision)
         return session
 
     def _revived(self, id: str, record: SessionRecord) -> HttpSession | None:
-        service = self._service
-        if record.revision not in service.offer.handshake:
+        if record.revision not in self._state.offer.handshake:
             return None
-        bound_server = service.bound_server(record.revision, own=True)
-        service.sessions.make_room()
-        session = revived(id, record, bound_server, service.shared, service.events)
-        service.sessions.add(session)
+        bound_server = self._state.bound_server(record.revision, own=True)
+        connection = bound_server.connection()
+        bound_server.remember(connection, record.capabilities, record.info)
+        session = self._state.sessions.add(id, record.principal, bound_server, connection)
+        session.renew(record)
         return session
 
-    def _check_version(self, request: HttpRequest, agreed: str | None) -> None:
+    def _check_version(self, exchange: HttpExchange, agreed: str | None) -> None:
         """Raise `HttpRefusal` if the header names another revision than the one agreed on.
 
         Rows VH01 to VH07 of the decision tables.
         """
-        version = request.version
+        version, offer = exchange.version, self._state.offer
         if version is None or version == agreed:
             return
-        offered = self._service.offer.handshake
-        if version not in offered:
-            data = {"supported": list(self._service.offer.all), "requested": version}
+        if version not in offer.handshake:
+            data = {"supported": list(offer.all), "requested": version}
             raise HttpRefusal(400, "Unsupported protocol version", data=data)
         if agreed is not None:
             raise HttpRefusal(400, f"MCP-Protocol-Version is not {agreed}, which was agreed on")
 
     # Requests.
 
-    def _check_batch(self, batch: Batch) -> None:
-        if len(batch.values) > self._service.options.max_waiting:
-            raise InvalidRequest(f"a batch of more than {self._service.options.max_waiting}")
-        members = batch.members
-        if any(
-            isinstance(one, Call) and one.method == server_negotiation.INITIALIZE for one in members
-        ):
-            raise InvalidRequest("initialize cannot be part of a batch")
-
-    async def _answer(
-        self,
-        session: HttpSession,
-        request: HttpRequest,
-        message: Parsed | Batch,
-        send: ResponseSender,
-    ) -> None:
-        """Answer a request, or a batch with one; raise `HttpRefusal`."""
-        service, endpoint = self._service, session.side.endpoint
-        if endpoint.jobs.busy:
-            raise HttpRefusal(503, "Too many requests at once", fields=[(b"retry-after", b"1")])
-        exchange = SessionExchange(send, service, session)
-        try:
-            await self._work(endpoint, request, message, exchange)
-        finally:
-            if exchange.stream is not None:
-                session.remove(exchange.stream)
-
-    async def _alone(
-        self,
-        request: HttpRequest,
-        message: Parsed | Batch,
-        send: ResponseSender,
-        principal: str | None,
-    ) -> None:
+    async def _alone(self, exchange: HttpExchange, message: Parsed | Batch, asks: bool) -> None:
         """Serve a message without a session: all that is known is the revision."""
-        service = self._service
-        self._check_version(request, None)
-        if _begins(message):
-            revision = server_negotiation.answer_initialize(
-                message.params, service.offer, message.id
-            )
-            bound_server = service.bound_server(revision)
-            _, answer = bound_server.initialize(message, service.options)
-            await respond(send, 200, answer or b"")
-            return
+        state, revision = self._state, exchange.version or _ASSUMED
+        self._check_version(exchange, None)
+        if revision not in state.offer.handshake:
+            raise HttpRefusal(400, "MCP-Protocol-Version is missing")
+        bound_server = state.bound_server(revision)
+        with single_request(exchange, state, bound_server, HANDSHAKE) as (connection, response):
+            await self._serve(message, asks, connection, response)
+        if asks:
+            connection.endpoint.break_cycle()
+
+    async def _serve(
+        self,
+        message: Parsed | Batch,
+        asks: bool,
+        connection: ServerConnection,
+        response: HttpResponse,
+    ) -> None:
+        """Answer a request, or a batch with one; take in anything else. Raise `HttpRefusal`."""
+        endpoint = connection.endpoint
         if isinstance(message, Batch):
             self._check_batch(message)
-        revision = request.version or _ASSUMED
-        if revision not in service.offer.handshake:
-            raise HttpRefusal(400, "MCP-Protocol-Version is missing")
-        bound_server = service.bound_server(revision)
-        connection = bound_server.connection()
-        exchange = HttpResponse(send, service, HANDSHAKE, connection.is_open)
-        side = ServerConnection(bound_server, connection, service.shared, exchange)
-        side.endpoint.principal = principal
-        if not asks(message):
-            await self._take_in(side, request, message, send)
-            return
-        await self._work(side.endpoint, request, message, exchange)
-        side.endpoint.break_cycle()
+        # Answers and cancellations take no place: they are what others wait for.
+        if asks or _begins_work(connection, message):
+            self._state.check_room()
+        if not asks:
+            await response.attend(endpoint, message)
+            await response.accept()
+        elif endpoint.jobs.busy:
+            raise HttpRefusal.for_now("Too many requests at once")
+        elif isinstance(message, Batch):
+            await response.serve(response.attend(endpoint, message))
+        else:
+            await response.serve(endpoint.attend(message, response))
 
-    async def _work(
-        self,
-        endpoint: Endpoint,
-        request: HttpRequest,
-        message: Parsed | Batch,
-        exchange: HttpResponse,
-    ) -> None:
-        """Answer a request, or a batch with one."""
-        self._service.begin()
-        try:
-            if isinstance(message, Batch):
-                await self._attend(endpoint, request, message, exchange)
-            else:
-                await endpoint.attend(message, exchange)
-            if exchange.unfinished:
-                await exchange.close()
-        except BaseException:
-            exchange.abort()
-            raise
-        finally:
-            self._service.end()
+    def _check_batch(self, batch: Batch) -> None:
+        most = self._state.options.max_waiting
+        if len(batch.values) > most:
+            raise InvalidRequest(f"a batch of more than {most}")
+        methods = [one.method for one in batch.members if isinstance(one, Call)]
+        if server_negotiation.INITIALIZE in methods:
+            raise InvalidRequest("initialize cannot be part of a batch")
 
-    async def _take_in(
-        self,
-        side: ServerConnection,
-        request: HttpRequest,
-        message: Parsed | Batch,
-        send: ResponseSender,
-    ) -> None:
-        """Take in what is not to be answered; raise `HttpRefusal`."""
-        if _tells(side, message):
-            self._service.check_room()
-        is_open = side.endpoint.connection.is_open
-        exchange = HttpResponse(send, self._service, HANDSHAKE, is_open)
-        await self._attend(side.endpoint, request, message, exchange)
-        await exchange.accept()
+    # Streams.
 
-    async def _attend(
-        self,
-        endpoint: Endpoint,
-        request: HttpRequest,
-        message: Parsed | Batch,
-        exchange: HttpResponse,
-    ) -> None:
-        before = endpoint.jobs.notification_tasks
-        try:
-            await endpoint.attend(message, exchange)
-        finally:
-            # Handlers of notifications, which nobody waits for, hold on to what came.
-            handlers = endpoint.jobs.notification_tasks - before
-            if handlers:
-                self._service.go_on(request, handlers)
+    async def _attached(
+        self, session: HttpSession, response: EventResponse, last: str | None
+    ) -> Stream | StandaloneStream | None:
+        """Return the stream that goes on in a response, after the event of the id `last`.
+
+        Return None if it is over already. Raise `HttpRefusal` if what followed is not known.
+        """
+        standalone = session.standalone
+        place = None if last is None else parsed(last)
+        if place is not None and session.store is not None:
+            name, number = place
+            if standalone.log is not None and name == standalone.log.name:
+                if await standalone.attach(response, number, None):
+                    return standalone
+                raise _unknown_event()
+            live = session.streams.get(name)
+            stream = live or Stream(None, EventLog(session.store, session.id, name))
+            if not await stream.attach(response, number):
+                raise _unknown_event()
+            if live is not None:
+                return live
+            if not is_standalone(name):
+                await stream.close()
+                return None
+            # Another process has begun it; from here on it is this one's.
+            await stream.detach(response)
+        elif last is not None:
+            raise _unknown_event()
+        await standalone.attach(response, None, session.retry)
+        return standalone
 
 
-def _begins(message: Parsed | Batch) -> TypeGuard[Call]:
-    """Return whether a message is the request that begins a handshake."""
-    return (
-        isinstance(message, Call)
-        and message.method == server_negotiation.INITIALIZE
-        and message.id is not None
-    )
+def _unknown_event() -> HttpRefusal:
+    return HttpRefusal(400, "What followed the event in Last-Event-ID is not known")
 
 
-def _tells(side: ServerConnection, message: Parsed | Batch) -> bool:
+def _asks(message: Parsed) -> bool:
+    return isinstance(message, Call) and message.id is not None
+
+
+def _begins_work(connection: ServerConnection, message: Parsed | Batch) -> bool:
     """Return whether a message, or one of a batch, begins work that nobody waits for."""
     if isinstance(message, Batch):
-        return any(_tells(side, member) for member in message.members)
+        return any(_begins_work(connection, member) for member in message.members)
     if not isinstance(message, Call) or message.method == CANCELLED:
         return False
-    return side.handles_notification(message.method)
-
-
-def asks(message: Parsed | Batch) -> bool:
-    """Return whether a message, or one of a batch, is to be answered."""
-    if isinstance(message, Batch):
-        return any(asks(member) for member in message.members)
-    return isinstance(message, Call) and message.id is not None
+    return connection.handles_notification(message.method)

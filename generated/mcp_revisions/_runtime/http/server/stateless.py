@@ -9,28 +9,21 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
-from ...connection.events import Event, Refusal
+from ...connection.events import Refusal
 from ...core.errors import HEADER_MISMATCH, InvalidAnswer, InvalidRequest, MethodNotFound, RequestId
 from ...messages.envelope import PROTOCOL_VERSION
 from ...messages.jsonrpc import Answer, Batch, Call, Malformed, Parsed
 from ...messages.parsed import Request
-from ...rpc.endpoint import Endpoint
-from ...rpc.incoming import Job, Work
+from ...rpc.incoming import Job
 from ...rpc.send_queue import NullSink
 from ...rules import server_negotiation
 from ...server.connection import ServerConnection
+from ...server.state import BoundServer
 from .. import headers
-from ..headers import NAMED, decoded
-from .asgi import HttpRefusal, respond
-from .request import HttpRequest
-from .response import STATELESS, HttpResponse
-from .send import ResponseSender
+from .asgi import HttpExchange, HttpRefusal
+from .response import STATELESS, HttpResponse, single_request
 from .state import HttpState
-from .steps import resumed
-from .watch import Watch
 
-_METHOD: Final = headers.METHOD.encode()
-_NAME: Final = headers.NAME.encode()
 _CALL: Final = "tools/call"
 _LISTEN: Final = "subscriptions/listen"
 
@@ -38,186 +31,106 @@ _LISTEN: Final = "subscriptions/listen"
 class StatelessHttp:
     """The server of the revisions without a handshake."""
 
-    def __init__(self, service: HttpState) -> None:
-        self._service = service
+    def __init__(self, state: HttpState) -> None:
+        self._state = state
         # Requests have nothing in common, so the limit is that of all there are.
-        self._shared = copy(service.shared)
-        self._shared.options = replace(service.options, max_in_flight=service.http.max_requests)
-        self._sides: dict[str, ServerConnection] = {}
+        self._shared = copy(state.shared)
+        self._shared.options = replace(state.options, max_in_flight=state.http.max_requests)
+        self._connections: dict[str, ServerConnection] = {}
 
-    async def post(
-        self,
-        request: HttpRequest,
-        message: Parsed | Batch,
-        send: ResponseSender,
-        principal: str | None,
-    ) -> None:
+    async def post(self, exchange: HttpExchange, message: Parsed | Batch) -> None:
         """Serve one message; raise `HttpRefusal`, and `RemoteError` for what is no message."""
         if not isinstance(message, Call):
             raise _not_a_call(message)
-        version = request.version
-        if version is None:
-            raise self._mismatch("MCP-Protocol-Version is missing", message.id)
-        if message.id is None:
+        if message.id is None and exchange.version is not None:
             # There are none over HTTP that would mean anything (page, "Sending Messages").
-            server_negotiation.check_offered(version, self._service.offer, None)
-            await respond(send, 202)
+            server_negotiation.check_offered(exchange.version, self._state.offer, None)
+            await exchange.respond(202)
             return
-        side = self._checked(request, message, message.id, version)
+        connection = self._checked(exchange, message)
         if message.method == _LISTEN:
-            await self._listen(side, request, message, send, principal)
+            await self._listen(connection.bound_server, exchange, message)
             return
-        self._service.begin()
-        try:
-            await self._answer(side, request, message, send, principal)
-        finally:
-            self._service.end()
-
-    def _checked(
-        self, request: HttpRequest, call: Call, id: RequestId, version: str
-    ) -> ServerConnection:
-        """Return what serves a request; raise `HttpRefusal` and `RemoteError`."""
-        method, offer = call.method, self._service.offer
-        if method == server_negotiation.INITIALIZE and PROTOCOL_VERSION not in call.meta:
-            raise server_negotiation.no_handshake(call, offer)
-        named = server_negotiation.named(call)
-        if version != named:
-            raise self._mismatch("MCP-Protocol-Version is not the version in _meta", id)
-        side = self._sides.get(named)
-        if side is None:
-            server_negotiation.check_offered(named, offer, id)
-            side = self._sides[named] = self._side(named)
-        if request.field(_METHOD) != method:
-            raise self._mismatch("Mcp-Method is not the method of the message", id)
-        if not side.answers(method):
-            raise HttpRefusal.because(MethodNotFound(method, id=id), 404)
-        member = NAMED.get(method)
-        if member is not None:
-            self._check_name(request, call.params.get(member), id)
-        return side
-
-    def _side(self, revision: str) -> ServerConnection:
-        """Return what serves all requests of a revision: nothing is remembered between them."""
-        bound_server = self._service.bound_server(revision)
-        connection = bound_server.connection()
-        connection.shared = True
-        return ServerConnection(bound_server, connection, self._shared, NullSink())
-
-    def _check_name(self, request: HttpRequest, name: object, id: RequestId) -> None:
-        value = request.field(_NAME)
-        if value is None or (isinstance(name, str) and decoded(value) != name):
-            raise self._mismatch("Mcp-Name is not the name in the message", id)
-
-    def _mismatch(self, reason: str, id: RequestId | None) -> HttpRefusal:
-        supported = list(self._service.offer.all)
-        message, data = f"Header mismatch: {reason}", {"supported": supported}
-        return HttpRefusal(400, message, code=HEADER_MISMATCH, id=id, data=data)
+        self._state.check_room()
+        response = HttpResponse(exchange, self._state, STATELESS)
+        await self._answer(connection, exchange, message, response)
 
     async def _answer(
         self,
-        side: ServerConnection,
-        request: HttpRequest,
+        connection: ServerConnection,
+        exchange: HttpExchange,
         call: Call,
-        send: ResponseSender,
-        principal: str | None,
+        response: HttpResponse,
     ) -> None:
-        service, endpoint = self._service, side.endpoint
+        endpoint = connection.endpoint
         event = endpoint.take(call)
         if not isinstance(event, Request):
-            await _refuse(side, event, send)
+            assert isinstance(event, Refusal)
+            data = endpoint.connection.reject(event.id, event.error)
+            await response.answer(data or b"", event.error.code)
             return
-        exchange = HttpResponse(send, service, STATELESS, None, principal)
-        job = Job(event, exchange)
+        job = Job(event, response)
         checks = call.method == _CALL
-        check = service.tool_headers.check(side, job, request) if checks else None
-        try:
-            await _watched(endpoint.run(job, check), request, endpoint, job)
-            if exchange.unfinished:
-                await exchange.close()
-        except BaseException:
-            exchange.abort()
-            raise
+        check = self._state.tool_headers.check(connection, job, exchange) if checks else None
+        await response.serve(endpoint.run(job, check), partial(endpoint.jobs.cancel, job))
 
-    async def _listen(
-        self,
-        side: ServerConnection,
-        request: HttpRequest,
-        call: Call,
-        send: ResponseSender,
-        principal: str | None,
-    ) -> None:
+    def _checked(self, exchange: HttpExchange, call: Call) -> ServerConnection:
+        method, version, id, offer = call.method, exchange.version, call.id, self._state.offer
+        if version is None:
+            raise self._mismatch("MCP-Protocol-Version is missing", id)
+        if method == server_negotiation.INITIALIZE and PROTOCOL_VERSION not in call.meta:
+            raise server_negotiation.no_handshake(call, offer)
+        if version != server_negotiation.named(call):
+            raise self._mismatch("MCP-Protocol-Version is not the version in _meta", id)
+        connection = self._connections.get(version)
+        if connection is None:
+            server_negotiation.check_offered(version, offer, id)
+            connection = self._connections[version] = self._new_connection(version)
+        if exchange.field(headers.METHOD) != method:
+            raise self._mismatch("Mcp-Method is not the method of the message", id)
+        if not connection.answers(method):
+            raise HttpRefusal.because(MethodNotFound(method, id=id), 404)
+        member = headers.NAMED.get(method)
+        if member is not None:
+            name, value = call.params.get(member), exchange.field(headers.NAME)
+            if value is None or (isinstance(name, str) and headers.decoded(value) != name):
+                raise self._mismatch("Mcp-Name is not the name in the message", id)
+        return connection
+
+    def _new_connection(self, revision: str) -> ServerConnection:
+        """Return what serves all requests of a revision: nothing is remembered between them."""
+        bound_server = self._state.bound_server(revision)
+        connection = bound_server.connection()
+        connection.shared = True
+        server_connection = ServerConnection(bound_server, connection, self._shared, NullSink())
+        self._state.connections[server_connection] = None
+        return server_connection
+
+    def _mismatch(self, reason: str, id: RequestId | None) -> HttpRefusal:
+        text, data = f"Header mismatch: {reason}", {"supported": list(self._state.offer.all)}
+        return HttpRefusal(400, text, code=HEADER_MISMATCH, id=id, data=data)
+
+    async def _listen(self, bound_server: BoundServer, exchange: HttpExchange, call: Call) -> None:
         """Serve a listen stream, which hears by itself of what the server publishes."""
-        service = self._service
-        service.check_streams()
+        state = self._state
+        state.check_streams()
         # Such a request lasts long, so all that its message says has a limit of its own.
-        problems = service.options.of_stream.problems("", {"the message": call.message})
+        problems = state.options.of_stream.problems("", {"the message": call.message})
         if problems:
             raise HttpRefusal(413, problems[0].message, id=call.id)
-        service.bodies.done(request)
-        connection = side.bound_server.connection()
-        exchange = HttpResponse(send, service, STATELESS, connection.is_open, principal)
-        own = ServerConnection(side.bound_server, connection, service.shared, exchange)
-        own.endpoint.principal = principal
-        event = own.endpoint.take(call)
-        if not isinstance(event, Request):
-            await _refuse(own, event, send)
-            return
-        job = Job(event, exchange)
-        service.listening[own] = None
-        watch = Watch(request, partial(own.endpoint.jobs.cancel, job), side.endpoint.log)
+        state.bodies.done(exchange)
+        state.listening += 1
         try:
-            await own.endpoint.run(job)
-            watch.cancel()
-            await exchange.close()
-        except BaseException:
-            exchange.abort()
-            raise
+            with single_request(exchange, state, bound_server, STATELESS) as (connection, response):
+                await self._answer(connection, exchange, call, response)
         finally:
-            watch.cancel()
-            own.unregister()
-            # Whoever stops the server waits until the last word is written.
-            del service.listening[own]
-            service.note_end()
-        own.endpoint.break_cycle()
+            state.listening -= 1
+        connection.endpoint.break_cycle()
 
 
 def _not_a_call(message: Answer | Malformed | Batch) -> InvalidRequest | InvalidAnswer:
-    """Return what is wrong with a message that is neither a request nor a notification."""
     if isinstance(message, Malformed):
         return message.error
     if isinstance(message, Answer):
         return InvalidRequest("a client sends no answers in this revision")
     return InvalidRequest("the body has to be one message, and no array")
-
-
-async def _refuse(side: ServerConnection, event: Event, send: ResponseSender) -> None:
-    """Respond to a request that was not understood, or may not be made."""
-    assert isinstance(event, Refusal)
-    connection, error = side.endpoint.connection, event.error
-    data = connection.reject(event.id, error)
-    await respond(send, STATELESS.get(error.code, 200), data or b"")
-
-
-async def _watched(work: Work, request: HttpRequest, endpoint: Endpoint, job: Job) -> None:
-    """Await the answer to a request, and cancel it if its client goes away before."""
-    try:
-        waiting = work.send(None)
-    except StopIteration:
-        # Most requests are answered at once, before anybody has to be watched.
-        return
-    watch = Watch(request, partial(endpoint.jobs.cancel, job), endpoint.log)
-    try:
-        await resumed(work, waiting)
-    finally:
-        watch.cancel()
-
-
-def is_stateless(
-    version: str | None, message: Parsed | Batch, offer: server_negotiation.Offer
-) -> bool:
-    """Return whether a POST is of the stateless era; rows DS01 to DS12 of the decision tables."""
-    if not offer.stateless or not offer.handshake:
-        return bool(offer.stateless)
-    if isinstance(message, (Call, Malformed)) and PROTOCOL_VERSION in message.meta:
-        return True
-    return version is not None and version not in offer.handshake
