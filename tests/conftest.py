@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("sampling")
     group.addoption("--all", action="store_true", help="every case of every table, no samples")
+    group.addoption("--of", help="only tests that a row of this name is in, as a revision")
     group.addoption("--seed", default="0", help="which samples of large tables to take")
 
 
@@ -40,6 +41,10 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     left_out = tables.left_out(items)
+    row: str | None = config.getoption("--of")
+    if row is not None:
+        tests = (item for item in items if isinstance(item, pytest.Function))
+        left_out += [test for test in tests if not tables.joined(test, row)]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         away = {item.nodeid for item in left_out}

@@ -12,6 +12,7 @@ import pytest
 from mcp_protogen.audit.engine import AuditOptions, audit
 from mcp_protogen.audit.target import find
 from mcp_protogen.base.problems import Problem, ProblemError
+from support import tables
 from support.audit.auditing import PYDANTIC, REVISION, audited, target
 from support.running import Ran
 
@@ -64,10 +65,10 @@ def test_an_empty_folder_is_no_target(tmp_path: Path) -> None:
         find(str(tmp_path))
 
 
-@pytest.mark.parametrize("name", ["mcp/types.txt", "not a name", "a..b", ""])
-def test_what_is_neither_folder_nor_name_is_no_target(name: str) -> None:
-    with pytest.raises(ProblemError, match="no-target"):
-        find(name)
+def test_what_is_neither_folder_nor_name_is_no_target() -> None:
+    for name in ("mcp/types.txt", "not a name", "a..b", ""):
+        with tables.case(name), pytest.raises(ProblemError, match="no-target"):
+            find(name)
 
 
 def test_an_interpreter_that_is_not_there_is_named() -> None:

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
+from support import tables
 from support.generated.golden_package import REVISIONS, load, runtime
 from support.revisions import HANDSHAKE
 
@@ -69,20 +70,23 @@ def _talk(revision: str, talk: Talk, client: Any = None) -> list[tuple[str, Json
 
 
 @pytest.mark.shows("S2-04")
-@pytest.mark.parametrize("revision", REVISIONS)
-def test_a_server_advertises_what_it_overrides(revision: str) -> None:
-    assert _server(revision).capabilities().to_wire() == {"tools": {}}
-    assert load(revision).Client().capabilities().to_wire() == {}
+def test_a_server_advertises_what_it_overrides() -> None:
+    for revision in REVISIONS:
+        with tables.case(revision):
+            assert _server(revision).capabilities().to_wire() == {"tools": {}}
+            assert load(revision).Client().capabilities().to_wire() == {}
 
 
-@pytest.mark.parametrize("revision", REVISIONS)
-def test_a_client_advertises_what_it_overrides(revision: str) -> None:
-    async def on_create_message(self: Any, params: Any) -> Any:
-        raise NotImplementedError
+def test_a_client_advertises_what_it_overrides() -> None:
+    for revision in REVISIONS:
+        with tables.case(revision):
 
-    client = _with(load(revision).Client, on_create_message)
-    assert client.__mcp_runtime__.handled() == {"sampling/createMessage"}
-    assert client.capabilities().to_wire() == {"sampling": {}}
+            async def on_create_message(self: Any, params: Any) -> Any:
+                raise NotImplementedError
+
+            client = _with(load(revision).Client, on_create_message)
+            assert client.__mcp_runtime__.handled() == {"sampling/createMessage"}
+            assert client.capabilities().to_wire() == {"sampling": {}}
 
 
 @pytest.mark.parametrize("revision", REVISIONS)
@@ -147,19 +151,20 @@ def test_a_server_may_ask_its_client(revision: str) -> None:
     assert [sender for sender, _ in travelled] == ["server", "client"]
 
 
-@pytest.mark.parametrize("revision", REVISIONS)
-def test_a_method_left_alone_is_not_found(revision: str) -> None:
-    methods = load(revision).methods
-    server = _server(revision)
-    handled: frozenset[str] = server.__mcp_runtime__.handled()
-    assert handled == {"tools/list", "tools/call"}
-    for method, (spec, name) in server.REQUESTS.items():
-        assert methods.REQUESTS[method] is spec
-        assert callable(getattr(server, name))
-        if method in handled:
-            continue
-        with pytest.raises(runtime("core.errors").MethodNotFound, match=method):
-            asyncio.run(getattr(server, name)(None, None))
+def test_a_method_left_alone_is_not_found() -> None:
+    for revision in REVISIONS:
+        with tables.case(revision):
+            methods = load(revision).methods
+            server = _server(revision)
+            handled: frozenset[str] = server.__mcp_runtime__.handled()
+            assert handled == {"tools/list", "tools/call"}
+            for method, (spec, name) in server.REQUESTS.items():
+                assert methods.REQUESTS[method] is spec
+                assert callable(getattr(server, name))
+                if method in handled:
+                    continue
+                with pytest.raises(runtime("core.errors").MethodNotFound, match=method):
+                    asyncio.run(getattr(server, name)(None, None))
 
 
 @pytest.mark.parametrize("revision", REVISIONS)

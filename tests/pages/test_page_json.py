@@ -1,13 +1,14 @@
 """A comparison as JSON for programs."""
 
 import json
+from itertools import product
 from typing import Any
 
-import pytest
 from jsonschema import Draft202012Validator
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.findings.change import Category, Comparison, Reader, Severity
 from mcp_protogen.findings.pages.as_json import render
+from support import tables
 from support.pages.comparisons import HARM, NEW, NOTE, NOTHING, SMALL, hostile, large
 
 FORMAT: dict[str, Any] = json.loads(
@@ -25,25 +26,29 @@ def faults(data: object) -> list[str]:
     return [error.message for error in validator.iter_errors(data)]
 
 
-@pytest.mark.parametrize("comparison", [SMALL, NOTHING, large()[0], hostile()[0]])
-@pytest.mark.parametrize("reader", [None, Reader.GATEWAY])
-def test_the_output_is_of_the_published_form(comparison: Comparison, reader: Reader | None) -> None:
-    assert faults(document(comparison, reader)) == []
+def test_the_output_is_of_the_published_form() -> None:
+    rows: list[Comparison] = [SMALL, NOTHING, large()[0], hostile()[0]]
+    rows1: list[Reader | None] = [None, Reader.GATEWAY]
+    for comparison, reader in product(rows, rows1):
+        with tables.case((comparison, reader)):
+            assert faults(document(comparison, reader)) == []
 
 
-@pytest.mark.parametrize("member", sorted(document(SMALL)))
-def test_the_form_asks_for_every_member_and_knows_no_other(member: str) -> None:
-    data = document(SMALL)
-    assert faults({**data, "misspelt": 1})
-    del data[member]
-    assert faults(data)
+def test_the_form_asks_for_every_member_and_knows_no_other() -> None:
+    for member in sorted(document(SMALL)):
+        with tables.case(member):
+            data = document(SMALL)
+            assert faults({**data, "misspelt": 1})
+            del data[member]
+            assert faults(data)
 
 
-@pytest.mark.parametrize("member", sorted(document(SMALL)["changes"][0]))
-def test_the_form_asks_for_every_member_of_a_change(member: str) -> None:
-    data = document(SMALL)
-    del data["changes"][0][member]
-    assert faults(data)
+def test_the_form_asks_for_every_member_of_a_change() -> None:
+    for member in sorted(document(SMALL)["changes"][0]):
+        with tables.case(member):
+            data = document(SMALL)
+            del data["changes"][0][member]
+            assert faults(data)
 
 
 def test_the_form_knows_the_same_words_as_the_code() -> None:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from support import tables
 from support.unit import schemas
 from support.unit.schemas import ANY_OBJECT, STRING, Json, errors_of, record, ref, union
 
@@ -249,25 +250,27 @@ def test_a_schema_that_cannot_be_used_is_refused_with_code_place_and_hint(
     assert {problem.code for problem in found} == {code}
 
 
-@pytest.mark.parametrize("name", TYPE_NAMES)
-def test_type_names_that_python_cannot_take_are_refused(name: str) -> None:
-    document = schemas.schema()
-    document["$defs"][name] = record(x=STRING)
-    (problem,) = errors_of(document)
-    assert problem.code == "unsafe-name"
-    assert problem.place == "tiny.json"
-    assert problem.pointer == "/$defs/" + name.replace("~", "~0").replace("/", "~1")
-    assert problem.message.isprintable()
+def test_type_names_that_python_cannot_take_are_refused() -> None:
+    for name in TYPE_NAMES:
+        with tables.case(name):
+            document = schemas.schema()
+            document["$defs"][name] = record(x=STRING)
+            (problem,) = errors_of(document)
+            assert problem.code == "unsafe-name"
+            assert problem.place == "tiny.json"
+            assert problem.pointer == "/$defs/" + name.replace("~", "~0").replace("/", "~1")
+            assert problem.message.isprintable()
 
 
-@pytest.mark.parametrize("name", MEMBER_NAMES)
-def test_member_names_that_are_no_attribute_are_refused(name: str) -> None:
-    document = schemas.schema()
-    document["$defs"]["A"] = record(**{name: STRING})
-    (problem,) = errors_of(document)
-    assert problem.code == "unsafe-name"
-    assert problem.pointer.startswith("/$defs/A/properties/")
-    assert problem.message.isprintable()
+def test_member_names_that_are_no_attribute_are_refused() -> None:
+    for name in MEMBER_NAMES:
+        with tables.case(name):
+            document = schemas.schema()
+            document["$defs"]["A"] = record(**{name: STRING})
+            (problem,) = errors_of(document)
+            assert problem.code == "unsafe-name"
+            assert problem.pointer.startswith("/$defs/A/properties/")
+            assert problem.message.isprintable()
 
 
 def test_every_unsafe_name_is_shown_at_once() -> None:

@@ -5,11 +5,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
 from jsonschema import Draft202012Validator
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.vectors.choosing import Choice, Only
 from mcp_protogen.vectors.writing import document, lines
+from support import tables
 from support.revisions import NEWEST, REVISIONS
 from support.running import Ran
 from support.vectors.made import vectors
@@ -23,13 +23,14 @@ def form() -> Any:
     return schema
 
 
-@pytest.mark.parametrize("revision", REVISIONS)
-def test_a_document_has_the_published_form(revision: str) -> None:
-    value = json.loads(document(vectors(revision)))
-    validator: Any = Draft202012Validator(form())
-    errors = [error.message for error in validator.iter_errors(value)]
-    assert errors == []
-    assert [v["id"] for v in value["vectors"]] == [v.id for v in vectors(revision).vectors]
+def test_a_document_has_the_published_form() -> None:
+    for revision in REVISIONS:
+        with tables.case(revision):
+            value = json.loads(document(vectors(revision)))
+            validator: Any = Draft202012Validator(form())
+            errors = [error.message for error in validator.iter_errors(value)]
+            assert errors == []
+            assert [v["id"] for v in value["vectors"]] == [v.id for v in vectors(revision).vectors]
 
 
 def test_lines_are_the_same_vectors_with_their_revision() -> None:
