@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import pytest
-from support import missing, tables
+from support import missing, scheduling, tables
 from support.running import Ran
 
 if TYPE_CHECKING:
@@ -39,7 +39,14 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     terminalreporter.write_line(tables.described())
 
 
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
+    return scheduling.by_file(config, log)
+
+
+# Before xdist, which writes the groups into the names of tests.
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    scheduling.set_apart(items)
     left_out = tables.left_out(items)
     row: str | None = config.getoption("--of")
     if row is not None:

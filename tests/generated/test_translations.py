@@ -23,9 +23,6 @@ from support.generated.translations import (
     without,
 )
 
-# One process makes the values that these tests share.
-pytestmark = pytest.mark.xdist_group("translations")
-
 SETTINGS = settings(
     max_examples=tables.count(10, 25),
     derandomize=True,

@@ -16,9 +16,6 @@ from support import tables
 from support.unit import schemas
 from support.unit.schemas import STRING, Json, record, ref, union
 
-# One process makes the packages that these tests share.
-pytestmark = pytest.mark.xdist_group("bad_input_text")
-
 STATEMENT = "__import__('pathlib').Path('MARKER').touch()"
 PAYLOADS = {
     "docstring": f'"""\n{STATEMENT}\n"""',

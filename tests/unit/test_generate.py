@@ -22,9 +22,6 @@ from mcp_protogen.plans.tables import all_tables
 from support.unit import schemas
 from support.unit.schemas import STRING, Json, record, ref, union
 
-# One process makes the packages that these tests share.
-pytestmark = pytest.mark.xdist_group("generate")
-
 # The two smallest.
 SEVERAL = ("2024-11-05", "2025-03-26")
 
