@@ -7,12 +7,7 @@ from mcp_protogen.findings.change import Category, Change, Comparison, Reader, S
 from mcp_protogen.findings.pages.ranking import summary
 from support import tables
 
-_LEVELS = {
-    "b": Severity.BREAKING,
-    "w": Severity.WARNING,
-    "i": Severity.INFO,
-    "n": Severity.NONE,
-}
+_LEVELS = {"b": Severity.BREAKING, "w": Severity.WARNING, "i": Severity.INFO, "n": Severity.NONE}
 
 
 def change(levels: str) -> Change:

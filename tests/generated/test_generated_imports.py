@@ -13,9 +13,7 @@ from typing import Any
 import pytest
 from support import tables
 from support.folders import GENERATED
-from support.generated.golden_package import (
-    REVISIONS,
-)
+from support.generated.golden_package import REVISIONS
 
 # What the package may need: itself, Pydantic and what Pydantic needs.
 ALLOWED = {

@@ -8,9 +8,7 @@ from pathlib import Path
 
 import pytest
 from support.folders import GENERATED
-from support.generated.golden_package import (
-    PACKAGE,
-)
+from support.generated.golden_package import PACKAGE
 from support.generated.next_revision import METHOD, NEXT, Checkout, add_next, copied
 from support.revisions import NEWEST, REVISIONS
 

@@ -88,10 +88,7 @@ def test_members() -> None:
         (field(Anything(), nullable=True, required=False), "Any"),
         (field(wire="xY"), 'Annotated[str, Field(alias="xY")]'),
         (field(LiteralOf((True,)), default=True), "Annotated[Literal[True], Exact]"),
-        (
-            field(LiteralOf((True,)), wire="y"),
-            'Annotated[Literal[True], Exact, Field(alias="y")]',
-        ),
+        (field(LiteralOf((True,)), wire="y"), 'Annotated[Literal[True], Exact, Field(alias="y")]'),
         (field(LiteralOf((0,)), required=False), "Annotated[Literal[0], Exact] | None"),
         (field(NULL, required=False, nullable=True), "Annotated[None, Nullable]"),
         (

@@ -191,9 +191,7 @@ MESSAGES = {
     "params that are a choice": refusal(
         "bad-message",
         "/$defs/SayRequest/properties/params",
-        define(
-            SayRequest=schemas.message("echo/say", union("AskRequestParams", "Result")),
-        ),
+        define(SayRequest=schemas.message("echo/say", union("AskRequestParams", "Result"))),
     ),
     "params that are an array": refusal(
         "bad-message",

@@ -93,11 +93,7 @@ DISAGREEMENTS: dict[str, tuple[Mutation, str, str]] = {
         "facts-disagree",
         "/capabilities/server/echo",
     ),
-    "unknown result type": (
-        say(results=["SayResult", "Gone"]),
-        "unknown-type",
-        f"{SAY}/results/1",
-    ),
+    "unknown result type": (say(results=["SayResult", "Gone"]), "unknown-type", f"{SAY}/results/1"),
     "unknown arm": (
         section("unions", Other={"arms": ["TextBlock", "Gone"]}),
         "unknown-type",

@@ -198,9 +198,7 @@ GUESSED = {
 }
 
 
-def test_most_facts_of_a_revision_follow_from_its_schema(
-    compared: tuple[Said, Said, Said],
-) -> None:
+def test_most_facts_of_a_revision_follow_from_its_schema(compared: tuple[Said, Said, Said]) -> None:
     old, wanted, made = compared
     changed = {path for path in old.keys() | wanted.keys() if old.get(path) != wanted.get(path)}
     changed.discard(("inherits",))

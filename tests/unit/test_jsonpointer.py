@@ -6,14 +6,7 @@ import pytest
 from mcp_protogen.base import jsonpointer
 from support import tables
 
-DOCUMENT: dict[str, Any] = {
-    "foo": ["bar", "baz"],
-    "": 0,
-    "a/b": 1,
-    "c%d": 2,
-    "m~n": 8,
-    "~1": 9,
-}
+DOCUMENT: dict[str, Any] = {"foo": ["bar", "baz"], "": 0, "a/b": 1, "c%d": 2, "m~n": 8, "~1": 9}
 
 
 def test_values_are_found() -> None:

@@ -193,12 +193,7 @@ def test_leniency_comes_from_the_facts() -> None:
     where = {"where": "TextBlock.text", "source": PAGE}
     stated["leniency"] = {
         "absent": {**where, "rule": "absent_reads_as", "value": ""},
-        "negative": {
-            **where,
-            "where": "LinkBlock.weight",
-            "rule": "negative_reads_as",
-            "value": 0,
-        },
+        "negative": {**where, "where": "LinkBlock.weight", "rule": "negative_reads_as", "value": 0},
     }
     assert derived(stated).rules.leniency == (
         Leniency("text", "absent", ""),

@@ -97,8 +97,7 @@ def test_the_pretty_form_is_sorted_and_ends_in_a_newline() -> None:
 
 
 @pytest.mark.parametrize(
-    "data",
-    [b"", b"{", b'{"a": 1, "a": 2}', b"NaN", b"[Infinity]", b"\xff\xfe{}", b"[" * 100_000],
+    "data", [b"", b"{", b'{"a": 1, "a": 2}', b"NaN", b"[Infinity]", b"\xff\xfe{}", b"[" * 100_000]
 )
 def test_what_is_no_strict_json_is_refused_by_name(data: bytes) -> None:
     with pytest.raises(ProblemError, match=r"not-json.*a\.json"):

@@ -100,10 +100,7 @@ def test_modules_of_ones_own_templates_are_not_run(whole: Package, tmp_path: Pat
 
 
 def test_nothing_is_written_that_cannot_be_imported(
-    whole: Package,
-    mcp_gen: Callable[..., Ran],
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
+    whole: Package, mcp_gen: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     broken = edited(whole, **{"v2025_11_25/server": "\nundefined\n"})
 

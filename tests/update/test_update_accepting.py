@@ -98,10 +98,7 @@ def test_accepting_moves_a_pin_and_remembers_where_it_was(spec: Spec) -> None:
     pin = load_pins(spec.schema)[OLDER]
     assert (pin.published.sha256, pin.published.spec_commit) == (spec.digest(OLDER), commit)
     assert (pin.published.date, pin.published.note) == ("2031-05-06", "Tools are owned.")
-    assert pin.published.changed == (
-        "/$defs/Tool/properties/owner",
-        "/$defs/Tool/required",
-    )
+    assert pin.published.changed == ("/$defs/Tool/properties/owner", "/$defs/Tool/required")
     assert pin.history == (*before.history, before.published)
     assert b'"owner"' in snapshot_file(OLDER, spec.schema).read_bytes()
 

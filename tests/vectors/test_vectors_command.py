@@ -80,11 +80,7 @@ def test_a_draft_that_is_no_schema_is_one_problem(mcp_gen: MCP_GEN) -> None:
 
 @pytest.mark.parametrize(
     ("number", "code"),
-    [
-        (signal.SIGINT, 130),
-        (signal.SIGTERM, -signal.SIGTERM),
-        (signal.SIGHUP, -signal.SIGHUP),
-    ],
+    [(signal.SIGINT, 130), (signal.SIGTERM, -signal.SIGTERM), (signal.SIGHUP, -signal.SIGHUP)],
 )
 def test_a_program_is_ended_with_an_interrupted_run(
     tmp_path: Path, number: signal.Signals, code: int

@@ -21,7 +21,7 @@ from support.vectors.tracing import Document, Fact, Json
 OF_AN_ARM = re.compile(r".*/(anyOf|oneOf)/\d+/[^/]+")
 
 CANNOT_BE_VIOLATED: dict[str, dict[str, str]] = {
-    "2026-07-28": {"/$defs/JSONValue": "every JSON value is one"},
+    "2026-07-28": {"/$defs/JSONValue": "every JSON value is one"}
 }
 """Definitions without wrong values, by revision, with the reason."""
 

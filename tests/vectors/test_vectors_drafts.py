@@ -82,11 +82,7 @@ def test_constants_that_look_alike_are_told_apart() -> None:
     found = verdicts({"enum": [1, "1", True, "True"]})
     shown = {label: value for label, value in found.items() if label.startswith("valid enum-")}
     assert found["valid present"] == 1
-    assert shown == {
-        "valid enum-1-1": "1",
-        "valid enum-True-2": True,
-        "valid enum-True-3": "True",
-    }
+    assert shown == {"valid enum-1-1": "1", "valid enum-True-2": True, "valid enum-True-3": "True"}
 
 
 def test_constants_are_called_what_they_are_in_json() -> None:

@@ -49,8 +49,7 @@ def with_revisions(names: Iterable[str], source: str = "pinned") -> GenerationIn
 
 OLD = package({"__init__.py": "old", "v2025_11_25/models.py": "old", "v2025_11_25/gone.py": "old"})
 NEW = package(
-    {"__init__.py": "new", "v2025_11_25/models.py": "old", "v2026_07_28/models.py": "new"},
-    LATER,
+    {"__init__.py": "new", "v2025_11_25/models.py": "old", "v2026_07_28/models.py": "new"}, LATER
 )
 
 
