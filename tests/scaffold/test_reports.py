@@ -6,22 +6,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from jsonschema import Draft202012Validator
-from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.findings.report import Action, Status
 from mcp_protogen.output.drift import Kind
+from support import forms
 from support.running import Ran
 
 MCP_GEN = Callable[..., Ran]
-FORM: Any = json.loads((schema_folder() / "formats" / "report.schema.json").read_bytes())
 JSON = ("--format", "json")
 
 
 def document(ran: Ran) -> dict[str, Any]:
     """What a run printed, which nothing is wrong with."""
     data: dict[str, Any] = json.loads(ran.out)
-    validator: Any = Draft202012Validator(FORM)
-    assert [error.message for error in validator.iter_errors(data)] == []
+    assert forms.faults("report", data) == []
     assert ran.err == ""
     return data
 
@@ -58,7 +55,7 @@ def test_reports_of_failures_are_valid(arguments: tuple[str, str], mcp_gen: MCP_
 
 
 def test_the_form_knows_the_same_words_as_the_code() -> None:
-    definitions = FORM["$defs"]
+    definitions = forms.form("report")["$defs"]
     assert {*definitions["cause"]["properties"]["kind"]["enum"]} == {*Kind}
     assert {*definitions["file"]["properties"]["action"]["enum"]} == {*Action}
-    assert {*FORM["properties"]["status"]["enum"]} == {*Status}
+    assert {*forms.form("report")["properties"]["status"]["enum"]} == {*Status}

@@ -20,9 +20,8 @@ from mcp_protogen.inputs.pins import (
     snapshot_file,
 )
 from mcp_protogen.update.adoption import Origin, add, verification, verify
-from support import missing, tables
+from support import forms, missing, tables
 from support.killing import run_until_killed
-from support.unit.packages import faults
 
 FIRST = b'{"$defs": {"A": {"type": "integer", "description": "one"}}}'
 REWORDED = b'{"$defs": {"A": {"type": "integer", "description": "two"}}}'
@@ -263,9 +262,9 @@ def test_all_known_publications_are_in_the_pins() -> None:
 
 
 def test_the_committed_pins_follow_their_published_format() -> None:
-    assert faults("pins", pins_file().read_bytes()) == []
+    assert forms.faults("pins", pins_file().read_bytes()) == []
 
 
 def test_pins_made_by_the_tool_follow_the_published_format(folder: Path) -> None:
     add("2030-01-01", SECOND, Origin(spec_commit="abcdef1"), "b.json", folder)
-    assert faults("pins", pins_file(folder).read_bytes()) == []
+    assert forms.faults("pins", pins_file(folder).read_bytes()) == []

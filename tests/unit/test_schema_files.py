@@ -16,9 +16,8 @@ from mcp_protogen.inputs.descriptions import Descriptions
 from mcp_protogen.inputs.metacheck import check
 from mcp_protogen.inputs.patches import apply
 from mcp_protogen.ir import ObjectIR
-from support import tables
+from support import forms, tables
 from support.revisions import REVISIONS
-from support.unit import schemas
 
 Json = dict[str, Any]
 
@@ -40,10 +39,6 @@ def read(path: Path) -> Json:
     return document
 
 
-def format_of(name: str) -> Any:
-    return schemas.validator(read(SCHEMA / "formats" / f"{name}.schema.json"))
-
-
 @cache
 def derived(revision: str) -> Derived:
     return derive_revision(sources.load(revision, GenerationOptions((revision,))))
@@ -58,27 +53,23 @@ def test_each_format_is_a_json_schema() -> None:
 def test_each_file_is_of_its_format() -> None:
     for path, name in FILES:
         with tables.case(name):
-            errors = [
-                f"{error.json_path}: {error.message}"
-                for error in format_of(name).iter_errors(read(path))
-            ]
-            assert errors == []
+            assert forms.faults(name, read(path)) == []
 
 
 def test_a_member_that_the_format_does_not_know_is_refused() -> None:
     for path, name in FILES:
         with tables.case(name):
             misspelt: Json = {**read(path), "misspelt": {}}
-            assert not format_of(name).is_valid(misspelt)
+            assert forms.faults(name, misspelt)
 
 
 def test_a_fact_without_its_source_is_refused() -> None:
     facts = read(SCHEMA / REVISIONS[0] / "facts.json")
-    assert format_of("facts").is_valid(facts)
+    assert forms.faults("facts", facts) == []
     for section, key in (("errors", "-32700"), ("unions", "ClientRequest")):
         spoilt = copy.deepcopy(facts)
         del spoilt[section][key]["source"]
-        assert not format_of("facts").is_valid(spoilt), section
+        assert forms.faults("facts", spoilt), section
 
 
 def test_snapshots_are_json_schemas_before_and_after_their_patches() -> None:

@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from jsonschema import Draft202012Validator
-from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.vectors.choosing import Choice, Only
 from mcp_protogen.vectors.writing import document, lines
-from support import tables
+from support import forms, tables
 from support.revisions import NEWEST, REVISIONS
 from support.running import Ran
 from support.vectors.made import vectors
@@ -17,24 +16,16 @@ from support.vectors.made import vectors
 MCP_GEN = Callable[..., Ran]
 
 
-def form() -> Any:
-    schema = json.loads((schema_folder() / "formats" / "vectors.schema.json").read_bytes())
-    Draft202012Validator.check_schema(schema)
-    return schema
-
-
 def test_a_document_has_the_published_form() -> None:
     for revision in REVISIONS:
         with tables.case(revision):
             value = json.loads(document(vectors(revision)))
-            validator: Any = Draft202012Validator(form())
-            errors = [error.message for error in validator.iter_errors(value)]
-            assert errors == []
+            assert forms.faults("vectors", value) == []
             assert [v["id"] for v in value["vectors"]] == [v.id for v in vectors(revision).vectors]
 
 
 def test_lines_are_the_same_vectors_with_their_revision() -> None:
-    one = {"$ref": "#/$defs/vector", "$defs": form()["$defs"]}
+    one = {"$ref": "#/$defs/vector", "$defs": forms.form("vectors")["$defs"]}
     validator: Any = Draft202012Validator(one)
     rows = [json.loads(line) for line in lines(vectors(REVISIONS[0]))]
     assert all(validator.is_valid(row) and row["revision"] == REVISIONS[0] for row in rows)
@@ -43,7 +34,7 @@ def test_lines_are_the_same_vectors_with_their_revision() -> None:
 
 def test_the_form_is_closed_and_knows_no_code_that_does_not_occur() -> None:
     """A draft may have keywords that no revision has, and those come in pairs of bounds."""
-    known = set(form()["$defs"]["code"]["enum"])
+    known = set(forms.form("vectors")["$defs"]["code"]["enum"])
     used = {vector.code for revision in REVISIONS for vector in vectors(revision).vectors}
     only_in_drafts = {
         "additional",
