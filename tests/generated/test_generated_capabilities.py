@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from mcp_revisions import MissingCapability
 from support import tables
 from support.generated.golden_package import REVISIONS, load, runtime
 from support.revisions import ERAS, HANDSHAKE
@@ -17,7 +18,7 @@ def _missing(
     both: Json = {"client": {}, "server": {}, **declared}
     try:
         load(revision).capabilities.check(method, params, sender=sender, declared=both)
-    except runtime("core.errors").MissingCapability as missing:
+    except MissingCapability as missing:
         assert missing.path in str(missing)
         return str(missing.path)
     return None
@@ -172,7 +173,7 @@ def test_a_call_as_a_task_needs_the_capability_for_it() -> None:
     assert _missing("2025-11-25", "tools/call", params, sender="client", server=tools) == path
     # The condition is part of what is said, for without it the message reads like a riddle.
     declared: Json = {"client": {}, "server": tools}
-    with pytest.raises(runtime("core.errors").MissingCapability, match="task"):
+    with pytest.raises(MissingCapability, match="task"):
         load("2025-11-25").capabilities.check(
             "tools/call", params, sender="client", declared=declared
         )

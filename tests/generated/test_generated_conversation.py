@@ -6,8 +6,9 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
+from mcp_revisions import McpError, MethodNotFound, MissingCapability, connect_in_memory
 from support import tables
-from support.generated.golden_package import REVISIONS, load, runtime
+from support.generated.golden_package import REVISIONS, load
 from support.revisions import HANDSHAKE
 
 Json = dict[str, Any]
@@ -55,10 +56,9 @@ def _talk(revision: str, talk: Talk, client: Any = None) -> list[tuple[str, Json
 
     async def converse() -> None:
         client_side = client or load(revision).Client()
-        connect = runtime("testing").connect_in_memory
         async with asyncio.timeout(10):
             server = _server(revision)
-            async with connect(client_side, server, tap=tap):
+            async with connect_in_memory(client_side, server, tap=tap):
                 if revision in HANDSHAKE:
                     # Whatever came before a ping has been read when it is answered.
                     await client_side.ping()
@@ -118,7 +118,7 @@ def _params(revision: str, method: str, **members: Any) -> Any:
 @pytest.mark.parametrize("revision", REVISIONS)
 def test_a_handler_that_fails_tells_nothing(revision: str) -> None:
     async def talk(client: Any, server: Any) -> None:
-        with pytest.raises(runtime("core.errors").McpError) as failed:
+        with pytest.raises(McpError) as failed:
             await client.call_tool(_params(revision, "tools/call", name="broken"))
         assert failed.value.code == -32603
 
@@ -129,7 +129,7 @@ def test_a_handler_that_fails_tells_nothing(revision: str) -> None:
 @pytest.mark.parametrize("revision", REVISIONS)
 def test_what_is_not_declared_is_not_sent(revision: str) -> None:
     async def talk(client: Any, server: Any) -> None:
-        with pytest.raises(runtime("core.errors").MissingCapability, match=r"server\.prompts"):
+        with pytest.raises(MissingCapability, match=r"server\.prompts"):
             await client.get_prompt(_params(revision, "prompts/get", name="p"))
 
     assert _talk(revision, talk) == []
@@ -163,7 +163,7 @@ def test_a_method_left_alone_is_not_found() -> None:
                 assert callable(getattr(server, name))
                 if method in handled:
                     continue
-                with pytest.raises(runtime("core.errors").MethodNotFound, match=method):
+                with pytest.raises(MethodNotFound, match=method):
                     asyncio.run(getattr(server, name)(None, None))
 
 
@@ -196,5 +196,5 @@ def test_a_client_answers_what_a_result_asks_for() -> None:
     answer = asyncio.run(host.answer(asked))
     assert answer.to_wire() == {"roots": [{"uri": "file:///"}]}
     assert host.capabilities().to_wire() == {"roots": {}}
-    with pytest.raises(runtime("core.errors").MethodNotFound):
+    with pytest.raises(MethodNotFound):
         asyncio.run(stubs.Client().answer(asked))

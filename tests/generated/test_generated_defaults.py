@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from mcp_revisions._runtime.core.errors import InvalidAnswer
 from support import tables
 from support.generated.golden_package import load, runtime
 from support.revisions import HANDSHAKE, REVISIONS, STATELESS
@@ -110,7 +111,7 @@ def test_results_are_read_without_what_a_receiver_forgives(name: str) -> None:
     found = package.methods.TABLE.read_result(spec, {**wire, "ttlMs": -1})
     assert type(found) is whole
     assert (found.ttl_ms, found.cache_scope, found.result_type) == (0, "private", "complete")
-    with pytest.raises(runtime("core.errors").InvalidAnswer, match="/result/resultType"):
+    with pytest.raises(InvalidAnswer, match="/result/resultType"):
         package.methods.TABLE.read_result(spec, {**wire, "resultType": "task"})
 
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
+from mcp_revisions import Untranslatable
 from support import tables
 from support.generated import oracle
 from support.generated.golden_package import REVISIONS
 from support.generated.instances import Instances
 from support.generated.translations import (
     PAIRS,
-    Untranslatable,
     accepts,
     bare,
     names,

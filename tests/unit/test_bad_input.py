@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Any
 
-import pytest
 from support import tables
 from support.unit import schemas
 from support.unit.schemas import ANY_OBJECT, STRING, Json, errors_of, record, ref, union
@@ -11,8 +10,11 @@ from support.unit.schemas import ANY_OBJECT, STRING, Json, errors_of, record, re
 Mutation = Callable[[Json], object]
 
 
-def refusal(code: str, place: str, mutate: Mutation) -> Any:
-    return pytest.param(code, place, mutate)
+Refusal = tuple[str, str, Mutation]
+
+
+def refusal(code: str, place: str, mutate: Mutation) -> Refusal:
+    return code, place, mutate
 
 
 def define(**definitions: Any) -> Mutation:
@@ -227,25 +229,18 @@ MEMBER_NAMES = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("code", "pointer", "mutate"),
-    [
-        pytest.param(*case.values, id=name)
-        for cases in (REFERENCES, FORMS, COLLISIONS, MESSAGES)
-        for name, case in cases.items()
-    ],
-)
-def test_a_schema_that_cannot_be_used_is_refused_with_code_place_and_hint(
-    code: str, pointer: str, mutate: Mutation
-) -> None:
-    document = schemas.schema()
-    mutate(document["$defs"])
-    found = errors_of(document)
-    first = found[0]
-    assert (first.code, first.pointer) == (code, pointer), found
-    assert first.place == "tiny.json"
-    assert first.message and first.hint
-    assert {problem.code for problem in found} == {code}
+def test_a_schema_that_cannot_be_used_is_refused_with_code_place_and_hint() -> None:
+    refusals = {**REFERENCES, **FORMS, **COLLISIONS, **MESSAGES}
+    for name, (code, pointer, mutate) in refusals.items():
+        with tables.case(name):
+            document = schemas.schema()
+            mutate(document["$defs"])
+            found = errors_of(document)
+            first = found[0]
+            assert (first.code, first.pointer) == (code, pointer), found
+            assert first.place == "tiny.json"
+            assert first.message and first.hint
+            assert {problem.code for problem in found} == {code}
 
 
 def test_type_names_that_python_cannot_take_are_refused() -> None:
