@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from support import missing, scheduling, tables
-from support.running import Ran
+from support.running import Ran, Run
 
 if TYPE_CHECKING:
     from support.update.specifications import Spec
@@ -70,7 +70,7 @@ def published() -> Callable[[str], bytes]:
 @pytest.fixture
 def mcp_gen(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> Callable[..., Ran]:
+) -> Run:
     """Runs `mcp-gen` with arguments, in a folder of its own that is the working directory."""
     from mcp_protogen.cli import main
     from support import made_once
@@ -124,7 +124,7 @@ def spec(_unmoved: "Spec", tmp_path: Path) -> "Spec":
 
 
 @pytest.fixture
-def little(mcp_gen: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch) -> None:
+def little(mcp_gen: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Has commands generate packages of few files, in no time."""
     from support.generating import generate_little, require_nothing
 

@@ -5,7 +5,6 @@ import select
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,7 @@ from mcp_protogen.audit.target import find
 from mcp_protogen.base.problems import Problem, ProblemError
 from support import tables
 from support.audit.auditing import PYDANTIC, REVISION, audited, target
-from support.running import Ran
+from support.running import Run
 
 pytestmark = pytest.mark.usefixtures("vectors_made_once")
 
@@ -216,7 +215,7 @@ def test_a_target_is_never_imported_by_our_own_process(tmp_path: Path) -> None:
     assert "sdk" not in sys.modules
 
 
-def test_a_problem_is_one_message_on_standard_error(mcp_gen: Callable[..., Ran]) -> None:
+def test_a_problem_is_one_message_on_standard_error(mcp_gen: Run) -> None:
     ran = mcp_gen("audit", "no_such_sdk")
     assert (ran.code, ran.out) == (2, "")
     assert ran.err.startswith("error[target-not-found]: no_such_sdk: ")

@@ -16,10 +16,10 @@ from mcp_protogen.compare import naming
 from mcp_protogen.inputs.pins import Pin, Publication, load_pins, read_snapshot
 from support import forms
 from support.missing import untested
-from support.running import Ran
+from support.running import Ran, Run
 
 Json = dict[str, Any]
-Command = Callable[..., Ran]
+Command = Run
 
 PAIR = ("2025-11-25", "2026-07-28")
 SAME = ("2026-07-28", "2026-07-28")

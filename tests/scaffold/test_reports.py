@@ -1,7 +1,6 @@
 """The JSON reports of `mcp-gen new` and `mcp-gen sync` are of the form that is published."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +8,8 @@ import pytest
 from mcp_protogen.findings.report import Action, Status
 from mcp_protogen.output.drift import Kind
 from support import forms
-from support.running import Ran
+from support.running import Ran, Run
 
-MCP_GEN = Callable[..., Ran]
 JSON = ("--format", "json")
 
 
@@ -24,7 +22,7 @@ def document(ran: Ran) -> dict[str, Any]:
 
 
 @pytest.mark.usefixtures("little")
-def test_reports_of_both_commands_are_valid(mcp_gen: MCP_GEN, tmp_path: Path) -> None:
+def test_reports_of_both_commands_are_valid(mcp_gen: Run, tmp_path: Path) -> None:
     made = document(mcp_gen("new", "clock", "--revision", "2025-11-25", *JSON))
     assert (made["command"], made["status"], made["folder"]) == ("new", "fine", "clock")
     assert made["files"]
@@ -49,7 +47,7 @@ def test_reports_of_both_commands_are_valid(mcp_gen: MCP_GEN, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("arguments", [("new", "json"), ("sync", "nowhere")])
-def test_reports_of_failures_are_valid(arguments: tuple[str, str], mcp_gen: MCP_GEN) -> None:
+def test_reports_of_failures_are_valid(arguments: tuple[str, str], mcp_gen: Run) -> None:
     failed = document(mcp_gen(*arguments, *JSON))
     assert (failed["command"], failed["status"]) == (arguments[0], "failed")
 

@@ -5,7 +5,6 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -20,10 +19,9 @@ from mcp_protogen.base.problems import Level, Problem
 from mcp_protogen.cli.console import show_problems
 from mcp_protogen.output.lock import LOCK_NAME
 from support import forms
-from support.running import Ran
+from support.running import Ran, Run
 from support.unit import packages
 
-Run = Callable[..., Ran]
 ONE = ("--revision", "2025-11-25", "--out", "pkg")
 
 

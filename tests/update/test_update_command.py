@@ -14,7 +14,7 @@ import pytest
 from mcp_protogen.base.resources import schema_folder, templates_folder
 from mcp_protogen.inputs.pins import load_pins
 from support import forms
-from support.running import Ran
+from support.running import Ran, Run
 from support.update.specifications import (
     NEWEST,
     OLDER,
@@ -27,7 +27,6 @@ from support.update.specifications import (
     with_things,
 )
 
-Run = Callable[..., Ran]
 CODE = Path(mcp_protogen.__file__).parent
 NEXT = "2031-01-01"
 HERE = ("--source", "spec", "--schema-folder", "schema-folder")
