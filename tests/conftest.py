@@ -9,8 +9,8 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import pytest
-from support import missing, tables
-from support.running import Ran
+from support import missing, scheduling, tables
+from support.running import Ran, Run
 
 if TYPE_CHECKING:
     from support.update.specifications import Spec
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("sampling")
     group.addoption("--all", action="store_true", help="every case of every table, no samples")
+    group.addoption("--of", help="only tests that a row of this name is in, as a revision")
     group.addoption("--seed", default="0", help="which samples of large tables to take")
 
 
@@ -38,8 +39,19 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     terminalreporter.write_line(tables.described())
 
 
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
+    return scheduling.by_file(config, log)
+
+
+# Before xdist, which writes the groups into the names of tests.
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    scheduling.set_apart(items)
     left_out = tables.left_out(items)
+    row: str | None = config.getoption("--of")
+    if row is not None:
+        tests = (item for item in items if isinstance(item, pytest.Function))
+        left_out += [test for test in tests if not tables.joined(test, row)]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         away = {item.nodeid for item in left_out}
@@ -58,7 +70,7 @@ def published() -> Callable[[str], bytes]:
 @pytest.fixture
 def mcp_gen(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> Callable[..., Ran]:
+) -> Run:
     """Runs `mcp-gen` with arguments, in a folder of its own that is the working directory."""
     from mcp_protogen.cli import main
     from support import made_once
@@ -112,7 +124,7 @@ def spec(_unmoved: "Spec", tmp_path: Path) -> "Spec":
 
 
 @pytest.fixture
-def little(mcp_gen: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch) -> None:
+def little(mcp_gen: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Has commands generate packages of few files, in no time."""
     from support.generating import generate_little, require_nothing
 

@@ -1,15 +1,13 @@
 """`mcp-gen audit` on the command line: forms, baselines, exit codes."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from jsonschema import Draft202012Validator
-from mcp_protogen.base.resources import schema_folder
+from support import forms
 from support.audit.auditing import PYDANTIC, target
-from support.running import Ran
+from support.running import Run
 
 pytestmark = pytest.mark.usefixtures("vectors_made_once")
 
@@ -18,20 +16,13 @@ ROOT = f"{PYDANTIC}\n    class Root(BaseModel):\n        uri: int\n"
 
 
 @pytest.fixture
-def run(mcp_gen: Callable[..., Ran], tmp_path: Path) -> Callable[..., Ran]:
+def run(mcp_gen: Run, tmp_path: Path) -> Run:
     """Audits a small module without trying it."""
     folder = target(tmp_path / "sdk", ROOT).path[0]
     return lambda *more: mcp_gen("audit", folder, "--revision", "2025-11-25", "--no-vectors", *more)
 
 
-def described(name: str) -> Any:
-    """A validator of one of our formats."""
-    return Draft202012Validator(
-        json.loads((schema_folder() / "formats" / f"{name}.schema.json").read_bytes())
-    )
-
-
-def test_findings_end_with_exit_code_1_and_a_summary(run: Callable[..., Ran]) -> None:
+def test_findings_end_with_exit_code_1_and_a_summary(run: Run) -> None:
     ran = run()
     assert ran.code == 1
     assert "Root.uri" in ran.out
@@ -39,40 +30,38 @@ def test_findings_end_with_exit_code_1_and_a_summary(run: Callable[..., Ran]) ->
     assert ran.err == ""
 
 
-def test_json_is_as_described(run: Callable[..., Ran]) -> None:
+def test_json_is_as_described(run: Run) -> None:
     document: Any = json.loads(run("--format", "json").out)
-    described("audit-report").validate(document)
-    described("comparison").validate(document["comparison"])
+    assert forms.faults("audit-report", document) == []
+    assert forms.faults("comparison", document["comparison"]) == []
     row = next(row for row in document["matched"] if row["type"] == "Root")
     assert (row["target"], row["how"]) == ("sdk.Root", "name")
 
 
 @pytest.mark.parametrize("form", ["text", "markdown", "github", "html"])
-def test_every_form_has_the_finding(form: str, run: Callable[..., Ran]) -> None:
+def test_every_form_has_the_finding(form: str, run: Run) -> None:
     ran = run("--format", form)
     assert ran.code == 1
     assert "Root.uri" in ran.out
 
 
-def test_only_the_worst_can_be_asked_for(run: Callable[..., Ran]) -> None:
+def test_only_the_worst_can_be_asked_for(run: Run) -> None:
     ran = run("--only", "breaking", "--format", "json")
     changes = json.loads(ran.out)["comparison"]["changes"]
     assert {change["worst"] for change in changes} == {"breaking"}
 
 
-def test_a_reader_sees_what_concerns_it(run: Callable[..., Ran]) -> None:
+def test_a_reader_sees_what_concerns_it(run: Run) -> None:
     ran = run("--for", "gateway", "--only", "breaking", "--format", "json")
     changes = json.loads(ran.out)["comparison"]["changes"]
     assert {change["severity"]["gateway"] for change in changes} == {"breaking"}
 
 
-def test_known_findings_do_not_fail_and_new_ones_do(
-    run: Callable[..., Ran], tmp_path: Path
-) -> None:
+def test_known_findings_do_not_fail_and_new_ones_do(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "known.json"
     assert run("--baseline", str(file), "--write-baseline").code == 0
     document = json.loads(file.read_bytes())
-    described("baseline").validate(document)
+    assert forms.faults("baseline", document) == []
     assert run("--baseline", str(file)).code == 0
     document["findings"].remove({"code": "field-type", "item": "Root.uri"})
     file.write_text(json.dumps(document))
@@ -81,7 +70,7 @@ def test_known_findings_do_not_fail_and_new_ones_do(
     assert [c["item"] for c in json.loads(ran.out)["comparison"]["changes"]] == ["Root.uri"]
 
 
-def test_what_is_ignored_does_not_fail(run: Callable[..., Ran]) -> None:
+def test_what_is_ignored_does_not_fail(run: Run) -> None:
     ran = run("--ignore", "field-*:Root.*", "--ignore", "*-missing*", "--ignore", "unknown-*")
     assert ran.code == 0
     assert ran.out.endswith(" findings ignored\n")
@@ -90,7 +79,7 @@ def test_what_is_ignored_does_not_fail(run: Callable[..., Ran]) -> None:
     assert "did you mean field-type" in ran.err
 
 
-def test_what_is_fixed_is_said_and_does_not_fail(run: Callable[..., Ran], tmp_path: Path) -> None:
+def test_what_is_fixed_is_said_and_does_not_fail(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "known.json"
     run("--baseline", str(file), "--write-baseline")
     document = json.loads(file.read_bytes())
@@ -101,9 +90,7 @@ def test_what_is_fixed_is_said_and_does_not_fail(run: Callable[..., Ran], tmp_pa
     assert "fixed: type-missing: Gone\n" in ran.out
 
 
-def test_notes_of_a_baseline_stay_when_it_is_written_anew(
-    run: Callable[..., Ran], tmp_path: Path
-) -> None:
+def test_notes_of_a_baseline_stay_when_it_is_written_anew(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "known.json"
     run("--baseline", str(file), "--write-baseline")
     document = json.loads(file.read_bytes())
@@ -137,7 +124,7 @@ def test_notes_of_a_baseline_stay_when_it_is_written_anew(
     ],
 )
 def test_a_baseline_that_cannot_be_used_is_one_problem(
-    content: str | None, said: str, run: Callable[..., Ran], tmp_path: Path
+    content: str | None, said: str, run: Run, tmp_path: Path
 ) -> None:
     file = tmp_path / "known.json"
     if content is not None:
@@ -148,22 +135,20 @@ def test_a_baseline_that_cannot_be_used_is_one_problem(
     assert said in ran.err
 
 
-def test_writing_a_baseline_needs_a_name(run: Callable[..., Ran]) -> None:
+def test_writing_a_baseline_needs_a_name(run: Run) -> None:
     ran = run("--write-baseline")
     assert ran.code == 2
     assert "conflicting-options" in ran.err
 
 
-def test_a_report_can_be_written_to_a_file(run: Callable[..., Ran], tmp_path: Path) -> None:
+def test_a_report_can_be_written_to_a_file(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "audit.html"
     ran = run("--format", "html", "-o", str(file))
     assert (ran.code, ran.out) == (1, "")
     assert "Root.uri" in file.read_text(encoding="utf-8")
 
 
-def test_a_report_that_cannot_be_written_is_one_problem(
-    run: Callable[..., Ran], tmp_path: Path
-) -> None:
+def test_a_report_that_cannot_be_written_is_one_problem(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "no-such-folder" / "audit.html"
     ran = run("--format", "html", "--output", str(file))
     assert (ran.code, ran.out) == (2, "")
@@ -171,15 +156,15 @@ def test_a_report_that_cannot_be_written_is_one_problem(
     assert not file.parent.exists()
 
 
-def test_problems_take_the_form_that_programs_read(run: Callable[..., Ran], tmp_path: Path) -> None:
+def test_problems_take_the_form_that_programs_read(run: Run, tmp_path: Path) -> None:
     ran = run("--baseline", str(tmp_path / "none.json"), "--format", "json")
     assert (ran.code, ran.err) == (2, "")
     document = json.loads(ran.out)
-    described("report").validate(document)
+    assert forms.faults("report", document) == []
     assert document["problems"][0]["code"] == "bad-baseline"
 
 
-def test_a_target_without_findings_ends_with_exit_code_0(mcp_gen: Callable[..., Ran]) -> None:
+def test_a_target_without_findings_ends_with_exit_code_0(mcp_gen: Run) -> None:
     package = Path(__file__).resolve().parents[2] / "generated" / "mcp_revisions"
     ran = mcp_gen("audit", str(package / "v2025_11_25"), "--no-vectors")
     assert ran.code == 0

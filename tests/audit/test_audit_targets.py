@@ -5,15 +5,15 @@ import select
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from mcp_protogen.audit.engine import AuditOptions, audit
 from mcp_protogen.audit.target import find
 from mcp_protogen.base.problems import Problem, ProblemError
+from support import tables
 from support.audit.auditing import PYDANTIC, REVISION, audited, target
-from support.running import Ran
+from support.running import Run
 
 pytestmark = pytest.mark.usefixtures("vectors_made_once")
 
@@ -64,10 +64,10 @@ def test_an_empty_folder_is_no_target(tmp_path: Path) -> None:
         find(str(tmp_path))
 
 
-@pytest.mark.parametrize("name", ["mcp/types.txt", "not a name", "a..b", ""])
-def test_what_is_neither_folder_nor_name_is_no_target(name: str) -> None:
-    with pytest.raises(ProblemError, match="no-target"):
-        find(name)
+def test_what_is_neither_folder_nor_name_is_no_target() -> None:
+    for name in ("mcp/types.txt", "not a name", "a..b", ""):
+        with tables.case(name), pytest.raises(ProblemError, match="no-target"):
+            find(name)
 
 
 def test_an_interpreter_that_is_not_there_is_named() -> None:
@@ -215,7 +215,7 @@ def test_a_target_is_never_imported_by_our_own_process(tmp_path: Path) -> None:
     assert "sdk" not in sys.modules
 
 
-def test_a_problem_is_one_message_on_standard_error(mcp_gen: Callable[..., Ran]) -> None:
+def test_a_problem_is_one_message_on_standard_error(mcp_gen: Run) -> None:
     ran = mcp_gen("audit", "no_such_sdk")
     assert (ran.code, ran.out) == (2, "")
     assert ran.err.startswith("error[target-not-found]: no_such_sdk: ")

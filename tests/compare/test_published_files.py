@@ -13,6 +13,7 @@ from mcp_protogen.compare.sides import given_side, pinned_side
 from mcp_protogen.config import GivenFile
 from mcp_protogen.findings.change import Change, Comparison, Reader
 from mcp_protogen.inputs.pins import read_snapshot
+from support import tables
 from support.compare.made_up import ref
 from support.revisions import NEWEST, REVISIONS
 
@@ -43,10 +44,11 @@ def the_one(comparison: Comparison) -> Change:
     return change
 
 
-@pytest.mark.parametrize("revision", REVISIONS)
-def test_the_pinned_file_is_the_pinned_revision(revision: str) -> None:
-    comparison = given(read_snapshot(revision), revision)
-    assert (comparison.changes, comparison.notes) == ((), ())
+def test_the_pinned_file_is_the_pinned_revision() -> None:
+    for revision in REVISIONS:
+        with tables.case(revision):
+            comparison = given(read_snapshot(revision), revision)
+            assert (comparison.changes, comparison.notes) == ((), ())
 
 
 def test_a_draft_that_nobody_has_written_on_is_the_newest_revision() -> None:
@@ -291,9 +293,8 @@ def test_without_patches_what_they_mend_is_a_difference() -> None:
     assert (change.code, change.item) == ("field-type-widened", "ElicitResult.content")
 
 
-@pytest.mark.parametrize(
-    ("content", "code"),
-    [
+def test_a_file_that_is_no_schema_of_the_protocol_is_named() -> None:
+    rows: list[tuple[bytes, str]] = [
         (b"", "not-json"),
         (b"[]", "not-a-schema"),
         (b"{}", "not-a-schema"),
@@ -303,13 +304,13 @@ def test_without_patches_what_they_mend_is_a_difference() -> None:
         (b'{"$defs": {"A": {"$ref": "#/$defs/B"}}}', "no-message-unions"),
         (b"\xff\xfe", "not-json"),
         (b'{"a": NaN}', "not-json"),
-    ],
-)
-def test_a_file_that_is_no_schema_of_the_protocol_is_named(content: bytes, code: str) -> None:
-    with pytest.raises(ProblemError) as caught:
-        given(content)
-    (problem,) = caught.value.problems
-    assert (problem.code, problem.place) == (code, "draft.json")
+    ]
+    for content, code in rows:
+        with tables.case(content):
+            with pytest.raises(ProblemError) as caught:
+                given(content)
+            (problem,) = caught.value.problems
+            assert (problem.code, problem.place) == (code, "draft.json")
 
 
 def test_a_reference_that_leads_nowhere_is_named() -> None:
@@ -330,13 +331,14 @@ def test_types_that_contain_themselves_come_to_an_end() -> None:
     assert sorted(codes) == ["field-added-optional", "field-added-optional", "type-added"]
 
 
-@pytest.mark.parametrize("member", ["a/b", "a.b", "a~b/c.d"])
-def test_a_pointer_leads_to_the_member_whatever_it_is_called(member: str) -> None:
-    document = json.loads(read_snapshot(NEWEST))
-    document["$defs"]["RequestMetaObject"]["properties"][member] = {"type": "string"}
-    change = the_one(given(json.dumps(document).encode()))
-    assert change.item == f"RequestMetaObject.{member}"
-    assert jsonpointer.get(document, change.pointer) == {"type": "string"}
+def test_a_pointer_leads_to_the_member_whatever_it_is_called() -> None:
+    for member in ("a/b", "a.b", "a~b/c.d"):
+        with tables.case(member):
+            document = json.loads(read_snapshot(NEWEST))
+            document["$defs"]["RequestMetaObject"]["properties"][member] = {"type": "string"}
+            change = the_one(given(json.dumps(document).encode()))
+            assert change.item == f"RequestMetaObject.{member}"
+            assert jsonpointer.get(document, change.pointer) == {"type": "string"}
 
 
 def test_every_pointer_leads_somewhere() -> None:

@@ -3,12 +3,12 @@
 from dataclasses import replace
 from typing import Any
 
-import pytest
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.names import ClassName
 from mcp_protogen.compare.engine import compare_sides
 from mcp_protogen.compare.sides import ComparedRevision
 from mcp_protogen.findings.change import Change, Reader, Severity
+from support import tables
 from support.compare.made_up import (
     ASK,
     RULES,
@@ -152,22 +152,19 @@ def test_a_type_that_travels_on_one_side_only_is_no_news_on_the_wire() -> None:
     assert codes == {"field-removed", "base-member-changed"}
 
 
-@pytest.mark.parametrize(
-    ("on", "expected"),
-    [
+def test_a_key_that_has_to_be_written_breaks_who_writes_it() -> None:
+    rows: list[tuple[tuple[str, ...], tuple[Severity, Severity]]] = [
         (("request",), (BREAKING, INFO)),
         (("result",), (INFO, BREAKING)),
         (("request", "result"), (BREAKING, BREAKING)),
         (("notification",), (NONE, NONE)),
-    ],
-)
-def test_a_key_that_has_to_be_written_breaks_who_writes_it(
-    on: tuple[str, ...], expected: tuple[Severity, Severity]
-) -> None:
-    after = side(meta_keys=(meta_key(required=True, on=on),))
-    change = the_one(NOTHING, after, "meta-key-added-required")
-    assert to_client_and_server(change) == expected
-    assert change.after == f"required string of each {' and '.join(on)}"
+    ]
+    for on, expected in rows:
+        with tables.case(on):
+            after = side(meta_keys=(meta_key(required=True, on=on),))
+            change = the_one(NOTHING, after, "meta-key-added-required")
+            assert to_client_and_server(change) == expected
+            assert change.after == f"required string of each {' and '.join(on)}"
 
 
 def test_a_key_of_some_messages_is_that_of_no_others() -> None:
@@ -180,16 +177,16 @@ def test_a_key_of_some_messages_is_that_of_no_others() -> None:
         )
 
 
-@pytest.mark.parametrize(
-    ("direction", "expected"),
-    [("request", (BREAKING, INFO)), ("response", (INFO, BREAKING))],
-)
-def test_a_header_is_sent_by_the_client_with_requests_and_by_the_server_with_responses(
-    direction: str, expected: tuple[Severity, Severity]
-) -> None:
-    after = side(headers=(header("MUST", direction=direction),))
-    change = the_one(NOTHING, after, "header-added-required")
-    assert to_client_and_server(change) == expected
+def test_a_header_is_sent_by_the_client_with_requests_and_by_the_server_with_responses() -> None:
+    rows: list[tuple[str, tuple[Severity, Severity]]] = [
+        ("request", (BREAKING, INFO)),
+        ("response", (INFO, BREAKING)),
+    ]
+    for direction, expected in rows:
+        with tables.case(direction):
+            after = side(headers=(header("MUST", direction=direction),))
+            change = the_one(NOTHING, after, "header-added-required")
+            assert to_client_and_server(change) == expected
 
 
 def test_a_newly_demanded_capability_breaks_the_sender() -> None:

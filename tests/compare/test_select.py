@@ -2,17 +2,12 @@
 
 from dataclasses import replace
 
-import pytest
 from mcp_protogen.compare.select import narrowed, reaches
 from mcp_protogen.findings.change import Category, Change, Comparison, Reader, Severity
 from mcp_protogen.findings.pages.ranking import summary
+from support import tables
 
-_LEVELS = {
-    "b": Severity.BREAKING,
-    "w": Severity.WARNING,
-    "i": Severity.INFO,
-    "n": Severity.NONE,
-}
+_LEVELS = {"b": Severity.BREAKING, "w": Severity.WARNING, "i": Severity.INFO, "n": Severity.NONE}
 
 
 def change(levels: str) -> Change:
@@ -24,9 +19,8 @@ def change(levels: str) -> Change:
 EVERYTHING = Comparison("a", "b", tuple(map(change, ("bnnn", "wiii", "ibww", "nnin", "nnnn"))))
 
 
-@pytest.mark.parametrize(
-    ("reader", "least", "expected"),
-    [
+def test_what_matters_less_is_left_out_and_the_worst_comes_first() -> None:
+    rows: list[tuple[Reader | None, Severity | None, list[str]]] = [
         (None, None, ["bnnn", "ibww", "wiii", "nnin"]),
         (None, Severity.WARNING, ["bnnn", "ibww", "wiii"]),
         (None, Severity.BREAKING, ["bnnn", "ibww"]),
@@ -36,12 +30,10 @@ EVERYTHING = Comparison("a", "b", tuple(map(change, ("bnnn", "wiii", "ibww", "nn
         (Reader.SERVER, Severity.BREAKING, ["ibww"]),
         (Reader.SDK, Severity.INFO, ["ibww", "wiii", "nnin"]),
         (Reader.GATEWAY, Severity.BREAKING, []),
-    ],
-)
-def test_what_matters_less_is_left_out_and_the_worst_comes_first(
-    reader: Reader | None, least: Severity | None, expected: list[str]
-) -> None:
-    assert [one.item for one in narrowed(EVERYTHING, reader, least).changes] == expected
+    ]
+    for reader, least, expected in rows:
+        with tables.case(expected):
+            assert [one.item for one in narrowed(EVERYTHING, reader, least).changes] == expected
 
 
 def test_nothing_else_of_a_comparison_is_touched() -> None:
@@ -49,20 +41,17 @@ def test_nothing_else_of_a_comparison_is_touched() -> None:
     assert (shown.before, shown.after, shown.notes) == ("a", "b", ())
 
 
-@pytest.mark.parametrize(
-    ("reader", "severity", "expected"),
-    [
+def test_a_comparison_reaches_what_one_of_its_changes_is() -> None:
+    rows: list[tuple[Reader | None, Severity, bool]] = [
         (None, Severity.BREAKING, True),
         (Reader.SERVER, Severity.BREAKING, True),
         (Reader.SDK, Severity.BREAKING, False),
         (Reader.SDK, Severity.WARNING, True),
         (Reader.GATEWAY, Severity.BREAKING, False),
-    ],
-)
-def test_a_comparison_reaches_what_one_of_its_changes_is(
-    reader: Reader | None, severity: Severity, expected: bool
-) -> None:
-    assert reaches(EVERYTHING, reader, severity) is expected
+    ]
+    for reader, severity, expected in rows:
+        with tables.case((reader, severity, expected)):
+            assert reaches(EVERYTHING, reader, severity) is expected
 
 
 def test_how_many_are_left_out_is_told_and_none_is_not_no_change() -> None:

@@ -3,11 +3,12 @@
 `PYTHONPATH=tests python -m support.compare.unlisted` writes it down anew.
 """
 
-import pytest
+from support import tables
 from support.compare.unlisted import file_of, written
 from support.revisions import NEIGHBOURS
 
 
-@pytest.mark.parametrize(("before", "after"), NEIGHBOURS)
-def test_what_no_list_has_is_as_written_down(before: str, after: str) -> None:
-    assert written(before, after) == file_of(before, after).read_text(encoding="utf-8")
+def test_what_no_list_has_is_as_written_down() -> None:
+    for before, after in NEIGHBOURS:
+        with tables.case((before, after)):
+            assert written(before, after) == file_of(before, after).read_text(encoding="utf-8")

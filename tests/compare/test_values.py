@@ -2,8 +2,8 @@
 
 from typing import Any
 
-import pytest
 from mcp_protogen.compare.values import Relation, Values
+from support import tables
 from support.compare.made_up import record, ref
 
 Json = dict[str, Any]
@@ -95,22 +95,25 @@ def relation(before: Json, after: Json) -> Relation:
     return Values(DEFINITIONS, DEFINITIONS, {}).relation(before, after)
 
 
-@pytest.mark.parametrize(("less", "more"), WIDER)
-def test_more_values_make_a_schema_wider_and_fewer_narrower(less: Json, more: Json) -> None:
-    assert relation(less, more) is Relation.WIDER
-    assert relation(more, less) is Relation.NARROWER
+def test_more_values_make_a_schema_wider_and_fewer_narrower() -> None:
+    for less, more in WIDER:
+        with tables.case((less, more)):
+            assert relation(less, more) is Relation.WIDER
+            assert relation(more, less) is Relation.NARROWER
 
 
-@pytest.mark.parametrize(("one", "other"), SAME)
-def test_the_same_values_in_other_words_are_the_same(one: Json, other: Json) -> None:
-    assert relation(one, other) is Relation.SAME
-    assert relation(other, one) is Relation.SAME
+def test_the_same_values_in_other_words_are_the_same() -> None:
+    for one, other in SAME:
+        with tables.case((one, other)):
+            assert relation(one, other) is Relation.SAME
+            assert relation(other, one) is Relation.SAME
 
 
-@pytest.mark.parametrize(("one", "other"), OTHER)
-def test_schemas_that_each_accept_what_the_other_does_not_differ(one: Json, other: Json) -> None:
-    assert relation(one, other) is Relation.OTHER
-    assert relation(other, one) is Relation.OTHER
+def test_schemas_that_each_accept_what_the_other_does_not_differ() -> None:
+    for one, other in OTHER:
+        with tables.case((one, other)):
+            assert relation(one, other) is Relation.OTHER
+            assert relation(other, one) is Relation.OTHER
 
 
 def test_types_of_one_name_count_as_one_however_they_have_changed() -> None:
@@ -127,21 +130,18 @@ def test_a_type_is_the_one_it_is_called_now() -> None:
 ALIKE: Json = {"A": record(x=STRING), "B": record(x=STRING, y=STRING), "C": record(z=STRING)}
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "expected"),
-    [
+def test_alternatives_are_told_apart_by_name_however_alike_they_look() -> None:
+    rows: list[tuple[str, str, Relation]] = [
         ("AC", "AC", Relation.SAME),
         ("AC", "CA", Relation.SAME),
         ("A", "AB", Relation.WIDER),
         ("AB", "A", Relation.NARROWER),
         ("AC", "BC", Relation.OTHER),
-    ],
-)
-def test_alternatives_are_told_apart_by_name_however_alike_they_look(
-    before: str, after: str, expected: Relation
-) -> None:
-    unions = [any_of(*map(ref, names)) for names in (before, after)]
-    assert Values(ALIKE, ALIKE, {}).of_names(*unions) is expected
+    ]
+    for before, after, expected in rows:
+        with tables.case(after):
+            unions = [any_of(*map(ref, names)) for names in (before, after)]
+            assert Values(ALIKE, ALIKE, {}).of_names(*unions) is expected
 
 
 def test_alternatives_without_names_cannot_be_told_apart_by_name() -> None:

@@ -5,12 +5,11 @@ import re
 import sys
 from dataclasses import fields
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import pytest
+from support.folders import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "http.md").read_text(encoding="utf-8")
 
 

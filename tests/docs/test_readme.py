@@ -9,7 +9,8 @@ import sys
 import tomllib
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from support.folders import ROOT
+
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 

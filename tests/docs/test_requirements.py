@@ -5,11 +5,10 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 
 from support import missing
+from support.folders import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 TESTS = ROOT / "tests"
 PAGE = ROOT / "docs" / "requirements.md"
 ROW = re.compile(r"\| (S\d-\d\d) \| ([A-Za-z ]+) \| ([^|]+) \| ([^|]+) \|")

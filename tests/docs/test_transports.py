@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.folders import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "transports.md"
 
 

@@ -3,6 +3,8 @@
 from typing import Any
 
 import pytest
+from mcp_revisions import MissingCapability
+from support import tables
 from support.generated.golden_package import REVISIONS, load, runtime
 from support.revisions import ERAS, HANDSHAKE
 
@@ -16,38 +18,41 @@ def _missing(
     both: Json = {"client": {}, "server": {}, **declared}
     try:
         load(revision).capabilities.check(method, params, sender=sender, declared=both)
-    except runtime("core.errors").MissingCapability as missing:
+    except MissingCapability as missing:
         assert missing.path in str(missing)
         return str(missing.path)
     return None
 
 
 @pytest.mark.shows("S4-03")
-@pytest.mark.parametrize("revision", HANDSHAKE)
-def test_a_server_declares_what_its_methods_need(revision: str) -> None:
-    declare = load(revision).capabilities.server_capabilities
-    methods = ["tools/call", "resources/subscribe", "notifications/tools/list_changed"]
-    expected = {"resources": {"subscribe": True}, "tools": {"listChanged": True}}
-    assert declare(methods).to_wire() == expected
-    assert declare(reversed(methods)).to_wire() == expected
+def test_a_server_declares_what_its_methods_need() -> None:
+    for revision in HANDSHAKE:
+        with tables.case(revision):
+            declare = load(revision).capabilities.server_capabilities
+            methods = ["tools/call", "resources/subscribe", "notifications/tools/list_changed"]
+            expected = {"resources": {"subscribe": True}, "tools": {"listChanged": True}}
+            assert declare(methods).to_wire() == expected
+            assert declare(reversed(methods)).to_wire() == expected
 
 
-@pytest.mark.parametrize("revision", REVISIONS)
-def test_nothing_to_answer_is_nothing_to_declare(revision: str) -> None:
-    capabilities = load(revision).capabilities
-    assert capabilities.server_capabilities([]).to_wire() == {}
-    assert capabilities.client_capabilities([]).to_wire() == {}
-    assert capabilities.server_capabilities(["notifications/progress"]).to_wire() == {}
+def test_nothing_to_answer_is_nothing_to_declare() -> None:
+    for revision in REVISIONS:
+        with tables.case(revision):
+            capabilities = load(revision).capabilities
+            assert capabilities.server_capabilities([]).to_wire() == {}
+            assert capabilities.client_capabilities([]).to_wire() == {}
+            assert capabilities.server_capabilities(["notifications/progress"]).to_wire() == {}
 
 
-@pytest.mark.parametrize("revision", REVISIONS)
-def test_a_client_declares_what_it_answers_and_sends(revision: str) -> None:
-    declare = load(revision).capabilities.client_capabilities
-    assert declare(["sampling/createMessage"]).to_wire() == {"sampling": {}}
-    assert declare(["roots/list"]).to_wire() == {"roots": {}}
-    if revision in HANDSHAKE:
-        sends = declare(["roots/list", "notifications/roots/list_changed"])
-        assert sends.to_wire() == {"roots": {"listChanged": True}}
+def test_a_client_declares_what_it_answers_and_sends() -> None:
+    for revision in REVISIONS:
+        with tables.case(revision):
+            declare = load(revision).capabilities.client_capabilities
+            assert declare(["sampling/createMessage"]).to_wire() == {"sampling": {}}
+            assert declare(["roots/list"]).to_wire() == {"roots": {}}
+            if revision in HANDSHAKE:
+                sends = declare(["roots/list", "notifications/roots/list_changed"])
+                assert sends.to_wire() == {"roots": {"listChanged": True}}
 
 
 @pytest.mark.parametrize("revision", REVISIONS)
@@ -76,45 +81,48 @@ def test_what_is_declared_for_a_method_is_what_its_check_asks(revision: str) -> 
             assert enough is None, spec.method
 
 
-@pytest.mark.parametrize("revision", REVISIONS)
-def test_the_missing_path_is_named(revision: str) -> None:
-    assert _missing(revision, "tools/call", {}, sender="client") == "server.tools"
-    tools: Json = {"tools": {}}
-    assert _missing(revision, "tools/call", {}, sender="client", server=tools) is None
-    changed = "notifications/tools/list_changed"
-    path = "server.tools.listChanged"
-    assert _missing(revision, changed, {}, sender="server", server=tools) == path
-    for flag, missing in ((True, None), (False, path), (None, path)):
-        server = {"tools": {"listChanged": flag}}
-        assert _missing(revision, changed, {}, sender="server", server=server) == missing
+def test_the_missing_path_is_named() -> None:
+    for revision in REVISIONS:
+        with tables.case(revision):
+            assert _missing(revision, "tools/call", {}, sender="client") == "server.tools"
+            tools: Json = {"tools": {}}
+            assert _missing(revision, "tools/call", {}, sender="client", server=tools) is None
+            changed = "notifications/tools/list_changed"
+            path = "server.tools.listChanged"
+            assert _missing(revision, changed, {}, sender="server", server=tools) == path
+            for flag, missing in ((True, None), (False, path), (None, path)):
+                server = {"tools": {"listChanged": flag}}
+                assert _missing(revision, changed, {}, sender="server", server=server) == missing
 
 
-@pytest.mark.parametrize("revision", REVISIONS)
-def test_the_other_side_declaring_it_does_not_help(revision: str) -> None:
-    assert (
-        _missing(revision, "tools/call", {}, sender="client", client={"tools": {}})
-        == "server.tools"
-    )
-    method = "sampling/createMessage"
-    assert (
-        _missing(revision, method, {}, sender="server", server={"sampling": {}})
-        == "client.sampling"
-    )
+def test_the_other_side_declaring_it_does_not_help() -> None:
+    for revision in REVISIONS:
+        with tables.case(revision):
+            assert (
+                _missing(revision, "tools/call", {}, sender="client", client={"tools": {}})
+                == "server.tools"
+            )
+            method = "sampling/createMessage"
+            assert (
+                _missing(revision, method, {}, sender="server", server={"sampling": {}})
+                == "client.sampling"
+            )
 
 
-@pytest.mark.parametrize("revision", ERAS)
-def test_sampling_with_tools_needs_the_capability_for_tools(revision: str) -> None:
-    method = "sampling/createMessage"
-    plain: Json = {"sampling": {}}
-    able: Json = {"sampling": {"tools": {}}}
-    members: Json = {"tools": [], "toolChoice": {"mode": "auto"}}
-    for member, value in members.items():
-        params: Json = {"messages": [], "maxTokens": 1, member: value}
-        path = "client.sampling.tools"
-        assert _missing(revision, method, params, sender="server", client=plain) == path
-        assert _missing(revision, method, params, sender="server", client=able) is None
-    params = {"messages": [], "maxTokens": 1}
-    assert _missing(revision, method, params, sender="server", client=plain) is None
+def test_sampling_with_tools_needs_the_capability_for_tools() -> None:
+    for revision in ERAS:
+        with tables.case(revision):
+            method = "sampling/createMessage"
+            plain: Json = {"sampling": {}}
+            able: Json = {"sampling": {"tools": {}}}
+            members: Json = {"tools": [], "toolChoice": {"mode": "auto"}}
+            for member, value in members.items():
+                params: Json = {"messages": [], "maxTokens": 1, member: value}
+                path = "client.sampling.tools"
+                assert _missing(revision, method, params, sender="server", client=plain) == path
+                assert _missing(revision, method, params, sender="server", client=able) is None
+            params = {"messages": [], "maxTokens": 1}
+            assert _missing(revision, method, params, sender="server", client=plain) is None
 
 
 @pytest.mark.parametrize("revision", ERAS)
@@ -165,7 +173,7 @@ def test_a_call_as_a_task_needs_the_capability_for_it() -> None:
     assert _missing("2025-11-25", "tools/call", params, sender="client", server=tools) == path
     # The condition is part of what is said, for without it the message reads like a riddle.
     declared: Json = {"client": {}, "server": tools}
-    with pytest.raises(runtime("core.errors").MissingCapability, match="task"):
+    with pytest.raises(MissingCapability, match="task"):
         load("2025-11-25").capabilities.check(
             "tools/call", params, sender="client", declared=declared
         )
@@ -182,19 +190,21 @@ def test_methods_both_sides_send_are_gated_by_the_side_that_answers() -> None:
         assert found == f"{receiver}.tasks.list"
 
 
-@pytest.mark.parametrize("revision", REVISIONS)
-def test_methods_without_gates_may_always_be_sent(revision: str) -> None:
-    assert _missing(revision, "notifications/cancelled", {}, sender="client") is None
-    assert _missing(revision, "notifications/progress", {}, sender="server") is None
+def test_methods_without_gates_may_always_be_sent() -> None:
+    for revision in REVISIONS:
+        with tables.case(revision):
+            assert _missing(revision, "notifications/cancelled", {}, sender="client") is None
+            assert _missing(revision, "notifications/progress", {}, sender="server") is None
 
 
-@pytest.mark.parametrize("revision", REVISIONS)
-def test_every_capability_is_found_in_its_own_declaration_only(revision: str) -> None:
-    capabilities, gate = load(revision).capabilities, runtime("rules.capabilities")
-    for role, listed in capabilities.CAPABILITIES.items():
-        for capability in listed:
-            declared = gate.declare([capability])
-            assert capability.declared_in(declared)
-            assert not capability.declared_in({})
-            model = getattr(load(revision).models, f"{role.capitalize()}Capabilities")
-            assert model.from_wire(declared).to_wire() == declared
+def test_every_capability_is_found_in_its_own_declaration_only() -> None:
+    for revision in REVISIONS:
+        with tables.case(revision):
+            capabilities, gate = load(revision).capabilities, runtime("rules.capabilities")
+            for role, listed in capabilities.CAPABILITIES.items():
+                for capability in listed:
+                    declared = gate.declare([capability])
+                    assert capability.declared_in(declared)
+                    assert not capability.declared_in({})
+                    model = getattr(load(revision).models, f"{role.capitalize()}Capabilities")
+                    assert model.from_wire(declared).to_wire() == declared

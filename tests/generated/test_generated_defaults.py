@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from mcp_revisions._runtime.core.errors import InvalidAnswer
+from support import tables
 from support.generated.golden_package import load, runtime
 from support.revisions import HANDSHAKE, REVISIONS, STATELESS
 
@@ -109,34 +111,38 @@ def test_results_are_read_without_what_a_receiver_forgives(name: str) -> None:
     found = package.methods.TABLE.read_result(spec, {**wire, "ttlMs": -1})
     assert type(found) is whole
     assert (found.ttl_ms, found.cache_scope, found.result_type) == (0, "private", "complete")
-    with pytest.raises(runtime("core.errors").InvalidAnswer, match="/result/resultType"):
+    with pytest.raises(InvalidAnswer, match="/result/resultType"):
         package.methods.TABLE.read_result(spec, {**wire, "resultType": "task"})
 
 
-@pytest.mark.parametrize("revision", REVISIONS)
-def test_every_list_can_be_walked_by_whoever_may_ask_for_it(revision: str) -> None:
-    package = load(revision)
-    for method, spec in package.methods.REQUESTS.items():
-        if "paginated" not in spec.traits:
-            continue
-        name, item = LISTS[method]
-        senders = {"client": package.Client, "server": package.server.Session}
-        for role in spec.senders:
-            walk = inspect.signature(getattr(senders[role], name))
-            assert str(walk.return_annotation).endswith(f".{item}]"), (role, method)
-            assert walk.parameters["params"].default is None
+def test_every_list_can_be_walked_by_whoever_may_ask_for_it() -> None:
+    for revision in REVISIONS:
+        with tables.case(revision):
+            package = load(revision)
+            for method, spec in package.methods.REQUESTS.items():
+                if "paginated" not in spec.traits:
+                    continue
+                name, item = LISTS[method]
+                senders = {"client": package.Client, "server": package.server.Session}
+                for role in spec.senders:
+                    walk = inspect.signature(getattr(senders[role], name))
+                    assert str(walk.return_annotation).endswith(f".{item}]"), (role, method)
+                    assert walk.parameters["params"].default is None
 
 
-@pytest.mark.parametrize("revision", REVISIONS)
-def test_params_without_anything_to_say_may_be_left_out(revision: str) -> None:
-    package = load(revision)
-    for method in ("ping", "server/discover", "prompts/list", "tools/list"):
-        if method in package.methods.REQUESTS:
-            stub = method.replace("server/", "")
-            name = "_".join(reversed(stub.split("/")))
-            assert (
-                inspect.signature(getattr(package.Client, name)).parameters["params"].default
-                is None
-            )
-    needs = inspect.signature(package.Client.call_tool).parameters["params"]
-    assert needs.default is inspect.Parameter.empty
+def test_params_without_anything_to_say_may_be_left_out() -> None:
+    for revision in REVISIONS:
+        with tables.case(revision):
+            package = load(revision)
+            for method in ("ping", "server/discover", "prompts/list", "tools/list"):
+                if method in package.methods.REQUESTS:
+                    stub = method.replace("server/", "")
+                    name = "_".join(reversed(stub.split("/")))
+                    assert (
+                        inspect.signature(getattr(package.Client, name))
+                        .parameters["params"]
+                        .default
+                        is None
+                    )
+            needs = inspect.signature(package.Client.call_tool).parameters["params"]
+            assert needs.default is inspect.Parameter.empty

@@ -11,10 +11,9 @@ import textwrap
 from typing import Any
 
 import pytest
+from support import tables
 from support.folders import GENERATED
-from support.generated.golden_package import (
-    REVISIONS,
-)
+from support.generated.golden_package import REVISIONS
 
 # What the package may need: itself, Pydantic and what Pydantic needs.
 ALLOWED = {
@@ -78,9 +77,10 @@ def test_loading_a_revision_imports_that_one_without_stubs(revision: str) -> Non
     assert not _roots(modules) & {"asyncio", "ssl", "http"}
 
 
-@pytest.mark.parametrize("revision", REVISIONS)
-def test_reading_and_writing_messages_needs_no_asyncio(revision: str) -> None:
-    modules = _imported(f"""
+def test_reading_and_writing_messages_needs_no_asyncio() -> None:
+    for revision in REVISIONS:
+        with tables.case(revision):
+            modules = _imported(f"""
         import mcp_revisions
         package = mcp_revisions.load({revision!r})
         text = b'{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":1}}}}'
@@ -88,13 +88,14 @@ def test_reading_and_writing_messages_needs_no_asyncio(revision: str) -> None:
         written = package.methods.serialise_notification(found.spec, found.params)
         assert found.params.request_id == 1 and b"requestId" in written
         """)
-    assert not _foreign(modules)
-    assert "asyncio" not in modules
+            assert not _foreign(modules)
+            assert "asyncio" not in modules
 
 
-@pytest.mark.parametrize("revision", REVISIONS)
-def test_stubs_come_on_first_use(revision: str) -> None:
-    modules = _imported(f"""
+def test_stubs_come_on_first_use() -> None:
+    for revision in REVISIONS:
+        with tables.case(revision):
+            modules = _imported(f"""
         import mcp_revisions
         package = mcp_revisions.load({revision!r})
         assert "asyncio" not in sys.modules
@@ -103,8 +104,8 @@ def test_stubs_come_on_first_use(revision: str) -> None:
         assert package.Server is package.server.Server
         assert package.Client is package.client.Client
         """)
-    assert "asyncio" in modules
-    assert not _foreign(modules)
+            assert "asyncio" in modules
+            assert not _foreign(modules)
 
 
 def test_what_is_not_there_is_a_clear_error() -> None:
@@ -129,12 +130,15 @@ def test_what_is_not_there_is_a_clear_error() -> None:
     assert "servant" in messages[2]
 
 
-@pytest.mark.parametrize("revision", REVISIONS)
-def test_threads_may_read_at_first_use(revision: str) -> None:
+def test_threads_may_read_at_first_use() -> None:
     """Classes are built when first used, which may be in many threads at once."""
-    members: dict[str, object] = {"protocolVersion": "x", "clientCapabilities": {}}
-    meta = json.dumps({f"io.modelcontextprotocol/{name}": one for name, one in members.items()})
-    found = _run(f"""
+    for revision in REVISIONS:
+        with tables.case(revision):
+            members: dict[str, object] = {"protocolVersion": "x", "clientCapabilities": {}}
+            meta = json.dumps(
+                {f"io.modelcontextprotocol/{name}": one for name, one in members.items()}
+            )
+            found = _run(f"""
         import json, threading
         import mcp_revisions
         sys.setswitchinterval(1e-6)
@@ -163,4 +167,4 @@ def test_threads_may_read_at_first_use(revision: str) -> None:
             thread.join()
         print(json.dumps([len(names), len(set(names)), errors]))
         """)
-    assert found == [12, 3, []]
+            assert found == [12, 3, []]

@@ -92,14 +92,7 @@ def test_mypy_strict_objects_to_wrong_programs_only(folder: Path) -> None:
 
 def test_black_would_change_nothing(folder: Path) -> None:
     options = ("--check", "--quiet", "--line-length=100", "--target-version=py311")
-    command = [
-        sys.executable,
-        "-m",
-        "black",
-        *options,
-        "--extend-exclude=/_runtime/",
-        PACKAGE.name,
-    ]
+    command = [sys.executable, "-m", "black", *options, "--extend-exclude=/_runtime/", PACKAGE.name]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from mcp_protogen.base import names
-from support import missing
+from support import missing, tables
 from support.generated import oracle
 from support.generated.golden_package import REVISIONS, load, shared_json
 
@@ -77,55 +77,62 @@ def test_each_method_is_in_the_table_of_its_kind_and_no_other(revision: str) -> 
 
 
 @pytest.mark.shows("S0-02", "S0-12", "S1-22", "S1-23", "S1-24")
-@pytest.mark.parametrize("revision", REVISIONS)
-def test_senders_params_and_results(revision: str) -> None:
-    models = load(revision).models
-    for fact in _methods(revision):
-        spec = _spec(revision, fact)
-        params = fact["params_type"] or fact["message_type"] + "Params"
-        assert spec.senders == _senders(fact), fact["method"]
-        assert spec.params is getattr(models, params), fact["method"]
-        assert spec.params_required == fact["params_required"], fact["method"]
-        if fact["kind"] == "request":
-            results = [getattr(models, name) for name in fact["result_types"]]
-            assert list(spec.results) == results, fact["method"]
+def test_senders_params_and_results() -> None:
+    for revision in REVISIONS:
+        with tables.case(revision):
+            models = load(revision).models
+            for fact in _methods(revision):
+                spec = _spec(revision, fact)
+                params = fact["params_type"] or fact["message_type"] + "Params"
+                assert spec.senders == _senders(fact), fact["method"]
+                assert spec.params is getattr(models, params), fact["method"]
+                assert spec.params_required == fact["params_required"], fact["method"]
+                if fact["kind"] == "request":
+                    results = [getattr(models, name) for name in fact["result_types"]]
+                    assert list(spec.results) == results, fact["method"]
 
 
-@pytest.mark.parametrize("revision", REVISIONS)
-def test_since_removed_and_deprecated(revision: str) -> None:
-    for fact in _methods(revision):
-        spec = _spec(revision, fact)
-        assert (spec.since, spec.removed) == (fact["since"], fact["removed_in"]), fact["method"]
-        assert spec.deprecated == fact["deprecated_in"], fact["method"]
+def test_since_removed_and_deprecated() -> None:
+    for revision in REVISIONS:
+        with tables.case(revision):
+            for fact in _methods(revision):
+                spec = _spec(revision, fact)
+                assert (spec.since, spec.removed) == (fact["since"], fact["removed_in"]), fact[
+                    "method"
+                ]
+                assert spec.deprecated == fact["deprecated_in"], fact["method"]
 
 
-@pytest.mark.parametrize("revision", REVISIONS)
-def test_traits(revision: str) -> None:
-    for fact in _methods(revision):
-        traits = {
-            "cancellable": fact["cancellable"],
-            "paginated": fact["paginated"],
-            "cacheable": fact["cacheable"],
-            "task_augmentable": fact["supports_task_augmentation"],
-            "long_lived": fact["long_lived"],
-            "may_require_input": fact["mrtr"]["may_return_input_required"],
-        }
-        expected = {trait for trait, has in traits.items() if has}
-        assert _spec(revision, fact).traits == expected, fact["method"]
+def test_traits() -> None:
+    for revision in REVISIONS:
+        with tables.case(revision):
+            for fact in _methods(revision):
+                traits = {
+                    "cancellable": fact["cancellable"],
+                    "paginated": fact["paginated"],
+                    "cacheable": fact["cacheable"],
+                    "task_augmentable": fact["supports_task_augmentation"],
+                    "long_lived": fact["long_lived"],
+                    "may_require_input": fact["mrtr"]["may_return_input_required"],
+                }
+                expected = {trait for trait, has in traits.items() if has}
+                assert _spec(revision, fact).traits == expected, fact["method"]
 
 
-@pytest.mark.parametrize("revision", REVISIONS)
-def test_only_the_handshake_and_ping_may_come_before_the_handshake_is_done(revision: str) -> None:
-    for fact in _methods(revision):
-        early = fact["allowed_before_initialized"] in (True, None)
-        assert (_spec(revision, fact).phase != "ready") == early, fact["method"]
+def test_only_the_handshake_and_ping_may_come_before_the_handshake_is_done() -> None:
+    for revision in REVISIONS:
+        with tables.case(revision):
+            for fact in _methods(revision):
+                early = fact["allowed_before_initialized"] in (True, None)
+                assert (_spec(revision, fact).phase != "ready") == early, fact["method"]
 
 
-@pytest.mark.parametrize("revision", REVISIONS)
-def test_capability_gates(revision: str) -> None:
-    for fact in _methods(revision):
-        expected = set(_expected_gates(fact))
-        assert set(_gates(_spec(revision, fact))) == expected, fact["method"]
+def test_capability_gates() -> None:
+    for revision in REVISIONS:
+        with tables.case(revision):
+            for fact in _methods(revision):
+                expected = set(_expected_gates(fact))
+                assert set(_gates(_spec(revision, fact))) == expected, fact["method"]
 
 
 def _gates(spec: Any) -> Iterator[Gate]:
@@ -151,72 +158,81 @@ def _expected_gates(fact: Json) -> Iterator[Gate]:
             yield sender, fact["task"]["party"], fact["task"]["capability"], level, AUGMENTED
 
 
-@pytest.mark.parametrize("revision", REVISIONS)
-def test_error_codes_and_names(revision: str) -> None:
-    methods = load(revision).methods
-    codes = {fact["code"]: fact for fact in _facts(revision)["error_codes"]}
-    assert methods.ERRORS.keys() == codes.keys()
-    for code, spec in methods.ERRORS.items():
-        assert spec.code == code
-        assert getattr(methods, spec.name) is spec
-        if codes[code]["const"]:
-            assert spec.name == codes[code]["const"]
+def test_error_codes_and_names() -> None:
+    for revision in REVISIONS:
+        with tables.case(revision):
+            methods = load(revision).methods
+            codes = {fact["code"]: fact for fact in _facts(revision)["error_codes"]}
+            assert methods.ERRORS.keys() == codes.keys()
+            for code, spec in methods.ERRORS.items():
+                assert spec.code == code
+                assert getattr(methods, spec.name) is spec
+                if codes[code]["const"]:
+                    assert spec.name == codes[code]["const"]
 
 
-@pytest.mark.parametrize("revision", REVISIONS)
-def test_meta_keys(revision: str) -> None:
-    methods = load(revision).methods
-    defined: Json = methods.__dict__
-    found = {value for name, value in defined.items() if name.startswith("META_")}
-    assert found == {fact["key"] for fact in _facts(revision)["meta_keys"]}
+def test_meta_keys() -> None:
+    for revision in REVISIONS:
+        with tables.case(revision):
+            methods = load(revision).methods
+            defined: Json = methods.__dict__
+            found = {value for name, value in defined.items() if name.startswith("META_")}
+            assert found == {fact["key"] for fact in _facts(revision)["meta_keys"]}
 
 
 @pytest.mark.shows("S0-21", "S0-22", "S1-16", "S1-17")
-@pytest.mark.parametrize("revision", REVISIONS)
-def test_capabilities_of_both_roles(revision: str) -> None:
-    capabilities = load(revision).capabilities
-    for role, facts in _facts(revision)["capabilities"].items():
-        declared = {".".join(found.path): found for found in capabilities.CAPABILITIES[role]}
-        assert declared.keys() == {fact["path"] for fact in facts}, role
-        for fact in facts:
-            found = declared[fact["path"]]
-            assert (found.role, found.flag) == (role, fact["form"] == "flag"), fact["path"]
-            assert found.implied == (fact["path"] == "elicitation.form"), fact["path"]
+def test_capabilities_of_both_roles() -> None:
+    for revision in REVISIONS:
+        with tables.case(revision):
+            capabilities = load(revision).capabilities
+            for role, facts in _facts(revision)["capabilities"].items():
+                declared = {
+                    ".".join(found.path): found for found in capabilities.CAPABILITIES[role]
+                }
+                assert declared.keys() == {fact["path"] for fact in facts}, role
+                for fact in facts:
+                    found = declared[fact["path"]]
+                    assert (found.role, found.flag) == (role, fact["form"] == "flag"), fact["path"]
+                    assert found.implied == (fact["path"] == "elicitation.form"), fact["path"]
 
 
-@pytest.mark.parametrize("revision", REVISIONS)
-def test_era_and_batching(revision: str) -> None:
-    facts, table = _facts(revision), load(revision).methods.TABLE
-    assert table.revision == revision == load(revision).REVISION
-    assert table.rules.batching == bool(facts["jsonrpc"]["batching"])
-    # Streams that are closed and come back to belong to one revision (its changelog, "Minor
-    # changes", item 6).
-    assert table.rules.polling == (revision == "2025-11-25")
-    # The ledgers let errors go without an id everywhere: an id that was not readable has no echo.
-    assert table.rules.error_id_optional
+def test_era_and_batching() -> None:
+    for revision in REVISIONS:
+        with tables.case(revision):
+            facts, table = _facts(revision), load(revision).methods.TABLE
+            assert table.revision == revision == load(revision).REVISION
+            assert table.rules.batching == bool(facts["jsonrpc"]["batching"])
+            # Streams that are closed and come back to belong to one revision (its changelog, "Minor
+            # changes", item 6).
+            assert table.rules.polling == (revision == "2025-11-25")
+            # The ledgers let errors go without an id everywhere: an id that was not readable has
+            # no echo.
+            assert table.rules.error_id_optional
 
 
-@pytest.mark.parametrize("revision", REVISIONS)
-def test_everything_the_modules_define_is_exported_in_order(revision: str) -> None:
-    package = load(revision)
-    for module in (package.models, package.methods, package.capabilities):
-        names: list[str] = module.__all__
-        assert names == sorted(set(names))
-        assert not [name for name in names if not hasattr(module, name)]
-        defined: Json = module.__dict__
-        public = {
-            name
-            for name, value in defined.items()
-            if (name.isupper() and name != "SUPPLIED")
-            or getattr(value, "__module__", None) == module.__name__
-        }
-        assert {name for name in public if not name.startswith("_")} <= set(names)
+def test_everything_the_modules_define_is_exported_in_order() -> None:
+    for revision in REVISIONS:
+        with tables.case(revision):
+            package = load(revision)
+            for module in (package.models, package.methods, package.capabilities):
+                names: list[str] = module.__all__
+                assert names == sorted(set(names))
+                assert not [name for name in names if not hasattr(module, name)]
+                defined: Json = module.__dict__
+                public = {
+                    name
+                    for name, value in defined.items()
+                    if (name.isupper() and name != "SUPPLIED")
+                    or getattr(value, "__module__", None) == module.__name__
+                }
+                assert {name for name in public if not name.startswith("_")} <= set(names)
 
 
-@pytest.mark.parametrize("revision", REVISIONS)
-def test_message_types_of_the_facts_exist(revision: str) -> None:
-    known = oracle.subjects(revision).keys()
-    assert {fact["message_type"] for fact in _methods(revision)} <= known
+def test_message_types_of_the_facts_exist() -> None:
+    for revision in REVISIONS:
+        with tables.case(revision):
+            known = oracle.subjects(revision).keys()
+            assert {fact["message_type"] for fact in _methods(revision)} <= known
 
 
 # What users find beside the stubs of the methods; everything else is behind `__mcp_runtime__`.

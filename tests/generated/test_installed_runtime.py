@@ -7,11 +7,11 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
-from typing import Any, TypeAlias
+from typing import Any
 
 import pytest
 from mcp_protogen import __version__
@@ -30,9 +30,8 @@ from support.folders import ROOT
 from support.generated.golden_package import PACKAGE
 from support.generating import generate_little
 from support.made_once import generated_once
-from support.running import Ran
+from support.running import Run
 
-RunIt: TypeAlias = Callable[..., Ran]
 NAME = "mcp_protogen_runtime"
 OPTIONS = GenerationOptions(("2025-11-25", "2026-07-28"), runtime=NAME)
 SERVER = """
@@ -245,7 +244,7 @@ def generate_with_runtime(options: GenerationOptions) -> Package:
 
 
 @pytest.fixture
-def switching(little: None, monkeypatch: pytest.MonkeyPatch, mcp_gen: RunIt) -> RunIt:
+def switching(little: None, monkeypatch: pytest.MonkeyPatch, mcp_gen: Run) -> Run:
     """Return what runs `mcp-gen` on one package, with a generator that takes no time."""
     monkeypatch.setattr("mcp_protogen.generate.generate", generate_with_runtime)
     return lambda *arguments: mcp_gen(*arguments, "--out", "pkg")
@@ -257,7 +256,7 @@ def runtime_of(package: Path = Path("pkg")) -> Any:
 
 
 def test_which_runtime_a_package_has_is_kept_until_somebody_says_otherwise(
-    switching: RunIt, mcp_gen: RunIt
+    switching: Run, mcp_gen: Run
 ) -> None:
     assert switching("--revision", "2025-11-25").code == 0
     assert runtime_of() == (None, True)
@@ -279,7 +278,7 @@ def test_which_runtime_a_package_has_is_kept_until_somebody_says_otherwise(
     assert runtime_of() == (NAME, False)
 
 
-def test_parts_and_runtime_change_each_without_the_other(switching: RunIt) -> None:
+def test_parts_and_runtime_change_each_without_the_other(switching: Run) -> None:
     assert switching("--revision", "2025-11-25", "--with", "bridge", "--runtime", NAME).code == 0
     assert switching("--with", "stdio").code == switching("--check", "--runtime", NAME).code == 0
     assert options_of() == {"runtime": NAME, "with": ["bridge", "stdio"]}
@@ -296,7 +295,7 @@ def options_of(package: Path = Path("pkg")) -> Mapping[str, Any]:
     return lock.inputs.options
 
 
-def test_an_edited_copy_of_the_runtime_goes_by_force_only(switching: RunIt) -> None:
+def test_an_edited_copy_of_the_runtime_goes_by_force_only(switching: Run) -> None:
     switching("--revision", "2025-11-25")
     edited = Path("pkg/_runtime/core/errors.py")
     edited.write_text("mine\n")
@@ -307,7 +306,7 @@ def test_an_edited_copy_of_the_runtime_goes_by_force_only(switching: RunIt) -> N
     assert runtime_of() == (NAME, False)
 
 
-def test_a_revision_that_cannot_be_made_anew_keeps_its_runtime(switching: RunIt) -> None:
+def test_a_revision_that_cannot_be_made_anew_keeps_its_runtime(switching: Run) -> None:
     draft = ("--revision", "2025-12-01", "--schema", str(snapshot_file("2025-11-25")))
     assert switching(*draft, "--runtime", NAME).code == 0
     for other in ("copy", "ours.runtime"):
@@ -318,7 +317,7 @@ def test_a_revision_that_cannot_be_made_anew_keeps_its_runtime(switching: RunIt)
     assert runtime_of() == ("ours.runtime", False)
 
 
-def test_what_is_no_module_of_a_runtime_is_one_clear_error(switching: RunIt) -> None:
+def test_what_is_no_module_of_a_runtime_is_one_clear_error(switching: Run) -> None:
     reasons = {
         "mcp-protogen-runtime": "is not the name of a module",
         ".runtime": "is not the name of a module",

@@ -8,9 +8,7 @@ from pathlib import Path
 
 import pytest
 from support.folders import GENERATED
-from support.generated.golden_package import (
-    PACKAGE,
-)
+from support.generated.golden_package import PACKAGE
 from support.generated.next_revision import METHOD, NEXT, Checkout, add_next, copied
 from support.revisions import NEWEST, REVISIONS
 
@@ -92,8 +90,8 @@ def test_the_tests_of_all_revisions_hold_for_it(
 ) -> None:
     # Elsewhere any revision of an era will do, and the newest is taken. What takes longest is left
     # to --all: values made up for its types, and for its tables, of which sessions use some.
-    cheap = f"{NEXT} and not test_differential and not test_translations"
-    chosen = [] if pytestconfig.getoption("--all") else ["-k", cheap]
+    cheap = ("--of", NEXT, "-k", "not test_differential and not test_translations")
+    chosen = () if pytestconfig.getoption("--all") else cheap
     # The copy need not make copies.
     options = ("-n0", "-p", "no:cacheprovider", f"--ignore=tests/generated/{Path(__file__).name}")
     checkout.run("-m", "pytest", *options, *chosen, *(f"tests/{name}" for name in FOLDERS))

@@ -185,31 +185,33 @@ def test_a_package_gives_what_it_has_and_says_what_would_bring_the_rest(
 
 
 WRONG = "from {0} import http_app, Bridge\nprint(http_app, Bridge)\n"
+UNKNOWN = "reportAttributeAccessIssue"
 
 
-@pytest.mark.sampled(2)
-@pytest.mark.parametrize("name", [name for name in SETS if name != "all"])
-def test_type_checkers_see_what_is_there_alone(name: str, made: Callable[[str], Path]) -> None:
-    folder = made(name)
-    wrong = folder.parent / "wrong.py"
-    wrong.write_text(WRONG.format(folder.name))
-    missing = missing_names(SELECTIONS[name, False])
-    lacking = [one for one in ("http_app", "Bridge") if one in missing]
-    settings = {"typeCheckingMode": "strict", "pythonVersion": "3.11"}
-    settings["include"] = [folder.name, wrong.name]  # type: ignore[assignment]
-    (folder.parent / "pyrightconfig.json").write_text(json.dumps(settings))
+def test_type_checkers_see_what_is_there_alone(made: Callable[[str], Path]) -> None:
+    *others, last = (name for name in SETS if name != "all")
+    folders = {name: made(name) for name in (*tables.some(others, 1, "checked parts"), last)}
+    wrong = {name: folder.with_name(f"wrong_{folder.name}.py") for name, folder in folders.items()}
+    for name, folder in folders.items():
+        wrong[name].write_text(WRONG.format(folder.name))
+    place = folders[last].parent
+    checked = [path.name for path in (*folders.values(), *wrong.values())]
+    settings = {"typeCheckingMode": "strict", "pythonVersion": "3.11", "include": checked}
+    (place / "pyrightconfig.json").write_text(json.dumps(settings))
     pyright = ("pyright", "--outputjson", "--pythonpath", sys.executable)
-    report = json.loads(_checked(folder.parent, *pyright))
-    unknown = [one for one in report["generalDiagnostics"] if one["rule"] == _UNKNOWN]
-    others = [one for one in report["generalDiagnostics"] if Path(one["file"]).name != wrong.name]
-    assert (len(unknown), others) == (len(lacking), [])
+    report = json.loads(_checked(place, *pyright))
+    found = [(Path(one["file"]).name, one["rule"]) for one in report["generalDiagnostics"]]
     mypy = ("mypy", "--strict", "--config-file=", "--python-version=3.11", "--no-error-summary")
-    said = _checked(folder.parent, *mypy, folder.name, wrong.name).splitlines()
-    assert [line for line in said if "wrong.py" not in line] == []
-    assert len([line for line in said if "[attr-defined]" in line]) == len(lacking)
-
-
-_UNKNOWN = "reportAttributeAccessIssue"
+    said = _checked(place, *mypy, *checked).splitlines()
+    assert {file for file, _ in found} <= {path.name for path in wrong.values()}
+    assert [line for line in said if not line.startswith("wrong_")] == []
+    for name, path in wrong.items():
+        with tables.case(name):
+            missing = missing_names(SELECTIONS[name, False])
+            lacking = len([one for one in ("http_app", "Bridge") if one in missing])
+            assert found.count((path.name, UNKNOWN)) == lacking
+            refused = [line for line in said if line.startswith(f"{path.name}:")]
+            assert len([line for line in refused if "[attr-defined]" in line]) == lacking
 
 
 def _checked(folder: Path, *command: str) -> str:

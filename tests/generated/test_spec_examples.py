@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.names import type_name
+from mcp_revisions import MethodNotFound, RemoteError
 from pydantic import ValidationError
 from support import missing, tables
 from support.generated.differential import same
@@ -129,7 +130,7 @@ def test_requests_are_read_by_method_and_sender() -> None:
         with tables.case(example.name):
             methods, message = load(example.revision).methods, example.whole()
             if message["method"] == "some_method":  # the progress page shows any request at all
-                with pytest.raises(runtime("core.errors").MethodNotFound, match="some_method"):
+                with pytest.raises(MethodNotFound, match="some_method"):
                     methods.parse_request(_encoded(message), sender="client")
                 continue
             spec = methods.REQUESTS[message["method"]]
@@ -195,7 +196,7 @@ def test_a_request_without_id_is_no_request() -> None:
     for example in _examples("request-missing-id", sound=False):
         with tables.case(example.name):
             methods = load(example.revision).methods
-            with pytest.raises(runtime("core.errors").RemoteError):
+            with pytest.raises(RemoteError):
                 methods.parse_request(_encoded(example.message()), sender="client")
 
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from support import tables
 from support.generated.golden_package import REVISIONS, load, runtime
 
 pkg: Any = __import__("mcp_revisions")
@@ -80,9 +81,8 @@ def test_several_blocks_become_several_messages_or_one_text() -> None:
     assert pkg.translate(answer, NEW, "2025-06-18").value.content.text == "a\nb"
 
 
-@pytest.mark.parametrize(
-    ("value", "target", "pointer"),
-    [
+def test_what_has_no_carrier_is_refused_with_a_place_and_a_code() -> None:
+    rows: list[tuple[dict[str, Any], str, str]] = [
         (
             {"message": "?", "mode": "url", "url": "https://a", "elicitationId": "1"},
             "2025-06-18",
@@ -91,17 +91,17 @@ def test_several_blocks_become_several_messages_or_one_text() -> None:
         ({"messages": [], "maxTokens": 1, "tools": []}, "2025-06-18", "/tools"),
         ({"reason": "why not"}, "2025-06-18", "/requestId"),
         ({"reason": "why not"}, LAST, "/requestId"),
-    ],
-)
-def test_what_has_no_carrier_is_refused_with_a_place_and_a_code(
-    value: dict[str, Any], target: str, pointer: str
-) -> None:
-    names = {"message": "ElicitRequestParams", "messages": "CreateMessageRequestParams"}
-    name = next((names[key] for key in value if key in names), "CancelledNotificationParams")
-    with pytest.raises(pkg.Untranslatable) as refused:
-        pkg.translate(value, NEW, target, type=name)
-    assert refused.value.pointer == pointer
-    assert refused.value.code == -32602
+    ]
+    for value, target, pointer in rows:
+        with tables.case((value, target, pointer)):
+            names = {"message": "ElicitRequestParams", "messages": "CreateMessageRequestParams"}
+            name = next(
+                (names[key] for key in value if key in names), "CancelledNotificationParams"
+            )
+            with pytest.raises(pkg.Untranslatable) as refused:
+                pkg.translate(value, NEW, target, type=name)
+            assert refused.value.pointer == pointer
+            assert refused.value.code == -32602
 
 
 def test_a_result_that_is_not_complete_has_no_older_form() -> None:

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
+from mcp_revisions import Untranslatable
 from support import tables
 from support.generated import oracle
 from support.generated.golden_package import REVISIONS
 from support.generated.instances import Instances
 from support.generated.translations import (
     PAIRS,
-    Untranslatable,
     accepts,
     bare,
     names,
@@ -22,9 +22,6 @@ from support.generated.translations import (
     unnamed,
     without,
 )
-
-# One process makes the values that these tests share.
-pytestmark = pytest.mark.xdist_group("translations")
 
 SETTINGS = settings(
     max_examples=tables.count(10, 25),

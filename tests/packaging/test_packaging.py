@@ -9,8 +9,8 @@ from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
+from support.folders import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 RUNTIME = ROOT / "codegen" / "mcp_protogen" / "runtime"
 GOLDEN = ROOT / "generated" / "mcp_revisions"
 

@@ -6,12 +6,12 @@ import re
 from dataclasses import dataclass, field, replace
 from html.parser import HTMLParser
 
-import pytest
 from mcp_protogen.base.resources import templates_folder
 from mcp_protogen.findings.change import Category, Comparison, Reader
 from mcp_protogen.findings.matrix import Matrix, Row
 from mcp_protogen.findings.pages.html import render
 from mcp_protogen.findings.pages.html_views import Mark, groups_of
+from support import tables
 from support.pages.comparisons import (
     ABSENT,
     AUDIO,
@@ -124,9 +124,8 @@ def test_no_changes_are_said() -> None:
     assert "hidden" in empty.attributes
 
 
-@pytest.mark.parametrize(
-    ("row", "marks"),
-    [
+def test_a_cell_says_what_happened_since_the_one_before() -> None:
+    rows: list[tuple[Row, list[str]]] = [
         (PING, ["same", "same", "gone"]),
         (CALL, ["same", "changed", "same"]),
         (AUDIO, ["absent", "absent", "new"]),
@@ -136,12 +135,12 @@ def test_no_changes_are_said() -> None:
             Row(Category.TYPE, "x", (ABSENT, there("a", "1"), there("b", "1"))),
             ["absent", "new", "changed"],
         ),
-    ],
-)
-def test_a_cell_says_what_happened_since_the_one_before(row: Row, marks: list[str]) -> None:
-    ((view,),) = (group.rows for group in groups_of(matrix(row)))
-    assert [cell.mark for cell in view.cells] == marks
-    assert view.moves is bool({Mark.NEW, Mark.CHANGED, Mark.GONE} & set(marks))
+    ]
+    for row, marks in rows:
+        with tables.case(row):
+            ((view,),) = (group.rows for group in groups_of(matrix(row)))
+            assert [cell.mark for cell in view.cells] == marks
+            assert view.moves is bool({Mark.NEW, Mark.CHANGED, Mark.GONE} & set(marks))
 
 
 def test_rows_stand_in_groups_whatever_their_order() -> None:

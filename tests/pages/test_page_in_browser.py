@@ -11,9 +11,6 @@ from support.pages.browser import Page, browser, executable
 from support.pages.comparisons import MATRIX, NOTHING, SMALL, hostile, large
 from support.pages.comparisons import page as written
 
-# One browser for all, on one worker.
-pytestmark = pytest.mark.xdist_group("browser")
-
 CHANGES = "#changes tbody tr"
 ROWS = "#matrix tbody tr:not(.group)"
 TAB = ("Tab", 9)

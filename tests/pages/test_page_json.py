@@ -1,18 +1,13 @@
 """A comparison as JSON for programs."""
 
 import json
+from itertools import product
 from typing import Any
 
-import pytest
-from jsonschema import Draft202012Validator
-from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.findings.change import Category, Comparison, Reader, Severity
 from mcp_protogen.findings.pages.as_json import render
+from support import forms, tables
 from support.pages.comparisons import HARM, NEW, NOTE, NOTHING, SMALL, hostile, large
-
-FORMAT: dict[str, Any] = json.loads(
-    (schema_folder() / "formats" / "comparison.schema.json").read_text(encoding="utf-8")
-)
 
 
 def document(comparison: Comparison, reader: Reader | None = None) -> dict[str, Any]:
@@ -20,42 +15,41 @@ def document(comparison: Comparison, reader: Reader | None = None) -> dict[str, 
     return data
 
 
-def faults(data: object) -> list[str]:
-    validator: Any = Draft202012Validator(FORMAT)
-    return [error.message for error in validator.iter_errors(data)]
+def test_the_output_is_of_the_published_form() -> None:
+    rows: list[Comparison] = [SMALL, NOTHING, large()[0], hostile()[0]]
+    rows1: list[Reader | None] = [None, Reader.GATEWAY]
+    for comparison, reader in product(rows, rows1):
+        with tables.case((comparison, reader)):
+            assert forms.faults("comparison", document(comparison, reader)) == []
 
 
-@pytest.mark.parametrize("comparison", [SMALL, NOTHING, large()[0], hostile()[0]])
-@pytest.mark.parametrize("reader", [None, Reader.GATEWAY])
-def test_the_output_is_of_the_published_form(comparison: Comparison, reader: Reader | None) -> None:
-    assert faults(document(comparison, reader)) == []
+def test_the_form_asks_for_every_member_and_knows_no_other() -> None:
+    for member in sorted(document(SMALL)):
+        with tables.case(member):
+            data = document(SMALL)
+            assert forms.faults("comparison", {**data, "misspelt": 1})
+            del data[member]
+            assert forms.faults("comparison", data)
 
 
-@pytest.mark.parametrize("member", sorted(document(SMALL)))
-def test_the_form_asks_for_every_member_and_knows_no_other(member: str) -> None:
-    data = document(SMALL)
-    assert faults({**data, "misspelt": 1})
-    del data[member]
-    assert faults(data)
-
-
-@pytest.mark.parametrize("member", sorted(document(SMALL)["changes"][0]))
-def test_the_form_asks_for_every_member_of_a_change(member: str) -> None:
-    data = document(SMALL)
-    del data["changes"][0][member]
-    assert faults(data)
+def test_the_form_asks_for_every_member_of_a_change() -> None:
+    for member in sorted(document(SMALL)["changes"][0]):
+        with tables.case(member):
+            data = document(SMALL)
+            del data["changes"][0][member]
+            assert forms.faults("comparison", data)
 
 
 def test_the_form_knows_the_same_words_as_the_code() -> None:
-    definitions = FORMAT["$defs"]
+    definitions = forms.form("comparison")["$defs"]
     assert definitions["severity"]["enum"] == list(Severity)
     assert definitions["change"]["properties"]["category"]["enum"] == list(Category)
-    assert FORMAT["properties"]["reader"]["enum"] == [None, *Reader]
+    assert forms.form("comparison")["properties"]["reader"]["enum"] == [None, *Reader]
 
 
 def test_problems_look_as_they_do_in_a_report() -> None:
-    report = json.loads((schema_folder() / "formats" / "report.schema.json").read_bytes())
-    assert FORMAT["$defs"]["problem"] == report["$defs"]["problem"]
+    report = forms.form("report")
+    assert forms.form("comparison")["$defs"]["problem"] == report["$defs"]["problem"]
     assert document(SMALL)["notes"][0]["place"] == NOTE.place
 
 

@@ -5,6 +5,7 @@ import re
 import pytest
 from mcp_protogen.findings.change import Comparison, Reader
 from mcp_protogen.findings.pages.markdown import code, prose, render
+from support import tables
 from support.pages.comparisons import HARM, NOTHING, REMOVED, SMALL, hostile
 
 
@@ -82,14 +83,16 @@ TEXTS = (
 )
 
 
-@pytest.mark.parametrize("text", [text for text in TEXTS if text])
-def test_a_code_span_shows_the_text_that_went_in(text: str) -> None:
-    assert shown(f"- {code(text)}") == text
+def test_a_code_span_shows_the_text_that_went_in() -> None:
+    for text in [text for text in TEXTS if text]:
+        with tables.case(text):
+            assert shown(f"- {code(text)}") == text
 
 
-@pytest.mark.parametrize("text", TEXTS)
-def test_prose_shows_the_text_that_went_in(text: str) -> None:
-    assert shown(f"- x{prose(text)}") == f"x{text}".rstrip()
+def test_prose_shows_the_text_that_went_in() -> None:
+    for text in TEXTS:
+        with tables.case(text):
+            assert shown(f"- x{prose(text)}") == f"x{text}".rstrip()
 
 
 def test_nobody_is_called_and_no_issue_is_mentioned() -> None:

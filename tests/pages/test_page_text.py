@@ -10,6 +10,7 @@ from mcp_protogen.findings.change import Category, Comparison, Reader
 from mcp_protogen.findings.pages import PageFormat, render
 from mcp_protogen.findings.pages.text import WIDTH
 from mcp_protogen.findings.pages.text import render as text
+from support import tables
 from support.pages.comparisons import (
     INFO,
     NEW,
@@ -193,9 +194,10 @@ def test_text_does_not_load_a_template_engine() -> None:
     assert ran.stdout == "[]\n"
 
 
-@pytest.mark.parametrize("form", list(PageFormat))
-def test_every_form_ends_its_last_line_and_is_the_same_again(form: PageFormat) -> None:
-    once = render(form, SMALL, reader=Reader.CLIENT)
-    assert once.endswith("\n") and not once.endswith("\n\n")
-    shuffled = replace(SMALL, changes=SMALL.changes[::-1])
-    assert render(form, shuffled, reader=Reader.CLIENT) == once
+def test_every_form_ends_its_last_line_and_is_the_same_again() -> None:
+    for form in list(PageFormat):
+        with tables.case(form):
+            once = render(form, SMALL, reader=Reader.CLIENT)
+            assert once.endswith("\n") and not once.endswith("\n\n")
+            shuffled = replace(SMALL, changes=SMALL.changes[::-1])
+            assert render(form, shuffled, reader=Reader.CLIENT) == once

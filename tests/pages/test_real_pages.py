@@ -3,13 +3,9 @@
 import json
 import re
 from functools import cache
-from itertools import starmap
+from itertools import product, starmap
 from pathlib import Path
-from typing import Any
 
-import pytest
-from jsonschema import Draft202012Validator
-from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.compare.engine import compare_sides
 from mcp_protogen.compare.matrix import matrix_of
 from mcp_protogen.compare.sides import ComparedRevision, pinned_side
@@ -19,6 +15,7 @@ from mcp_protogen.findings.pages import PageFormat, render
 from mcp_protogen.findings.pages.headline import headline
 from mcp_protogen.findings.pages.ranking import severity_for
 from mcp_protogen.findings.pages.text import WIDTH
+from support import forms, tables
 from support.pages.comparisons import page as written
 from support.revisions import NEIGHBOURS, REVISIONS
 
@@ -37,39 +34,39 @@ def matrix() -> Matrix:
     return matrix_of(sides)
 
 
-@pytest.mark.parametrize(("before", "after"), NEIGHBOURS)
-def test_the_json_of_real_changes_is_of_the_published_form(before: str, after: str) -> None:
-    file = schema_folder() / "formats" / "comparison.schema.json"
-    validator: Any = Draft202012Validator(json.loads(file.read_text(encoding="utf-8")))
-    comparison = compared(before, after)
-    document = json.loads(render(PageFormat.JSON, comparison))
-    assert [error.message for error in validator.iter_errors(document)] == []
-    assert len(document["changes"]) == len(comparison.changes) > 30
-
-
-@pytest.mark.parametrize("reader", [None, *Reader])
-@pytest.mark.parametrize(("before", "after"), NEIGHBOURS)
-def test_every_real_change_is_in_the_text_and_fits(
-    before: str, after: str, reader: Reader | None
-) -> None:
-    comparison = compared(before, after)
-    shown = render(PageFormat.TEXT, comparison, reader=reader)
-    # What cannot be broken stays whole: a long name, or a label.
-    assert [line for line in shown.splitlines() if len(line) > WIDTH and line.count(" ") > 60] == []
-    words = shown.replace(",", " ").split()
-    for change in comparison.changes:
-        if reader is None or severity_for(change, reader) is not Severity.NONE:
-            assert set(change.item.replace(",", " ").split()) <= set(words)
-
-
-@pytest.mark.parametrize("form", list(PageFormat))
-def test_each_page_has_the_whole_in_a_sentence_on_top(form: PageFormat) -> None:
+def test_the_json_of_real_changes_is_of_the_published_form() -> None:
     for before, after in NEIGHBOURS:
-        plain = re.sub(r"[\\*`]", "", render(form, compared(before, after)))
-        words = " ".join(plain.split()).replace("%2C", ",").replace("%3A", ":")
-        told = headline(compared(before, after), None)
-        assert told.startswith(f"{after} against {before}: ") and len(told) < 700
-        assert told in words, (before, form)
+        with tables.case((before, after)):
+            comparison = compared(before, after)
+            document = json.loads(render(PageFormat.JSON, comparison))
+            assert forms.faults("comparison", document) == []
+            assert len(document["changes"]) == len(comparison.changes) > 30
+
+
+def test_every_real_change_is_in_the_text_and_fits() -> None:
+    for reader, (before, after) in product((None, *Reader), NEIGHBOURS):
+        with tables.case((reader, (before, after))):
+            comparison = compared(before, after)
+            shown = render(PageFormat.TEXT, comparison, reader=reader)
+            # What cannot be broken stays whole: a long name, or a label.
+            assert [
+                line for line in shown.splitlines() if len(line) > WIDTH and line.count(" ") > 60
+            ] == []
+            words = shown.replace(",", " ").split()
+            for change in comparison.changes:
+                if reader is None or severity_for(change, reader) is not Severity.NONE:
+                    assert set(change.item.replace(",", " ").split()) <= set(words)
+
+
+def test_each_page_has_the_whole_in_a_sentence_on_top() -> None:
+    for form in list(PageFormat):
+        with tables.case(form):
+            for before, after in NEIGHBOURS:
+                plain = re.sub(r"[\\*`]", "", render(form, compared(before, after)))
+                words = " ".join(plain.split()).replace("%2C", ",").replace("%3A", ":")
+                told = headline(compared(before, after), None)
+                assert told.startswith(f"{after} against {before}: ") and len(told) < 700
+                assert told in words, (before, form)
 
 
 def test_every_real_change_is_of_a_feature() -> None:

@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,10 +13,7 @@ from mcp_protogen.package import Package
 from mcp_protogen.scaffold.choices import Kind
 from mcp_protogen.scaffold.spoken import spoken, usual
 from support.revisions import HANDSHAKE, REVISIONS
-from support.running import Ran
-
-MCP_GEN = Callable[..., Ran]
-
+from support.running import Run
 
 pytestmark = pytest.mark.usefixtures("little")
 
@@ -26,7 +22,7 @@ def below(folder: Path) -> list[str]:
     return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*"))
 
 
-def test_settings_and_lock_of_a_new_project_agree(mcp_gen: MCP_GEN, tmp_path: Path) -> None:
+def test_settings_and_lock_of_a_new_project_agree(mcp_gen: Run, tmp_path: Path) -> None:
     assert mcp_gen("new", "clock", "--revision", "2025-11-25").code == 0
     lock = read_lock(tmp_path / "clock" / "src" / "clock" / "protocol")
     assert lock is not None
@@ -35,7 +31,7 @@ def test_settings_and_lock_of_a_new_project_agree(mcp_gen: MCP_GEN, tmp_path: Pa
     assert (done.code, done.err) == (0, "")
 
 
-def test_without_a_terminal_nothing_is_asked(mcp_gen: MCP_GEN, tmp_path: Path) -> None:
+def test_without_a_terminal_nothing_is_asked(mcp_gen: Run, tmp_path: Path) -> None:
     done = mcp_gen("new", "word-clock")
     assert (done.code, done.err) == (0, "")
     assert "a server written in 2025-11-25" in done.out
@@ -44,7 +40,7 @@ def test_without_a_terminal_nothing_is_asked(mcp_gen: MCP_GEN, tmp_path: Path) -
 
 @pytest.mark.parametrize("kind", Kind)
 def test_what_is_usual_is_written_in_the_newest_revision_of_the_handshake(
-    kind: Kind, mcp_gen: MCP_GEN, tmp_path: Path
+    kind: Kind, mcp_gen: Run, tmp_path: Path
 ) -> None:
     assert mcp_gen("new", "x", "--kind", kind).code == 0
     lock = read_lock(tmp_path / "x" / "src" / "x" / "protocol")
@@ -62,13 +58,13 @@ def test_the_first_revision_is_the_one_to_write_in() -> None:
     assert spoken(["all"]) == (usual()[0], REVISIONS)
 
 
-def test_a_name_in_capitals_is_a_package_in_small_letters(mcp_gen: MCP_GEN, tmp_path: Path) -> None:
+def test_a_name_in_capitals_is_a_package_in_small_letters(mcp_gen: Run, tmp_path: Path) -> None:
     assert mcp_gen("new", "Weather").code == 0
     assert (tmp_path / "Weather" / "src" / "weather" / "__main__.py").is_file()
 
 
 def test_the_folder_may_be_elsewhere_and_may_be_there_if_it_is_empty(
-    mcp_gen: MCP_GEN, tmp_path: Path
+    mcp_gen: Run, tmp_path: Path
 ) -> None:
     (tmp_path / "empty").mkdir()
     assert mcp_gen("new", "clock", "--out", "empty").code == 0
@@ -78,7 +74,7 @@ def test_the_folder_may_be_elsewhere_and_may_be_there_if_it_is_empty(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "empty"]
 
 
-def test_the_report_names_every_file_of_ones_own(mcp_gen: MCP_GEN, tmp_path: Path) -> None:
+def test_the_report_names_every_file_of_ones_own(mcp_gen: Run, tmp_path: Path) -> None:
     done = mcp_gen("new", "clock", "--format", "json")
     report = json.loads(done.out)
     named = {file["path"] for file in report["files"]}
@@ -100,7 +96,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("code", REFUSED)
 def test_what_cannot_be_done_is_one_error_and_writes_nothing(
-    code: str, mcp_gen: MCP_GEN, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    code: str, mcp_gen: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "file").write_text("mine")
@@ -119,16 +115,14 @@ def test_what_cannot_be_done_is_one_error_and_writes_nothing(
 @pytest.mark.parametrize(
     "arguments", [("new",), ("new", "x", "--kind", "robot"), ("new", "x", "--transport", "pigeon")]
 )
-def test_wrong_use_ends_with_2(
-    arguments: tuple[str, ...], mcp_gen: MCP_GEN, tmp_path: Path
-) -> None:
+def test_wrong_use_ends_with_2(arguments: tuple[str, ...], mcp_gen: Run, tmp_path: Path) -> None:
     done = mcp_gen(*arguments)
     assert (done.code, below(tmp_path)) == (2, [])
     assert done.err
 
 
 def test_a_disk_that_fills_up_leaves_nothing(
-    mcp_gen: MCP_GEN, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    mcp_gen: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from mcp_protogen.base.files import write_new
     from mcp_protogen.output import workspace
@@ -150,7 +144,7 @@ def test_a_disk_that_fills_up_leaves_nothing(
 
 
 def test_a_fault_while_generating_leaves_nothing(
-    mcp_gen: MCP_GEN, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    mcp_gen: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(options: GenerationOptions) -> Package:
         raise ProblemError(Problem("template-error", "no such luck"))
@@ -161,7 +155,7 @@ def test_a_fault_while_generating_leaves_nothing(
 
 
 def test_what_somebody_puts_there_meanwhile_is_not_replaced(
-    mcp_gen: MCP_GEN, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    mcp_gen: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from mcp_protogen import generate
 

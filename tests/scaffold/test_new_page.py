@@ -1,7 +1,6 @@
 """What docs/new.md says is what the commands have."""
 
 import re
-from collections.abc import Callable
 from itertools import product
 
 import pytest
@@ -10,7 +9,7 @@ from mcp_protogen.scaffold.files import project_files
 from mcp_protogen.scaffold.project_name import project_name
 from mcp_protogen.scaffold.spoken import usual
 from support.folders import ROOT
-from support.running import Ran
+from support.running import Run
 
 PAGE = (ROOT / "docs" / "new.md").read_text()
 # Said of every command elsewhere.
@@ -18,7 +17,7 @@ COMMON = {"--help", "--quiet"}
 
 
 @pytest.mark.parametrize("command", ["new", "sync"])
-def test_every_option_is_explained(command: str, mcp_gen: Callable[..., Ran]) -> None:
+def test_every_option_is_explained(command: str, mcp_gen: Run) -> None:
     options = set(re.findall(r"--[a-z]+", mcp_gen(command, "--help").out))
     assert len(options) > 4
     assert {

@@ -78,89 +78,97 @@ def test_code_is_formatted_whatever_the_name_is(written: Path) -> None:
         assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("choices", EVERY_KIND, ids=named)
-def test_every_module_and_function_says_what_it_is_for(choices: Choices) -> None:
-    for path, content in project_files(choices).items():
-        if not path.endswith(".py"):
-            continue
-        tree = ast.parse(content)
-        assert ast.get_docstring(tree), path
-        if path.startswith("src/"):
-            silent = [
-                node.name
-                for node in ast.walk(tree)
-                if isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef))
-                and not node.name.startswith("_")
-                and not ast.get_docstring(node)
+def test_every_module_and_function_says_what_it_is_for() -> None:
+    for choices in EVERY_KIND:
+        with tables.case(named(choices)):
+            for path, content in project_files(choices).items():
+                if not path.endswith(".py"):
+                    continue
+                tree = ast.parse(content)
+                assert ast.get_docstring(tree), path
+                if path.startswith("src/"):
+                    silent = [
+                        node.name
+                        for node in ast.walk(tree)
+                        if isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef))
+                        and not node.name.startswith("_")
+                        and not ast.get_docstring(node)
+                    ]
+                    assert silent == [], path
+
+
+def test_the_readme_shows_how_a_host_is_configured() -> None:
+    for choices in EVERY_KIND:
+        with tables.case(named(choices)):
+            examples = examples_in(text(choices, "README.md"))
+            servers = [entry for each in examples for entry in each["mcpServers"].values()]
+            started, reached = ([s for s in servers if key in s] for key in ("command", "url"))
+            if choices.kind is Kind.SERVER:
+                assert bool(started) == choices.transport.stdio
+                assert bool(reached) == choices.transport.http
+            else:
+                assert started or not choices.transport.stdio
+
+
+def test_the_readme_names_every_file_of_the_package() -> None:
+    for choices in EVERY_KIND:
+        with tables.case(named(choices)):
+            readme = text(choices, "README.md")
+            files = (Path(path) for path in project_files(choices) if path.startswith("src/"))
+            shown = [
+                path.as_posix() for path in files if path.name not in ("__init__.py", "py.typed")
             ]
-            assert silent == [], path
+            assert shown
+            assert [path for path in (*shown, protocol_folder(choices)) if path not in readme] == []
 
 
-@pytest.mark.parametrize("choices", EVERY_KIND, ids=named)
-def test_the_readme_shows_how_a_host_is_configured(choices: Choices) -> None:
-    examples = examples_in(text(choices, "README.md"))
-    servers = [entry for each in examples for entry in each["mcpServers"].values()]
-    started, reached = ([s for s in servers if key in s] for key in ("command", "url"))
-    if choices.kind is Kind.SERVER:
-        assert bool(started) == choices.transport.stdio
-        assert bool(reached) == choices.transport.http
-    else:
-        assert started or not choices.transport.stdio
+def test_texts_for_people_have_no_marks_of_templates_and_no_gaps() -> None:
+    for choices in EVERY_KIND:
+        with tables.case(named(choices)):
+            for path, content in project_files(choices).items():
+                plain = re.sub(r"\$\{\{ [\w.]+ \}\}", "said by the workflow", content.decode())
+                assert not re.search(r"\{\{|\{%|%\}", plain), path
+                assert "\n\n\n" not in plain or path.endswith(".py"), path
+                assert " \n" not in plain, path
+                assert plain == "" or plain.endswith("\n"), path
+                assert not plain.endswith("\n\n"), path
 
 
-@pytest.mark.parametrize("choices", EVERY_KIND, ids=named)
-def test_the_readme_names_every_file_of_the_package(choices: Choices) -> None:
-    readme = text(choices, "README.md")
-    files = (Path(path) for path in project_files(choices) if path.startswith("src/"))
-    shown = [path.as_posix() for path in files if path.name not in ("__init__.py", "py.typed")]
-    assert shown
-    assert [path for path in (*shown, protocol_folder(choices)) if path not in readme] == []
+def test_the_image_copies_what_is_there_and_installing_needs_no_more() -> None:
+    for choices in EVERY_KIND:
+        with tables.case(named(choices)):
+            files = project_files(choices)
+            lines = files["Dockerfile"].decode().splitlines()
+            copied = {
+                source
+                for line in lines
+                if line.startswith("COPY ")
+                for source in line.removeprefix("COPY ").split()[:-1]
+            }
+            there = {path.split("/")[0] for path in files}
+            assert copied <= there
+            project = tomllib.loads(files["pyproject.toml"].decode())
+            needed = {"pyproject.toml", project["project"]["readme"], "src"}
+            assert copied == needed
+            allowed = {
+                line.removeprefix("!")
+                for line in files[".dockerignore"].decode().splitlines()
+                if line[0] == "!"
+            }
+            assert allowed == copied
+            (entry,) = (line for line in lines if line.startswith("ENTRYPOINT "))
+            assert json.loads(entry.removeprefix("ENTRYPOINT ")) == [*project["project"]["scripts"]]
 
 
-@pytest.mark.parametrize("choices", EVERY_KIND, ids=named)
-def test_texts_for_people_have_no_marks_of_templates_and_no_gaps(choices: Choices) -> None:
-    for path, content in project_files(choices).items():
-        plain = re.sub(r"\$\{\{ [\w.]+ \}\}", "said by the workflow", content.decode())
-        assert not re.search(r"\{\{|\{%|%\}", plain), path
-        assert "\n\n\n" not in plain or path.endswith(".py"), path
-        assert " \n" not in plain, path
-        assert plain == "" or plain.endswith("\n"), path
-        assert not plain.endswith("\n\n"), path
-
-
-@pytest.mark.parametrize("choices", EVERY_KIND, ids=named)
-def test_the_image_copies_what_is_there_and_installing_needs_no_more(choices: Choices) -> None:
-    files = project_files(choices)
-    lines = files["Dockerfile"].decode().splitlines()
-    copied = {
-        source
-        for line in lines
-        if line.startswith("COPY ")
-        for source in line.removeprefix("COPY ").split()[:-1]
-    }
-    there = {path.split("/")[0] for path in files}
-    assert copied <= there
-    project = tomllib.loads(files["pyproject.toml"].decode())
-    needed = {"pyproject.toml", project["project"]["readme"], "src"}
-    assert copied == needed
-    allowed = {
-        line.removeprefix("!")
-        for line in files[".dockerignore"].decode().splitlines()
-        if line[0] == "!"
-    }
-    assert allowed == copied
-    (entry,) = (line for line in lines if line.startswith("ENTRYPOINT "))
-    assert json.loads(entry.removeprefix("ENTRYPOINT ")) == [*project["project"]["scripts"]]
-
-
-@pytest.mark.parametrize("choices", EVERY_KIND, ids=named)
-def test_the_workflow_runs_what_the_makefile_has(choices: Choices) -> None:
-    steps = projects.workflow_steps(text(choices, ".github/workflows/ci.yml"))
-    targets = set(re.findall(r"^([a-z]+):", text(choices, "Makefile"), re.MULTILINE))
-    assert {step.split()[1] for step in steps if step.startswith("make ")} <= targets
-    assert {"setup", "lint", "test"} <= {word for step in steps for word in step.split()}
-    assert {"help", "setup", "test", "lint", "check", "run", "sync"} == targets
-    assert any("mcp-gen --check --regenerate --format github" in step for step in steps)
+def test_the_workflow_runs_what_the_makefile_has() -> None:
+    for choices in EVERY_KIND:
+        with tables.case(named(choices)):
+            steps = projects.workflow_steps(text(choices, ".github/workflows/ci.yml"))
+            targets = set(re.findall(r"^([a-z]+):", text(choices, "Makefile"), re.MULTILINE))
+            assert {step.split()[1] for step in steps if step.startswith("make ")} <= targets
+            assert {"setup", "lint", "test"} <= {word for step in steps for word in step.split()}
+            assert {"help", "setup", "test", "lint", "check", "run", "sync"} == targets
+            assert any("mcp-gen --check --regenerate --format github" in step for step in steps)
 
 
 def test_a_checkout_does_not_change_what_is_generated(tmp_path: Path) -> None:
@@ -170,16 +178,17 @@ def test_a_checkout_does_not_change_what_is_generated(tmp_path: Path) -> None:
     assert line in text(wanted, ".gitattributes").splitlines()
 
 
-@pytest.mark.parametrize("choices", EVERY_KIND, ids=named)
-def test_a_project_depends_on_what_it_imports_and_no_more(choices: Choices) -> None:
-    project = tomllib.loads(text(choices, "pyproject.toml"))
-    needed = {re.split(r"[<>=]", each)[0] for each in project["project"]["dependencies"]}
-    http = {Kind.SERVER: "uvicorn"}.get(choices.kind, "httpx2")
-    assert "pydantic" in needed
-    assert (http in needed) == choices.transport.http
-    assert needed <= {"pydantic", "tzdata", http}
-    # Installers look for all that is named, also where no index has what generates.
-    assert "mcp-protogen" not in text(choices, "pyproject.toml")
+def test_a_project_depends_on_what_it_imports_and_no_more() -> None:
+    for choices in EVERY_KIND:
+        with tables.case(named(choices)):
+            project = tomllib.loads(text(choices, "pyproject.toml"))
+            needed = {re.split(r"[<>=]", each)[0] for each in project["project"]["dependencies"]}
+            http = {Kind.SERVER: "uvicorn"}.get(choices.kind, "httpx2")
+            assert "pydantic" in needed
+            assert (http in needed) == choices.transport.http
+            assert needed <= {"pydantic", "tzdata", http}
+            # Installers look for all that is named, also where no index has what generates.
+            assert "mcp-protogen" not in text(choices, "pyproject.toml")
 
 
 def test_pydantic_is_asked_for_in_the_range_that_generated_packages_are_tested_with() -> None:

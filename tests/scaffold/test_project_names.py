@@ -11,6 +11,7 @@ from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.scaffold.choices import Kind, Transport
 from mcp_protogen.scaffold.project_name import LONGEST, ProjectName, project_name
 from mcp_protogen.scaffold.requirements import dependencies, development
+from support import tables
 from support.scaffold import projects
 
 REFUSED = {
@@ -50,14 +51,15 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
-def test_a_name_that_would_make_trouble_is_refused_with_the_reason(name: str) -> None:
-    with pytest.raises(ProblemError) as refused:
-        project_name(name)
-    (problem,) = refused.value.problems
-    assert problem.code == "unusable-name"
-    assert REFUSED[name] in problem.message
-    assert problem.hint
+def test_a_name_that_would_make_trouble_is_refused_with_the_reason() -> None:
+    for name in REFUSED:
+        with tables.case(name):
+            with pytest.raises(ProblemError) as refused:
+                project_name(name)
+            (problem,) = refused.value.problems
+            assert problem.code == "unusable-name"
+            assert REFUSED[name] in problem.message
+            assert problem.hint
 
 
 def test_a_name_is_written_with_underscores_in_python() -> None:
@@ -66,23 +68,22 @@ def test_a_name_is_written_with_underscores_in_python() -> None:
     assert project_name("a" * LONGEST).package == "a" * LONGEST
 
 
-@pytest.mark.parametrize(
-    ("name", "hint"),
-    [
+def test_the_hint_is_a_name_that_would_do() -> None:
+    for name, hint in (
         ("my_server", "'my-server' is possible"),
         ("a--b", "'a-b' is possible"),
         ("json_", "choose another name"),
-    ],
-)
-def test_the_hint_is_a_name_that_would_do(name: str, hint: str) -> None:
-    with pytest.raises(ProblemError) as refused:
-        project_name(name)
-    assert refused.value.problems[0].hint == hint
+    ):
+        with tables.case(name):
+            with pytest.raises(ProblemError) as refused:
+                project_name(name)
+            assert refused.value.problems[0].hint == hint
 
 
-@pytest.mark.parametrize("name", ["test-server", "test-stdio", "example-server", "server", "a"])
-def test_a_name_that_makes_no_trouble_is_not_refused(name: str) -> None:
-    assert project_name(name).distribution == name
+def test_a_name_that_makes_no_trouble_is_not_refused() -> None:
+    for name in ("test-server", "test-stdio", "example-server", "server", "a"):
+        with tables.case(name):
+            assert project_name(name).distribution == name
 
 
 def plain(name: str) -> str:

@@ -1,33 +1,28 @@
 """The JSON reports of `mcp-gen new` and `mcp-gen sync` are of the form that is published."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from jsonschema import Draft202012Validator
-from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.findings.report import Action, Status
 from mcp_protogen.output.drift import Kind
-from support.running import Ran
+from support import forms
+from support.running import Ran, Run
 
-MCP_GEN = Callable[..., Ran]
-FORM: Any = json.loads((schema_folder() / "formats" / "report.schema.json").read_bytes())
 JSON = ("--format", "json")
 
 
 def document(ran: Ran) -> dict[str, Any]:
     """What a run printed, which nothing is wrong with."""
     data: dict[str, Any] = json.loads(ran.out)
-    validator: Any = Draft202012Validator(FORM)
-    assert [error.message for error in validator.iter_errors(data)] == []
+    assert forms.faults("report", data) == []
     assert ran.err == ""
     return data
 
 
 @pytest.mark.usefixtures("little")
-def test_reports_of_both_commands_are_valid(mcp_gen: MCP_GEN, tmp_path: Path) -> None:
+def test_reports_of_both_commands_are_valid(mcp_gen: Run, tmp_path: Path) -> None:
     made = document(mcp_gen("new", "clock", "--revision", "2025-11-25", *JSON))
     assert (made["command"], made["status"], made["folder"]) == ("new", "fine", "clock")
     assert made["files"]
@@ -52,13 +47,13 @@ def test_reports_of_both_commands_are_valid(mcp_gen: MCP_GEN, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("arguments", [("new", "json"), ("sync", "nowhere")])
-def test_reports_of_failures_are_valid(arguments: tuple[str, str], mcp_gen: MCP_GEN) -> None:
+def test_reports_of_failures_are_valid(arguments: tuple[str, str], mcp_gen: Run) -> None:
     failed = document(mcp_gen(*arguments, *JSON))
     assert (failed["command"], failed["status"]) == (arguments[0], "failed")
 
 
 def test_the_form_knows_the_same_words_as_the_code() -> None:
-    definitions = FORM["$defs"]
+    definitions = forms.form("report")["$defs"]
     assert {*definitions["cause"]["properties"]["kind"]["enum"]} == {*Kind}
     assert {*definitions["file"]["properties"]["action"]["enum"]} == {*Action}
-    assert {*FORM["properties"]["status"]["enum"]} == {*Status}
+    assert {*forms.form("report")["properties"]["status"]["enum"]} == {*Status}

@@ -3,7 +3,6 @@
 import json
 import shutil
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +17,8 @@ from mcp_protogen.output.publish import publish
 from mcp_protogen.output.workspace import exclusive
 from mcp_protogen.package import Package
 from support.generating import generate_little
-from support.running import Ran
+from support.running import Ran, Run
 
-MCP_GEN = Callable[..., Ran]
 HERE = f"mcp-gen {__version__}"
 REVISIONS = ("2025-06-18", "2025-11-25")
 PROTOCOL = "src/app/protocol"
@@ -77,7 +75,7 @@ def configure(folder: Path, **settings: Any) -> None:
 
 
 @pytest.mark.usefixtures("protocol")
-def test_a_package_in_step_is_left_alone_and_said_to_be(mcp_gen: MCP_GEN, tmp_path: Path) -> None:
+def test_a_package_in_step_is_left_alone_and_said_to_be(mcp_gen: Run, tmp_path: Path) -> None:
     before = state(tmp_path)
     for arguments in (("sync",), ("sync", "--check"), ("sync", PROTOCOL), ("sync", ".")):
         done = mcp_gen(*arguments)
@@ -87,7 +85,7 @@ def test_a_package_in_step_is_left_alone_and_said_to_be(mcp_gen: MCP_GEN, tmp_pa
 
 
 def test_an_older_package_becomes_what_would_be_generated_now(
-    mcp_gen: MCP_GEN, protocol: Path, made: Path
+    mcp_gen: Run, protocol: Path, made: Path
 ) -> None:
     outdated(protocol)
     done = mcp_gen("sync")
@@ -101,7 +99,7 @@ def test_an_older_package_becomes_what_would_be_generated_now(
     assert mcp_gen("sync", "--check").code == 0
 
 
-def test_check_says_what_has_moved_and_writes_nothing(mcp_gen: MCP_GEN, protocol: Path) -> None:
+def test_check_says_what_has_moved_and_writes_nothing(mcp_gen: Run, protocol: Path) -> None:
     outdated(protocol)
     before = state(protocol)
     done = mcp_gen("sync", "--check")
@@ -111,7 +109,7 @@ def test_check_says_what_has_moved_and_writes_nothing(mcp_gen: MCP_GEN, protocol
     assert state(protocol) == before
 
 
-def test_files_of_ones_own_stay_and_are_no_drift(mcp_gen: MCP_GEN, protocol: Path) -> None:
+def test_files_of_ones_own_stay_and_are_no_drift(mcp_gen: Run, protocol: Path) -> None:
     (protocol / "extra.py").write_text("mine")
     (protocol / "v2025_11_25" / "notes.md").write_text("mine")
     assert mcp_gen("sync", "--check").code == 0
@@ -121,7 +119,7 @@ def test_files_of_ones_own_stay_and_are_no_drift(mcp_gen: MCP_GEN, protocol: Pat
     assert (protocol / "v2025_11_25" / "notes.md").read_text() == "mine"
 
 
-def test_an_edited_file_is_overwritten_by_force_only(mcp_gen: MCP_GEN, protocol: Path) -> None:
+def test_an_edited_file_is_overwritten_by_force_only(mcp_gen: Run, protocol: Path) -> None:
     edited = protocol / "v2025_11_25" / "models.py"
     usual = edited.read_bytes()
     edited.write_text("mine")
@@ -136,7 +134,7 @@ def test_an_edited_file_is_overwritten_by_force_only(mcp_gen: MCP_GEN, protocol:
 
 
 def test_an_edit_that_the_lock_was_made_to_fit_is_an_edit(
-    mcp_gen: MCP_GEN, protocol: Path, made: Path
+    mcp_gen: Run, protocol: Path, made: Path
 ) -> None:
     file = protocol / "mcp-gen.lock"
     lock = json.loads(file.read_text())
@@ -157,7 +155,7 @@ def test_an_edit_that_the_lock_was_made_to_fit_is_an_edit(
 
 
 def test_a_lock_alone_that_was_edited_is_put_right(
-    mcp_gen: MCP_GEN, protocol: Path, made: Path
+    mcp_gen: Run, protocol: Path, made: Path
 ) -> None:
     file = protocol / "mcp-gen.lock"
     file.write_text(file.read_text().replace(sha256(b""), "0" * 64))
@@ -170,7 +168,7 @@ def test_a_lock_alone_that_was_edited_is_put_right(
 
 
 def test_a_file_of_ones_own_that_the_lock_claims_stays_and_is_not_called_removed(
-    mcp_gen: MCP_GEN, protocol: Path
+    mcp_gen: Run, protocol: Path
 ) -> None:
     (protocol / "mine.py").write_text("mine")
     lock = json.loads((protocol / "mcp-gen.lock").read_bytes())
@@ -182,7 +180,7 @@ def test_a_file_of_ones_own_that_the_lock_claims_stays_and_is_not_called_removed
     assert (protocol / "mine.py").read_text() == "mine"
 
 
-def test_a_package_of_a_later_mcp_gen_is_left_alone(mcp_gen: MCP_GEN, protocol: Path) -> None:
+def test_a_package_of_a_later_mcp_gen_is_left_alone(mcp_gen: Run, protocol: Path) -> None:
     age(protocol, generator="mcp-gen 9.1", generator_digest="0" * 64)
     before = state(protocol)
     done = mcp_gen("sync")
@@ -194,7 +192,7 @@ def test_a_package_of_a_later_mcp_gen_is_left_alone(mcp_gen: MCP_GEN, protocol: 
 
 
 def test_ends_of_lines_that_a_checkout_changed_are_told_and_put_right(
-    mcp_gen: MCP_GEN, protocol: Path, made: Path
+    mcp_gen: Run, protocol: Path, made: Path
 ) -> None:
     for path in protocol.rglob("*"):
         if path.is_file():
@@ -210,7 +208,7 @@ def test_ends_of_lines_that_a_checkout_changed_are_told_and_put_right(
     assert state(protocol) == state(made)
 
 
-def test_a_missing_file_comes_back(mcp_gen: MCP_GEN, protocol: Path) -> None:
+def test_a_missing_file_comes_back(mcp_gen: Run, protocol: Path) -> None:
     (protocol / "bridge.py").unlink()
     done = mcp_gen("sync")
     assert (done.code, (protocol / "bridge.py").is_file()) == (0, True)
@@ -218,7 +216,7 @@ def test_a_missing_file_comes_back(mcp_gen: MCP_GEN, protocol: Path) -> None:
 
 
 def test_settings_say_which_package_is_meant(
-    mcp_gen: MCP_GEN, protocol: Path, made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    mcp_gen: Run, protocol: Path, made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shutil.copytree(made, tmp_path / "examples" / "protocol")
     configure(tmp_path, out=PROTOCOL)
@@ -229,7 +227,7 @@ def test_settings_say_which_package_is_meant(
 
 
 def test_a_project_elsewhere_is_found_by_its_own_settings(
-    mcp_gen: MCP_GEN, protocol: Path, tmp_path: Path
+    mcp_gen: Run, protocol: Path, tmp_path: Path
 ) -> None:
     shutil.move(tmp_path / "src", tmp_path / "service" / "src")
     configure(tmp_path / "service", out=PROTOCOL)
@@ -240,7 +238,7 @@ def test_a_project_elsewhere_is_found_by_its_own_settings(
 
 
 def test_a_revision_that_settings_add_is_added(
-    mcp_gen: MCP_GEN, protocol: Path, tmp_path: Path
+    mcp_gen: Run, protocol: Path, tmp_path: Path
 ) -> None:
     configure(tmp_path, out=PROTOCOL, revisions=["2025-03-26", *REVISIONS])
     assert "revision-added: 2025-03-26" in mcp_gen("sync", "--check").out
@@ -252,7 +250,7 @@ def test_a_revision_that_settings_add_is_added(
 
 
 def test_a_revision_that_settings_do_not_list_is_taken_out(
-    mcp_gen: MCP_GEN, protocol: Path, tmp_path: Path
+    mcp_gen: Run, protocol: Path, tmp_path: Path
 ) -> None:
     configure(tmp_path, out=PROTOCOL, revisions=["2025-11-25"])
     (protocol / "v2025_06_18" / "mine.py").write_text("mine")
@@ -277,7 +275,7 @@ def git(*arguments: str, code: int = 0) -> None:
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="merges two branches")
 def test_two_branches_that_each_add_a_revision_are_merged_as_the_message_says(
-    mcp_gen: MCP_GEN, protocol: Path, tmp_path: Path
+    mcp_gen: Run, protocol: Path, tmp_path: Path
 ) -> None:
     added = {"main": [], "one": ["2025-03-26"], "two": ["2024-11-05"]}
     listed = {branch: [*revisions, *REVISIONS] for branch, revisions in added.items()}
@@ -304,7 +302,7 @@ def test_two_branches_that_each_add_a_revision_are_merged_as_the_message_says(
 
 
 def test_settings_of_another_package_are_not_taken(
-    mcp_gen: MCP_GEN, protocol: Path, tmp_path: Path
+    mcp_gen: Run, protocol: Path, tmp_path: Path
 ) -> None:
     configure(tmp_path, out="other", revisions=["2025-03-26"])
     done = mcp_gen("sync", PROTOCOL)
@@ -312,9 +310,7 @@ def test_settings_of_another_package_are_not_taken(
 
 
 @pytest.mark.usefixtures("protocol")
-def test_several_packages_have_to_be_told_apart(
-    mcp_gen: MCP_GEN, made: Path, tmp_path: Path
-) -> None:
+def test_several_packages_have_to_be_told_apart(mcp_gen: Run, made: Path, tmp_path: Path) -> None:
     shutil.copytree(made, tmp_path / "other")
     done = mcp_gen("sync")
     assert done.code == 2
@@ -327,7 +323,7 @@ def test_several_packages_have_to_be_told_apart(
     "hidden", [".venv/lib/site-packages/x", "node_modules/x", "build/x", ".git/x"]
 )
 def test_packages_of_others_are_not_found(
-    hidden: str, mcp_gen: MCP_GEN, made: Path, tmp_path: Path
+    hidden: str, mcp_gen: Run, made: Path, tmp_path: Path
 ) -> None:
     shutil.copytree(made, tmp_path / hidden)
     done = mcp_gen("sync")
@@ -343,7 +339,7 @@ NOWHERE = {
 
 
 @pytest.mark.parametrize("case", NOWHERE)
-def test_without_a_package_there_is_one_error(case: str, mcp_gen: MCP_GEN, tmp_path: Path) -> None:
+def test_without_a_package_there_is_one_error(case: str, mcp_gen: Run, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "file").write_text("")
     done = mcp_gen(*NOWHERE[case])
@@ -353,7 +349,7 @@ def test_without_a_package_there_is_one_error(case: str, mcp_gen: MCP_GEN, tmp_p
 
 
 def test_settings_that_name_a_folder_without_a_package_are_an_error(
-    mcp_gen: MCP_GEN, tmp_path: Path
+    mcp_gen: Run, tmp_path: Path
 ) -> None:
     configure(tmp_path, out="nothing", revisions=["2025-11-25"])
     done = mcp_gen("sync")
@@ -363,14 +359,14 @@ def test_settings_that_name_a_folder_without_a_package_are_an_error(
     assert "if it was moved, correct out in pyproject.toml" in done.err
 
 
-def test_a_lock_that_is_damaged_is_an_error(mcp_gen: MCP_GEN, protocol: Path) -> None:
+def test_a_lock_that_is_damaged_is_an_error(mcp_gen: Run, protocol: Path) -> None:
     (protocol / "mcp-gen.lock").write_text("{")
     done = mcp_gen("sync")
     assert done.code == 2
     assert done.err.startswith(f"error[bad-lock]: {PROTOCOL}/mcp-gen.lock: ")
 
 
-def test_what_is_no_lock_in_its_place_is_left_there(mcp_gen: MCP_GEN, protocol: Path) -> None:
+def test_what_is_no_lock_in_its_place_is_left_there(mcp_gen: Run, protocol: Path) -> None:
     lock = protocol / "mcp-gen.lock"
     lock.rename(protocol / "kept")
     for folder in (True, False):
@@ -386,7 +382,7 @@ def test_what_is_no_lock_in_its_place_is_left_there(mcp_gen: MCP_GEN, protocol: 
 
 
 def test_inside_the_package_nothing_can_be_replaced(
-    mcp_gen: MCP_GEN, protocol: Path, monkeypatch: pytest.MonkeyPatch
+    mcp_gen: Run, protocol: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(protocol)
     assert mcp_gen("sync").code == 0
@@ -396,7 +392,7 @@ def test_inside_the_package_nothing_can_be_replaced(
     assert "error[inside-output]" in done.err
 
 
-def test_the_report_is_one_of_reports(mcp_gen: MCP_GEN, protocol: Path) -> None:
+def test_the_report_is_one_of_reports(mcp_gen: Run, protocol: Path) -> None:
     outdated(protocol)
     report = json.loads(mcp_gen("sync", "--format", "json").out)
     assert (report["command"], report["status"]) == ("sync", "fine")
@@ -410,14 +406,14 @@ def test_the_report_is_one_of_reports(mcp_gen: MCP_GEN, protocol: Path) -> None:
 
 
 @pytest.mark.usefixtures("protocol")
-def test_the_form_of_the_report_is_a_setting(mcp_gen: MCP_GEN, tmp_path: Path) -> None:
+def test_the_form_of_the_report_is_a_setting(mcp_gen: Run, tmp_path: Path) -> None:
     configure(tmp_path, out=PROTOCOL, format="json")
     assert json.loads(mcp_gen("sync").out)["status"] == "fine"
     assert mcp_gen("sync", "--format", "text").out.startswith(f"{PROTOCOL} is in step")
 
 
 @pytest.fixture
-def drafted(mcp_gen: MCP_GEN, tmp_path: Path) -> Path:
+def drafted(mcp_gen: Run, tmp_path: Path) -> Path:
     """A package with a revision that is not pinned."""
     (tmp_path / "draft.json").write_bytes(DRAFT)
     done = mcp_gen("--revision", "draft", "--schema", "draft.json", "--out", "pkg")
@@ -426,9 +422,7 @@ def drafted(mcp_gen: MCP_GEN, tmp_path: Path) -> Path:
     return tmp_path / "pkg"
 
 
-def test_a_draft_is_made_anew_from_the_file_it_was_made_from(
-    mcp_gen: MCP_GEN, drafted: Path
-) -> None:
+def test_a_draft_is_made_anew_from_the_file_it_was_made_from(mcp_gen: Run, drafted: Path) -> None:
     assert mcp_gen("sync", "pkg", "--check").code == 1
     done = mcp_gen("sync", "pkg")
     assert (done.code, "error[" in done.err) == (0, False)
@@ -439,7 +433,7 @@ def test_a_draft_is_made_anew_from_the_file_it_was_made_from(
 
 
 def test_a_draft_that_was_kept_is_not_made_anew_to_compare_it(
-    mcp_gen: MCP_GEN, drafted: Path, monkeypatch: pytest.MonkeyPatch
+    mcp_gen: Run, drafted: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert mcp_gen("sync", "pkg").code == 0
     assert mcp_gen("--revision", "2025-11-25", "--out", "pkg").code == 0
@@ -462,7 +456,7 @@ def test_a_draft_that_was_kept_is_not_made_anew_to_compare_it(
 
 
 def test_a_list_in_settings_is_about_drafts_as_well(
-    mcp_gen: MCP_GEN, drafted: Path, tmp_path: Path
+    mcp_gen: Run, drafted: Path, tmp_path: Path
 ) -> None:
     configure(tmp_path, out="pkg", revisions=["2025-11-25", "draft"])
     assert mcp_gen("sync").code == 0
@@ -480,7 +474,7 @@ def test_a_list_in_settings_is_about_drafts_as_well(
 
 
 def test_a_draft_whose_file_is_another_by_now_has_to_be_named(
-    mcp_gen: MCP_GEN, drafted: Path, tmp_path: Path
+    mcp_gen: Run, drafted: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "draft.json").write_bytes(DRAFT + b"\n")
     before = state(drafted)
@@ -491,7 +485,7 @@ def test_a_draft_whose_file_is_another_by_now_has_to_be_named(
     assert state(drafted) == before
 
 
-def test_a_lock_leads_to_no_file_elsewhere(mcp_gen: MCP_GEN, drafted: Path, tmp_path: Path) -> None:
+def test_a_lock_leads_to_no_file_elsewhere(mcp_gen: Run, drafted: Path, tmp_path: Path) -> None:
     lock = drafted / "mcp-gen.lock"
     lock.write_text(lock.read_text().replace("draft.json", str(tmp_path / "draft.json")))
     done = mcp_gen("sync", "pkg")
@@ -500,7 +494,7 @@ def test_a_lock_leads_to_no_file_elsewhere(mcp_gen: MCP_GEN, drafted: Path, tmp_
 
 
 @pytest.fixture
-def templated(mcp_gen: MCP_GEN, tmp_path: Path) -> Path:
+def templated(mcp_gen: Run, tmp_path: Path) -> Path:
     """A package that was made with templates of the user's."""
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "bridge.py.jinja").write_text('"""Mine."""\n')
@@ -509,7 +503,7 @@ def templated(mcp_gen: MCP_GEN, tmp_path: Path) -> Path:
     return tmp_path / "pkg"
 
 
-def test_templates_that_were_used_have_to_be_named_again(mcp_gen: MCP_GEN, templated: Path) -> None:
+def test_templates_that_were_used_have_to_be_named_again(mcp_gen: Run, templated: Path) -> None:
     age(templated)
     before = state(templated)
     done = mcp_gen("sync", "pkg")
@@ -522,7 +516,7 @@ def test_templates_that_were_used_have_to_be_named_again(mcp_gen: MCP_GEN, templ
     assert (templated / "bridge.py").read_text() != '"""Mine."""\n'
 
 
-def test_templates_in_settings_are_used(mcp_gen: MCP_GEN, templated: Path, tmp_path: Path) -> None:
+def test_templates_in_settings_are_used(mcp_gen: Run, templated: Path, tmp_path: Path) -> None:
     configure(tmp_path, out="pkg", templates="mine")
     age(templated)
     assert mcp_gen("sync").code == 0

@@ -2,13 +2,12 @@
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+from support.folders import ROOT
 
 pytestmark = pytest.mark.long
 
-ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("codegen", "tests", "benchmarks", "examples")
 COMMANDS = {
     "black": ("black", "--check", "--quiet", *FOLDERS),

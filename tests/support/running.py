@@ -1,6 +1,8 @@
 """What a run of the command line leaves behind."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 
 @dataclass(frozen=True, slots=True)
@@ -10,3 +12,7 @@ class Ran:
     code: int
     out: str
     err: str
+
+
+Run: TypeAlias = Callable[..., Ran]
+"""Runs `mcp-gen` with arguments."""

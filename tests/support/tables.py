@@ -4,9 +4,10 @@ A part is a sample by a seed; `--all` takes everything.
 """
 
 from collections import defaultdict
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from random import Random
+from types import CodeType
 from typing import TypeVar
 
 import pytest
@@ -58,6 +59,22 @@ def _of(cases: Sequence[T], few: int, test: str) -> list[T]:
     if few < 2:
         return some(cases, few, test)
     return [*some(cases[:-1], few - 1, test), cases[-1]]
+
+
+def names_read(code: CodeType) -> Iterator[str]:
+    """Yield the names that code reads from outside, also those in functions inside of it."""
+    yield from code.co_names
+    for inner in code.co_consts:
+        if isinstance(inner, CodeType):
+            yield from names_read(inner)
+
+
+def joined(test: pytest.Function, row: str) -> bool:
+    """Whether a row is one of a test: it is in its name, or in a table that a loop of it walks."""
+    if hasattr(test, "callspec"):
+        return row in test.name
+    read = (vars(test.module).get(name) for name in names_read(test.obj.__code__))
+    return any(isinstance(table, tuple) and row in table for table in read)
 
 
 def left_out(items: Iterable[pytest.Item]) -> list[pytest.Item]:

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import pytest
 from mcp_protogen.base.names import ClassName, FieldName
 from mcp_protogen.emit.annotations import annotation, annotation_elsewhere, field_annotation, same
 from mcp_protogen.ir import (
@@ -16,14 +15,14 @@ from mcp_protogen.ir import (
     Scalar,
     TypeExpr,
 )
+from support import tables
 
 TEXT = Scalar("string")
 NULL = Scalar("null")
 
 
-@pytest.mark.parametrize(
-    ("expression", "expected"),
-    [
+def test_expressions() -> None:
+    rows: list[tuple[TypeExpr, str]] = [
         (TEXT, "str"),
         (Scalar("integer"), "Integer"),
         (Scalar("number"), "Number"),
@@ -39,15 +38,14 @@ NULL = Scalar("null")
         (OneOf((NULL, TEXT)), "str | None"),
         (OneOf((OneOf((TEXT, NULL)), Scalar("boolean"), TEXT)), "str | bool | None"),
         (ListOf(OneOf((NULL, TEXT))), "list[str | None]"),
-    ],
-)
-def test_expressions(expression: TypeExpr, expected: str) -> None:
-    assert annotation(expression) == expected
+    ]
+    for expression, expected in rows:
+        with tables.case(expression):
+            assert annotation(expression) == expected
 
 
-@pytest.mark.parametrize(
-    ("expression", "expected"),
-    [
+def test_expressions_elsewhere_need_no_import_but_that_of_the_models() -> None:
+    rows: list[tuple[TypeExpr, str]] = [
         (TEXT, "str"),
         (Scalar("integer"), "int"),
         (Scalar("number"), "int | float"),
@@ -57,12 +55,10 @@ def test_expressions(expression: TypeExpr, expected: str) -> None:
         (MapOf(Scalar("number")), "dict[str, int | float]"),
         (LiteralOf(("a", 1, None, "b")), "str | int | None"),
         (OneOf((NULL, Ref(ClassName("Tool")), TEXT)), "m.Tool | str | None"),
-    ],
-)
-def test_expressions_elsewhere_need_no_import_but_that_of_the_models(
-    expression: TypeExpr, expected: str
-) -> None:
-    assert annotation_elsewhere(expression) == expected
+    ]
+    for expression, expected in rows:
+        with tables.case(expression):
+            assert annotation_elsewhere(expression) == expected
 
 
 def field(type_: TypeExpr = TEXT, **changes: Any) -> FieldIR:
@@ -76,9 +72,8 @@ def field(type_: TypeExpr = TEXT, **changes: Any) -> FieldIR:
     return FieldIR(type=type_, **(said | changes))
 
 
-@pytest.mark.parametrize(
-    ("member", "expected"),
-    [
+def test_members() -> None:
+    rows: list[tuple[FieldIR, str]] = [
         (field(), "str"),
         (field(required=False), "str | None"),
         (field(OneOf((TEXT, NULL)), nullable=True), "str | None"),
@@ -93,10 +88,7 @@ def field(type_: TypeExpr = TEXT, **changes: Any) -> FieldIR:
         (field(Anything(), nullable=True, required=False), "Any"),
         (field(wire="xY"), 'Annotated[str, Field(alias="xY")]'),
         (field(LiteralOf((True,)), default=True), "Annotated[Literal[True], Exact]"),
-        (
-            field(LiteralOf((True,)), wire="y"),
-            'Annotated[Literal[True], Exact, Field(alias="y")]',
-        ),
+        (field(LiteralOf((True,)), wire="y"), 'Annotated[Literal[True], Exact, Field(alias="y")]'),
         (field(LiteralOf((0,)), required=False), "Annotated[Literal[0], Exact] | None"),
         (field(NULL, required=False, nullable=True), "Annotated[None, Nullable]"),
         (
@@ -107,15 +99,14 @@ def field(type_: TypeExpr = TEXT, **changes: Any) -> FieldIR:
             field(ListOf(TEXT), wire="y", constraints=(("minItems", 1),)),
             'Annotated[list[str], Field(alias="y", min_length=1)]',
         ),
-    ],
-)
-def test_members(member: FieldIR, expected: str) -> None:
-    assert field_annotation(member) == expected
+    ]
+    for member, expected in rows:
+        with tables.case((member, expected)):
+            assert field_annotation(member) == expected
 
 
-@pytest.mark.parametrize(
-    ("left", "right", "equal"),
-    [
+def test_annotations_are_compared_as_expressions() -> None:
+    for left, right, equal in (
         ("list[str]", "list[ str ]", True),
         ("Literal['a']", 'Literal["a"]', True),
         ("Field(ge=0, le=1)", "Field(le=1, ge=0)", True),
@@ -123,7 +114,6 @@ def test_members(member: FieldIR, expected: str) -> None:
         ("str | None", "None | str", False),
         ("Field(ge=0)", "Field(gt=0)", False),
         ("Literal[1]", "Literal[True]", False),
-    ],
-)
-def test_annotations_are_compared_as_expressions(left: str, right: str, equal: bool) -> None:
-    assert same(left, right) is equal
+    ):
+        with tables.case(left):
+            assert same(left, right) is equal

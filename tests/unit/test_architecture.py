@@ -9,8 +9,8 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 
 from mcp_protogen.inputs.inputs import GENERATING
+from support.folders import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 CODE = ROOT / "codegen" / "mcp_protogen"
 RUNTIME = CODE / "runtime"
 MODULES = sorted((ROOT / "codegen").rglob("*.py"))

@@ -3,15 +3,18 @@
 from collections.abc import Callable
 from typing import Any
 
-import pytest
+from support import tables
 from support.unit import schemas
 from support.unit.schemas import ANY_OBJECT, STRING, Json, errors_of, record, ref, union
 
 Mutation = Callable[[Json], object]
 
 
-def refusal(code: str, place: str, mutate: Mutation) -> Any:
-    return pytest.param(code, place, mutate)
+Refusal = tuple[str, str, Mutation]
+
+
+def refusal(code: str, place: str, mutate: Mutation) -> Refusal:
+    return code, place, mutate
 
 
 def define(**definitions: Any) -> Mutation:
@@ -190,9 +193,7 @@ MESSAGES = {
     "params that are a choice": refusal(
         "bad-message",
         "/$defs/SayRequest/properties/params",
-        define(
-            SayRequest=schemas.message("echo/say", union("AskRequestParams", "Result")),
-        ),
+        define(SayRequest=schemas.message("echo/say", union("AskRequestParams", "Result"))),
     ),
     "params that are an array": refusal(
         "bad-message",
@@ -228,46 +229,41 @@ MEMBER_NAMES = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("code", "pointer", "mutate"),
-    [
-        pytest.param(*case.values, id=name)
-        for cases in (REFERENCES, FORMS, COLLISIONS, MESSAGES)
-        for name, case in cases.items()
-    ],
-)
-def test_a_schema_that_cannot_be_used_is_refused_with_code_place_and_hint(
-    code: str, pointer: str, mutate: Mutation
-) -> None:
-    document = schemas.schema()
-    mutate(document["$defs"])
-    found = errors_of(document)
-    first = found[0]
-    assert (first.code, first.pointer) == (code, pointer), found
-    assert first.place == "tiny.json"
-    assert first.message and first.hint
-    assert {problem.code for problem in found} == {code}
+def test_a_schema_that_cannot_be_used_is_refused_with_code_place_and_hint() -> None:
+    refusals = {**REFERENCES, **FORMS, **COLLISIONS, **MESSAGES}
+    for name, (code, pointer, mutate) in refusals.items():
+        with tables.case(name):
+            document = schemas.schema()
+            mutate(document["$defs"])
+            found = errors_of(document)
+            first = found[0]
+            assert (first.code, first.pointer) == (code, pointer), found
+            assert first.place == "tiny.json"
+            assert first.message and first.hint
+            assert {problem.code for problem in found} == {code}
 
 
-@pytest.mark.parametrize("name", TYPE_NAMES)
-def test_type_names_that_python_cannot_take_are_refused(name: str) -> None:
-    document = schemas.schema()
-    document["$defs"][name] = record(x=STRING)
-    (problem,) = errors_of(document)
-    assert problem.code == "unsafe-name"
-    assert problem.place == "tiny.json"
-    assert problem.pointer == "/$defs/" + name.replace("~", "~0").replace("/", "~1")
-    assert problem.message.isprintable()
+def test_type_names_that_python_cannot_take_are_refused() -> None:
+    for name in TYPE_NAMES:
+        with tables.case(name):
+            document = schemas.schema()
+            document["$defs"][name] = record(x=STRING)
+            (problem,) = errors_of(document)
+            assert problem.code == "unsafe-name"
+            assert problem.place == "tiny.json"
+            assert problem.pointer == "/$defs/" + name.replace("~", "~0").replace("/", "~1")
+            assert problem.message.isprintable()
 
 
-@pytest.mark.parametrize("name", MEMBER_NAMES)
-def test_member_names_that_are_no_attribute_are_refused(name: str) -> None:
-    document = schemas.schema()
-    document["$defs"]["A"] = record(**{name: STRING})
-    (problem,) = errors_of(document)
-    assert problem.code == "unsafe-name"
-    assert problem.pointer.startswith("/$defs/A/properties/")
-    assert problem.message.isprintable()
+def test_member_names_that_are_no_attribute_are_refused() -> None:
+    for name in MEMBER_NAMES:
+        with tables.case(name):
+            document = schemas.schema()
+            document["$defs"]["A"] = record(**{name: STRING})
+            (problem,) = errors_of(document)
+            assert problem.code == "unsafe-name"
+            assert problem.pointer.startswith("/$defs/A/properties/")
+            assert problem.message.isprintable()
 
 
 def test_every_unsafe_name_is_shown_at_once() -> None:

@@ -1,12 +1,14 @@
 """Files that are no schema of this protocol by their form, and revisions that are no name."""
 
 import json
+from itertools import product
 from typing import Any
 
 import pytest
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.config import GenerationOptions, GivenFile
 from mcp_protogen.generate import generate
+from support import tables
 from support.unit import schemas
 from support.unit.schemas import Json, errors_of, record
 
@@ -26,12 +28,15 @@ NOT_JSON = {
 }
 
 
-@pytest.mark.parametrize("content", NOT_JSON.values(), ids=NOT_JSON.keys())
-def test_what_is_not_json_is_refused(content: bytes) -> None:
-    with pytest.raises(ProblemError) as caught:
-        generate(GenerationOptions(("draft",), {"draft": GivenFile("broken.json", content)}))
-    (problem,) = caught.value.problems
-    assert (problem.code, problem.place) == ("not-json", "broken.json")
+def test_what_is_not_json_is_refused() -> None:
+    for name, content in NOT_JSON.items():
+        with tables.case(name):
+            with pytest.raises(ProblemError) as caught:
+                generate(
+                    GenerationOptions(("draft",), {"draft": GivenFile("broken.json", content)})
+                )
+            (problem,) = caught.value.problems
+            assert (problem.code, problem.place) == ("not-json", "broken.json")
 
 
 NOT_A_SCHEMA: dict[str, Any] = {
@@ -52,9 +57,10 @@ NOT_A_SCHEMA: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("document", NOT_A_SCHEMA.values(), ids=NOT_A_SCHEMA.keys())
-def test_what_is_no_schema_is_refused(document: Any) -> None:
-    assert {problem.code for problem in errors_of(document)} == {"not-a-schema"}
+def test_what_is_no_schema_is_refused() -> None:
+    for name, document in NOT_A_SCHEMA.items():
+        with tables.case(name):
+            assert {problem.code for problem in errors_of(document)} == {"not-a-schema"}
 
 
 def test_empty_definitions_are_no_protocol() -> None:
@@ -90,48 +96,55 @@ def test_a_badly_broken_schema_does_not_drown_its_reader() -> None:
     assert len(errors_of(document)) <= 10
 
 
-@pytest.mark.parametrize("depth", [61, 150, 400, 2000, 20_000])
-@pytest.mark.parametrize("form", ["array", "map", "object", "union"])
-def test_deep_nesting_is_refused(depth: int, form: str) -> None:
-    opening = {
-        "array": '{"type":"array","items":',
-        "map": '{"type":"object","additionalProperties":',
-        "object": '{"type":"object","properties":{"x":',
-        "union": '{"anyOf":[{"type":"null"},',
-    }[form]
-    closing = {"object": "}}", "union": "]}"}.get(form, "}")
-    text = json.dumps(schemas.schema()).replace(
-        '"$defs": {', '"$defs": {"Deep": ' + opening * depth + "{}" + closing * depth + ",", 1
-    )
-    with pytest.raises(ProblemError) as caught:
-        generate(GenerationOptions(("draft",), {"draft": GivenFile("deep.json", text.encode())}))
-    codes = {problem.code for problem in caught.value.problems}
-    assert codes <= {"not-a-schema", "not-json"}
+def test_deep_nesting_is_refused() -> None:
+    for depth, form in product((61, 150, 400, 2000, 20_000), ("array", "map", "object", "union")):
+        with tables.case((depth, form)):
+            opening = {
+                "array": '{"type":"array","items":',
+                "map": '{"type":"object","additionalProperties":',
+                "object": '{"type":"object","properties":{"x":',
+                "union": '{"anyOf":[{"type":"null"},',
+            }[form]
+            closing = {"object": "}}", "union": "]}"}.get(form, "}")
+            text = json.dumps(schemas.schema()).replace(
+                '"$defs": {',
+                '"$defs": {"Deep": ' + opening * depth + "{}" + closing * depth + ",",
+                1,
+            )
+            with pytest.raises(ProblemError) as caught:
+                generate(
+                    GenerationOptions(("draft",), {"draft": GivenFile("deep.json", text.encode())})
+                )
+            codes = {problem.code for problem in caught.value.problems}
+            assert codes <= {"not-a-schema", "not-json"}
 
 
-@pytest.mark.parametrize("form", ["array", "map", "object", "union"])
-def test_nesting_that_a_human_could_write_is_accepted(form: str) -> None:
-    inner: Json = {"type": "string"}
-    for _ in range(14):
-        inner = {
-            "array": {"type": "array", "items": inner},
-            "map": {"type": "object", "additionalProperties": inner},
-            "object": record(x=inner),
-            "union": {"anyOf": [{"type": "array", "items": inner}, {"type": "null"}]},
-        }[form]
-    document = schemas.schema()
-    document["$defs"]["Deep"] = record(x=inner)
-    schemas.make(document)
+def test_nesting_that_a_human_could_write_is_accepted() -> None:
+    for form in ("array", "map", "object", "union"):
+        with tables.case(form):
+            inner: Json = {"type": "string"}
+            for _ in range(14):
+                inner = {
+                    "array": {"type": "array", "items": inner},
+                    "map": {"type": "object", "additionalProperties": inner},
+                    "object": record(x=inner),
+                    "union": {"anyOf": [{"type": "array", "items": inner}, {"type": "null"}]},
+                }[form]
+            document = schemas.schema()
+            document["$defs"]["Deep"] = record(x=inner)
+            schemas.make(document)
 
 
-@pytest.mark.parametrize(
-    "name", ["", ".", "..", "../x", "a/b", "a b", "a--b", "a_b", "x\n", 'x"""', "é", "v;import os"]
-)
-def test_revision_names_that_are_no_folder_are_refused(name: str) -> None:
-    with pytest.raises(ProblemError) as caught:
-        schemas.make(schemas.schema(), name)
-    (problem,) = caught.value.problems
-    assert problem.code == "unsafe-name"
+def test_revision_names_that_are_no_folder_are_refused() -> None:
+    for name in (
+        *("", ".", "..", "../x", "a/b", "a b"),
+        *("a--b", "a_b", "x\n", 'x"""', "é", "v;import os"),
+    ):
+        with tables.case(name):
+            with pytest.raises(ProblemError) as caught:
+                schemas.make(schemas.schema(), name)
+            (problem,) = caught.value.problems
+            assert problem.code == "unsafe-name"
 
 
 def test_revisions_that_would_share_a_folder_are_refused() -> None:

@@ -12,9 +12,6 @@ from support import tables
 from support.unit import schemas
 from support.unit.schemas import ANY_OBJECT, STRING, Json, record, ref
 
-# One process makes the packages that these tests share.
-pytestmark = pytest.mark.xdist_group("bad_input_forms")
-
 ARRAY: Json = {"type": "array"}
 
 # Forms whose meaning survives: the models accept what the schema accepts.

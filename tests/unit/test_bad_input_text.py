@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -15,9 +16,6 @@ from mcp_protogen.package import Package
 from support import tables
 from support.unit import schemas
 from support.unit.schemas import STRING, Json, record, ref, union
-
-# One process makes the packages that these tests share.
-pytestmark = pytest.mark.xdist_group("bad_input_text")
 
 STATEMENT = "__import__('pathlib').Path('MARKER').touch()"
 PAYLOADS = {
@@ -115,7 +113,7 @@ def crafted() -> Package:
 
 
 @pytest.fixture(scope="module")
-def draft(crafted: Package, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+def draft(crafted: Package, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
     """The crafted package, imported where its payloads would leave their mark."""
     with pytest.MonkeyPatch.context() as patch:
         here = tmp_path_factory.mktemp("here")
@@ -130,20 +128,20 @@ def test_crafted_text_adds_no_statement(crafted: Package) -> None:
     assert shapes(crafted) == shapes(harmless)
 
 
-def test_importing_crafted_text_runs_nothing(draft: Any) -> None:
+def test_importing_crafted_text_runs_nothing(draft: ModuleType) -> None:
     assert draft.client.Client and draft.server.Server
     draft.models.NeedsOne00.from_wire({f"{PAYLOADS['docstring']}/a": ""})
     assert not Path("MARKER").exists()
     assert not any(Path().iterdir())
 
 
-def test_crafted_text_keeps_its_value(draft: Any) -> None:
+def test_crafted_text_keeps_its_value(draft: ModuleType) -> None:
     for number, (name, text) in enumerate(PAYLOADS.items()):
         with tables.case(name):
             keeps_its_value(f"{number:02}", text, draft)
 
 
-def keeps_its_value(number: str, text: str, draft: Any) -> None:
+def keeps_its_value(number: str, text: str, draft: ModuleType) -> None:
     def model(name: str) -> Any:
         return getattr(draft.models, f"{name}{number}")
 

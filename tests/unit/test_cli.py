@@ -5,7 +5,6 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -19,10 +18,10 @@ from mcp_protogen.base.names import module_name
 from mcp_protogen.base.problems import Level, Problem
 from mcp_protogen.cli.console import show_problems
 from mcp_protogen.output.lock import LOCK_NAME
-from support.running import Ran
+from support import forms
+from support.running import Ran, Run
 from support.unit import packages
 
-Run = Callable[..., Ran]
 ONE = ("--revision", "2025-11-25", "--out", "pkg")
 
 
@@ -31,7 +30,7 @@ pytestmark = pytest.mark.usefixtures("little")
 
 def document(text: str) -> dict[str, Any]:
     """A JSON report, proven to follow its published format."""
-    assert packages.faults("report", text) == []
+    assert forms.faults("report", text) == []
     data: dict[str, Any] = json.loads(text)
     return data
 
@@ -203,7 +202,7 @@ def test_check_and_sync_go_by_the_parts_in_pyproject(mcp_gen: Run) -> None:
 def parts() -> list[str]:
     """Those of the package, by its lock and by its files."""
     lock = Path("pkg", LOCK_NAME).read_text()
-    assert packages.faults("lock", lock) == []
+    assert forms.faults("lock", lock) == []
     said = json.loads(lock)["options"]["with"]
     assert said == [path.stem for path in sorted(Path("pkg/_runtime").iterdir())]
     return [*said]

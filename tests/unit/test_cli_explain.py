@@ -1,7 +1,6 @@
 """Every code that can be shown is explained, and nothing else is."""
 
 import ast
-import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -9,11 +8,11 @@ import mcp_protogen
 import pytest
 from mcp_protogen.audit.severities import ROWS
 from mcp_protogen.base.problems import ProblemError
-from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.cli.explain import explain, explanations, overview
 from mcp_protogen.findings.severities import severities
 from mcp_protogen.output.drift import Kind
 from mcp_protogen.vectors.severities import WEIGHTS
+from support import forms
 
 CODE = Path(mcp_protogen.__file__).parent
 # Codes of the generator that are announced before anything raises them.
@@ -59,7 +58,7 @@ def codes_of_problems() -> set[str]:
 
 def codes_of_findings() -> set[str]:
     """Those of the tables by which everything is judged that commands find, and of test vectors."""
-    form = json.loads((schema_folder() / "formats" / "vectors.schema.json").read_bytes())
+    form = forms.form("vectors")
     return {*severities(), *ROWS, *WEIGHTS, *form["$defs"]["code"]["enum"]}
 
 

@@ -1,12 +1,10 @@
 """`mcp-gen schema`: adding and verifying from the command line."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 from mcp_protogen.inputs.pins import load_pins
-from support.running import Ran
+from support.running import Run
 
-Run = Callable[..., Ran]
 FOLDER = ("--schema-folder", "schema")
 
 

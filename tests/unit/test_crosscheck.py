@@ -8,6 +8,7 @@ from mcp_protogen.base.jsonpointer import walk
 from mcp_protogen.base.problems import Level, Problem, ProblemError
 from mcp_protogen.derive.crosscheck import compare, without
 from mcp_protogen.inputs.facts import Facts
+from support import tables
 from support.unit import schemas
 from support.unit.schemas import PAGE, STRING, Json, record
 
@@ -92,11 +93,7 @@ DISAGREEMENTS: dict[str, tuple[Mutation, str, str]] = {
         "facts-disagree",
         "/capabilities/server/echo",
     ),
-    "unknown result type": (
-        say(results=["SayResult", "Gone"]),
-        "unknown-type",
-        f"{SAY}/results/1",
-    ),
+    "unknown result type": (say(results=["SayResult", "Gone"]), "unknown-type", f"{SAY}/results/1"),
     "unknown arm": (
         section("unions", Other={"arms": ["TextBlock", "Gone"]}),
         "unknown-type",
@@ -175,21 +172,21 @@ def test_facts_that_agree_are_silent() -> None:
     assert found(lambda facts: facts) == []
 
 
-@pytest.mark.parametrize(("mutate", "code", "pointer"), DISAGREEMENTS.values(), ids=DISAGREEMENTS)
-def test_a_disagreement_is_found_at_its_place(mutate: Mutation, code: str, pointer: str) -> None:
-    first = found(mutate)[0]
-    assert (first.code, first.pointer) == (code, pointer)
-    assert (first.place, first.level) == ("facts.json", Level.ERROR)
-    assert first.message and first.hint
+def test_a_disagreement_is_found_at_its_place() -> None:
+    for name, (mutate, code, pointer) in DISAGREEMENTS.items():
+        with tables.case(name):
+            first = found(mutate)[0]
+            assert (first.code, first.pointer) == (code, pointer)
+            assert (first.place, first.level) == ("facts.json", Level.ERROR)
+            assert first.message and first.hint
 
 
-@pytest.mark.parametrize(("mutate", "code", "pointer"), DISAGREEMENTS.values(), ids=DISAGREEMENTS)
-def test_with_inherited_facts_it_is_news_and_no_error(
-    mutate: Mutation, code: str, pointer: str
-) -> None:
-    news = found(mutate, own=False)
-    assert (news[0].code, news[0].pointer) == (code, pointer)
-    assert {problem.level for problem in news} == {Level.WARNING}
+def test_with_inherited_facts_it_is_news_and_no_error() -> None:
+    for name, (mutate, code, pointer) in DISAGREEMENTS.items():
+        with tables.case(name):
+            news = found(mutate, own=False)
+            assert (news[0].code, news[0].pointer) == (code, pointer)
+            assert {problem.level for problem in news} == {Level.WARNING}
 
 
 def test_inherited_facts_that_disagree_are_left_out_and_nothing_else_is() -> None:

@@ -4,7 +4,7 @@ import copy
 import json
 import shutil
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast
 
@@ -24,7 +24,7 @@ from mcp_protogen.plans.tables import unsettled
 from mcp_protogen.update.adoption import Origin, add
 from mcp_protogen.update.undecided import Judgements, undecided
 from support import missing
-from support.running import Ran
+from support.running import Run
 
 Json = dict[str, Any]
 SCHEMA = schema_folder()
@@ -198,9 +198,7 @@ GUESSED = {
 }
 
 
-def test_most_facts_of_a_revision_follow_from_its_schema(
-    compared: tuple[Said, Said, Said],
-) -> None:
+def test_most_facts_of_a_revision_follow_from_its_schema(compared: tuple[Said, Said, Said]) -> None:
     old, wanted, made = compared
     changed = {path for path in old.keys() | wanted.keys() if old.get(path) != wanted.get(path)}
     changed.discard(("inherits",))
@@ -448,7 +446,7 @@ def test_an_open_choice_is_no_rule_and_generation_leads_to_it(made: Path) -> Non
 
 
 def test_each_decision_that_is_left_is_named_where_it_is_until_there_is_none(
-    schema: Path, mcp_gen: Callable[..., Ran]
+    schema: Path, mcp_gen: Run
 ) -> None:
     arguments = ("schema", "draft-facts", NEXT, "--schema-folder", str(schema))
     ran = mcp_gen(*arguments)

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from mcp_protogen.inputs import descriptions
 from mcp_protogen.inputs.descriptions import Descriptions
+from support import tables
 
 TEXTS = {
     "types": {"Tool": "A tool.", "Old": "Common."},
@@ -96,9 +97,8 @@ def test_texts_are_found_on_types_members_and_lifted_objects() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("text", "plain"),
-    [
+def test_links_become_words() -> None:
+    for text, plain in (
         ("See {@link Tool}.", "See Tool."),
         ("See {@link Tool | the tool}.", "See the tool."),
         ("See {@link Tool|the tool} and {@link Other  |  that }.", "See the tool and that."),
@@ -107,10 +107,9 @@ def test_texts_are_found_on_types_members_and_lifted_objects() -> None:
         ("See {@link Tool.name}.", "See .name."),
         ("No link {here}.", "No link {here}."),
         ("Open {@link Tool", "Open {@link Tool"),
-    ],
-)
-def test_links_become_words(text: str, plain: str) -> None:
-    assert extracted(Tool={"description": text})["Tool"] == plain
+    ):
+        with tables.case(text):
+            assert extracted(Tool={"description": text})["Tool"] == plain
 
 
 @pytest.mark.parametrize("text", [None, 1, ["x"], {"x": "y"}])

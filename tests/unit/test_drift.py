@@ -4,11 +4,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pytest
 from mcp_protogen.output.drift import Cause, Kind, drift
 from mcp_protogen.output.lock import LOCK_NAME, LockedFile, lock_file, lock_of
 from mcp_protogen.output.tree import NOT_A_FILE, Tree, read_tree
 from mcp_protogen.package import GenerationInputs
+from support import tables
 from support.unit.packages import INPUTS, REVISION, package, put, with_revisions
 
 PACKAGE = package({"__init__.py": "1", "v2025_11_25/models.py": "2"})
@@ -99,16 +99,16 @@ def test_a_foreign_file() -> None:
     assert causes(found=tree(**{"mine.py": OTHER})) == [(Kind.FOREIGN, "mine.py")]
 
 
-@pytest.mark.parametrize("pattern", ["mine/a.py", "mine/*", "*.py"])
-def test_a_file_declared_as_ones_own_is_not_foreign(pattern: str) -> None:
-    found = tree(**{"mine/a.py": OTHER, "other.txt": OTHER})
-    own = drift(LOCK, INPUTS, found, (pattern,))
-    assert [cause.subject for cause in own] == ["other.txt"]
+def test_a_file_declared_as_ones_own_is_not_foreign() -> None:
+    for pattern in ("mine/a.py", "mine/*", "*.py"):
+        with tables.case(pattern):
+            found = tree(**{"mine/a.py": OTHER, "other.txt": OTHER})
+            own = drift(LOCK, INPUTS, found, (pattern,))
+            assert [cause.subject for cause in own] == ["other.txt"]
 
 
-@pytest.mark.parametrize(
-    ("inputs", "kind", "subject"),
-    [
+def test_an_input_that_moved_is_the_only_cause() -> None:
+    rows: list[tuple[GenerationInputs, Kind, str]] = [
         (moved(published=OTHER, schema=OTHER), Kind.SCHEMA, "2025-11-25"),
         (moved(source="draft.json"), Kind.SCHEMA, "2025-11-25"),
         (moved(facts=OTHER), Kind.FACTS, "2025-11-25"),
@@ -123,12 +123,10 @@ def test_a_file_declared_as_ones_own_is_not_foreign(pattern: str) -> None:
         (replace(INPUTS, generator="mcp-gen 0.9"), Kind.GENERATOR, "mcp-gen"),
         (with_revisions(["2025-11-25", "draft"]), Kind.ADDED, "draft"),
         (with_revisions([]), Kind.REMOVED, "2025-11-25"),
-    ],
-)
-def test_an_input_that_moved_is_the_only_cause(
-    inputs: GenerationInputs, kind: Kind, subject: str
-) -> None:
-    assert causes(inputs) == [(kind, subject)]
+    ]
+    for inputs, kind, subject in rows:
+        with tables.case(inputs):
+            assert causes(inputs) == [(kind, subject)]
 
 
 def test_a_generator_that_is_older_is_said_to_be() -> None:

@@ -9,12 +9,12 @@ from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.inputs import facts
 from mcp_protogen.update.adoption import Origin, add
+from support import tables
 from support.revisions import NEWEST, REVISIONS
 
 
-@pytest.mark.parametrize(
-    ("target", "patch", "merged"),
-    [
+def test_merge_patches_by_the_examples_of_the_standard() -> None:
+    rows: list[tuple[Any, Any, Any]] = [
         ({"a": "b"}, {"a": "c"}, {"a": "c"}),
         ({"a": "b"}, {"b": "c"}, {"a": "b", "b": "c"}),
         ({"a": "b"}, {"a": None}, {}),
@@ -30,14 +30,12 @@ from support.revisions import NEWEST, REVISIONS
         ({"e": None}, {"a": 1}, {"e": None, "a": 1}),
         ([1, 2], {"a": "b", "c": None}, {"a": "b"}),
         ({}, {"a": {"bb": {"ccc": None}}}, {"a": {"bb": {}}}),
-    ],
-)
-def test_merge_patches_by_the_examples_of_the_standard(
-    target: Any, patch: Any, merged: Any
-) -> None:
-    before = json.dumps([target, patch])
-    assert facts.merge_patch(target, patch) == merged
-    assert json.dumps([target, patch]) == before
+    ]
+    for target, patch, merged in rows:
+        with tables.case((target, patch, merged)):
+            before = json.dumps([target, patch])
+            assert facts.merge_patch(target, patch) == merged
+            assert json.dumps([target, patch]) == before
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ from mcp_protogen.base.resources import runtime_folder
 from mcp_protogen.emit import formatting
 from mcp_protogen.emit.parallel import Inline
 from mcp_protogen.emit.text import WIDTH
+from support import tables
 
 MODE = Mode(line_length=WIDTH, target_versions={TargetVersion.PY311})
 
@@ -35,9 +36,10 @@ def formatted(*sources: str) -> list[str]:
     return [formatter.joined(pieces) for pieces in cut]
 
 
-@pytest.mark.parametrize("source", SOURCES.values(), ids=SOURCES)
-def test_pieces_come_to_the_whole(source: str) -> None:
-    assert formatted(source)[0].strip() == black.format_str(source, mode=MODE).strip()
+def test_pieces_come_to_the_whole() -> None:
+    for name, source in SOURCES.items():
+        with tables.case(name):
+            assert formatted(source)[0].strip() == black.format_str(source, mode=MODE).strip()
 
 
 @pytest.mark.sampled(5)

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from types import ModuleType
 
 import pytest
 from mcp_protogen.base.problems import Level, Problem, ProblemError
@@ -21,9 +21,6 @@ from mcp_protogen.package import Package
 from mcp_protogen.plans.tables import all_tables
 from support.unit import schemas
 from support.unit.schemas import STRING, Json, record, ref, union
-
-# One process makes the packages that these tests share.
-pytestmark = pytest.mark.xdist_group("generate")
 
 # The two smallest.
 SEVERAL = ("2024-11-05", "2025-03-26")
@@ -82,7 +79,7 @@ def draft(request: pytest.FixtureRequest) -> Package:
 
 
 @pytest.fixture(scope="module")
-def module(draft: Package, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+def module(draft: Package, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
     with schemas.imported(draft, tmp_path_factory.mktemp("draft"), "next_year") as package:
         yield package.load("draft")
 
@@ -106,7 +103,7 @@ def test_a_method_that_is_gone_is_reported_once(draft: Package) -> None:
     assert [(w.code, w.pointer) for w in about] == [("facts-disagree", "/methods/prompts~1get")]
 
 
-def test_a_new_method_is_in_the_table_with_direction_and_result(module: Any) -> None:
+def test_a_new_method_is_in_the_table_with_direction_and_result(module: ModuleType) -> None:
     paint = module.methods.PAINT
     assert module.methods.REQUESTS["walls/paint"] is paint
     assert paint.senders == {"client"}
@@ -116,7 +113,7 @@ def test_a_new_method_is_in_the_table_with_direction_and_result(module: Any) -> 
     assert "prompts/get" not in module.methods.REQUESTS
 
 
-def test_a_new_method_has_its_stubs_and_travels(module: Any) -> None:
+def test_a_new_method_has_its_stubs_and_travels(module: ModuleType) -> None:
     assert callable(module.client.Client.paint)
     assert callable(module.server.Server.on_paint)
     read = module.models.PaintRequestParams.from_wire({"colour": "red", "more": 1})
@@ -125,12 +122,12 @@ def test_a_new_method_has_its_stubs_and_travels(module: Any) -> None:
         module.models.PaintRequestParams.from_wire({"colour": "mauve"})
 
 
-def test_new_capabilities_are_there(module: Any) -> None:
+def test_new_capabilities_are_there(module: ModuleType) -> None:
     assert module.capabilities.SERVER_WALLS.path == ("walls",)
     assert module.capabilities.SERVER_WALLS_REPAINT.flag
 
 
-def test_a_renamed_type_goes_by_its_new_name(module: Any) -> None:
+def test_a_renamed_type_goes_by_its_new_name(module: ModuleType) -> None:
     assert "ReferenceBlock" in module.models.__all__
     assert not {"LinkBlock", "ResourceLink"} & set(module.models.__all__)
 

@@ -4,7 +4,7 @@ import json
 import re
 import sys
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from io import StringIO
 from pathlib import Path
@@ -14,10 +14,8 @@ from mcp_protogen.app import commands
 from mcp_protogen.base.printable import no_command, one_line, page
 from mcp_protogen.base.problems import Problem
 from mcp_protogen.cli.console import colourful
-from support.running import Ran
+from support.running import Ran, Run
 from support.unit import schemas
-
-Run = Callable[..., Ran]
 
 ACTING = "\x1b]0;owned\x07\x1b[31mred\r\x7f\x85\x9b2J\u2028\u2029\u202e\u2066\u200b\U000e0041\u2800"
 COMMAND = "::warning file=x::owned"

@@ -4,20 +4,13 @@ from typing import Any
 
 import pytest
 from mcp_protogen.base import jsonpointer
+from support import tables
 
-DOCUMENT: dict[str, Any] = {
-    "foo": ["bar", "baz"],
-    "": 0,
-    "a/b": 1,
-    "c%d": 2,
-    "m~n": 8,
-    "~1": 9,
-}
+DOCUMENT: dict[str, Any] = {"foo": ["bar", "baz"], "": 0, "a/b": 1, "c%d": 2, "m~n": 8, "~1": 9}
 
 
-@pytest.mark.parametrize(
-    ("pointer", "value"),
-    [
+def test_values_are_found() -> None:
+    rows: list[tuple[str, Any]] = [
         ("", DOCUMENT),
         ("/foo", ["bar", "baz"]),
         ("/foo/0", "bar"),
@@ -26,22 +19,22 @@ DOCUMENT: dict[str, Any] = {
         ("/c%d", 2),
         ("/m~0n", 8),
         ("/~01", 9),
-    ],
-)
-def test_values_are_found(pointer: str, value: Any) -> None:
-    assert jsonpointer.get(DOCUMENT, pointer) == value
+    ]
+    for pointer, value in rows:
+        with tables.case(pointer):
+            assert jsonpointer.get(DOCUMENT, pointer) == value
 
 
-@pytest.mark.parametrize("pointer", ["/x", "/foo/2", "/foo/x", "/foo/0/0", "/a/b", "/foo/-"])
-def test_nothing_is_there(pointer: str) -> None:
-    with pytest.raises(jsonpointer.Absent):
-        jsonpointer.get(DOCUMENT, pointer)
+def test_nothing_is_there() -> None:
+    for pointer in ("/x", "/foo/2", "/foo/x", "/foo/0/0", "/a/b", "/foo/-"):
+        with tables.case(pointer), pytest.raises(jsonpointer.Absent):
+            jsonpointer.get(DOCUMENT, pointer)
 
 
-@pytest.mark.parametrize("pointer", ["/foo/-1", "/foo/+1", "/foo/01", "/foo/ 1", "/foo/1_0"])
-def test_an_index_is_written_in_one_way(pointer: str) -> None:
-    with pytest.raises(jsonpointer.Absent):
-        jsonpointer.get(DOCUMENT, pointer)
+def test_an_index_is_written_in_one_way() -> None:
+    for pointer in ("/foo/-1", "/foo/+1", "/foo/01", "/foo/ 1", "/foo/1_0"):
+        with tables.case(pointer), pytest.raises(jsonpointer.Absent):
+            jsonpointer.get(DOCUMENT, pointer)
 
 
 def test_joining_and_splitting_are_opposites() -> None:

@@ -1,7 +1,6 @@
 """Which modules a package has, and what made each."""
 
 import ast
-from pathlib import Path
 
 import pytest
 from mcp_protogen import __version__
@@ -10,9 +9,9 @@ from mcp_protogen.base.resources import runtime_folder
 from mcp_protogen.config import GenerationOptions
 from mcp_protogen.generate import generate
 from mcp_protogen.package import Package, RevisionInputs
+from support.folders import ROOT
 from support.unit import schemas
 
-ROOT = Path(__file__).resolve().parents[2]
 TERMS = ("LICENSE", "NOTICE")
 KEPT = RevisionInputs("draft.json", "0", None, "0", "", "", "")
 

@@ -9,7 +9,8 @@ from mcp_protogen.base.canonical import sha256
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.output.lock import LOCK_NAME, LockedFile, lock_file, lock_of, read_lock
 from mcp_protogen.package import newer
-from support.unit.packages import INPUTS, faults, package, put
+from support import forms
+from support.unit.packages import INPUTS, package, put
 
 PACKAGE = package({"b.py": "b", "a/c.py": "c"})
 
@@ -50,7 +51,7 @@ def test_the_text_is_sorted_and_the_same_each_time() -> None:
 
 
 def test_a_lock_follows_its_published_format(written: Path) -> None:
-    assert faults("lock", (written / LOCK_NAME).read_bytes()) == []
+    assert forms.faults("lock", (written / LOCK_NAME).read_bytes()) == []
 
 
 def test_no_version_of_a_library_is_in_a_lock(written: Path) -> None:

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mcp_protogen.base import names
+from support import tables
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
+def test_snake_case() -> None:
+    for text, expected in (
         ("listChanged", "list_changed"),
         ("URLElicitation", "url_elicitation"),
         ("JSONRPCError", "jsonrpc_error"),
@@ -21,10 +21,9 @@ from mcp_protogen.base import names
         ("sha256Sum", "sha256_sum"),
         ("_meta", "meta"),
         ("", ""),
-    ],
-)
-def test_snake_case(text: str, expected: str) -> None:
-    assert names.snake(text) == expected
+    ):
+        with tables.case(text):
+            assert names.snake(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -35,9 +34,10 @@ def test_pascal_case(text: str, expected: str) -> None:
     assert names.pascal(text) == expected
 
 
-@pytest.mark.parametrize("text", ["Tool", "JSONRPCError", "A1", "A_", "A_B"])
-def test_type_names_stay_as_they_are(text: str) -> None:
-    assert names.class_name(text) == text
+def test_type_names_stay_as_they_are() -> None:
+    for text in ("Tool", "JSONRPCError", "A1", "A_", "A_B"):
+        with tables.case(text):
+            assert names.class_name(text) == text
 
 
 def test_types_are_not_called_like_what_python_or_annotations_use() -> None:
@@ -46,9 +46,8 @@ def test_types_are_not_called_like_what_python_or_annotations_use() -> None:
             names.class_name(text)
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
+def test_types_that_python_cannot_name_get_a_name_by_rule() -> None:
+    for text, expected in (
         ("Tool", "Tool"),
         ("A_B", "A_B"),
         ("Annotated", "AnnotatedObject"),
@@ -59,10 +58,9 @@ def test_types_are_not_called_like_what_python_or_annotations_use() -> None:
         ("3d", "Type3d"),
         ("Box<Item>", "BoxItem"),
         ("a-b.c/d", "ABCD"),
-    ],
-)
-def test_types_that_python_cannot_name_get_a_name_by_rule(text: str, expected: str) -> None:
-    assert names.type_name(text) == names.class_name(expected)
+    ):
+        with tables.case(text):
+            assert names.type_name(text) == names.class_name(expected)
 
 
 def test_what_is_no_name_stays_and_is_refused() -> None:
@@ -81,9 +79,8 @@ def test_no_member_hides_an_attribute_of_models_or_of_their_class() -> None:
             assert names.field_name(name) == f"{name}_"
 
 
-@pytest.mark.parametrize(
-    ("wire", "expected"),
-    [
+def test_member_names_lose_marks_and_vendor() -> None:
+    for wire, expected in (
         ("_meta", "meta"),
         ("$schema", "schema_"),
         ("progressToken", "progress_token"),
@@ -95,36 +92,40 @@ def test_no_member_hides_an_attribute_of_models_or_of_their_class() -> None:
         ("200", "n200"),
         ("type", "type"),
         ("id", "id"),
-    ],
-)
-def test_member_names_lose_marks_and_vendor(wire: str, expected: str) -> None:
-    assert names.field_name(wire) == expected
+    ):
+        with tables.case(wire):
+            assert names.field_name(wire) == expected
 
 
-@pytest.mark.parametrize(
-    "wire", [*filter(str.islower, keyword.kwlist), "list", "str", "model_config", "json", "copy"]
-)
-def test_members_called_like_keywords_and_builtins_get_a_suffix(wire: str) -> None:
-    assert names.field_name(wire) == f"{wire}_"
+def test_members_called_like_keywords_and_builtins_get_a_suffix() -> None:
+    rows: list[str] = [
+        *filter(str.islower, keyword.kwlist),
+        "list",
+        "str",
+        "model_config",
+        "json",
+        "copy",
+    ]
+    for wire in rows:
+        with tables.case(wire):
+            assert names.field_name(wire) == f"{wire}_"
 
 
-@pytest.mark.parametrize("wire", ["", "_", "é", "x\n", "a/", "a;b", "日本"])
-def test_member_names_that_are_no_identifier_are_refused(wire: str) -> None:
-    with pytest.raises(names.UnsafeName):
-        names.field_name(wire)
+def test_member_names_that_are_no_identifier_are_refused() -> None:
+    for wire in ("", "_", "é", "x\n", "a/", "a;b", "日本"):
+        with tables.case(wire), pytest.raises(names.UnsafeName):
+            names.field_name(wire)
 
 
-@pytest.mark.parametrize(
-    ("message", "expected"),
-    [
+def test_stub_names_come_from_message_types() -> None:
+    for message, expected in (
         ("CallToolRequest", "call_tool"),
         ("CancelledNotification", "cancelled"),
         ("ImportRequest", "import"),
         ("RequestRequest", "request"),
-    ],
-)
-def test_stub_names_come_from_message_types(message: str, expected: str) -> None:
-    assert names.stem(message) == expected
+    ):
+        with tables.case(message):
+            assert names.stem(message) == expected
 
 
 def test_a_message_without_a_name_of_its_own_has_no_stub() -> None:

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from mcp_protogen.base.problems import Level, ProblemError
 from mcp_protogen.normalise import dialect
+from support import tables
 from support.unit.schemas import STRING, Json, record, ref
 
 
@@ -20,9 +21,8 @@ def warned(value: Any) -> list[str]:
     return [problem.pointer for problem in problems]
 
 
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [
+def test_forms_become_plain() -> None:
+    rows: list[tuple[Any, Json]] = [
         (True, {}),
         (record(x=True), record(x={})),
         ({"description": "x", "title": "x", "default": 1, "x-y": {}, "$anchor": "q"}, {}),
@@ -44,10 +44,10 @@ def warned(value: Any) -> list[str]:
             {"anyOf": [STRING], "oneOf": [{"const": "a"}]},
             {"anyOf": [STRING], "allOf": [{"anyOf": [{"const": "a"}]}]},
         ),
-    ],
-)
-def test_forms_become_plain(value: Any, expected: Json) -> None:
-    assert plain(value) == expected
+    ]
+    for value, expected in rows:
+        with tables.case((value, expected)):
+            assert plain(value) == expected
 
 
 def test_a_foreign_json_schema_is_not_read() -> None:
@@ -65,17 +65,16 @@ def test_bounds_stay_on_members_only() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
+def test_bounds_of_another_type_are_left_out() -> None:
+    rows: list[Json] = [
         {"type": "string", "minimum": 1},
         {"type": "integer", "minLength": 1},
         {"const": "a", "minLength": 1},
         {"enum": ["a"], "maxLength": 1},
-    ],
-)
-def test_bounds_of_another_type_are_left_out(value: Json) -> None:
-    assert plain(record(x=value))["properties"]["x"].keys() <= {"type", "const", "enum"}
+    ]
+    for value in rows:
+        with tables.case(value):
+            assert plain(record(x=value))["properties"]["x"].keys() <= {"type", "const", "enum"}
 
 
 def test_the_type_of_undeclared_members_counts_where_there_are_no_others() -> None:

@@ -3,6 +3,7 @@
 import pytest
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.normalise.flatten import flattened
+from support import tables
 from support.unit.schemas import STRING, Json, record, ref
 
 INTEGER: Json = {"type": "integer"}
@@ -71,9 +72,8 @@ def test_required_members_are_declared() -> None:
     assert flat(A=typed)["properties"] == {"y": INTEGER}
 
 
-@pytest.mark.parametrize(
-    ("left", "right", "expected"),
-    [
+def test_what_both_parts_say_of_a_member_holds() -> None:
+    rows: list[tuple[Json, Json, Json]] = [
         (STRING, {}, STRING),
         ({"type": "number"}, INTEGER, INTEGER),
         ({"type": ["string", "null"]}, {"type": ["integer", "null"]}, {"type": "null"}),
@@ -90,12 +90,12 @@ def test_required_members_are_declared() -> None:
         ({"anyOf": [STRING, INTEGER]}, {"type": "number"}, INTEGER),
         (ref("Base"), {"type": "object"}, ref("Base")),
         (ref("Base"), record(x={"const": "a"}), record(("x",), x={"const": "a"})),
-    ],
-)
-def test_what_both_parts_say_of_a_member_holds(left: Json, right: Json, expected: Json) -> None:
-    for one, other in ((left, right), (right, left)):
-        joined = flat(A={"allOf": [record(y=one), record(y=other)]})
-        assert joined["properties"]["y"] == expected
+    ]
+    for left, right, expected in rows:
+        with tables.case(right):
+            for one, other in ((left, right), (right, left)):
+                joined = flat(A={"allOf": [record(y=one), record(y=other)]})
+                assert joined["properties"]["y"] == expected
 
 
 def test_alternatives_are_joined_each_and_impossible_ones_go() -> None:
@@ -133,9 +133,8 @@ def test_what_has_no_type_is_read_as_an_object_or_array_and_noted() -> None:
     assert noted(A=record(y={"items": STRING})) == [("unsupported-schema", "/$defs/A/properties/y")]
 
 
-@pytest.mark.parametrize(
-    ("schema", "pointer"),
-    [
+def test_what_no_value_satisfies_is_refused_where_it_begins() -> None:
+    rows: list[tuple[Json, str]] = [
         ({"allOf": [ref("Base"), STRING]}, ""),
         (NEVER, ""),
         ({"allOf": [record(("y",), y=STRING), record(y=INTEGER)]}, ""),
@@ -144,17 +143,17 @@ def test_what_has_no_type_is_read_as_an_object_or_array_and_noted() -> None:
             record(("y",), y=record(("z",), z={"allOf": [STRING, INTEGER]})),
             "/properties/y/properties/z",
         ),
-    ],
-)
-def test_what_no_value_satisfies_is_refused_where_it_begins(schema: Json, pointer: str) -> None:
-    with pytest.raises(ProblemError) as caught:
-        flat(A=schema)
-    (problem,) = caught.value.problems
-    assert (problem.code, problem.place, problem.pointer) == (
-        "bad-intersection",
-        "x.json",
-        f"/$defs/A{pointer}",
-    )
+    ]
+    for schema, pointer in rows:
+        with tables.case((schema, pointer)):
+            with pytest.raises(ProblemError) as caught:
+                flat(A=schema)
+            (problem,) = caught.value.problems
+            assert (problem.code, problem.place, problem.pointer) == (
+                "bad-intersection",
+                "x.json",
+                f"/$defs/A{pointer}",
+            )
 
 
 def test_a_line_of_extensions_may_be_long() -> None:

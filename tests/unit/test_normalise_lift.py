@@ -1,7 +1,7 @@
 """Inline objects get the names of their places."""
 
-import pytest
 from mcp_protogen.normalise.lift import lifted
+from support import tables
 from support.unit.schemas import ANY_OBJECT, STRING, Json, record, ref
 
 INNER = record(x=STRING)
@@ -14,9 +14,8 @@ def lift(schema: Json, *json_schemas: str) -> Json:
 NAMED = ref("AB")
 
 
-@pytest.mark.parametrize(
-    ("inline", "place"),
-    [
+def test_an_object_is_called_after_its_parent_and_member() -> None:
+    rows: list[tuple[Json, Json]] = [
         (INNER, NAMED),
         ({"type": "array", "items": INNER}, {"type": "array", "items": NAMED}),
         (
@@ -24,12 +23,12 @@ NAMED = ref("AB")
             {"type": "object", "additionalProperties": NAMED},
         ),
         ({"anyOf": [INNER, STRING]}, {"anyOf": [NAMED, STRING]}),
-    ],
-)
-def test_an_object_is_called_after_its_parent_and_member(inline: Json, place: Json) -> None:
-    found = lift(record(b=inline))
-    assert found["AB"] == INNER
-    assert found["A"]["properties"]["b"] == place
+    ]
+    for inline, place in rows:
+        with tables.case(inline):
+            found = lift(record(b=inline))
+            assert found["AB"] == INNER
+            assert found["A"]["properties"]["b"] == place
 
 
 def test_names_grow_with_the_depth() -> None:

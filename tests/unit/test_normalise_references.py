@@ -3,19 +3,19 @@
 import pytest
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.normalise import references
+from support import tables
 from support.unit.schemas import ANY_OBJECT, STRING, Json, record, ref, union
 
 
-@pytest.mark.parametrize(
-    "definitions",
-    [
+def test_circles_through_members_and_arrays_are_fine() -> None:
+    rows: list[Json] = [
         {"A": record(x=ref("A"))},
         {"A": {"type": "array", "items": ref("A")}},
         {"A": record(x=ref("B")), "B": {"anyOf": [ref("A"), STRING]}},
-    ],
-)
-def test_circles_through_members_and_arrays_are_fine(definitions: Json) -> None:
-    assert references.checked(definitions, "x") is definitions
+    ]
+    for definitions in rows:
+        with tables.case(definitions):
+            assert references.checked(definitions, "x") is definitions
 
 
 def test_every_dangling_reference_is_shown() -> None:

@@ -9,8 +9,8 @@ from typing import Any
 
 from mcp_protogen.base.jsonpointer import walk
 from support import missing
+from support.folders import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 TEXT = frozenset({".py", ".jinja", ".jinja2", ".md", ".toml", ".json", ".yml", ".yaml", ""})
 # As many words in a row are a quotation.
 RUN = 9

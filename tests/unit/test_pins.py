@@ -20,9 +20,8 @@ from mcp_protogen.inputs.pins import (
     snapshot_file,
 )
 from mcp_protogen.update.adoption import Origin, add, verification, verify
-from support import missing
+from support import forms, missing, tables
 from support.killing import run_until_killed
-from support.unit.packages import faults
 
 FIRST = b'{"$defs": {"A": {"type": "integer", "description": "one"}}}'
 REWORDED = b'{"$defs": {"A": {"type": "integer", "description": "two"}}}'
@@ -180,17 +179,15 @@ def test_an_unknown_revision_is_answered_with_the_nearest_name() -> None:
         pin_of("2025-11-26", load_pins())
 
 
-@pytest.mark.parametrize(
-    ("revision", "nearest"),
-    [
+def test_an_unpinned_revision_takes_after_the_newest_before_it() -> None:
+    for revision, nearest in (
         ("draft", "2026-07-28"),
         ("2025-12-01", "2025-11-25"),
         ("2025-11-25", "2025-11-25"),
         ("2020-01-01", "2024-11-05"),
-    ],
-)
-def test_an_unpinned_revision_takes_after_the_newest_before_it(revision: str, nearest: str) -> None:
-    assert nearest_revision(revision, load_pins()) == nearest
+    ):
+        with tables.case(revision):
+            assert nearest_revision(revision, load_pins()) == nearest
 
 
 def test_the_pinned_publication_is_recognised(folder: Path) -> None:
@@ -244,11 +241,10 @@ def test_all_committed_snapshots_are_the_pinned_ones() -> None:
     assert len(report.revisions) == 5
 
 
-@pytest.mark.parametrize("revision", load_pins())
-def test_each_pin_names_the_published_bytes(
-    revision: str, published: Callable[[str], bytes]
-) -> None:
-    assert verify(revision, (revision, published(revision))).problems == ()
+def test_each_pin_names_the_published_bytes(published: Callable[[str], bytes]) -> None:
+    for revision in load_pins():
+        with tables.case(revision):
+            assert verify(revision, (revision, published(revision))).problems == ()
 
 
 def test_all_known_publications_are_in_the_pins() -> None:
@@ -266,9 +262,9 @@ def test_all_known_publications_are_in_the_pins() -> None:
 
 
 def test_the_committed_pins_follow_their_published_format() -> None:
-    assert faults("pins", pins_file().read_bytes()) == []
+    assert forms.faults("pins", pins_file().read_bytes()) == []
 
 
 def test_pins_made_by_the_tool_follow_the_published_format(folder: Path) -> None:
     add("2030-01-01", SECOND, Origin(spec_commit="abcdef1"), "b.json", folder)
-    assert faults("pins", pins_file(folder).read_bytes()) == []
+    assert forms.faults("pins", pins_file(folder).read_bytes()) == []

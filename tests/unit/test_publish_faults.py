@@ -65,7 +65,7 @@ def test_workers_that_outlive_a_killed_run_hold_nobody_up(
             os.kill(os.getpid(), signal.SIGKILL)
     os.waitpid(run, 0)
     worker = int(os.read(reading, 20))
-    monkeypatch.setattr(folder_lock, "WAIT_SECONDS", 1.0)
+    monkeypatch.setattr(folder_lock, "WAIT_SECONDS", 20.0)
     try:
         put(OLD, out)
     finally:

@@ -7,7 +7,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
-import pytest
 from jsonschema import Draft202012Validator
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.config import GenerationOptions
@@ -17,8 +16,8 @@ from mcp_protogen.inputs.descriptions import Descriptions
 from mcp_protogen.inputs.metacheck import check
 from mcp_protogen.inputs.patches import apply
 from mcp_protogen.ir import ObjectIR
+from support import forms, tables
 from support.revisions import REVISIONS
-from support.unit import schemas
 
 Json = dict[str, Any]
 
@@ -40,56 +39,55 @@ def read(path: Path) -> Json:
     return document
 
 
-def format_of(name: str) -> Any:
-    return schemas.validator(read(SCHEMA / "formats" / f"{name}.schema.json"))
-
-
 @cache
 def derived(revision: str) -> Derived:
     return derive_revision(sources.load(revision, GenerationOptions((revision,))))
 
 
-@pytest.mark.parametrize("path", FORMATS, ids=lambda path: path.name)
-def test_each_format_is_a_json_schema(path: Path) -> None:
-    Draft202012Validator.check_schema(read(path))
+def test_each_format_is_a_json_schema() -> None:
+    for path in FORMATS:
+        with tables.case(path.name):
+            Draft202012Validator.check_schema(read(path))
 
 
-@pytest.mark.parametrize(("path", "name"), FILES, ids=lambda part: str(part)[-30:])
-def test_each_file_is_of_its_format(path: Path, name: str) -> None:
-    errors = [
-        f"{error.json_path}: {error.message}" for error in format_of(name).iter_errors(read(path))
-    ]
-    assert errors == []
+def test_each_file_is_of_its_format() -> None:
+    for path, name in FILES:
+        with tables.case(name):
+            assert forms.faults(name, read(path)) == []
 
 
-@pytest.mark.parametrize(("path", "name"), FILES, ids=lambda part: str(part)[-30:])
-def test_a_member_that_the_format_does_not_know_is_refused(path: Path, name: str) -> None:
-    misspelt: Json = {**read(path), "misspelt": {}}
-    assert not format_of(name).is_valid(misspelt)
+def test_a_member_that_the_format_does_not_know_is_refused() -> None:
+    for path, name in FILES:
+        with tables.case(name):
+            misspelt: Json = {**read(path), "misspelt": {}}
+            assert forms.faults(name, misspelt)
 
 
 def test_a_fact_without_its_source_is_refused() -> None:
     facts = read(SCHEMA / REVISIONS[0] / "facts.json")
-    assert format_of("facts").is_valid(facts)
+    assert forms.faults("facts", facts) == []
     for section, key in (("errors", "-32700"), ("unions", "ClientRequest")):
         spoilt = copy.deepcopy(facts)
         del spoilt[section][key]["source"]
-        assert not format_of("facts").is_valid(spoilt), section
+        assert forms.faults("facts", spoilt), section
 
 
-@pytest.mark.parametrize("revision", REVISIONS)
-def test_snapshots_are_json_schemas_before_and_after_their_patches(revision: str) -> None:
-    snapshot = read(SCHEMA / revision / "schema.json")
-    check(snapshot, "snapshot")
-    check(
-        apply(snapshot, read(SCHEMA / revision / "patches.json")["patches"], "patches"), "patched"
-    )
+def test_snapshots_are_json_schemas_before_and_after_their_patches() -> None:
+    for revision in REVISIONS:
+        with tables.case(revision):
+            snapshot = read(SCHEMA / revision / "schema.json")
+            check(snapshot, "snapshot")
+            check(
+                apply(snapshot, read(SCHEMA / revision / "patches.json")["patches"], "patches"),
+                "patched",
+            )
 
 
-@pytest.mark.parametrize("revision", REVISIONS)
-def test_snapshots_hold_no_prose(revision: str) -> None:
-    for schema in _schemas(read(SCHEMA / revision / "schema.json")):
-        assert not {"description", "title", "$comment", "examples"} & schema.keys(), schema
+def test_snapshots_hold_no_prose() -> None:
+    for revision in REVISIONS:
+        with tables.case(revision):
+            for schema in _schemas(read(SCHEMA / revision / "schema.json")):
+                assert not {"description", "title", "$comment", "examples"} & schema.keys(), schema
 
 
 def _schemas(schema: Any) -> Iterator[Json]:
@@ -106,23 +104,25 @@ def _schemas(schema: Any) -> Iterator[Json]:
         yield from _schemas(part)
 
 
-@pytest.mark.parametrize("path", FORMATS, ids=lambda path: path.name)
-def test_no_object_of_a_format_takes_members_it_does_not_name(path: Path) -> None:
-    for schema in _schemas(read(path)):
-        if "properties" in schema and schema.get("type") == "object":
-            assert schema.get("additionalProperties") is not None, schema
+def test_no_object_of_a_format_takes_members_it_does_not_name() -> None:
+    for path in FORMATS:
+        with tables.case(path.name):
+            for schema in _schemas(read(path)):
+                if "properties" in schema and schema.get("type") == "object":
+                    assert schema.get("additionalProperties") is not None, schema
 
 
-@pytest.mark.parametrize("revision", REVISIONS)
-def test_everything_that_people_look_up_is_described(revision: str) -> None:
-    ir = derived(revision).ir
-    described = {
-        **{f"type {entry.name}": entry.doc for entry in ir.types},
-        **{f"method {entry.method}": entry.doc for entry in ir.methods},
-        **{f"capability {entry.constant}": entry.doc for entry in ir.capabilities},
-        **{f"error {entry.name}": entry.doc for entry in ir.errors},
-    }
-    assert [what for what, text in described.items() if not text] == []
+def test_everything_that_people_look_up_is_described() -> None:
+    for revision in REVISIONS:
+        with tables.case(revision):
+            ir = derived(revision).ir
+            described = {
+                **{f"type {entry.name}": entry.doc for entry in ir.types},
+                **{f"method {entry.method}": entry.doc for entry in ir.methods},
+                **{f"capability {entry.constant}": entry.doc for entry in ir.capabilities},
+                **{f"error {entry.name}": entry.doc for entry in ir.errors},
+            }
+            assert [what for what, text in described.items() if not text] == []
 
 
 def test_no_description_is_of_nothing() -> None:

@@ -27,18 +27,17 @@ def refused(*asked: str, lock: Lock | None = None, schema: GivenFile | None = No
     return [problem.code for problem in caught.value.problems]
 
 
-@pytest.mark.parametrize(
-    ("asked", "names"),
-    [
+def test_names_are_merged_and_sorted() -> None:
+    rows: list[tuple[list[str], tuple[str, ...]]] = [
         (["2025-11-25"], ("2025-11-25",)),
         (["2026-07-28, 2025-11-25", "2025-11-25,"], ("2025-11-25", "2026-07-28")),
         (["all"], tuple(PINS)),
         (["draft,all"], (*PINS, "draft")),
         ([], ()),
-    ],
-)
-def test_names_are_merged_and_sorted(asked: list[str], names: tuple[str, ...]) -> None:
-    assert revision_names(asked, PINS) == names
+    ]
+    for asked, names in rows:
+        with tables.case(asked):
+            assert revision_names(asked, PINS) == names
 
 
 def test_parts_are_added_to_those_that_are_there_unless_they_are_all() -> None:

@@ -3,10 +3,10 @@
 import ast
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mcp_protogen.emit import text
+from support import tables
 
 ODD = [
     '"',
@@ -64,19 +64,18 @@ def test_any_json_value_is_a_literal(value: Any) -> None:
     assert "\n" not in source
 
 
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [
+def test_literals_have_the_quotes_that_a_formatter_would_choose() -> None:
+    rows: list[tuple[Any, str]] = [
         ("plain", '"plain"'),
         ("it's", '"it\'s"'),
         ('say "x"', "'say \"x\"'"),
         (("a",), '("a",)'),
         (("a", "b"), '("a", "b")'),
         ((), "()"),
-    ],
-)
-def test_literals_have_the_quotes_that_a_formatter_would_choose(value: Any, expected: str) -> None:
-    assert text.literal(value) == expected
+    ]
+    for value, expected in rows:
+        with tables.case(value):
+            assert text.literal(value) == expected
 
 
 def test_sets_keep_their_order_and_an_empty_one_is_no_dict() -> None:
@@ -100,20 +99,20 @@ def test_paragraphs_survive() -> None:
     assert written("One.\n\nTwo.", 4) == "One.\n\n    Two.\n    "
 
 
-@pytest.mark.parametrize(
-    "value", ['"', '""', '"""', '""""', "\\", '\\"', 'ends with "', '\\"""', "'''"]
-)
-def test_quotes_and_backslashes_stay_inside(value: str) -> None:
-    assert written(value).strip() == value
+def test_quotes_and_backslashes_stay_inside() -> None:
+    for value in ('"', '""', '"""', '""""', "\\", '\\"', 'ends with "', '\\"""', "'''"):
+        with tables.case(value):
+            assert written(value).strip() == value
 
 
 def test_what_nobody_sees_is_dropped() -> None:
     assert written("a\x00b\x1b\u202ec\u200bd\ufeff\ud800e") == "abcde"
 
 
-@pytest.mark.parametrize("value", ["", " ", "\n\n", "\x00", "\u2028"])
-def test_nothing_is_still_a_docstring(value: str) -> None:
-    assert written(value).strip() == ""
+def test_nothing_is_still_a_docstring() -> None:
+    for value in ("", " ", "\n\n", "\x00", "\u2028"):
+        with tables.case(value):
+            assert written(value).strip() == ""
 
 
 @settings(derandomize=True, database=None, max_examples=300)

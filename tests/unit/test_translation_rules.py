@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any
 
 import black
@@ -22,6 +22,7 @@ from mcp_protogen.plans.tables import PairTables, all_tables, pair_tables
 from mcp_protogen.runtime.translation import plans
 from mcp_protogen.runtime.translation.conversions import CONVERSIONS
 from mcp_protogen.runtime.translation.plans import Apply, Direction, Drop, Members, Move, To, Whole
+from support import tables
 from support.revisions import NEIGHBOURS, REVISIONS
 
 Json = dict[str, Any]
@@ -79,14 +80,14 @@ def options(step: GivenFile, further: GivenFile | None = None) -> GenerationOpti
     return GenerationOptions(REVISIONS[:3], rules={MIDDLE: step, NEWEST: further or given()})
 
 
-def tables(older: Types, newer: Types, *entries: Json) -> PairTables:
+def both_ways(older: Types, newer: Types, *entries: Json) -> PairTables:
     steps = rules.between(schema_folder(), OLDEST, MIDDLE, options(given(*entries)))
     return pair_tables(revision(OLDEST, *older), revision(MIDDLE, *newer), steps)
 
 
 def direction(way: Way, source: Types, target: Types, *entries: Json) -> Direction:
     """The tables from `source` to `target`, which is the newer one if the way is up."""
-    made: Direction = getattr(tables(*ordered(way, source, target), *entries), way)
+    made: Direction = getattr(both_ways(*ordered(way, source, target), *entries), way)
     return made
 
 
@@ -96,7 +97,7 @@ def ordered(way: Way, source: Any, target: Any) -> tuple[Any, Any]:
 
 def problems_of(older: Types, newer: Types, *entries: Json) -> tuple[Problem, ...]:
     with pytest.raises(ProblemError) as caught:
-        tables(older, newer, *entries)
+        both_ways(older, newer, *entries)
     return caught.value.problems
 
 
@@ -126,18 +127,22 @@ UNDECIDED: dict[str, tuple[Fields, ir.FieldIR, str]] = {
 }
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize(("source", "target", "what"), UNDECIDED.values(), ids=UNDECIDED)
-def test_what_the_types_do_not_decide_is_reported_at_its_place(
-    way: Way, source: Fields, target: ir.FieldIR, what: str
-) -> None:
-    both = [(a("Params", *fields), ITEM, OTHER) for fields in (source, (target,))]
-    start, end = ordered(way, OLDEST, MIDDLE)
-    found = [p for p in problems_of(*ordered(way, *both)) if p.message.startswith(f"from {start}")]
-    assert [p.message for p in found] == [f"from {start} to {end}, Params.x{what.format(end)}"]
-    assert (found[0].code, found[0].pointer) == ("undecided-difference", "/rules")
-    assert found[0].place == f"schema/{MIDDLE}/translation.json"
-    assert "--rules" in found[0].hint
+def test_what_the_types_do_not_decide_is_reported_at_its_place() -> None:
+    for way, (name, (source, target, what)) in product(WAYS, UNDECIDED.items()):
+        with tables.case((way, name)):
+            both = [(a("Params", *fields), ITEM, OTHER) for fields in (source, (target,))]
+            start, end = ordered(way, OLDEST, MIDDLE)
+            found = [
+                p
+                for p in problems_of(*ordered(way, *both))
+                if p.message.startswith(f"from {start}")
+            ]
+            assert [p.message for p in found] == [
+                f"from {start} to {end}, Params.x{what.format(end)}"
+            ]
+            assert (found[0].code, found[0].pointer) == ("undecided-difference", "/rules")
+            assert found[0].place == f"schema/{MIDDLE}/translation.json"
+            assert "--rules" in found[0].hint
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -201,14 +206,14 @@ def test_members_go_and_come_as_the_target_has_them(way: Way) -> None:
 
 def test_types_that_agree_have_no_plan_even_if_they_hold_themselves() -> None:
     same = (a("Params", member("node", ref("Node"))), a("Node", member("inner", array("Node"))))
-    made = tables(same, same).up
+    made = both_ways(same, same).up
     assert (made.plans, made.same) == ({}, {"Node": "Node", "Params": "Params"})
     assert made.methods == {"say": plans.Method(None, None)}
 
 
 def test_a_type_that_holds_itself_refers_to_its_own_plan() -> None:
     root, inner = a("Params", member("node", ref("Node"))), member("inner", array("Node"))
-    made = tables((root, a("Node", inner)), (root, a("Node", inner, X))).up
+    made = both_ways((root, a("Node", inner)), (root, a("Node", inner, X))).up
     node = Members("Node", target_only=("x",), inside={"inner": plans.Each(To("Node"))})
     assert made.plans == {"Params": Members("Params", inside={"node": To("Node")}), "Node": node}
 
@@ -243,19 +248,17 @@ VERBS: dict[str, tuple[str, Json, Fields, Fields, plans.Plan | None]] = {
 }
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize(("at", "action", "source", "target", "plan"), VERBS.values(), ids=VERBS)
-def test_a_rule_does_what_it_says(
-    way: Way, at: str, action: Json, source: Fields, target: Fields, plan: plans.Plan | None
-) -> None:
-    both = [(a("Params", *fields), ITEM) for fields in (source, target)]
-    made = direction(way, both[0], both[1], rule(at, up=action, down=action))
-    assert made.plans.get("Params") == plan
+def test_a_rule_does_what_it_says() -> None:
+    for way, (name, (at, action, source, target, plan)) in product(WAYS, VERBS.items()):
+        with tables.case((way, name)):
+            both = [(a("Params", *fields), ITEM) for fields in (source, target)]
+            made = direction(way, both[0], both[1], rule(at, up=action, down=action))
+            assert made.plans.get("Params") == plan
 
 
 def test_what_would_move_to_a_place_that_is_not_there_is_dropped() -> None:
     moving = rule("Params.x", down={"move": "item.gone"})
-    made = tables((a("Params", AT_ITEM), ITEM), (a("Params", AT_ITEM, X), ITEM), moving).down
+    made = both_ways((a("Params", AT_ITEM), ITEM), (a("Params", AT_ITEM, X), ITEM), moving).down
     assert made.plans == {"Params": Members("Params", drop={"x": Drop(f"{OLDEST} has no x here.")})}
 
 
@@ -327,23 +330,27 @@ UNFIT: dict[str, tuple[GivenFile, str]] = {
 }
 
 
-@pytest.mark.parametrize(("file", "pointer"), UNFIT.values(), ids=UNFIT)
-def test_rules_of_another_form_are_refused_at_their_place(file: GivenFile, pointer: str) -> None:
-    with pytest.raises(ProblemError) as caught:
-        rules.between(schema_folder(), OLDEST, MIDDLE, options(file))
-    found = {(problem.code, problem.place, problem.pointer) for problem in caught.value.problems}
-    assert ("bad-rule", "mine.json", pointer) in found
-    assert {code for code, _, _ in found} == {"bad-rule"}
+def test_rules_of_another_form_are_refused_at_their_place() -> None:
+    for name, (file, pointer) in UNFIT.items():
+        with tables.case(name):
+            with pytest.raises(ProblemError) as caught:
+                rules.between(schema_folder(), OLDEST, MIDDLE, options(file))
+            found = {
+                (problem.code, problem.place, problem.pointer) for problem in caught.value.problems
+            }
+            assert ("bad-rule", "mine.json", pointer) in found
+            assert {code for code, _, _ in found} == {"bad-rule"}
 
 
-@pytest.mark.parametrize("verb", ["apply", "finish"])
-def test_a_function_that_the_runtime_lacks_is_refused_with_a_suggestion(verb: str) -> None:
-    entries = (rule("Tool", up={"keep": True}), rule("Tool", down={verb: "one_blok"}))
-    with pytest.raises(ProblemError) as caught:
-        rules.between(schema_folder(), OLDEST, MIDDLE, options(given(*entries)))
-    (problem,) = caught.value.problems
-    assert problem.code == "bad-rule" and "'one_blok'" in problem.message
-    assert "mine.json#/rules/1" in str(problem) and "did you mean one_block" in problem.hint
+def test_a_function_that_the_runtime_lacks_is_refused_with_a_suggestion() -> None:
+    for verb in ("apply", "finish"):
+        with tables.case(verb):
+            entries = (rule("Tool", up={"keep": True}), rule("Tool", down={verb: "one_blok"}))
+            with pytest.raises(ProblemError) as caught:
+                rules.between(schema_folder(), OLDEST, MIDDLE, options(given(*entries)))
+            (problem,) = caught.value.problems
+            assert problem.code == "bad-rule" and "'one_blok'" in problem.message
+            assert "mine.json#/rules/1" in str(problem) and "did you mean one_block" in problem.hint
 
 
 # Rows as Python.
@@ -351,11 +358,12 @@ def test_a_function_that_the_runtime_lacks_is_refused_with_a_suggestion(verb: st
 NAMES = dict(vars(plans))
 
 
-@pytest.mark.parametrize(("older", "newer"), list(combinations(REVISIONS, 2)))
-def test_a_row_reads_back_as_what_it_was(older: str, newer: str) -> None:
-    made = pair_tables(known(older), known(newer), own_steps(older, newer))
-    for one in (made.up, made.down):
-        assert eval(row(one), NAMES) == one
+def test_a_row_reads_back_as_what_it_was() -> None:
+    for older, newer in list(combinations(REVISIONS, 2)):
+        with tables.case((older, newer)):
+            made = pair_tables(known(older), known(newer), own_steps(older, newer))
+            for one in (made.up, made.down):
+                assert eval(row(one), NAMES) == one
 
 
 def test_a_row_leaves_out_what_is_usual() -> None:
@@ -363,10 +371,13 @@ def test_a_row_leaves_out_what_is_usual() -> None:
     assert row(Members("A", add={"x": [1, None]})) == 'Members("A", add={"x": [1, None]})'
 
 
-@pytest.mark.parametrize("length", [0, 60, 75, 95, 400])
-def test_what_is_laid_out_fits_into_lines_and_is_what_it_was(length: int) -> None:
-    made = {"A": Members("A", drop={"b": Drop("on and on, " * (length // 11) + "multi-end")})}
-    written = laid_out(made, "made = ")
-    assert max(map(len, written.splitlines())) <= 100
-    assert eval(written.removeprefix("made = "), NAMES) == made
-    assert black.format_str(written, mode=black.Mode(line_length=100)) == written + "\n"
+def test_what_is_laid_out_fits_into_lines_and_is_what_it_was() -> None:
+    for length in (0, 60, 75, 95, 400):
+        with tables.case(length):
+            made = {
+                "A": Members("A", drop={"b": Drop("on and on, " * (length // 11) + "multi-end")})
+            }
+            written = laid_out(made, "made = ")
+            assert max(map(len, written.splitlines())) <= 100
+            assert eval(written.removeprefix("made = "), NAMES) == made
+            assert black.format_str(written, mode=black.Mode(line_length=100)) == written + "\n"

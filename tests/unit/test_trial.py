@@ -1,7 +1,7 @@
 """A package is imported before it is put into place, and nothing else is."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from mcp_protogen.config import GenerationOptions
 from mcp_protogen.output.trial import require_importable
 from mcp_protogen.package import GeneratedFile, Package
 from support import made_once
-from support.running import Ran
+from support.running import Run
 from support.unit import packages, schemas
 
 REVISION = "2025-11-25"
@@ -100,10 +100,7 @@ def test_modules_of_ones_own_templates_are_not_run(whole: Package, tmp_path: Pat
 
 
 def test_nothing_is_written_that_cannot_be_imported(
-    whole: Package,
-    mcp_gen: Callable[..., Ran],
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
+    whole: Package, mcp_gen: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     broken = edited(whole, **{"v2025_11_25/server": "\nundefined\n"})
 
@@ -121,7 +118,7 @@ def test_nothing_is_written_that_cannot_be_imported(
 
 
 def test_files_of_the_users_own_beside_generated_ones_are_not_run(
-    mcp_gen: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    mcp_gen: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr("mcp_protogen.output.trial.require_importable", require_importable)
     trap = f"open({str(tmp_path / 'ran')!r}, 'w')"

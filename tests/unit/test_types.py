@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import pytest
 from mcp_protogen.base.names import ClassName
 from mcp_protogen.derive.types import documented, expression
 from mcp_protogen.ir import (
@@ -19,13 +18,13 @@ from mcp_protogen.ir import (
     TypeIR,
     UnionIR,
 )
+from support import tables
 from support.unit import schemas
 from support.unit.schemas import ANY_OBJECT, STRING, Json, record, ref
 
 
-@pytest.mark.parametrize(
-    ("schema", "expected"),
-    [
+def test_expressions() -> None:
+    rows: list[tuple[Json, Any]] = [
         ({}, Anything()),
         (STRING, Scalar("string")),
         ({"type": "null"}, Scalar("null")),
@@ -37,10 +36,10 @@ from support.unit.schemas import ANY_OBJECT, STRING, Json, record, ref
         (ANY_OBJECT, MapOf(Anything())),
         ({"type": "object", "additionalProperties": STRING}, MapOf(Scalar("string"))),
         ({"anyOf": [ref("A"), STRING]}, OneOf((Ref(ClassName("A")), Scalar("string")))),
-    ],
-)
-def test_expressions(schema: Json, expected: Any) -> None:
-    assert expression(schema) == expected
+    ]
+    for schema, expected in rows:
+        with tables.case(schema):
+            assert expression(schema) == expected
 
 
 def types(**more: Any) -> dict[str, TypeIR]:
@@ -110,18 +109,14 @@ def test_deprecation_is_part_of_the_documentation() -> None:
     assert (cursor.deprecated, cursor.doc) == (True, "Deprecated.")
 
 
-@pytest.mark.parametrize(
-    ("text", "deprecated", "expected"),
-    [
+def test_a_text_says_once_that_its_subject_is_deprecated() -> None:
+    for text, deprecated, expected in (
         ("A.", False, "A."),
         ("A.", True, "A. Deprecated."),
         ("Deprecated: A.", True, "Deprecated: A."),
-    ],
-)
-def test_a_text_says_once_that_its_subject_is_deprecated(
-    text: str, deprecated: bool, expected: str
-) -> None:
-    assert documented(text, deprecated) == expected
+    ):
+        with tables.case(expected):
+            assert documented(text, deprecated) == expected
 
 
 def test_a_required_kind_of_result_is_filled_with_its_usual_value() -> None:

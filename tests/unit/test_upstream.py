@@ -11,6 +11,7 @@ import pytest
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.upstream import upstream
 from mcp_protogen.upstream.upstream import Question, ask, read_source, source_name, without_secrets
+from support import tables
 
 GONE = threading.Event()
 """Set when nobody asks any more."""
@@ -158,20 +159,15 @@ def test_no_problem_shows_what_is_secret(site: str, path: str) -> None:
         assert f"{site}/{path.partition('?')[0]}" in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    "source",
-    [
-        "http://user:secret@127.0.0.1:9/a",
-        "http://user:secret@[::1/a?secret",
-        "http://user:secret@host:port/a?secret",
-        "http://127.0.0.1:9/ä?secret",
-        "http://user:secret@/a?secret",
-        "ftp://user:secret@127.0.0.1/a?secret",
-        "file://user:secret@127.0.0.1/a?secret",
-    ],
-)
-def test_no_url_that_is_refused_shows_what_is_secret(source: str) -> None:
-    assert "secret" not in refusal(source)
+def test_no_url_that_is_refused_shows_what_is_secret() -> None:
+    for source in (
+        *("http://user:secret@127.0.0.1:9/a", "http://user:secret@[::1/a?secret"),
+        *("http://user:secret@host:port/a?secret", "http://127.0.0.1:9/ä?secret"),
+        *("http://user:secret@/a?secret", "ftp://user:secret@127.0.0.1/a?secret"),
+        *("file://user:secret@127.0.0.1/a?secret",),
+    ):
+        with tables.case(source):
+            assert "secret" not in refusal(source)
 
 
 def test_a_token_that_cannot_be_sent_is_not_shown(site: str) -> None:
@@ -199,21 +195,20 @@ def test_files_are_read_by_path_and_by_url(tmp_path: Path) -> None:
     assert read_source(str(file)) == read_source(file.as_uri()) == b"{}"
 
 
-@pytest.mark.parametrize(
-    "source",
-    ["nowhere.json", "ftp://example.com/a", "file://example.com/a", "data://x", "http://", "."],
-)
-def test_everything_else_is_a_problem(source: str) -> None:
-    refusal(source)
+def test_everything_else_is_a_problem() -> None:
+    for source in (
+        *("nowhere.json", "ftp://example.com/a", "file://example.com/a"),
+        *("data://x", "http://", "."),
+    ):
+        with tables.case(source):
+            refusal(source)
 
 
-@pytest.mark.parametrize(
-    ("source", "name"),
-    [
+def test_a_source_is_named_without_secrets_and_machine_paths() -> None:
+    for source, name in (
         ("/home/someone/draft.json", "draft.json"),
         ("file:///home/someone/a%20b.json", "a b.json"),
         ("https://user:secret@example.com/a.json?token=1#x", "https://example.com/a.json"),
-    ],
-)
-def test_a_source_is_named_without_secrets_and_machine_paths(source: str, name: str) -> None:
-    assert source_name(source) == name
+    ):
+        with tables.case(source):
+            assert source_name(source) == name

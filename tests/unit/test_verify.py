@@ -4,6 +4,7 @@ import pytest
 from mcp_protogen.base.resources import templates_folder
 from mcp_protogen.emit import models, verify
 from mcp_protogen.ir import RevisionIR
+from support import tables
 from support.unit import schemas
 
 
@@ -18,9 +19,8 @@ def body() -> str:
     return models.emit(derived.ir, templates_folder()).body
 
 
-@pytest.mark.parametrize(
-    ("source", "message"),
-    [
+def test_what_is_no_sound_module_is_named() -> None:
+    for source, message in (
         ("def f(:", "is not Python"),
         ("x = '\x00'", "is not Python"),
         ("return 1", "is not Python"),
@@ -29,12 +29,11 @@ def body() -> str:
         ("x: int = 1\nasync def x(): ...", "x is defined twice"),
         ("__all__ = ['y']\nx = 1", "__all__ lists y"),
         ("def f(a: b) -> None: ...", "b is used but not defined"),
-    ],
-)
-def test_what_is_no_sound_module_is_named(source: str, message: str) -> None:
-    (problem,) = verify.module(source, "m.py")
-    assert (problem.code, problem.place) == ("bad-output", "m.py")
-    assert message in problem.message
+    ):
+        with tables.case(source):
+            (problem,) = verify.module(source, "m.py")
+            assert (problem.code, problem.place) == ("bad-output", "m.py")
+            assert message in problem.message
 
 
 def test_a_sound_module_passes() -> None:

@@ -4,7 +4,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from mcp_protogen.update.accepting import accept, chosen
 from mcp_protogen.update.adoption import Origin, add
 from mcp_protogen.update.candidates import Candidate, CandidateState, Wanted, look
 from mcp_protogen.upstream.opening import open_source
-from support.running import Ran
+from support.running import Run
 from support.update.specifications import (
     NEWEST,
     OLDER,
@@ -98,10 +98,7 @@ def test_accepting_moves_a_pin_and_remembers_where_it_was(spec: Spec) -> None:
     pin = load_pins(spec.schema)[OLDER]
     assert (pin.published.sha256, pin.published.spec_commit) == (spec.digest(OLDER), commit)
     assert (pin.published.date, pin.published.note) == ("2031-05-06", "Tools are owned.")
-    assert pin.published.changed == (
-        "/$defs/Tool/properties/owner",
-        "/$defs/Tool/required",
-    )
+    assert pin.published.changed == ("/$defs/Tool/properties/owner", "/$defs/Tool/required")
     assert pin.history == (*before.history, before.published)
     assert b'"owner"' in snapshot_file(OLDER, spec.schema).read_bytes()
 
@@ -158,7 +155,7 @@ main()
 
 @pytest.mark.parametrize("revision", [OLDER, NEXT])
 def test_an_accept_that_was_killed_counts_and_is_finished_when_it_is_repeated(
-    spec: Spec, mcp_gen: Callable[..., Ran], revision: str
+    spec: Spec, mcp_gen: Run, revision: str
 ) -> None:
     spec.edit(NEWEST if revision == NEXT else OLDER, with_an_owner, to=revision)
     here = ("update", revision, "--source", "spec", "--schema-folder", "schema-folder")

@@ -72,13 +72,7 @@ def test_an_entry_about_something_else_is_stale_and_the_others_are_tried(spec: S
     ]
     before = schema(spec, OLDER)
     result = mended(before, ledger, PLACE)
-    assert [one.fit for one in result.fits] == [
-        Fit.STALE,
-        Fit.STALE,
-        Fit.FITS,
-        Fit.DONE,
-        Fit.FITS,
-    ]
+    assert [one.fit for one in result.fits] == [Fit.STALE, Fit.STALE, Fit.FITS, Fit.DONE, Fit.FITS]
     assert result.schema == before == schema(spec, OLDER)
 
 

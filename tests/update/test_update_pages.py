@@ -6,10 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from jsonschema import Draft202012Validator
 from markdown_it import MarkdownIt
 from mcp_protogen.base.problems import Level, Problem
-from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.findings.change import Category, Change, Comparison, Reader, Severity
 from mcp_protogen.inputs.ledger import Fit, PatchFit
 from mcp_protogen.inputs.pins import load_pins
@@ -21,6 +19,7 @@ from mcp_protogen.update.pages.as_json import render_failure
 from mcp_protogen.update.undecided import Undecided
 from mcp_protogen.update.updating import Asked, News, UpdateResult
 from mcp_protogen.upstream.opening import open_source
+from support import forms
 from support.update.specifications import NEWEST, OLDER, Spec, reworded, with_things
 
 NEXT = "2031-01-01"
@@ -75,15 +74,11 @@ def hostile(spec: Spec) -> UpdateResult:
 
 def form_errors(text: str) -> list[str]:
     """What is wrong with a document under both published forms."""
-    formats = schema_folder() / "formats"
     document = json.loads(text)
-    own: Any = Draft202012Validator(json.loads((formats / "update.schema.json").read_text()))
-    inner: Any = Draft202012Validator(json.loads((formats / "comparison.schema.json").read_text()))
     findings = [one["finding"] for one in document["revisions"] if one["finding"]]
     comparisons = [one["comparison"] for one in findings if one["comparison"]]
-    found = [*own.iter_errors(document)]
-    found += [error for one in comparisons for error in inner.iter_errors(one)]
-    return [f"{error.json_path}: {error.message}" for error in found]
+    inner = [fault for one in comparisons for fault in forms.faults("comparison", one)]
+    return forms.faults("update", document) + inner
 
 
 def test_json_is_of_the_published_form_whatever_was_found(spec: Spec) -> None:

@@ -13,6 +13,7 @@ from mcp_protogen.upstream.github_source import GitHubSource
 from mcp_protogen.upstream.opening import open_source
 from mcp_protogen.upstream.site_source import SiteSource
 from mcp_protogen.upstream.source import SchemaSource
+from support import tables
 from support.update.specifications import OLDER, Site, Spec, pages_of, proxy, serving
 
 PATH = f"schema/{OLDER}/schema.json"
@@ -109,9 +110,8 @@ def test_a_repository_on_github_is_listed_and_read(spec: Spec, github: Site) -> 
     assert source.repository == "https://github.com/some/spec"
 
 
-@pytest.mark.parametrize(
-    ("url", "ref", "expected"),
-    [
+def test_every_url_of_a_repository_is_understood() -> None:
+    rows: list[tuple[str, str | None, str]] = [
         ("https://github.com/some/spec", None, "HEAD"),
         ("https://github.com/some/spec.git", None, "HEAD"),
         ("https://github.com/some/spec/", "v1/b", "v1/b"),
@@ -119,13 +119,13 @@ def test_a_repository_on_github_is_listed_and_read(spec: Spec, github: Site) -> 
         ("https://github.com/some/spec/tree/main", "v1/b", "v1/b"),
         ("https://somebody:secret@GitHub.com/some/spec", None, "HEAD"),
         ("https://raw.githubusercontent.com/some/spec/main", None, "main"),
-    ],
-)
-def test_every_url_of_a_repository_is_understood(url: str, ref: str | None, expected: str) -> None:
-    source = open_source(url, ref, None)
-    assert isinstance(source, GitHubSource)
-    assert (source.owner, source.repo, source.ref) == ("some", "spec", expected)
-    assert open_source(source.name, None, None) == source
+    ]
+    for url, ref, expected in rows:
+        with tables.case((url, ref, expected)):
+            source = open_source(url, ref, None)
+            assert isinstance(source, GitHubSource)
+            assert (source.owner, source.repo, source.ref) == ("some", "spec", expected)
+            assert open_source(source.name, None, None) == source
 
 
 def test_an_api_that_does_not_answer_leaves_the_files_readable(

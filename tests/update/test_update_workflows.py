@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 from mcp_protogen.base.resources import schema_folder
 from support import tables
+from support.folders import ROOT
 from support.peers.places import install, made
 from support.update.specifications import OLDER, Spec, committed, git
 
 yaml: Any = importlib.import_module("yaml")  # comes without types
 
-ROOT = Path(__file__).resolve().parents[2]
 WORKFLOWS = ROOT / "docs" / "workflows"
 PROJECT = '[tool.mcp-gen]\nrevision = ["2024-11-05"]\nout = "pkg"\n'
 # Plays the program of GitHub: notes how it was called, and says which issue is open.

@@ -7,22 +7,20 @@ import shlex
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from support.folders import GENERATED
 from support.revisions import NEWEST, REVISIONS
-from support.running import Ran
+from support.running import Run
 from support.vectors import made
 from support.vectors.made import ODD, document
 from support.vectors.processes import is_running
 
-MCP_GEN = Callable[..., Ran]
 GOLDEN = shlex.join(made.GOLDEN)
 
 
-def test_vectors_go_to_stdout_as_one_document(mcp_gen: MCP_GEN) -> None:
+def test_vectors_go_to_stdout_as_one_document(mcp_gen: Run) -> None:
     ran = mcp_gen("vectors", "--revision", NEWEST, "--type", "Tool", "--only", "valid")
     assert ran.code == 0
     document = json.loads(ran.out)
@@ -31,14 +29,14 @@ def test_vectors_go_to_stdout_as_one_document(mcp_gen: MCP_GEN) -> None:
     assert ran.err == ""
 
 
-def test_vectors_of_several_revisions_go_to_stdout_as_lines(mcp_gen: MCP_GEN) -> None:
+def test_vectors_of_several_revisions_go_to_stdout_as_lines(mcp_gen: Run) -> None:
     ran = mcp_gen("vectors", "--revision", "all", "--method", "tools/list", "--format", "jsonl")
     rows = [json.loads(line) for line in ran.out.splitlines()]
     assert {row["revision"] for row in rows} == set(REVISIONS)
     assert {row["method"] for row in rows} == {"tools/list"}
 
 
-def test_vectors_and_findings_can_be_written_to_a_file(mcp_gen: MCP_GEN) -> None:
+def test_vectors_and_findings_can_be_written_to_a_file(mcp_gen: Run) -> None:
     crashing = shlex.join([*ODD, "exit", "Tool/invalid/null"])
     for code, options in ((0, ("--revision", NEWEST)), (1, ("--run-command", crashing))):
         asked = ("vectors", *options, "--type", "Tool")
@@ -57,7 +55,7 @@ def test_the_same_bytes_come_of_every_run() -> None:
     assert runs[0] == runs[1]
 
 
-def test_vectors_of_a_draft_are_made_from_its_schema(mcp_gen: MCP_GEN) -> None:
+def test_vectors_of_a_draft_are_made_from_its_schema(mcp_gen: Run) -> None:
     schema = dict(document(NEWEST).schema)
     tool = {**schema["$defs"]["Tool"], "required": ["name"]}
     Path("draft.json").write_text(
@@ -71,7 +69,7 @@ def test_vectors_of_a_draft_are_made_from_its_schema(mcp_gen: MCP_GEN) -> None:
     assert minimal["value"] == {"name": "example"}
 
 
-def test_a_draft_that_is_no_schema_is_one_problem(mcp_gen: MCP_GEN) -> None:
+def test_a_draft_that_is_no_schema_is_one_problem(mcp_gen: Run) -> None:
     Path("draft.json").write_text('{"$defs": {"Tool": {}}}')
     ran = mcp_gen("vectors", "--revision", "draft", "--schema", "draft.json")
     assert ran.code == 2
@@ -80,11 +78,7 @@ def test_a_draft_that_is_no_schema_is_one_problem(mcp_gen: MCP_GEN) -> None:
 
 @pytest.mark.parametrize(
     ("number", "code"),
-    [
-        (signal.SIGINT, 130),
-        (signal.SIGTERM, -signal.SIGTERM),
-        (signal.SIGHUP, -signal.SIGHUP),
-    ],
+    [(signal.SIGINT, 130), (signal.SIGTERM, -signal.SIGTERM), (signal.SIGHUP, -signal.SIGHUP)],
 )
 def test_a_program_is_ended_with_an_interrupted_run(
     tmp_path: Path, number: signal.Signals, code: int
@@ -114,14 +108,14 @@ def test_a_daemon_that_keeps_the_pipes_open_disturbs_nobody() -> None:
     ]
 
 
-def test_a_program_that_agrees_ends_with_0(mcp_gen: MCP_GEN) -> None:
+def test_a_program_that_agrees_ends_with_0(mcp_gen: Run) -> None:
     ran = mcp_gen("vectors", "--run-command", GOLDEN, "--type", "Tool", "--type", "Annotations")
     assert ran.code == 0, ran.err
     assert "mcp_revisions: " in ran.out
     assert f"vectors of {NEWEST}: " in ran.out
 
 
-def test_a_program_that_does_not_ends_with_1(mcp_gen: MCP_GEN) -> None:
+def test_a_program_that_does_not_ends_with_1(mcp_gen: Run) -> None:
     ran = mcp_gen("vectors", "--run-command", GOLDEN, "--method", "tools/list", "--format", "json")
     assert ran.code == 1
     codes = {change["code"] for change in json.loads(ran.out)["changes"]}
@@ -129,7 +123,7 @@ def test_a_program_that_does_not_ends_with_1(mcp_gen: MCP_GEN) -> None:
 
 
 def test_a_python_package_is_tried_through_its_own_types(
-    mcp_gen: MCP_GEN, monkeypatch: pytest.MonkeyPatch
+    mcp_gen: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PYTHONPATH", str(GENERATED))
     revision = "2025-11-25"
@@ -140,13 +134,13 @@ def test_a_python_package_is_tried_through_its_own_types(
     assert "unknown" not in ran.out
 
 
-def test_a_module_that_is_not_there_is_one_problem(mcp_gen: MCP_GEN) -> None:
+def test_a_module_that_is_not_there_is_one_problem(mcp_gen: Run) -> None:
     ran = mcp_gen("vectors", "--run", "no_such_module_anywhere")
     assert (ran.code, ran.out, ran.err.count("error[")) == (2, "", 1)
     assert "no_such_module_anywhere" in ran.err
 
 
-def test_a_program_that_goes_wrong_ends_with_2(mcp_gen: MCP_GEN) -> None:
+def test_a_program_that_goes_wrong_ends_with_2(mcp_gen: Run) -> None:
     responder = shlex.join([*ODD, "exit", "hello"])
     ran = mcp_gen("vectors", "--run-command", responder)
     assert ran.code == 2
@@ -166,7 +160,7 @@ def test_a_program_that_goes_wrong_ends_with_2(mcp_gen: MCP_GEN) -> None:
     ],
 )
 def test_problems_of_a_trial_take_the_form_that_programs_asked_for(
-    mcp_gen: MCP_GEN, arguments: list[str], code: str
+    mcp_gen: Run, arguments: list[str], code: str
 ) -> None:
     ran = mcp_gen("vectors", *arguments, "--format", "json")
     assert (ran.code, ran.err) == (2, "")
@@ -182,7 +176,7 @@ def test_problems_of_a_trial_take_the_form_that_programs_asked_for(
     assert f"error[{code}]" in ran.err
 
 
-def test_a_program_that_crashes_over_a_value_is_a_finding(mcp_gen: MCP_GEN) -> None:
+def test_a_program_that_crashes_over_a_value_is_a_finding(mcp_gen: Run) -> None:
     responder = shlex.join([*ODD, "exit", "Tool/invalid/null"])
     ran = mcp_gen("vectors", "--run-command", responder, "--type", "Tool", "--format", "json")
     assert (ran.code, ran.err) == (1, "")
@@ -218,7 +212,7 @@ def test_a_program_that_crashes_over_a_value_is_a_finding(mcp_gen: MCP_GEN) -> N
     ],
 )
 def test_wrong_use_is_one_problem(
-    mcp_gen: MCP_GEN, arguments: list[str], code: str, message: str
+    mcp_gen: Run, arguments: list[str], code: str, message: str
 ) -> None:
     ran = mcp_gen("vectors", *arguments)
     assert ran.code == 2

@@ -5,7 +5,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import Any
 
-import pytest
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.canonical import canonical
 from mcp_protogen.config import GenerationOptions
@@ -13,6 +12,7 @@ from mcp_protogen.derive.revision import derive_revision
 from mcp_protogen.inputs import sources
 from mcp_protogen.vectors.subjects import topics
 from mcp_protogen.vectors.vector import Subject, Vector
+from support import tables
 from support.revisions import REVISIONS
 from support.vectors.made import document, vectors
 from support.vectors.tracing import Document, Fact, Json
@@ -21,7 +21,7 @@ from support.vectors.tracing import Document, Fact, Json
 OF_AN_ARM = re.compile(r".*/(anyOf|oneOf)/\d+/[^/]+")
 
 CANNOT_BE_VIOLATED: dict[str, dict[str, str]] = {
-    "2026-07-28": {"/$defs/JSONValue": "every JSON value is one"},
+    "2026-07-28": {"/$defs/JSONValue": "every JSON value is one"}
 }
 """Definitions without wrong values, by revision, with the reason."""
 
@@ -45,51 +45,56 @@ def places(vector: Vector) -> set[str]:
     return {vector.pointer, parent} if vector.code == "union" else {vector.pointer}
 
 
-@pytest.mark.parametrize("revision", REVISIONS)
-def test_every_definition_member_arm_constant_and_bound_is_shown(revision: str) -> None:
-    schema = document(revision)
-    shown = {
-        fact
-        for vector in vectors(revision).vectors
-        if vector.valid and vector.subject.type
-        for fact in schema.shown(f"/$defs/{vector.subject.type}", vector.value)
-    }
-    assert len(schema.right) > 500
-    assert schema.right - shown == set()
+def test_every_definition_member_arm_constant_and_bound_is_shown() -> None:
+    for revision in REVISIONS:
+        with tables.case(revision):
+            schema = document(revision)
+            shown = {
+                fact
+                for vector in vectors(revision).vectors
+                if vector.valid and vector.subject.type
+                for fact in schema.shown(f"/$defs/{vector.subject.type}", vector.value)
+            }
+            assert len(schema.right) > 500
+            assert schema.right - shown == set()
 
 
-@pytest.mark.parametrize("revision", REVISIONS)
-def test_every_keyword_is_violated_by_a_vector_that_names_it(revision: str) -> None:
-    schema = document(revision)
-    violated = {
-        fact
-        for vector in vectors(revision).vectors
-        if not vector.valid and vector.subject.type
-        for fact in violations_named(schema, vector)
-    }
-    impossible = CANNOT_BE_VIOLATED.get(revision, {})
-    missing = {
-        fact
-        for fact in schema.wrong - violated
-        if not any(fact[1].startswith(f"{definition}/") for definition in impossible)
-    }
-    assert len(schema.wrong) > 400
-    assert missing == set()
+def test_every_keyword_is_violated_by_a_vector_that_names_it() -> None:
+    for revision in REVISIONS:
+        with tables.case(revision):
+            schema = document(revision)
+            violated = {
+                fact
+                for vector in vectors(revision).vectors
+                if not vector.valid and vector.subject.type
+                for fact in violations_named(schema, vector)
+            }
+            impossible = CANNOT_BE_VIOLATED.get(revision, {})
+            missing = {
+                fact
+                for fact in schema.wrong - violated
+                if not any(fact[1].startswith(f"{definition}/") for definition in impossible)
+            }
+            assert len(schema.wrong) > 400
+            assert missing == set()
 
 
-@pytest.mark.parametrize("revision", REVISIONS)
-def test_a_value_of_another_definition_is_tried_with_a_fault_inside(revision: str) -> None:
-    schema = document(revision)
-    tried = {
-        (vector.subject.type, vector.rule)
-        for vector in vectors(revision).vectors
-        if not vector.valid and vector.code == "required"
-    }
-    used = {
-        (name, f"{use}/required") for name in schema.schema["$defs"] for use in schema.uses(name)
-    }
-    assert len(used) >= 10
-    assert used - tried == set()
+def test_a_value_of_another_definition_is_tried_with_a_fault_inside() -> None:
+    for revision in REVISIONS:
+        with tables.case(revision):
+            schema = document(revision)
+            tried = {
+                (vector.subject.type, vector.rule)
+                for vector in vectors(revision).vectors
+                if not vector.valid and vector.code == "required"
+            }
+            used = {
+                (name, f"{use}/required")
+                for name in schema.schema["$defs"]
+                for use in schema.uses(name)
+            }
+            assert len(used) >= 10
+            assert used - tried == set()
 
 
 def violations_named(schema: Document, vector: Vector) -> Iterator[Fact]:
@@ -102,17 +107,16 @@ def violations_named(schema: Document, vector: Vector) -> Iterator[Fact]:
             yield fact
 
 
-@pytest.mark.parametrize("revision", REVISIONS)
-def test_an_invalid_vector_violates_the_keyword_it_names_at_the_place_it_names(
-    revision: str,
-) -> None:
-    schema, of = document(revision), schemas(revision)
-    elsewhere = [
-        vector.id
-        for vector in vectors(revision).vectors
-        if not vector.valid and vector.rule and not is_violated_there(schema, of, vector)
-    ]
-    assert elsewhere == []
+def test_an_invalid_vector_violates_the_keyword_it_names_at_the_place_it_names() -> None:
+    for revision in REVISIONS:
+        with tables.case(revision):
+            schema, of = document(revision), schemas(revision)
+            elsewhere = [
+                vector.id
+                for vector in vectors(revision).vectors
+                if not vector.valid and vector.rule and not is_violated_there(schema, of, vector)
+            ]
+            assert elsewhere == []
 
 
 def is_violated_there(schema: Document, of: dict[Subject, Json], vector: Vector) -> bool:
@@ -120,20 +124,21 @@ def is_violated_there(schema: Document, of: dict[Subject, Json], vector: Vector)
     return any(fact == claim(vector) and place in places(vector) for fact, place in found)
 
 
-@pytest.mark.parametrize("revision", REVISIONS)
-def test_an_invalid_vector_is_a_valid_one_but_for_the_place_it_names(revision: str) -> None:
+def test_an_invalid_vector_is_a_valid_one_but_for_the_place_it_names() -> None:
     """Mending that one place makes it right: nothing else is wrong with it."""
-    good: defaultdict[Subject, list[Any]] = defaultdict(list)
-    for vector in vectors(revision).vectors:
-        if vector.valid:
-            good[vector.subject].append(vector.value)
-    twins = {subject: Twins(values) for subject, values in good.items()}
-    alone = [
-        vector.id
-        for vector in vectors(revision).vectors
-        if not vector.valid and not twins[vector.subject].has(vector.value, vector.pointer)
-    ]
-    assert alone == []
+    for revision in REVISIONS:
+        with tables.case(revision):
+            good: defaultdict[Subject, list[Any]] = defaultdict(list)
+            for vector in vectors(revision).vectors:
+                if vector.valid:
+                    good[vector.subject].append(vector.value)
+            twins = {subject: Twins(values) for subject, values in good.items()}
+            alone = [
+                vector.id
+                for vector in vectors(revision).vectors
+                if not vector.valid and not twins[vector.subject].has(vector.value, vector.pointer)
+            ]
+            assert alone == []
 
 
 class Twins:
@@ -169,17 +174,18 @@ def without(value: Any, pointer: str) -> Any:
     return {**others, token: without(members[token], f"/{rest}")} if rest else others
 
 
-@pytest.mark.parametrize("revision", REVISIONS)
-def test_jsonschema_agrees_with_every_verdict(revision: str) -> None:
-    schema, of = document(revision).schema, schemas(revision)
-    from jsonschema import Draft202012Validator
+def test_jsonschema_agrees_with_every_verdict() -> None:
+    for revision in REVISIONS:
+        with tables.case(revision):
+            schema, of = document(revision).schema, schemas(revision)
+            from jsonschema import Draft202012Validator
 
-    known: dict[Subject, Any] = {}
-    for vector in vectors(revision).vectors:
-        subject = vector.subject
-        if subject not in known:
-            known[subject] = Draft202012Validator({**schema, **of[subject]})
-        assert known[subject].is_valid(vector.value) == vector.valid, vector.id
+            known: dict[Subject, Any] = {}
+            for vector in vectors(revision).vectors:
+                subject = vector.subject
+                if subject not in known:
+                    known[subject] = Draft202012Validator({**schema, **of[subject]})
+                assert known[subject].is_valid(vector.value) == vector.valid, vector.id
 
 
 PATCHED = {
@@ -193,61 +199,65 @@ PATCHED = {
 """Where the verdict is not that of the published file, as docs/vectors.md lists it."""
 
 
-@pytest.mark.parametrize("revision", REVISIONS)
-def test_patches_turn_only_the_verdicts_that_the_page_lists(revision: str) -> None:
-    published = Document(sources.load(revision, GenerationOptions((revision,))).schema)
-    turned = {
-        vector.rule.removeprefix("/$defs/") or vector.subject.type
-        for vector in vectors(revision).vectors
-        if vector.subject.type
-        and published.accepts(f"/$defs/{vector.subject.type}", vector.value) != vector.valid
-    }
-    assert turned
-    assert [rule for rule in turned if not any(fits(rule))] == []
+def test_patches_turn_only_the_verdicts_that_the_page_lists() -> None:
+    for revision in REVISIONS:
+        with tables.case(revision):
+            published = Document(sources.load(revision, GenerationOptions((revision,))).schema)
+            turned = {
+                vector.rule.removeprefix("/$defs/") or vector.subject.type
+                for vector in vectors(revision).vectors
+                if vector.subject.type
+                and published.accepts(f"/$defs/{vector.subject.type}", vector.value) != vector.valid
+            }
+            assert turned
+            assert [rule for rule in turned if not any(fits(rule))] == []
 
 
 def fits(rule: str) -> Iterator[bool]:
     return (re.fullmatch(pattern, rule) is not None for pattern in PATCHED.values())
 
 
-@pytest.mark.parametrize("revision", REVISIONS)
-def test_every_message_is_there_in_the_direction_in_which_it_travels(revision: str) -> None:
-    ir = derive_revision(sources.load(revision, GenerationOptions((revision,)))).ir
-    wanted: set[tuple[str, str, str]] = set()
-    for method in ir.methods:
-        for sender in method.senders if method.kind != "embedded" else ():
-            wanted.add((method.method, method.kind, sender))
-            if method.kind == "request":
-                answering = "server" if sender == "client" else "client"
-                wanted.add((method.method, "result", answering))
-    minimal = {
-        (v.subject.method, v.subject.kind, v.subject.sender)
-        for v in vectors(revision).vectors
-        if v.valid and v.code == "minimal" and v.subject.method
-    }
-    assert minimal == wanted
+def test_every_message_is_there_in_the_direction_in_which_it_travels() -> None:
+    for revision in REVISIONS:
+        with tables.case(revision):
+            ir = derive_revision(sources.load(revision, GenerationOptions((revision,)))).ir
+            wanted: set[tuple[str, str, str]] = set()
+            for method in ir.methods:
+                for sender in method.senders if method.kind != "embedded" else ():
+                    wanted.add((method.method, method.kind, sender))
+                    if method.kind == "request":
+                        answering = "server" if sender == "client" else "client"
+                        wanted.add((method.method, "result", answering))
+            minimal = {
+                (v.subject.method, v.subject.kind, v.subject.sender)
+                for v in vectors(revision).vectors
+                if v.valid and v.code == "minimal" and v.subject.method
+            }
+            assert minimal == wanted
 
 
-@pytest.mark.parametrize("revision", REVISIONS)
-def test_messages_have_faults_of_their_envelope(revision: str) -> None:
-    ids = {vector.id for vector in vectors(revision).vectors}
-    for fault in (
-        "jsonrpc/missing",
-        "jsonrpc/const",
-        "id/missing",
-        "id/null",
-        "id/type-boolean",
-        "id/type-number",
-        "method/const",
-        "params/null",
-    ):
-        assert f"tools/list:request:client/invalid/{fault}" in ids
+def test_messages_have_faults_of_their_envelope() -> None:
+    for revision in REVISIONS:
+        with tables.case(revision):
+            ids = {vector.id for vector in vectors(revision).vectors}
+            for fault in (
+                "jsonrpc/missing",
+                "jsonrpc/const",
+                "id/missing",
+                "id/null",
+                "id/type-boolean",
+                "id/type-number",
+                "method/const",
+                "params/null",
+            ):
+                assert f"tools/list:request:client/invalid/{fault}" in ids
 
 
-@pytest.mark.parametrize("revision", REVISIONS)
-def test_ids_are_unique_and_values_of_a_subject_too(revision: str) -> None:
-    found = vectors(revision).vectors
-    ids = Counter(vector.id for vector in found)
-    values = Counter((vector.subject, canonical(vector.value)) for vector in found)
-    assert [id for id, count in ids.items() if count > 1] == []
-    assert [pair for pair, count in values.items() if count > 1] == []
+def test_ids_are_unique_and_values_of_a_subject_too() -> None:
+    for revision in REVISIONS:
+        with tables.case(revision):
+            found = vectors(revision).vectors
+            ids = Counter(vector.id for vector in found)
+            values = Counter((vector.subject, canonical(vector.value)) for vector in found)
+            assert [id for id, count in ids.items() if count > 1] == []
+            assert [pair for pair, count in values.items() if count > 1] == []

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.vectors.vector import Vector
+from support import tables
 from support.vectors.made import draft, of_type
 
 TEXT = {"type": "string"}
@@ -48,21 +49,20 @@ def test_a_pattern_that_no_known_text_matches_is_one_problem() -> None:
     assert problem.pointer == "/$defs/Novelty/properties/it/pattern"
 
 
-@pytest.mark.parametrize(
-    ("schema", "keyword", "message"),
-    [
+def test_what_no_vector_can_hold_is_one_problem() -> None:
+    rows: list[tuple[Any, str, str]] = [
         ({"type": "string", "pattern": r"^\p{L}+$"}, "/pattern", "cannot be read by Python"),
         ({"type": "string", "minLength": 10**12}, "/minLength", "1000000000000 characters"),
         ({"type": "array", "items": TEXT, "minItems": 10**12}, "/minItems", "1000000000000 items"),
-    ],
-)
-def test_what_no_vector_can_hold_is_one_problem(schema: Any, keyword: str, message: str) -> None:
-    with pytest.raises(ProblemError) as caught:
-        verdicts(schema)
-    (problem,) = caught.value.problems
-    assert (problem.code, problem.place) == ("no-sample", "draft.json")
-    assert problem.pointer == f"/$defs/Novelty/properties/it{keyword}"
-    assert message in problem.message
+    ]
+    for schema, keyword, message in rows:
+        with tables.case(schema):
+            with pytest.raises(ProblemError) as caught:
+                verdicts(schema)
+            (problem,) = caught.value.problems
+            assert (problem.code, problem.place) == ("no-sample", "draft.json")
+            assert problem.pointer == f"/$defs/Novelty/properties/it{keyword}"
+            assert message in problem.message
 
 
 def test_a_type_that_always_needs_itself_is_one_problem() -> None:
@@ -82,11 +82,7 @@ def test_constants_that_look_alike_are_told_apart() -> None:
     found = verdicts({"enum": [1, "1", True, "True"]})
     shown = {label: value for label, value in found.items() if label.startswith("valid enum-")}
     assert found["valid present"] == 1
-    assert shown == {
-        "valid enum-1-1": "1",
-        "valid enum-True-2": True,
-        "valid enum-True-3": "True",
-    }
+    assert shown == {"valid enum-1-1": "1", "valid enum-True-2": True, "valid enum-True-3": "True"}
 
 
 def test_constants_are_called_what_they_are_in_json() -> None:

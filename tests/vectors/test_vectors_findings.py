@@ -5,14 +5,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from jsonschema import Draft202012Validator
 from mcp_protogen.base.problems import ProblemError
-from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.findings.change import Category, Change, Reader, Severity
 from mcp_protogen.findings.pages import PageFormat, render
 from mcp_protogen.vectors.findings import comparison, findings, item_of
 from mcp_protogen.vectors.outcome import Harm, Loss, Outcome, Result, Verdict
 from mcp_protogen.vectors.round_trip import losses
+from support import forms, tables
 from support.vectors.made import named, vectors
 
 REVISION = "2025-11-25"
@@ -107,9 +106,8 @@ def test_an_envelope_is_the_same_in_all_messages() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("id", "item"),
-    [
+def test_an_invalid_value_that_is_accepted_is_named_by_what_the_schema_says() -> None:
+    for id, item in (
         ("Tool/invalid/name/missing", "Tool.name"),
         ("Annotations/invalid/priority/maximum", "Annotations.priority"),
         ("CallToolResult/invalid/content/null", "CallToolResult.content"),
@@ -121,13 +119,10 @@ def test_an_envelope_is_the_same_in_all_messages() -> None:
             "TitledMultiSelectEnumSchema.items.anyOf[].const",
         ),
         ("ElicitResult/invalid/content/key/no-arm-null", "ElicitResult.content.*"),
-    ],
-)
-def test_an_invalid_value_that_is_accepted_is_named_by_what_the_schema_says(
-    id: str, item: str
-) -> None:
-    change = only(result(id, Verdict.ACCEPTED))
-    assert (change.code, change.item) == ("accepts-invalid", item)
+    ):
+        with tables.case(id):
+            change = only(result(id, Verdict.ACCEPTED))
+            assert (change.code, change.item) == ("accepts-invalid", item)
 
 
 def test_one_keyword_that_is_passed_over_everywhere_is_one_finding() -> None:
@@ -185,9 +180,8 @@ def test_a_program_that_ends_over_values_is_found_once_for_each_cause() -> None:
 # -- Round trips ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("id", "written", "code", "item", "before", "after"),
-    [
+def test_what_a_round_trip_did() -> None:
+    rows: list[tuple[str, Any, str, str, str, str]] = [
         (
             "Annotations/valid/full",
             {"audience": ["assistant"], "priority": 0.5},
@@ -228,14 +222,12 @@ def test_a_program_that_ends_over_values_is_found_once_for_each_cause() -> None:
             "null",
             "absent",
         ),
-    ],
-)
-def test_what_a_round_trip_did(
-    id: str, written: Any, code: str, item: str, before: str, after: str
-) -> None:
-    change = only(result(id, Verdict.ACCEPTED, written))
-    assert (change.code, change.item, change.before) == (code, item, before)
-    assert change.after == f"{after} ({id})"
+    ]
+    for id, written, code, item, before, after in rows:
+        with tables.case(id):
+            change = only(result(id, Verdict.ACCEPTED, written))
+            assert (change.code, change.item, change.before) == (code, item, before)
+            assert change.after == f"{after} ({id})"
 
 
 def test_a_null_that_a_member_is_declared_to_take_is_as_lost_as_any_value() -> None:
@@ -277,9 +269,10 @@ AS_JSON: list[tuple[Any, Any, list[Loss]]] = [
 ]
 
 
-@pytest.mark.parametrize(("before", "after", "expected"), AS_JSON)
-def test_values_are_compared_as_json(before: Any, after: Any, expected: list[Loss]) -> None:
-    assert list(losses(before, after)) == expected
+def test_values_are_compared_as_json() -> None:
+    for before, after, expected in AS_JSON:
+        with tables.case((before, after, expected)):
+            assert list(losses(before, after)) == expected
 
 
 # -- Severities and pages -------------------------------------------------------------------------
@@ -331,20 +324,19 @@ def test_a_program_that_knows_nothing_is_no_success() -> None:
     assert caught.value.problems[0].code == "nothing-known"
 
 
-@pytest.mark.parametrize("form", PageFormat)
-def test_findings_look_like_any_comparison(form: PageFormat) -> None:
-    names = ["Tool", "Prompt", "Resource", "Root", "Icon"]
-    results = tuple(result(f"{name}/invalid/null", Verdict.ACCEPTED) for name in names)
-    page = render(form, comparison(Outcome(REVISION, "mylib 1.0", results)))
-    assert "accepts-invalid" in page
-    assert "5 vectors, also Prompt, Resource, Root and 1 more" in " ".join(page.split())
-    if form is PageFormat.JSON:
-        document = json.loads(page)
-        schema = (schema_folder() / "formats" / "comparison.schema.json").read_bytes()
-        validator: Any = Draft202012Validator(json.loads(schema))
-        validator.validate(document)
-        (change,) = document["changes"]
-        assert (change["pointer"], change["places"]) == ("/$defs/Tool/type", names)
+def test_findings_look_like_any_comparison() -> None:
+    for form in PageFormat:
+        with tables.case(form):
+            names = ["Tool", "Prompt", "Resource", "Root", "Icon"]
+            results = tuple(result(f"{name}/invalid/null", Verdict.ACCEPTED) for name in names)
+            page = render(form, comparison(Outcome(REVISION, "mylib 1.0", results)))
+            assert "accepts-invalid" in page
+            assert "5 vectors, also Prompt, Resource, Root and 1 more" in " ".join(page.split())
+            if form is PageFormat.JSON:
+                document = json.loads(page)
+                assert forms.faults("comparison", document) == []
+                (change,) = document["changes"]
+                assert (change["pointer"], change["places"]) == ("/$defs/Tool/type", names)
 
 
 def test_every_vector_has_an_item_to_be_called_by() -> None:

@@ -1,39 +1,28 @@
 """A folder of vectors is written whole or not at all, and can be checked."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
 from jsonschema import Draft202012Validator
-from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.vectors.choosing import Choice, Only
 from mcp_protogen.vectors.writing import document, lines
+from support import forms, tables
 from support.revisions import NEWEST, REVISIONS
-from support.running import Ran
+from support.running import Run
 from support.vectors.made import vectors
 
-MCP_GEN = Callable[..., Ran]
 
-
-def form() -> Any:
-    schema = json.loads((schema_folder() / "formats" / "vectors.schema.json").read_bytes())
-    Draft202012Validator.check_schema(schema)
-    return schema
-
-
-@pytest.mark.parametrize("revision", REVISIONS)
-def test_a_document_has_the_published_form(revision: str) -> None:
-    value = json.loads(document(vectors(revision)))
-    validator: Any = Draft202012Validator(form())
-    errors = [error.message for error in validator.iter_errors(value)]
-    assert errors == []
-    assert [v["id"] for v in value["vectors"]] == [v.id for v in vectors(revision).vectors]
+def test_a_document_has_the_published_form() -> None:
+    for revision in REVISIONS:
+        with tables.case(revision):
+            value = json.loads(document(vectors(revision)))
+            assert forms.faults("vectors", value) == []
+            assert [v["id"] for v in value["vectors"]] == [v.id for v in vectors(revision).vectors]
 
 
 def test_lines_are_the_same_vectors_with_their_revision() -> None:
-    one = {"$ref": "#/$defs/vector", "$defs": form()["$defs"]}
+    one = {"$ref": "#/$defs/vector", "$defs": forms.form("vectors")["$defs"]}
     validator: Any = Draft202012Validator(one)
     rows = [json.loads(line) for line in lines(vectors(REVISIONS[0]))]
     assert all(validator.is_valid(row) and row["revision"] == REVISIONS[0] for row in rows)
@@ -42,7 +31,7 @@ def test_lines_are_the_same_vectors_with_their_revision() -> None:
 
 def test_the_form_is_closed_and_knows_no_code_that_does_not_occur() -> None:
     """A draft may have keywords that no revision has, and those come in pairs of bounds."""
-    known = set(form()["$defs"]["code"]["enum"])
+    known = set(forms.form("vectors")["$defs"]["code"]["enum"])
     used = {vector.code for revision in REVISIONS for vector in vectors(revision).vectors}
     only_in_drafts = {
         "additional",
@@ -58,7 +47,7 @@ def test_the_form_is_closed_and_knows_no_code_that_does_not_occur() -> None:
     assert used <= known
 
 
-def test_a_folder_holds_a_file_for_each_revision_and_their_form(mcp_gen: MCP_GEN) -> None:
+def test_a_folder_holds_a_file_for_each_revision_and_their_form(mcp_gen: Run) -> None:
     ran = mcp_gen("vectors", "--revision", f"{REVISIONS[0]},{NEWEST}", "--out", "v")
     assert ran.code == 0, ran.err
     names = {path.name for path in Path("v").iterdir()}
@@ -67,7 +56,7 @@ def test_a_folder_holds_a_file_for_each_revision_and_their_form(mcp_gen: MCP_GEN
     assert not list(Path().glob(".v*"))
 
 
-def test_a_second_run_adds_a_revision_and_keeps_other_files(mcp_gen: MCP_GEN) -> None:
+def test_a_second_run_adds_a_revision_and_keeps_other_files(mcp_gen: Run) -> None:
     mcp_gen("vectors", "--revision", REVISIONS[0], "--out", "v")
     Path("v", "notes.txt").write_text("mine")
     Path("v", "inner").mkdir()
@@ -81,7 +70,7 @@ def test_a_second_run_adds_a_revision_and_keeps_other_files(mcp_gen: MCP_GEN) ->
     assert f"create: {NEWEST}.json" in ran.out
 
 
-def test_check_says_what_would_change_and_writes_nothing(mcp_gen: MCP_GEN) -> None:
+def test_check_says_what_would_change_and_writes_nothing(mcp_gen: Run) -> None:
     assert mcp_gen("vectors", "--revision", REVISIONS[0], "--out", "v", "--check").code == 1
     assert not Path("v").exists()
     mcp_gen("vectors", "--revision", REVISIONS[0], "--out", "v")
@@ -98,7 +87,7 @@ def test_check_says_what_would_change_and_writes_nothing(mcp_gen: MCP_GEN) -> No
     assert b"Annotated/valid/least" not in file.read_bytes()
 
 
-def test_a_file_that_is_no_vectors_is_not_overwritten_without_force(mcp_gen: MCP_GEN) -> None:
+def test_a_file_that_is_no_vectors_is_not_overwritten_without_force(mcp_gen: Run) -> None:
     Path("v").mkdir()
     mine = Path("v", f"{REVISIONS[0]}.json")
     mine.write_text('{"mine": true}')
@@ -111,7 +100,7 @@ def test_a_file_that_is_no_vectors_is_not_overwritten_without_force(mcp_gen: MCP
     assert "vectors" in json.loads(mine.read_bytes())
 
 
-def test_a_generated_package_is_no_folder_for_vectors(mcp_gen: MCP_GEN) -> None:
+def test_a_generated_package_is_no_folder_for_vectors(mcp_gen: Run) -> None:
     Path("pkg").mkdir()
     Path("pkg", "mcp-gen.lock").write_text("{}")
     ran = mcp_gen("vectors", "--revision", REVISIONS[0], "--out", "pkg", "--force")
@@ -120,7 +109,7 @@ def test_a_generated_package_is_no_folder_for_vectors(mcp_gen: MCP_GEN) -> None:
     assert [path.name for path in Path("pkg").iterdir()] == ["mcp-gen.lock"]
 
 
-def test_a_file_in_place_of_the_folder_is_refused(mcp_gen: MCP_GEN) -> None:
+def test_a_file_in_place_of_the_folder_is_refused(mcp_gen: Run) -> None:
     Path("v").write_text("mine")
     for more in ([], ["--check"]):
         ran = mcp_gen("vectors", "--revision", REVISIONS[0], "--out", "v", *more)
@@ -129,7 +118,7 @@ def test_a_file_in_place_of_the_folder_is_refused(mcp_gen: MCP_GEN) -> None:
     assert Path("v").read_text() == "mine"
 
 
-def test_the_working_directory_cannot_be_the_folder(mcp_gen: MCP_GEN) -> None:
+def test_the_working_directory_cannot_be_the_folder(mcp_gen: Run) -> None:
     ran = mcp_gen("vectors", "--revision", REVISIONS[0], "--out", ".")
     assert ran.code == 2
     assert "inside-output" in ran.err

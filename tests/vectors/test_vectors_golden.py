@@ -5,9 +5,9 @@ The differences that are wanted are named here one by one; docs/models.md says w
 
 from functools import cache
 
-import pytest
 from mcp_protogen.vectors.outcome import Harm, Outcome, Verdict
 from mcp_protogen.vectors.running import run_vectors
+from support import tables
 from support.revisions import REVISIONS
 from support.vectors.made import GOLDEN, vectors
 
@@ -22,34 +22,42 @@ def outcome(revision: str) -> Outcome:
     return run_vectors(GOLDEN, vectors(revision))
 
 
-@pytest.mark.parametrize("revision", REVISIONS)
-def test_the_committed_package_knows_every_type_and_message(revision: str) -> None:
-    results = outcome(revision).results
-    assert [r.vector.id for r in results if r.verdict is Verdict.UNKNOWN] == []
-    assert len(results) == len(vectors(revision).vectors) > 4000
+def test_the_committed_package_knows_every_type_and_message() -> None:
+    for revision in REVISIONS:
+        with tables.case(revision):
+            results = outcome(revision).results
+            assert [r.vector.id for r in results if r.verdict is Verdict.UNKNOWN] == []
+            assert len(results) == len(vectors(revision).vectors) > 4000
 
 
-@pytest.mark.parametrize("revision", REVISIONS)
-def test_the_committed_package_agrees_with_every_vector(revision: str) -> None:
-    wrong = [(r.vector.id, r.error) for r in outcome(revision).results if r.verdict_is_wrong]
-    assert wrong == []
+def test_the_committed_package_agrees_with_every_vector() -> None:
+    for revision in REVISIONS:
+        with tables.case(revision):
+            wrong = [
+                (r.vector.id, r.error) for r in outcome(revision).results if r.verdict_is_wrong
+            ]
+            assert wrong == []
 
 
-@pytest.mark.parametrize("revision", REVISIONS)
-def test_types_of_the_committed_package_lose_nothing(revision: str) -> None:
-    results = outcome(revision).results
-    losses = [(r.vector.id, r.losses) for r in results if r.vector.subject.type and r.losses]
-    assert losses == []
+def test_types_of_the_committed_package_lose_nothing() -> None:
+    for revision in REVISIONS:
+        with tables.case(revision):
+            results = outcome(revision).results
+            losses = [
+                (r.vector.id, r.losses) for r in results if r.vector.subject.type and r.losses
+            ]
+            assert losses == []
 
 
-@pytest.mark.parametrize("revision", REVISIONS)
-def test_messages_of_the_committed_package_lose_nothing_but_what_is_wanted(revision: str) -> None:
-    losses = {
-        (loss.harm, loss.pointer): result.vector.id
-        for result in outcome(revision).results
-        for loss in result.losses
-    }
-    assert losses.keys() == WANTED.keys(), losses
+def test_messages_of_the_committed_package_lose_nothing_but_what_is_wanted() -> None:
+    for revision in REVISIONS:
+        with tables.case(revision):
+            losses = {
+                (loss.harm, loss.pointer): result.vector.id
+                for result in outcome(revision).results
+                for loss in result.losses
+            }
+            assert losses.keys() == WANTED.keys(), losses
 
 
 TOLERATED = {
@@ -59,19 +67,18 @@ TOLERATED = {
 """Ends and parts of the ids of invalid vectors that types of the package accept on purpose."""
 
 
-@pytest.mark.parametrize("revision", REVISIONS)
-def test_types_of_the_committed_package_accept_of_the_invalid_only_what_is_documented(
-    revision: str,
-) -> None:
-    accepted = [
-        result.vector.id
-        for result in outcome(revision).results
-        if result.vector.subject.type
-        and not result.vector.valid
-        and result.verdict is Verdict.ACCEPTED
-    ]
-    assert accepted
-    assert [id for id in accepted if not any(part in id for part in TOLERATED)] == []
+def test_types_of_the_committed_package_accept_of_the_invalid_only_what_is_documented() -> None:
+    for revision in REVISIONS:
+        with tables.case(revision):
+            accepted = [
+                result.vector.id
+                for result in outcome(revision).results
+                if result.vector.subject.type
+                and not result.vector.valid
+                and result.verdict is Verdict.ACCEPTED
+            ]
+            assert accepted
+            assert [id for id in accepted if not any(part in id for part in TOLERATED)] == []
 
 
 KINDLY = {
@@ -82,20 +89,19 @@ KINDLY = {
 """Members of results that the method table reads kindly, as pages say it has to."""
 
 
-@pytest.mark.parametrize("revision", REVISIONS)
-def test_messages_of_the_committed_package_accept_of_the_invalid_only_what_is_documented(
-    revision: str,
-) -> None:
-    accepted = [
-        result.vector
-        for result in outcome(revision).results
-        if result.vector.subject.method
-        and not result.vector.valid
-        and result.verdict is Verdict.ACCEPTED
-    ]
-    assert accepted
-    assert [
-        vector.id
-        for vector in accepted
-        if vector.pointer not in KINDLY and not any(part in vector.id for part in TOLERATED)
-    ] == []
+def test_messages_of_the_committed_package_accept_of_the_invalid_only_what_is_documented() -> None:
+    for revision in REVISIONS:
+        with tables.case(revision):
+            accepted = [
+                result.vector
+                for result in outcome(revision).results
+                if result.vector.subject.method
+                and not result.vector.valid
+                and result.verdict is Verdict.ACCEPTED
+            ]
+            assert accepted
+            assert [
+                vector.id
+                for vector in accepted
+                if vector.pointer not in KINDLY and not any(part in vector.id for part in TOLERATED)
+            ] == []

@@ -14,6 +14,7 @@ from mcp_protogen.vectors.findings import comparison
 from mcp_protogen.vectors.outcome import Result, Verdict
 from mcp_protogen.vectors.running import run_vectors
 from mcp_protogen.vectors.vector import VectorSet
+from support import tables
 from support.folders import TESTS
 from support.revisions import NEWEST
 from support.vectors.made import GOLDEN, ODD, named, vectors
@@ -40,9 +41,8 @@ def problem(way: str, where: str = ID, *, timeout: float = 20.0) -> tuple[str, s
     return found.code, found.message, found.hint
 
 
-@pytest.mark.parametrize(
-    ("way", "code", "message"),
-    [
+def test_a_wrong_answer_is_one_problem_that_names_the_vector() -> None:
+    rows: list[tuple[str, str, str]] = [
         ("no-json", "bad-answer", f"{ID} is answered by '{{]', which is not a JSON object"),
         ("no-object", "bad-answer", f"{ID} is answered by '[1]', which is not a JSON object"),
         ("not-utf-8", "bad-answer", f"{ID} is answered by '��', which is not a JSON object"),
@@ -51,14 +51,12 @@ def problem(way: str, where: str = ID, *, timeout: float = 20.0) -> tuple[str, s
         ("wrong-id", "bad-answer", f"the answer to {ID} has the id 'Tool/valid/other'"),
         ("wrong-verdict", "bad-answer", f"the answer to {ID} has the verdict 'maybe'"),
         ("huge", "bad-answer", f"the answer to {ID} is longer than 16 MiB"),
-    ],
-)
-def test_a_wrong_answer_is_one_problem_that_names_the_vector(
-    way: str, code: str, message: str
-) -> None:
-    found = problem(way)
-    assert found[0] == code
-    assert found[1].startswith(message)
+    ]
+    for way, code, message in rows:
+        with tables.case(way):
+            found = problem(way)
+            assert found[0] == code
+            assert found[1].startswith(message)
 
 
 # -- Programs that fail over a value --------------------------------------------------------------
@@ -73,23 +71,22 @@ def tried(way: str, *, timeout: float = 20.0) -> Result:
     return failed
 
 
-@pytest.mark.parametrize(
-    ("way", "how"),
-    [
+def test_a_program_that_ends_over_a_value_is_asked_about_the_others() -> None:
+    for way, how in (
         ("exit", "ended with exit code 3: ValueError: out of luck"),
         ("segfault", "was ended by signal 11"),
         ("close-output", "closed its output"),
-    ],
-)
-def test_a_program_that_ends_over_a_value_is_asked_about_the_others(way: str, how: str) -> None:
-    failed = tried(way)
-    assert (failed.verdict, failed.error) == (Verdict.CRASHED, how)
+    ):
+        with tables.case(way):
+            failed = tried(way)
+            assert (failed.verdict, failed.error) == (Verdict.CRASHED, how)
 
 
-@pytest.mark.parametrize("way", ["hang", "stop-reading"])
-def test_a_program_that_hangs_over_a_value_is_asked_about_the_others(way: str) -> None:
-    failed = tried(way, timeout=2.0)
-    assert (failed.verdict, failed.error) == (Verdict.HUNG, "no answer within 2 seconds")
+def test_a_program_that_hangs_over_a_value_is_asked_about_the_others() -> None:
+    for way in ("hang", "stop-reading"):
+        with tables.case(way):
+            failed = tried(way, timeout=2.0)
+            assert (failed.verdict, failed.error) == (Verdict.HUNG, "no answer within 2 seconds")
 
 
 def test_a_program_that_fails_over_everything_is_given_up() -> None:
@@ -110,11 +107,12 @@ def test_a_program_that_fails_over_the_last_value_is_not_started_in_vain() -> No
     assert [result.verdict for result in results] == [Verdict.UNKNOWN, Verdict.CRASHED]
 
 
-@pytest.mark.parametrize("where", ["hello", "vectors"])
-def test_a_program_that_never_answers_is_given_up_after_its_time(where: str) -> None:
-    name = "the hello" if where == "hello" else few(1).vectors[0].id
-    code, message, _ = problem("hang", where, timeout=1.0)
-    assert (code, message) == ("responder-silent", f"no answer to {name} within 1 seconds")
+def test_a_program_that_never_answers_is_given_up_after_its_time() -> None:
+    for where in ("hello", "vectors"):
+        with tables.case(where):
+            name = "the hello" if where == "hello" else few(1).vectors[0].id
+            code, message, _ = problem("hang", where, timeout=1.0)
+            assert (code, message) == ("responder-silent", f"no answer to {name} within 1 seconds")
 
 
 def test_a_program_that_ends_at_once_is_no_program_to_try() -> None:
@@ -215,9 +213,8 @@ def test_who_keeps_the_envelope_apart_is_not_blamed_for_it_once_this_is_said() -
     assert told.changes == ()
 
 
-@pytest.mark.parametrize(
-    ("id", "pointer", "expected"),
-    [
+def test_the_envelope_of_a_message_is_what_is_not_inside() -> None:
+    for id, pointer, expected in (
         ("tools/call:request:client/invalid/id/null", "/id", True),
         ("tools/call:request:client/valid/minimal", "/x-undeclared", True),
         ("tools/call:request:client/invalid/type-array", "", True),
@@ -228,12 +225,9 @@ def test_who_keeps_the_envelope_apart_is_not_blamed_for_it_once_this_is_said() -
         ("JSONRPCRequest/valid/minimal", "/id", False),
         ("ToolUseContent/valid/minimal", "/id", False),
         ("URLElicitationRequiredError/valid/minimal", "/error/code", False),
-    ],
-)
-def test_the_envelope_of_a_message_is_what_is_not_inside(
-    id: str, pointer: str, expected: bool
-) -> None:
-    assert is_envelope(named("2025-11-25", id), pointer) is expected
+    ):
+        with tables.case(id):
+            assert is_envelope(named("2025-11-25", id), pointer) is expected
 
 
 def test_standard_error_may_be_as_long_as_it_likes() -> None:

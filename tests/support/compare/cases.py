@@ -52,12 +52,7 @@ def no_thing(code: int) -> dict[str, Any]:
 MEMBERS = (
     one("field-added-required", NOTHING, result(STRING, required=True)),
     one("field-added-optional", NOTHING, PLAIN),
-    one(
-        "field-added-inside",
-        NOTHING,
-        result(record(("a",), a=STRING)),
-        "field-added-optional",
-    ),
+    one("field-added-inside", NOTHING, result(record(("a",), a=STRING)), "field-added-optional"),
     one("field-removed-required", result(STRING, required=True), NOTHING),
     one("field-removed", PLAIN, NOTHING),
     one("field-removed-inside", result(INLINE), NOTHING, "field-removed"),
@@ -88,11 +83,7 @@ MEMBERS = (
         result(ref("Named"), NAMED),
         "type-added",
     ),
-    one(
-        "field-type-generalised",
-        result(ref("Named"), NAMED),
-        result({"type": "object"}, NAMED),
-    ),
+    one("field-type-generalised", result(ref("Named"), NAMED), result({"type": "object"}, NAMED)),
     one("field-type-renamed", result({"type": "object"}), result(ref("Bag"), BAG), "type-added"),
     one("field-default-changed", PLAIN, result({"type": "string", "default": "x"})),
     one(
@@ -140,18 +131,12 @@ TYPES = (
         side({"Old": {"type": "string"}, "New": record(a=STRING, b=STRING)}),
         "type-renamed",
     ),
-    one(
-        "type-changed",
-        result(ref("Named"), NAMED),
-        result(ref("Named"), {"Named": STRING}),
-    ),
+    one("type-changed", result(ref("Named"), NAMED), result(ref("Named"), {"Named": STRING})),
     one("type-changed-unsent", side({"Name": STRING}), side({"Name": {"type": "integer"}})),
     one("type-opened", side(types=(answer_type(),)), side(types=(answer_type(open=True),))),
     one("type-closed", side(types=(answer_type(open=True),)), side(types=(answer_type(),))),
     one(
-        "type-deprecated",
-        side(types=(answer_type(),)),
-        side(types=(answer_type(deprecated=True),)),
+        "type-deprecated", side(types=(answer_type(),)), side(types=(answer_type(deprecated=True),))
     ),
     one(
         "type-undeprecated",

@@ -89,7 +89,7 @@ def side(
     """A version with further definitions, and whatever differs in its IR."""
     schema = {
         "AskRequest": {
-            **record(("method",), method={"const": "things/ask"}, params=ref("AskRequestParams")),
+            **record(("method",), method={"const": "things/ask"}, params=ref("AskRequestParams"))
         },
         "AskRequestParams": record(),
         "AskResult": record(),

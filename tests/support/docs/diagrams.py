@@ -36,11 +36,7 @@ _OFFER: Final = Offer({_OLD: "handshake", _NEW: "stateless"})
 
 def drawn() -> Mapping[str, str]:
     """Each drawing by its name."""
-    return {
-        "handshake": _states(HANDSHAKE),
-        "stateless": _states(STATELESS),
-        "probe": _flow(),
-    }
+    return {"handshake": _states(HANDSHAKE), "stateless": _states(STATELESS), "probe": _flow()}
 
 
 def with_drawings(page: str) -> str:

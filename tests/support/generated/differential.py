@@ -63,10 +63,7 @@ def difference(read: Reader, value: Any, wanted: bool, exact: bool) -> str | Non
         return f"as text it is another matter: {value!r:.300}: {refusal}"
     if not wanted:
         return None
-    for how, found in (
-        ("as a value", written(typed)),
-        ("as text", json.loads(_text(typed_text))),
-    ):
+    for how, found in (("as a value", written(typed)), ("as text", json.loads(_text(typed_text)))):
         if not same(found, value, exact):
             return f"comes back differently {how}: {value!r:.300} as {found!r:.300}"
     return None

@@ -106,9 +106,7 @@ def _published(schema: Json) -> Json:
         _meta=_ref("RequestMetaObject"), uri={**string, "format": "uri"}
     )
     types["MeasureResourceRequest"] = _object(
-        **envelope,
-        method={"const": METHOD, **string},
-        params=_ref("MeasureResourceRequestParams"),
+        **envelope, method={"const": METHOD, **string}, params=_ref("MeasureResourceRequestParams")
     )
     types["MeasureResourceResult"] = _object(
         bytes={"type": "integer", "minimum": 0}, resultType=string

@@ -15,9 +15,7 @@ from mcp_protogen.base import jsonpointer, names
 from mcp_protogen.inputs import patches
 
 from support.folders import ROOT
-from support.generated.golden_package import (
-    read_json,
-)
+from support.generated.golden_package import read_json
 from support.generated.instances import smallest
 from support.generated.json_values import is_array, is_object
 

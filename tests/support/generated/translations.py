@@ -7,20 +7,21 @@ from itertools import permutations
 from typing import Any
 
 from jsonschema import Draft202012Validator
+from mcp_revisions._runtime.translation.translator import Translator
+from mcp_revisions._runtime.translation.translator import translator as between
 
 from support.generated import oracle
-from support.generated.golden_package import REVISIONS, runtime
+from support.generated.golden_package import REVISIONS
 from support.generated.json_values import is_array, is_object
 
 Json = dict[str, Any]
 
 PAIRS = tuple(permutations(REVISIONS, 2))
-Untranslatable: type[Exception] = runtime("core.losses").Untranslatable
 
 
-def translator(source: str, target: str) -> Any:
+def translator(source: str, target: str) -> Translator:
     """The translator of the package between two revisions."""
-    return runtime("translation.translator").translator("mcp_revisions", source, target)
+    return between("mcp_revisions", source, target)
 
 
 @cache

@@ -6,9 +6,7 @@ Wrong lines end in `# wrong`; a checker has to object to these and to no others.
 import re
 
 from support.folders import ROOT
-from support.generated.golden_package import (
-    PACKAGE,
-)
+from support.generated.golden_package import PACKAGE
 
 HANDSHAKE = """
 from typing import assert_type

@@ -59,10 +59,7 @@ class Project:
 
 
 def choices(
-    kind: Kind,
-    transport: Transport,
-    revisions: Sequence[str] = ERAS,
-    name: str = "",
+    kind: Kind, transport: Transport, revisions: Sequence[str] = ERAS, name: str = ""
 ) -> Choices:
     """What is decided on for a project; its code is written in the first of the revisions.
 

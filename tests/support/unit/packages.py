@@ -3,13 +3,9 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
-from jsonschema import Draft202012Validator
-from mcp_protogen.base.canonical import parse_json
 from mcp_protogen.base.problems import ProblemError
-from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.output.publish import PublishResult, publish
 from mcp_protogen.output.workspace import exclusive
 from mcp_protogen.package import GeneratedFile, GenerationInputs, Package, RevisionInputs
@@ -49,8 +45,7 @@ def with_revisions(names: Iterable[str], source: str = "pinned") -> GenerationIn
 
 OLD = package({"__init__.py": "old", "v2025_11_25/models.py": "old", "v2025_11_25/gone.py": "old"})
 NEW = package(
-    {"__init__.py": "new", "v2025_11_25/models.py": "old", "v2026_07_28/models.py": "new"},
-    LATER,
+    {"__init__.py": "new", "v2025_11_25/models.py": "old", "v2026_07_28/models.py": "new"}, LATER
 )
 
 
@@ -76,13 +71,3 @@ def beside(folder: Path) -> list[str]:
 def codes(caught: pytest.ExceptionInfo[ProblemError]) -> list[str]:
     """The codes of the problems that stopped a run."""
     return [problem.code for problem in caught.value.problems]
-
-
-def faults(form: str, data: bytes | str) -> list[str]:
-    """What is wrong with a JSON document under one of the published formats."""
-    file = schema_folder() / "formats" / f"{form}.schema.json"
-    schema: dict[str, Any] = parse_json(file.read_bytes(), file.name)
-    Draft202012Validator.check_schema(schema)
-    text = data.encode() if isinstance(data, str) else data
-    errors: Any = Draft202012Validator(schema)
-    return [error.message for error in errors.iter_errors(parse_json(text, form))]

@@ -79,9 +79,7 @@ def _messages() -> Json:
         "PingRequest": message("ping"),
         "AskRequest": message("user/ask", ref("AskRequestParams")),
         "GoneNotification": record(
-            ("method",),
-            method={"const": "notifications/gone"},
-            params=record(reason=STRING),
+            ("method",), method={"const": "notifications/gone"}, params=record(reason=STRING)
         ),
         "LogNotification": message("notifications/log", record(("data",), data={})),
         "RequestParams": record(_meta=record(progressToken=ref("Token"))),
@@ -153,10 +151,7 @@ def facts() -> Json:
 def _method_facts() -> Json:
     return {
         "echo/say": _method("SayRequest", ["client"], "SayRequestParams", ["SayResult"])
-        | {
-            "requires": {"server.echo": {"level": "MUST", "source": PAGE}},
-            "traits": ["paginated"],
-        },
+        | {"requires": {"server.echo": {"level": "MUST", "source": PAGE}}, "traits": ["paginated"]},
         "ping": _method("PingRequest", ["client", "server"], "RequestParams", ["EmptyResult"])
         | {"params_required": False},
         "user/ask": _method("AskRequest", ["server"], "AskRequestParams", ["AskResult"])
