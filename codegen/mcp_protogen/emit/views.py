@@ -51,15 +51,29 @@ def spec_type(method: MethodIR) -> str:
 
 
 def documentation(method: MethodIR) -> str:
-    """Return the text about a method and its capabilities, for tables and stubs."""
-    return "\n\n".join(_documentation(method))
+    """Return the text about a method and its capabilities, for tables."""
+    said = f": {method.doc}" if method.doc else "."
+    return _with_needs(f"`{method.method}`{said}", method)
 
 
-def _documentation(method: MethodIR) -> Iterator[str]:
-    yield f"`{method.method}`: {method.doc}" if method.doc else f"`{method.method}`."
-    needs = [_need(requirement) for requirement in _once(method.requires)]
-    if needs:
-        yield "\n".join(needs)
+def purpose(method: MethodIR) -> str:
+    """Return the text of a stub: what it does, in the imperative, and the name of the method."""
+    first, end, rest = method.doc.partition(".")
+    named = f"{first} (`{method.method}`){end}{rest}" if first else f"Send `{method.method}`."
+    return _with_needs(named, method)
+
+
+def handling(method: MethodIR) -> str:
+    """Return the text of a stub that handles a message; a request asks for what the stub does."""
+    if method.kind != "notification" and method.doc:
+        return purpose(method)
+    sent_to = f"\n\nIt is sent to {method.doc[0].lower()}{method.doc[1:]}" if method.doc else ""
+    return _with_needs(f"Handle `{method.method}`.{sent_to}", method)
+
+
+def _with_needs(text: str, method: MethodIR) -> str:
+    needs = "\n".join(map(_need, _once(method.requires)))
+    return f"{text}\n\n{needs}" if needs else text
 
 
 def _once(requires: tuple[Requirement, ...]) -> Iterator[Requirement]:
@@ -184,10 +198,12 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "condition": condition,
     "documentation": documentation,
     "handler": handler,
+    "handling": handling,
     "item": item,
     "iterator": iterator,
     "params_argument": params_argument,
     "plain_result": plain_result,
+    "purpose": purpose,
     "result": result,
     "result_types": result_types,
     "sender": sender,
