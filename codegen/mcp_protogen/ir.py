@@ -16,10 +16,21 @@ Level = Literal["MUST", "SHOULD"]
 Phase = Literal["any", "before_ready", "ready"]
 Era = Literal["handshake", "stateless"]
 
-Senders = frozenset[Role]
-"""The sides that send something."""
+ROLES: tuple[Role, ...] = ("client", "server")
 OTHER: Mapping[Role, Role] = {"client": "server", "server": "client"}
-"""The side at the other end."""
+"""The role at the other end."""
+
+Senders = frozenset[Role]
+"""The roles that send something."""
+NOBODY: Senders = frozenset()
+BOTH: Senders = frozenset(ROLES)
+EMITTERS: Mapping[str, Senders] = {
+    "client": frozenset({"client"}),
+    "server": frozenset({"server"}),
+    "both": BOTH,
+    "never": NOBODY,
+}
+"""The roles that may answer with an error, by the word of the facts."""
 
 Json = None | bool | int | float | str
 
@@ -31,9 +42,9 @@ class Filled:
 
 @dataclass(frozen=True, slots=True)
 class Ref:
-    """Another type of the same revision."""
+    """Another type by its name, a `ClassName` of its revision, or the key of a type of an SDK."""
 
-    name: ClassName
+    name: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import mcp_protogen
 import pytest
-from mcp_protogen.audit.severities import ROWS
+from mcp_protogen.audit.severities import SEVERITIES
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.cli.explain import explain, explanations, overview
 from mcp_protogen.findings.severities import severities
 from mcp_protogen.output.drift import Kind
-from mcp_protogen.vectors.severities import WEIGHTS
+from mcp_protogen.vectors.findings import SEVERITIES as OF_VECTORS
 
 CODE = Path(mcp_protogen.__file__).parent
 # Codes of the generator that are announced before anything raises them.
@@ -60,7 +60,7 @@ def codes_of_problems() -> set[str]:
 def codes_of_findings() -> set[str]:
     """Those of the tables by which everything is judged that commands find, and of test vectors."""
     form = json.loads((schema_folder() / "formats" / "vectors.schema.json").read_bytes())
-    return {*severities(), *ROWS, *WEIGHTS, *form["$defs"]["code"]["enum"]}
+    return {*severities(), *SEVERITIES, *OF_VECTORS, *form["$defs"]["code"]["enum"]}
 
 
 def test_every_code_that_a_command_prints_is_explained() -> None:
@@ -75,7 +75,7 @@ def test_nothing_is_explained_that_cannot_happen() -> None:
 
 
 def test_a_code_of_two_commands_is_explained_for_both() -> None:
-    for code in severities().keys() & ROWS.keys():
+    for code in severities().keys() & SEVERITIES.keys():
         text = explain(code)
         assert "mcp-gen diff" in text and "mcp-gen audit" in text
 

@@ -11,12 +11,12 @@ from typing import Any
 from mcp_protogen.audit.known import Known
 from mcp_protogen.base.jsonpointer import get, split
 from mcp_protogen.base.jsonvalue import is_array
-from mcp_protogen.findings.change import Category, Change
-from mcp_protogen.vectors.findings import findings, item_of
+from mcp_protogen.findings.change import Change
+from mcp_protogen.ir import BOTH
+from mcp_protogen.vectors.findings import SEVERITIES, findings, item_of
 from mcp_protogen.vectors.making import make
 from mcp_protogen.vectors.outcome import Harm, Loss, Outcome, Result
 from mcp_protogen.vectors.running import run_vectors
-from mcp_protogen.vectors.severities import severities, why
 from mcp_protogen.vectors.vector import Vector
 
 _TOLD_ALREADY = frozenset({"loses-undeclared"})
@@ -136,13 +136,10 @@ def _is_member(pointer: str) -> bool:
 
 def _required(change: Change) -> Change:
     """Return the finding for a null that is lost from a required member."""
-    return replace(
-        change,
-        code="loses-member",
-        message="left out if it is null, although it is required",
-        severity=severities("loses-member"),
-        why=why("loses-member"),
-    )
+    row = SEVERITIES["loses-member"]
+    message = "left out if it is null, although it is required"
+    severity = row.levels(BOTH)
+    return replace(change, code="loses-member", message=message, severity=severity, why=row.why)
 
 
 def _accepted(mistake: str, results: Sequence[Result]) -> Change:
@@ -150,14 +147,15 @@ def _accepted(mistake: str, results: Sequence[Result]) -> Change:
     others = sorted({item_of(result.vector) for result in results})
     rest = f" and {len(others) - _SHOWN} more" if len(others) > _SHOWN else ""
     places = f"{', '.join(others[:_SHOWN])}{rest}"
+    row = SEVERITIES["accepts-invalid"]
     return Change(
         code="accepts-invalid",
-        category=Category.BEHAVIOUR,
+        category=row.category,
         item=mistake,
         message="accepted",
-        severity=severities("accepts-invalid"),
+        severity=row.levels(BOTH),
         before="refused",
         after=f"accepted in {places} ({len(results)} vectors, {results[0].vector.id})",
-        why=why("accepts-invalid"),
+        why=row.why,
         places=tuple(others) if len(others) > 1 else (),
     )

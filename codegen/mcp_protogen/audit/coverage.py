@@ -11,7 +11,7 @@ from mcp_protogen.audit.fitting import Sides
 from mcp_protogen.audit.names import folded, revision_in
 from mcp_protogen.audit.other_revisions import OtherRevisions
 from mcp_protogen.audit.severities import Finding
-from mcp_protogen.audit.shapes import names_in
+from mcp_protogen.derive.recursion import names_in
 from mcp_protogen.ir import MethodIR, ObjectIR
 
 _SHOWN = 5

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mcp_protogen.audit.shapes import Anything, Literals, Shape, of_json
+from mcp_protogen.audit.shapes import of_json
+from mcp_protogen.ir import Anything, LiteralOf, TypeExpr
 
 Json = dict[str, Any]
 
@@ -15,7 +16,7 @@ class Member:
 
     wire: str
     name: str
-    type: Shape
+    type: TypeExpr
     required: bool
     default: Any
 
@@ -37,7 +38,7 @@ class TargetType:
     members: tuple[Member, ...]
     extra: str
     bases: tuple[str, ...]
-    type: Shape | None
+    type: TypeExpr | None
     labels: Mapping[str, Any]
 
     @property
@@ -60,7 +61,7 @@ class TargetType:
         return {
             member.wire: frozenset(member.type.values)
             for member in self.members
-            if isinstance(member.type, Literals)
+            if isinstance(member.type, LiteralOf)
         }
 
 
@@ -112,10 +113,10 @@ class Description:
         places = tuple(f"{name}." for name in self.through)
         return not places or f"{module}.".startswith(places)
 
-    def meaning(self, key: str) -> Shape | None:
+    def meaning(self, key: str) -> TypeExpr | None:
         """Return the type that an alias or an enumeration stands for; None for a class."""
         type_ = self.types.get(key)
-        return Anything(key) if type_ is None else type_.type
+        return Anything() if type_ is None else type_.type
 
 
 def of_document(document: Json) -> Description:
@@ -153,7 +154,7 @@ def _type(key: str, entry: Json) -> TargetType:
         members=tuple(map(_member, entry.get("members", ()))),
         extra=entry.get("extra", "unknown"),
         bases=tuple(entry.get("bases", ())),
-        type=meaning if values is None else Literals(tuple(values)),
+        type=meaning if values is None else LiteralOf(tuple(values)),
         labels=dict(zip(entry.get("labels", ()), values or (), strict=False)),
     )
 

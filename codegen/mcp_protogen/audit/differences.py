@@ -10,9 +10,9 @@ from mcp_protogen.audit.fitting import Fit, Sides, fit
 from mcp_protogen.audit.matching import How, Match
 from mcp_protogen.audit.other_revisions import OtherRevisions
 from mcp_protogen.audit.severities import Finding
-from mcp_protogen.audit.shapes import NULL, Anything, Literals, Named, Shape, leaves, of_ir, text
+from mcp_protogen.audit.shapes import NULL, leaves, text
 from mcp_protogen.base.jsonpointer import join
-from mcp_protogen.ir import FieldIR, ObjectIR, Role
+from mcp_protogen.ir import Anything, FieldIR, LiteralOf, ObjectIR, Ref, Role, TypeExpr
 from mcp_protogen.vectors.envelope import ENVELOPE_PREFIX
 
 _KEPT = {"allow": "kept as it came", "ignore": "dropped", "forbid": "refused"}
@@ -48,7 +48,7 @@ class Walk:
             if ours is None and theirs.type is None:
                 self._variants(match, place)
             elif ours is not None:
-                self._shapes(ours, theirs.type or Named(theirs.key), place)
+                self._shapes(ours, theirs.type or Ref(theirs.key), place)
 
     def _variants(self, match: Match, place: "_Place") -> None:
         """Compare an object with all its variants; only a fault of all of them is a fault."""
@@ -93,7 +93,7 @@ class Walk:
         if theirs.extra == "ignore" and not field_.required:
             code = "field-lost"
         needed = "required" if field_.required else "optional"
-        before = f"{needed}, {text(of_ir(field_.type))}"
+        before = f"{needed}, {text(field_.type)}"
         self._add(code, place, f"is not a member of {theirs.title}", before, kept)
 
     def _extra(self, name: str, member: Member, theirs: TargetType, place: "_Place") -> None:
@@ -121,15 +121,15 @@ class Walk:
         return theirs
 
     def _member(self, owner: str, field_: FieldIR, member: Member, place: "_Place") -> None:
-        ours, theirs = of_ir(field_.type), member.type
+        ours, theirs = field_.type, member.type
         self._presence(field_, member, place)
         self._nullness(field_, member, place)
         if f"{owner}.{field_.wire}" in self.sides.wanted.json_schemas:
             # The class of such a member may have more of JSON Schema than the IR.
             self.used.update(
-                leaf.key for leaf in self.sides.theirs(theirs) if isinstance(leaf, Named)
+                leaf.name for leaf in self.sides.theirs(theirs) if isinstance(leaf, Ref)
             )
-        elif not isinstance(ours, Named) or not self._is_told_elsewhere(ours.key, theirs):
+        elif not isinstance(ours, Ref) or not self._is_told_elsewhere(ours.name, theirs):
             self._shapes(ours, theirs, place)
 
     def _presence(self, field_: FieldIR, member: Member, place: "_Place") -> None:
@@ -151,14 +151,14 @@ class Walk:
         if theirs and needed and not _is_anything(member.type, self.sides):
             self._add("field-nullable", place, "may be null", "not null", text(member.type))
 
-    def _is_told_elsewhere(self, name: str, theirs: Shape) -> bool:
+    def _is_told_elsewhere(self, name: str, theirs: TypeExpr) -> bool:
         """Return whether this is an alias with an equal match, which is compared itself."""
         key = self.sides.matching.key(name)
         if key is None or self.sides.wanted.meaning(name) is None:
             return False
-        return set(self.sides.theirs(theirs)) == set(self.sides.theirs(Named(key)))
+        return set(self.sides.theirs(theirs)) == set(self.sides.theirs(Ref(key)))
 
-    def _shapes(self, ours: Shape, theirs: Shape, place: "_Place") -> None:
+    def _shapes(self, ours: TypeExpr, theirs: TypeExpr, place: "_Place") -> None:
         result = fit(ours, theirs, self.sides)
         self.used.update(result.used)
         self._untyped(result, place)
@@ -204,12 +204,12 @@ class Walk:
             self._add_at("enum-member-extra", place, value, "is not in the revision")
 
     def _arms(self, result: Fit, place: "_Place") -> None:
-        literal = [leaf for leaf in result.missing if isinstance(leaf, Literals)]
+        literal = [leaf for leaf in result.missing if isinstance(leaf, LiteralOf)]
         for leaf in dict.fromkeys(text(leaf) for leaf in result.missing if leaf not in literal):
             item = place.at(leaf)
             self._add("union-arm-missing", item, "is not among the alternatives", leaf, "")
         for leaf in dict.fromkeys(
-            text(leaf) for leaf in result.extra if not isinstance(leaf, Literals)
+            text(leaf) for leaf in result.extra if not isinstance(leaf, LiteralOf)
         ):
             item = place.at(leaf).without_pointer()
             self._add("union-arm-extra", item, "is not in the revision", "", leaf)
@@ -257,14 +257,14 @@ class _Place:
 
 def _is_filled(field_: FieldIR, member: Member) -> bool:
     """Return whether the class fills in a required constant, and so always writes it."""
-    shape = of_ir(field_.type)
-    return isinstance(shape, Literals) and member.default in shape.values
+    shape = field_.type
+    return isinstance(shape, LiteralOf) and member.default in shape.values
 
 
-def _is_anything(shape: Shape, sides: Sides) -> bool:
+def _is_anything(shape: TypeExpr, sides: Sides) -> bool:
     return any(isinstance(leaf, Anything) for leaf in sides.theirs(shape))
 
 
-def _has_null(shape: Shape, sides: Sides) -> bool:
-    found: Iterator[Shape] = leaves(shape, sides.target.meaning)
+def _has_null(shape: TypeExpr, sides: Sides) -> bool:
+    found: Iterator[TypeExpr] = leaves(shape, sides.target.meaning)
     return any(leaf == NULL or isinstance(leaf, Anything) for leaf in found)

@@ -11,18 +11,8 @@ from dataclasses import dataclass, field
 from mcp_protogen.audit.description import Description
 from mcp_protogen.audit.expected import Expected
 from mcp_protogen.audit.matching import Matching
-from mcp_protogen.audit.shapes import (
-    NULL,
-    Anything,
-    ListOf,
-    Literals,
-    MapOf,
-    Named,
-    Scalar,
-    Shape,
-    kind_of,
-    leaves,
-)
+from mcp_protogen.audit.shapes import NULL, kind_of, leaves
+from mcp_protogen.ir import Anything, ListOf, LiteralOf, MapOf, Ref, Scalar, TypeExpr
 
 # The kinds that a member of the target with this kind accepts.
 _TAKES: Mapping[str, frozenset[str]] = {
@@ -38,11 +28,11 @@ class Sides:
     target: Description
     matching: Matching
 
-    def ours(self, shape: Shape) -> tuple[Shape, ...]:
+    def ours(self, shape: TypeExpr) -> tuple[TypeExpr, ...]:
         """Return the alternatives of a shape of the schema, without null."""
         return tuple(leaf for leaf in leaves(shape, self.wanted.meaning) if leaf != NULL)
 
-    def theirs(self, shape: Shape) -> tuple[Shape, ...]:
+    def theirs(self, shape: TypeExpr) -> tuple[TypeExpr, ...]:
         """Return the alternatives of a shape of the target, without null."""
         return tuple(leaf for leaf in leaves(shape, self.target.meaning) if leaf != NULL)
 
@@ -57,25 +47,27 @@ class Fit:
     that the target does not check, `used` the classes that hold something.
     """
 
-    missing: list[Shape] = field(default_factory=list[Shape])
-    extra: list[Shape] = field(default_factory=list[Shape])
+    missing: list[TypeExpr] = field(default_factory=list[TypeExpr])
+    extra: list[TypeExpr] = field(default_factory=list[TypeExpr])
     values_missing: list[object] = field(default_factory=list[object])
     values_extra: list[object] = field(default_factory=list[object])
     disjoint: bool = False
-    inside: list[tuple[Shape, Shape, str]] = field(default_factory=list[tuple[Shape, Shape, str]])
+    inside: list[tuple[TypeExpr, TypeExpr, str]] = field(
+        default_factory=list[tuple[TypeExpr, TypeExpr, str]]
+    )
     objects: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
     untyped: list[str] = field(default_factory=list[str])
     used: list[str] = field(default_factory=list[str])
 
 
-def fit(ours: Shape, theirs: Shape, sides: Sides) -> Fit:
+def fit(ours: TypeExpr, theirs: TypeExpr, sides: Sides) -> Fit:
     """Compare a shape of the schema with one of the target; null is not compared."""
     wanted, found = sides.ours(ours), sides.theirs(theirs)
     result = Fit()
     if any(isinstance(leaf, Anything) for leaf in found) or not wanted:
-        result.untyped = [leaf.key for leaf in wanted if isinstance(leaf, Named)]
+        result.untyped = [leaf.name for leaf in wanted if isinstance(leaf, Ref)]
         return result
-    used: set[Shape] = set()
+    used: set[TypeExpr] = set()
     for leaf in wanted:
         takers = [other for other in found if _takes(leaf, other, sides)]
         if isinstance(leaf, Anything) and _is_all_json(found):
@@ -83,11 +75,11 @@ def fit(ours: Shape, theirs: Shape, sides: Sides) -> Fit:
         used.update(takers)
         if not takers:
             result.missing.append(leaf)
-        elif isinstance(leaf, Named) and any(isinstance(taker, MapOf) for taker in takers):
-            result.untyped.append(leaf.key)
+        elif isinstance(leaf, Ref) and any(isinstance(taker, MapOf) for taker in takers):
+            result.untyped.append(leaf.name)
         elif not any(isinstance(taker, Scalar) for taker in takers):
             _look_inside(leaf, takers, result, sides)
-    result.used = [leaf.key for leaf in used if isinstance(leaf, Named)]
+    result.used = [leaf.name for leaf in used if isinstance(leaf, Ref)]
     if not any(isinstance(leaf, Anything) for leaf in wanted):
         result.extra = [
             leaf
@@ -99,22 +91,22 @@ def fit(ours: Shape, theirs: Shape, sides: Sides) -> Fit:
     return result
 
 
-def _takes(ours: Shape, theirs: Shape, sides: Sides) -> bool:
+def _takes(ours: TypeExpr, theirs: TypeExpr, sides: Sides) -> bool:
     match ours, theirs:
         case (Anything(), _):
             return False
         case (Scalar(kind), Scalar(other)):
             return kind in _TAKES.get(other, {other})
-        case (Literals(values), Literals(others)):
+        case (LiteralOf(values), LiteralOf(others)):
             return not set(values).isdisjoint(others)
-        case (Literals(values), Scalar(other)):
+        case (LiteralOf(values), Scalar(other)):
             return any(kind_of(value) in _TAKES.get(other, {other}) for value in values)
-        case (ListOf(), ListOf()) | (MapOf(), MapOf()) | (Named(), MapOf()):
+        case (ListOf(), ListOf()) | (MapOf(), MapOf()) | (Ref(), MapOf()):
             return True
-        case (MapOf(), Named(key)):
+        case (MapOf(), Ref(key)):
             # A class can hold an object with free keys only if it requires no member.
             return not any(member.required for member in sides.target.types[key].members)
-        case (Named(name), Named(key)):
+        case (Ref(name), Ref(key)):
             return stands_for(name, key, sides)
         case _:
             return False
@@ -149,7 +141,7 @@ def members_of(name: str, wanted: Expected) -> dict[str, bool]:
     return {field.wire: field.required for field in getattr(type_, "fields", ())}
 
 
-def _look_inside(ours: Shape, takers: list[Shape], result: Fit, sides: Sides) -> None:
+def _look_inside(ours: TypeExpr, takers: list[TypeExpr], result: Fit, sides: Sides) -> None:
     """Note what has to be compared further, where it is clear what belongs together."""
     for theirs in takers:
         match ours, theirs:
@@ -157,7 +149,7 @@ def _look_inside(ours: Shape, takers: list[Shape], result: Fit, sides: Sides) ->
                 result.inside.append((item, other, "[]"))
             case (MapOf(value), MapOf(other)):
                 result.inside.append((value, other, ".*"))
-            case (Named(name), Named(key)) if len(takers) == 1:
+            case (Ref(name), Ref(key)) if len(takers) == 1:
                 result.objects.append((name, key))
             case _:
                 pass
@@ -167,7 +159,7 @@ def _look_inside(ours: Shape, takers: list[Shape], result: Fit, sides: Sides) ->
                 return
 
 
-def _compare_values(wanted: tuple[Shape, ...], found: tuple[Shape, ...], result: Fit) -> None:
+def _compare_values(wanted: tuple[TypeExpr, ...], found: tuple[TypeExpr, ...], result: Fit) -> None:
     ours, theirs = _values(wanted), _values(found)
     if not ours or not theirs:
         return
@@ -178,18 +170,18 @@ def _compare_values(wanted: tuple[Shape, ...], found: tuple[Shape, ...], result:
     result.values_extra = [v for v in theirs if v not in ours and kind_of(v) not in open_here]
 
 
-def _values(shapes: tuple[Shape, ...]) -> list[object]:
-    return [value for leaf in shapes if isinstance(leaf, Literals) for value in leaf.values]
+def _values(shapes: tuple[TypeExpr, ...]) -> list[object]:
+    return [value for leaf in shapes if isinstance(leaf, LiteralOf) for value in leaf.values]
 
 
-def _is_all_json(found: tuple[Shape, ...]) -> bool:
+def _is_all_json(found: tuple[TypeExpr, ...]) -> bool:
     """Return whether some alternatives together accept any JSON value."""
     kinds = {leaf.kind for leaf in found if isinstance(leaf, Scalar)}
     forms = {type(leaf) for leaf in found}
     return {"string", "boolean"} <= kinds and "number" in kinds and {ListOf, MapOf} <= forms
 
 
-def _is_part(theirs: Shape, wanted: tuple[Shape, ...]) -> bool:
+def _is_part(theirs: TypeExpr, wanted: tuple[TypeExpr, ...]) -> bool:
     """Return whether it is a part of a type of the schema, as an integer is of a number."""
     return isinstance(theirs, Scalar) and any(
         isinstance(leaf, Scalar) and theirs.kind in _TAKES.get(leaf.kind, {leaf.kind})
@@ -197,6 +189,6 @@ def _is_part(theirs: Shape, wanted: tuple[Shape, ...]) -> bool:
     )
 
 
-def _catches(theirs: Shape, sides: Sides) -> bool:
+def _catches(theirs: TypeExpr, sides: Sides) -> bool:
     """Return whether an arm accepts what no other arm names: a class without constants."""
-    return isinstance(theirs, Named) and not sides.target.types[theirs.key].constants()
+    return isinstance(theirs, Ref) and not sides.target.types[theirs.name].constants()

@@ -13,8 +13,8 @@ from mcp_protogen.audit.description import Description, TargetType
 from mcp_protogen.audit.expected import ENVELOPE_MEMBERS, Expected
 from mcp_protogen.audit.mapping import NO_MAPPING, Mapped
 from mcp_protogen.audit.names import folded, revision_in
-from mcp_protogen.audit.shapes import Literals, Named, Shape, kinds, leaves, of_ir
-from mcp_protogen.ir import AliasIR, ObjectIR, TypeIR
+from mcp_protogen.audit.shapes import kinds, leaves
+from mcp_protogen.ir import AliasIR, LiteralOf, ObjectIR, Ref, TypeExpr, TypeIR
 
 _ALIKE = 0.75
 """The part of all members, or values, that two types with different names have to share."""
@@ -162,8 +162,8 @@ class _Pool:
 
     def _is_one(self, type_: TypeIR) -> bool:
         """Return whether it is an alias of one object, which a class may stand for as well."""
-        found = tuple(leaves(Named(str(type_.name)), self.wanted.meaning))
-        return len(found) == 1 and isinstance(found[0], Named)
+        found = tuple(leaves(Ref(str(type_.name)), self.wanted.meaning))
+        return len(found) == 1 and isinstance(found[0], Ref)
 
     def _score(self, type_: TypeIR, candidate: TargetType) -> tuple[bool, float, bool, int]:
         """Return the rank of a candidate: right module, likeness, public, near the top."""
@@ -228,7 +228,7 @@ class _Pool:
         found = {member.wire: member.type for member in candidate.members}
         for field in type_.fields:
             if field.wire in found:
-                ours = kinds(of_ir(field.type), self.wanted.meaning)
+                ours = kinds(field.type, self.wanted.meaning)
                 theirs = kinds(found[field.wire], self.target.meaning)
                 yield "any" in ours | theirs or not ours.isdisjoint(theirs)
 
@@ -240,5 +240,5 @@ def _traits(candidate: TargetType) -> frozenset[object]:
     return frozenset(wires - ENVELOPE_MEMBERS if "method" in wires else wires)
 
 
-def _values(shape: Shape | None) -> frozenset[object]:
-    return frozenset(shape.values) if isinstance(shape, Literals) else frozenset()
+def _values(shape: TypeExpr | None) -> frozenset[object]:
+    return frozenset(shape.values) if isinstance(shape, LiteralOf) else frozenset()

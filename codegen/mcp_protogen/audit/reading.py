@@ -7,8 +7,8 @@ from mcp_protogen.audit.description import Description
 from mcp_protogen.audit.expected import Expected
 from mcp_protogen.audit.fitting import members_of
 from mcp_protogen.audit.matching import Matching
-from mcp_protogen.audit.shapes import Named, leaves
-from mcp_protogen.ir import OTHER, MethodIR
+from mcp_protogen.audit.shapes import leaves
+from mcp_protogen.ir import OTHER, MethodIR, Ref
 
 _AROUND: Mapping[str, tuple[str, ...]] = {
     "request": ("JSONRPCRequest",),
@@ -92,8 +92,8 @@ def _kind(name: str, wanted: Expected) -> str:
         if "jsonrpc" in members_of(str(method.message), wanted)
     }
     found = {
-        kinds.get(leaf.key, "") if isinstance(leaf, Named) else ""
-        for leaf in leaves(Named(name), wanted.meaning)
+        kinds.get(leaf.name, "") if isinstance(leaf, Ref) else ""
+        for leaf in leaves(Ref(name), wanted.meaning)
     }
     kind = found.pop() if len(found) == 1 else ""
     return kind if kind in _AROUND else ""
@@ -120,8 +120,8 @@ def _envelope(kind: str, matching: Matching) -> tuple[str, ...]:
 
 def _has_envelope(target: Description, key: str) -> bool:
     """Return whether a class, or every arm of an alias, has the members of the envelope."""
-    arms = leaves(Named(key), target.meaning)
-    keys = [arm.key for arm in arms if isinstance(arm, Named)]
+    arms = leaves(Ref(key), target.meaning)
+    keys = [arm.name for arm in arms if isinstance(arm, Ref)]
     return all(any(m.wire == "jsonrpc" for m in target.types[key].members) for key in keys)
 
 

@@ -101,15 +101,15 @@ def audit(
     --baseline, that there are new ones.
     """
     from mcp_protogen.audit.engine import AuditOptions, audit
-    from mcp_protogen.audit.severities import ROWS
+    from mcp_protogen.audit.severities import SEVERITIES
     from mcp_protogen.audit.target import find
-    from mcp_protogen.vectors.severities import WEIGHTS
+    from mcp_protogen.vectors.findings import SEVERITIES as OF_VECTORS
 
     choice = _Choice(reader, only, format, output)
     options = AuditOptions(mapping, not no_vectors, written, timeout)
     known = Known("finding", baseline, write_baseline, tuple(ignore or ()))
     try:
-        known.check({*ROWS, *WEIGHTS})
+        known.check({*SEVERITIES, *OF_VECTORS})
         found = audit(find(target, python), revision, options)
         held = known.held(found.comparison)
         if not held.keep(found.summary):

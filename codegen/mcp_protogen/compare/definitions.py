@@ -12,11 +12,11 @@ from mcp_protogen.compare.members import Member, members, named
 from mcp_protogen.compare.renames import renames
 from mcp_protogen.compare.sides import ComparedRevision
 from mcp_protogen.compare.spelling import spelled
-from mcp_protogen.compare.traffic import NOBODY, envelopes, error_code, senders
+from mcp_protogen.compare.traffic import envelopes, error_code, senders
 from mcp_protogen.compare.values import Values
 from mcp_protogen.derive.skeleton import MESSAGE_UNIONS
 from mcp_protogen.findings.severities import Found
-from mcp_protogen.ir import ObjectIR, Senders, TypeIR
+from mcp_protogen.ir import NOBODY, ObjectIR, Senders, TypeIR
 from mcp_protogen.normalise.references import target
 
 Json = dict[str, Any]

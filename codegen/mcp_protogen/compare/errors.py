@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.compare.definitions import Types
 from mcp_protogen.compare.sides import ComparedRevision
-from mcp_protogen.compare.traffic import EMITTERS, ErrorCode, error_code
+from mcp_protogen.compare.traffic import ErrorCode, error_code
 from mcp_protogen.findings.severities import Found
-from mcp_protogen.ir import Senders
+from mcp_protogen.ir import EMITTERS, Senders
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from mcp_protogen.compare.sides import ComparedRevision, Header
-from mcp_protogen.compare.traffic import NOBODY, ROLES, answerers
+from mcp_protogen.compare.traffic import answerers
 from mcp_protogen.findings.severities import Found
-from mcp_protogen.ir import CapabilityIR, MetaKeyIR, Role, Senders
+from mcp_protogen.ir import BOTH, NOBODY, CapabilityIR, MetaKeyIR, Role, Senders
 
 _SERVER: Senders = frozenset({"server"})
 
@@ -118,7 +118,7 @@ class _Rule:
     name: str
     value: Any
     switch: Literal["freedom", "none"] = "none"
-    senders: Senders = ROLES
+    senders: Senders = BOTH
 
 
 def _rules_of(side: ComparedRevision) -> Iterator[_Rule]:
@@ -137,7 +137,7 @@ def _rules_of(side: ComparedRevision) -> Iterator[_Rule]:
 def _rules(before: ComparedRevision, after: ComparedRevision) -> Iterator[Found]:
     if before.ir.era != after.ir.era:
         eras = (before.ir.era, after.ir.era)
-        yield Found("era-changed", "lifecycle", "", *eras, ROLES)
+        yield Found("era-changed", "lifecycle", "", *eras, BOTH)
     was = {rule.name: rule for rule in _rules_of(before)}
     now = {rule.name: rule for rule in _rules_of(after)}
     for name in [*now, *(name for name in was if name not in now)]:
@@ -150,7 +150,7 @@ def _rules(before: ComparedRevision, after: ComparedRevision) -> Iterator[Found]
             code = "rule-relaxed" if new and new.value else "rule-tightened"
         else:
             code = "rule-changed"
-        yield Found(code, name, "", *texts, rule.senders if rule else ROLES)
+        yield Found(code, name, "", *texts, rule.senders if rule else BOTH)
 
 
 def _value(rule: _Rule | None) -> str:

@@ -10,20 +10,10 @@ from typing import Any
 
 from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.compare.sides import ComparedRevision
-from mcp_protogen.ir import OTHER, MethodIR, Role, Senders
+from mcp_protogen.ir import BOTH, EMITTERS, OTHER, ROLES, MethodIR, Role, Senders
 from mcp_protogen.normalise.references import target
 
 Json = dict[str, Any]
-
-NOBODY: Senders = frozenset()
-ROLES: Senders = frozenset({"client", "server"})
-EMITTERS: Mapping[str, Senders] = {
-    "client": frozenset({"client"}),
-    "server": frozenset({"server"}),
-    "both": ROLES,
-    "never": NOBODY,
-}
-"""The sides that may answer with an error, by the word of facts."""
 
 
 def senders(side: ComparedRevision) -> Mapping[str, Senders]:
@@ -60,7 +50,7 @@ def _errors(side: ComparedRevision) -> Iterator[tuple[str, Senders]]:
     emitters = {error.code: EMITTERS[error.emit] for error in side.ir.errors}
     for name, schema in side.definitions.items():
         if (error := error_code(schema)) is not None:
-            yield name, emitters.get(error.code, ROLES)
+            yield name, emitters.get(error.code, BOTH)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from mcp_protogen.derive import skeleton
 from mcp_protogen.derive.types import Context, documented
 from mcp_protogen.ir import (
     OTHER,
+    ROLES,
     CapabilityIR,
     Condition,
     ErrorIR,
@@ -31,8 +32,6 @@ from mcp_protogen.ir import (
 )
 
 Json = dict[str, Any]
-
-ROLES: tuple[Role, ...] = ("client", "server")
 
 
 def rules(context: Context) -> Rules:

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
-from mcp_protogen.base.names import ClassName
 from mcp_protogen.base.problems import Problem, ProblemError, raise_errors
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.config import GenerationOptions
@@ -103,7 +102,7 @@ def _walked(
     methods = dict(_methods(walk))
     for name in _BESIDE:
         if _has(source, name) and _has(target, name):
-            walk.between(Ref(ClassName(name)), Ref(ClassName(name)), name)
+            walk.between(Ref(name), Ref(name), name)
     return walk, methods
 
 
@@ -173,7 +172,7 @@ def _result(walk: Walk, ours: MethodIR, theirs: MethodIR) -> Step | None:
     for kind in ours.results[1:]:
         for name in walk.ruling.other_names(str(kind), walk.way):
             if name in theirs.results[1:]:
-                walk.between(Ref(kind), Ref(ClassName(name)), ours.method)
+                walk.between(Ref(kind), Ref(name), ours.method)
     return walk.between(Ref(ours.results[0]), Ref(theirs.results[0]), ours.method)
 
 

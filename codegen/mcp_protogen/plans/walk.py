@@ -311,11 +311,9 @@ class Walk:
         return When(tuple(cases), last) if cases else last
 
     def _counterpart(self, arm: TypeExpr, theirs: Sequence[TypeExpr]) -> TypeExpr | None:
-        name = str(arm.name) if isinstance(arm, Ref) else ""
+        name = arm.name if isinstance(arm, Ref) else ""
         names = {name, *self.ruling.other_names(name, self.way)}
-        return next(
-            (one for one in theirs if isinstance(one, Ref) and str(one.name) in names), None
-        )
+        return next((one for one in theirs if isinstance(one, Ref) and one.name in names), None)
 
     def _mark(self, arm: TypeExpr, arms: Sequence[TypeExpr]) -> tuple[str, Any] | None:
         """Return a member that only this arm requires, with its constant if it has one."""

@@ -11,14 +11,16 @@ import json
 import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.problems import Level, Problem, ProblemError
-from mcp_protogen.findings.change import Category, Change, Comparison
+from mcp_protogen.findings.change import Change, Comparison
+from mcp_protogen.findings.severities import severity_table
+from mcp_protogen.ir import BOTH, ROLES, Senders
 from mcp_protogen.vectors.envelope import is_envelope
 from mcp_protogen.vectors.outcome import Harm, Loss, Outcome, Result, Verdict
-from mcp_protogen.vectors.severities import severities, why
 from mcp_protogen.vectors.vector import Subject, Vector
 
 _SHOWN = 3
@@ -28,7 +30,9 @@ _WHOLESALE = frozenset({"null", "type"})
 """The mistakes that a lenient reader makes everywhere; they are not grouped by place."""
 _OPENNESS = frozenset({"additional", "undeclared"})
 """The codes about `additionalProperties` itself, and not about its schema."""
-_OTHER = {"client": "server", "server": "client"}
+
+SEVERITIES = severity_table(Path(__file__).with_name("severities.md"))
+"""The severities by code. A sender only sees that its peer misbehaves."""
 
 
 def comparison(outcome: Outcome) -> Comparison:
@@ -191,21 +195,27 @@ def _shows(vector: Vector, code: str, loss: Loss) -> bool:
 def _change(faults: Sequence[_Fault]) -> Change:
     first = faults[0]
     vector = first.result.vector
-    receivers = {_OTHER.get(fault.result.vector.subject.sender, "") for fault in faults}
+    row = SEVERITIES[first.code]
+    senders = frozenset(role for fault in faults for role in _senders(fault.result.vector))
     places = tuple(dict.fromkeys(fault.item for fault in faults))
     more = f"; {_listing(len(faults), places)}" if len(faults) > 1 else ""
     return Change(
         code=first.code,
-        category=Category.BEHAVIOUR,
+        category=row.category,
         item=first.item,
         message=first.message,
-        severity=severities(first.code, receivers.pop() if len(receivers) == 1 else ""),
+        severity=row.levels(senders),
         pointer=vector.rule,
         before=first.before,
         after=f"{first.after} ({vector.id}{more})",
-        why=why(first.code),
+        why=row.why,
         places=places if len(places) > 1 else (),
     )
+
+
+def _senders(vector: Vector) -> Senders:
+    """Return who sends the value of a vector: either role, if it is not a message."""
+    return frozenset(role for role in ROLES if role == vector.subject.sender) or BOTH
 
 
 def _listing(number: int, places: Sequence[str]) -> str:
