@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from mcp_protogen.compare.bounds import bound_change
+from mcp_protogen.compare.fields import bound_change
 
 TIGHTENED, LOOSENED, CHANGED = "bound-tightened", "bound-loosened", "bound-changed"
 

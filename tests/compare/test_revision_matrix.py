@@ -1,8 +1,7 @@
 """Revisions side by side."""
 
 from mcp_protogen.compare.matrix import matrix_of
-from mcp_protogen.findings.change import Category
-from mcp_protogen.findings.matrix import Matrix, Row
+from mcp_protogen.findings.change import Category, Matrix, Row
 from support.compare.made_up import ASK, STRING, asking, record, side
 
 

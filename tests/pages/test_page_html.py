@@ -8,8 +8,7 @@ from html.parser import HTMLParser
 
 import pytest
 from mcp_protogen.base.resources import templates_folder
-from mcp_protogen.findings.change import Category, Comparison, Reader
-from mcp_protogen.findings.matrix import Matrix, Row
+from mcp_protogen.findings.change import Category, Comparison, Matrix, Reader, Row
 from mcp_protogen.findings.pages.html import render
 from mcp_protogen.findings.pages.html_views import Mark, groups_of
 from support.pages.comparisons import (

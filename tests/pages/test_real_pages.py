@@ -13,8 +13,7 @@ from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.compare.engine import compare_sides
 from mcp_protogen.compare.matrix import matrix_of
 from mcp_protogen.compare.sides import ComparedRevision, pinned_side
-from mcp_protogen.findings.change import Comparison, Reader, Severity
-from mcp_protogen.findings.matrix import Matrix
+from mcp_protogen.findings.change import Comparison, Matrix, Reader, Severity
 from mcp_protogen.findings.pages import PageFormat, render
 from mcp_protogen.findings.pages.headline import headline
 from mcp_protogen.findings.pages.ranking import severity_for

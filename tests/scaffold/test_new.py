@@ -12,7 +12,7 @@ from mcp_protogen.config import GenerationOptions
 from mcp_protogen.output.lock import read_lock
 from mcp_protogen.package import Package
 from mcp_protogen.scaffold.choices import Kind
-from mcp_protogen.scaffold.spoken import spoken, usual
+from mcp_protogen.scaffold.revisions import spoken, usual
 from support.revisions import HANDSHAKE, REVISIONS
 from support.running import Ran
 

@@ -8,7 +8,7 @@ import pytest
 from mcp_protogen.scaffold.choices import Choices, Kind, Transport
 from mcp_protogen.scaffold.files import project_files
 from mcp_protogen.scaffold.project_name import project_name
-from mcp_protogen.scaffold.spoken import usual
+from mcp_protogen.scaffold.revisions import usual
 from support.folders import ROOT
 from support.running import Ran
 

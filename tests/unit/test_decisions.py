@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from mcp_protogen.app.drafting import check, write
+from mcp_protogen.app.schemas import check, write
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.canonical import compact, digest, pretty
 from mcp_protogen.base.problems import Problem, ProblemError

@@ -14,9 +14,9 @@ from mcp_protogen.base.canonical import sha256
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.inputs import pins as pins_module
 from mcp_protogen.inputs.pins import Pin, Pins, load_pins, read_snapshot, snapshot_file
-from mcp_protogen.update.accepting import accept, chosen
 from mcp_protogen.update.adoption import Origin, add
 from mcp_protogen.update.candidates import Candidate, CandidateState, Wanted, look
+from mcp_protogen.update.updating import accept, chosen
 from mcp_protogen.upstream.opening import open_source
 from support.running import Ran
 from support.update.specifications import (

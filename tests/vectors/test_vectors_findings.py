@@ -11,8 +11,7 @@ from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.findings.change import Category, Change, Reader, Severity
 from mcp_protogen.findings.pages import PageFormat, render
 from mcp_protogen.vectors.findings import comparison, findings, item_of
-from mcp_protogen.vectors.outcome import Harm, Loss, Outcome, Result, Verdict
-from mcp_protogen.vectors.round_trip import losses
+from mcp_protogen.vectors.outcome import Harm, Loss, Outcome, Result, Verdict, losses
 from support.vectors.made import named, vectors
 
 REVISION = "2025-11-25"

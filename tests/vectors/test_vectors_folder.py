@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 from mcp_protogen.base.resources import schema_folder
-from mcp_protogen.vectors.choosing import Choice, Only
+from mcp_protogen.vectors.vector import Choice, Only
 from mcp_protogen.vectors.writing import document, lines
 from support.revisions import NEWEST, REVISIONS
 from support.running import Ran

@@ -8,7 +8,7 @@ from threading import Thread
 
 import pytest
 from mcp_protogen.base.problems import ProblemError
-from mcp_protogen.vectors import interruption
+from mcp_protogen.vectors import program
 from mcp_protogen.vectors.envelope import is_envelope
 from mcp_protogen.vectors.findings import comparison
 from mcp_protogen.vectors.outcome import Result, Verdict
@@ -150,7 +150,7 @@ def test_a_signal_that_is_ignored_stays_ignored() -> None:
 
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
-        assert interruption.run(handler()) is signal.SIG_IGN
+        assert program.run(handler()) is signal.SIG_IGN
         assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
     finally:
         signal.signal(signal.SIGHUP, before)

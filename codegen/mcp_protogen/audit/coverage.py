@@ -4,11 +4,10 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import Any
 
-from mcp_protogen.audit.claims import named_revisions
 from mcp_protogen.audit.description import Description, TargetType
 from mcp_protogen.audit.differences import Walk
 from mcp_protogen.audit.fitting import Sides
-from mcp_protogen.audit.names import folded, revision_in
+from mcp_protogen.audit.names import folded, named_revisions, revision_in
 from mcp_protogen.audit.other_revisions import OtherRevisions
 from mcp_protogen.audit.severities import Finding
 from mcp_protogen.derive.recursion import names_in

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from mcp_protogen.audit.claims import claimed_revision
 from mcp_protogen.audit.coverage import coverage
 from mcp_protogen.audit.description import Description
 from mcp_protogen.audit.differences import Walk
@@ -15,7 +14,7 @@ from mcp_protogen.audit.expected import Expected, expected
 from mcp_protogen.audit.fitting import Sides
 from mcp_protogen.audit.mapping import NO_MAPPING, read_mapping
 from mcp_protogen.audit.matching import How, Matching, match
-from mcp_protogen.audit.names import folded, on_the_wire
+from mcp_protogen.audit.names import claimed_revision, folded, on_the_wire
 from mcp_protogen.audit.other_revisions import OtherRevisions, known_messages
 from mcp_protogen.audit.reading import reading_of
 from mcp_protogen.audit.severities import judged
@@ -113,14 +112,14 @@ def matched(
         pin_of(revision, load_pins())  # before something slow
     described = describe(target, known_messages(), timeout)
     wanted = expected(revision or claimed_revision(described))
-    vocabulary = _vocabulary(wanted)
-    types = {key: on_the_wire(type_, vocabulary) for key, type_ in described.types.items()}
+    wire_names = _wire_names(wanted)
+    types = {key: on_the_wire(type_, wire_names) for key, type_ in described.types.items()}
     description = replace(described, types=types)
     mapped = read_mapping(mapping, wanted.types, types) if mapping else NO_MAPPING
     return description, wanted, match(wanted, description, mapped)
 
 
-def _vocabulary(wanted: Expected) -> Mapping[str, str]:
+def _wire_names(wanted: Expected) -> Mapping[str, str]:
     objects = [type_ for type_ in wanted.ir.types if isinstance(type_, ObjectIR)]
     wires = sorted({field.wire for type_ in objects for field in type_.fields})
     return {folded(wire): wire for wire in wires}

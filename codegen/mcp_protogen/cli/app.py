@@ -168,7 +168,7 @@ def revisions(
     format: Annotated[Format, typer.Option(help="Form of the report.")] = Format.TEXT,
 ) -> None:
     """List the revisions that can be generated, and what each is pinned to."""
-    from mcp_protogen.cli.catalogue import catalogue
+    from mcp_protogen.app.schemas import catalogue
 
     finish(catalogue, "revisions", format)
 

@@ -18,7 +18,7 @@ from mcp_protogen.findings.pages import PageFormat
 
 if TYPE_CHECKING:
     from mcp_protogen.compare.sides import ComparedRevision
-    from mcp_protogen.findings.matrix import Matrix
+    from mcp_protogen.findings.change import Matrix
 
 
 class Only(StrEnum):

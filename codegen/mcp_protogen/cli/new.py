@@ -8,8 +8,7 @@ from typing import Annotated, TypeVar
 import typer
 
 from mcp_protogen.base.problems import Problem, ProblemError
-from mcp_protogen.cli.console import finish, progress
-from mcp_protogen.cli.questions import ask, can_ask
+from mcp_protogen.cli.console import ask, can_ask, finish, progress
 from mcp_protogen.config import Format
 from mcp_protogen.findings.report import Action, FileChange, Report, Status
 from mcp_protogen.scaffold.choices import Choices, Kind, Transport
@@ -84,7 +83,7 @@ def _choices(
     asking: bool,
 ) -> Choices:
     """Return the choices that options say, answers give if `asking`, or defaults make."""
-    from mcp_protogen.scaffold.spoken import spoken, usual
+    from mcp_protogen.scaffold.revisions import spoken, usual
 
     kind = kind or _one_of("kind", Kind.SERVER, asking)
     transport = transport or _one_of("transport", Transport.STDIO, asking)

@@ -112,7 +112,7 @@ def draft_facts(
     The files are those of facts, patches, translation rules and descriptions. Entries that they
     already have stay as they are.
     """
-    from mcp_protogen.app.drafting import check, write
+    from mcp_protogen.app.schemas import check, write
 
     work = check if only_check else write
     finish(lambda: work(revision, folder), "schema draft-facts", form)

@@ -38,8 +38,8 @@ def sync(
     files that you edited are not overwritten.
     """
     from mcp_protogen.app.sync import check as look
+    from mcp_protogen.app.sync import locate
     from mcp_protogen.app.sync import sync as bring_in_step
-    from mcp_protogen.scaffold.locate import locate
 
     out, form = "", format
     try:

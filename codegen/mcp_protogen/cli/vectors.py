@@ -16,7 +16,7 @@ from mcp_protogen.cli.console import fail, finish, progress, show_problems
 from mcp_protogen.cli.page import Output, coloured, columns, deliver
 from mcp_protogen.config import Format
 from mcp_protogen.findings.report import Action, FileChange, Report, Status
-from mcp_protogen.vectors.choosing import Choice, Only
+from mcp_protogen.vectors.vector import Choice, Only
 
 if TYPE_CHECKING:
     from mcp_protogen.config import GenerationOptions

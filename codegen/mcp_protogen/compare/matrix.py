@@ -6,8 +6,7 @@ from typing import Any
 from mcp_protogen.base.canonical import digest
 from mcp_protogen.compare.sides import ComparedRevision
 from mcp_protogen.compare.spelling import spelled
-from mcp_protogen.findings.change import Category
-from mcp_protogen.findings.matrix import Cell, Matrix, Row
+from mcp_protogen.findings.change import Category, Cell, Matrix, Row
 from mcp_protogen.ir import MethodIR
 
 _DIGITS = 12

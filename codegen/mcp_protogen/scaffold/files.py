@@ -11,7 +11,7 @@ from mcp_protogen.base.names import module_name
 from mcp_protogen.base.resources import templates_folder
 from mcp_protogen.scaffold import requirements
 from mcp_protogen.scaffold.choices import Choices, Kind, Transport
-from mcp_protogen.scaffold.features import features
+from mcp_protogen.scaffold.revisions import features
 
 PROTOCOL = "src/{package}/protocol"
 """The folder of the generated package."""

@@ -7,8 +7,7 @@ from pathlib import Path
 
 from mcp_protogen.base.problems import Level, Problem, ProblemError
 from mcp_protogen.inputs.pins import Pins
-from mcp_protogen.output.lock import LOCK_NAME, Lock, read_lock
-from mcp_protogen.output.search import folders_with_locks
+from mcp_protogen.output.lock import LOCK_NAME, Lock, folders_with_locks, read_lock
 from mcp_protogen.package import RevisionInputs
 from mcp_protogen.update.findings import Finding
 

@@ -1,5 +1,6 @@
 """One look at a source: what has moved, what it means, and what to accept."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -7,8 +8,8 @@ from pathlib import Path
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.inputs.pins import Pin, Pins, load_pins
-from mcp_protogen.update.accepting import accept, chosen
-from mcp_protogen.update.candidates import Candidate, Found, Wanted, look
+from mcp_protogen.update.adoption import Origin, add
+from mcp_protogen.update.candidates import Candidate, CandidateState, Found, Wanted, look
 from mcp_protogen.update.dependents import (
     Dependent,
     Packages,
@@ -16,7 +17,7 @@ from mcp_protogen.update.dependents import (
     packages_below,
     packages_in,
 )
-from mcp_protogen.update.findings import Finding, examine
+from mcp_protogen.update.findings import Finding, examine, place_of
 from mcp_protogen.update.undecided import Judgements
 from mcp_protogen.upstream.opening import open_source
 from mcp_protogen.upstream.source import SchemaSource
@@ -124,3 +125,56 @@ def _wherever(asked: Asked, pins: Pins, folder: Path) -> str:
     if not repositories:
         hint = "name one with --source"
     raise ProblemError(Problem("ambiguous-source", message, str(folder), hint=hint))
+
+
+SHORTEST = 12
+_DIGEST = re.compile(rf"[0-9a-f]{{{SHORTEST},64}}")
+
+
+def chosen(candidates: Sequence[Candidate], accepted: str) -> Candidate:
+    """Return the one candidate whose digest begins with `accepted`.
+
+    A candidate that is already pinned is returned only if there is no other. Raise `ProblemError`:
+    `bad-digest`, or `unknown-candidate` with the existing ones. If the source has changed since the
+    digest was shown, nothing matches.
+    """
+    wanted = accepted.lower()
+    if not _DIGEST.fullmatch(wanted):
+        hint = f"pass the sha256 that was shown, or at least its first {SHORTEST} digits"
+        message = f"{accepted!r:.80} is not a sha256 or the beginning of one"
+        raise ProblemError(Problem("bad-digest", message, "--accept", hint=hint))
+    having = [one for one in candidates if one.sha256.startswith(wanted)]
+    # Accepting a pinned file again does no harm, and finishes the work of a killed run.
+    matching = [one for one in having if one.standing is not CandidateState.SAME] or having
+    if len(matching) == 1:
+        return matching[0]
+    if matching:
+        names = ", ".join(one.revision for one in matching)
+        message = f"{wanted} is published for several revisions: {names}"
+        hint = "name the revision that you mean"
+    else:
+        message = f"no file at the source has a sha256 that begins with {wanted}"
+        hint = _offered(candidates)
+    raise ProblemError(Problem("unknown-candidate", message, "--accept", hint=hint))
+
+
+def accept(candidate: Candidate, note: str, folder: Path | None) -> Pin:
+    """Pin the revision to the bytes of a candidate, and return the new pin."""
+    origin = Origin(
+        spec_path=candidate.path,
+        spec_commit=candidate.published.commit,
+        date=candidate.published.date,
+        note=note,
+        repository=candidate.source.repository,
+    )
+    content = candidate.published.content
+    return add(candidate.revision, content, origin, place_of(candidate), folder)
+
+
+def _offered(candidates: Sequence[Candidate]) -> str:
+    offered = [
+        f"{one.revision} {one.sha256[:SHORTEST]}"
+        for one in candidates
+        if one.standing is not CandidateState.SAME
+    ]
+    return f"possible: {', '.join(offered)}" if offered else "nothing has moved there"

@@ -12,11 +12,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mcp_protogen.base.problems import Problem, ProblemError
-from mcp_protogen.vectors import interruption, protocol
+from mcp_protogen.vectors import protocol
 from mcp_protogen.vectors.envelope import KEPT_APART, is_envelope
-from mcp_protogen.vectors.outcome import Outcome, Result, Verdict
-from mcp_protogen.vectors.program import Program, Start, started
-from mcp_protogen.vectors.round_trip import losses
+from mcp_protogen.vectors.outcome import Outcome, Result, Verdict, losses
+from mcp_protogen.vectors.program import Program, Start, run, started
 from mcp_protogen.vectors.vector import Vector, VectorSet
 
 _PATIENCE = 10
@@ -37,7 +36,7 @@ def run_vectors(
     `responder-silent`, `responder-ended`, `responder-refuses` or `bad-answer`.
     """
     start = Start(tuple(command), cwd, env, protocol.LONGEST_LINE)
-    return interruption.run(_run(start, vectors, timeout))
+    return run(_run(start, vectors, timeout))
 
 
 async def _run(start: Start, vectors: VectorSet, timeout: float) -> Outcome:
@@ -130,18 +129,18 @@ class _Responder:
     def _silent(self, about: str) -> _NoAnswerError:
         how = f"no answer within {self.timeout:g} seconds"
         message = f"no answer to {about} within {self.timeout:g} seconds"
-        hint = self._last_words() or "does it flush its output after each line?"
+        hint = self._last_line() or "does it flush its output after each line?"
         problem = Problem("responder-silent", message, self.place, hint=hint)
         return _NoAnswerError(Verdict.HUNG, how, problem)
 
     async def _ended(self, about: str) -> _NoAnswerError:
         how = await self.program.ending()
         message = f"it {how} before it answered {about}"
-        hint = self._last_words() or "it has to answer each line until standard input ends"
+        hint = self._last_line() or "it has to answer each line until standard input ends"
         problem = Problem("responder-ended", message, self.place, hint=hint)
-        words = self.program.last_words()
-        return _NoAnswerError(Verdict.CRASHED, f"{how}: {words}" if words else how, problem)
+        line = self.program.last_line()
+        return _NoAnswerError(Verdict.CRASHED, f"{how}: {line}" if line else how, problem)
 
-    def _last_words(self) -> str:
-        words = self.program.last_words()
-        return f"its last line on standard error: {words}" if words else ""
+    def _last_line(self) -> str:
+        line = self.program.last_line()
+        return f"its last line on standard error: {line}" if line else ""

@@ -5,8 +5,16 @@ from dataclasses import replace
 from pathlib import Path
 
 from mcp_protogen.base.problems import Level, Problem
-from mcp_protogen.findings.change import Category, Change, Comparison, Reader, Severity
-from mcp_protogen.findings.matrix import Cell, Matrix, Row
+from mcp_protogen.findings.change import (
+    Category,
+    Cell,
+    Change,
+    Comparison,
+    Matrix,
+    Reader,
+    Row,
+    Severity,
+)
 from mcp_protogen.findings.pages import PageFormat, render
 
 BREAKING, WARNING, INFO, NONE = Severity

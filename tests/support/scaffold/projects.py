@@ -24,7 +24,7 @@ from urllib.parse import urlsplit
 from mcp_protogen.scaffold.choices import Choices, Kind, Transport
 from mcp_protogen.scaffold.files import project_files, protocol_folder
 from mcp_protogen.scaffold.project_name import project_name
-from mcp_protogen.scaffold.spoken import usual
+from mcp_protogen.scaffold.revisions import usual
 
 from support.folders import GENERATED, TESTS
 from support.peers.places import made, run_command

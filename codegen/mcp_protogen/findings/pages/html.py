@@ -11,8 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from mcp_protogen.base.resources import templates_folder
-from mcp_protogen.findings.change import Comparison, Reader, Severity
-from mcp_protogen.findings.matrix import Matrix
+from mcp_protogen.findings.change import Comparison, Matrix, Reader, Severity
 from mcp_protogen.findings.pages.harmless import made_safe
 from mcp_protogen.findings.pages.headline import headline
 from mcp_protogen.findings.pages.html_views import columns_of, filters_of, groups_of, sections_of

@@ -7,8 +7,16 @@ from enum import StrEnum
 from itertools import groupby, pairwise
 
 from mcp_protogen.base.printable import one_line
-from mcp_protogen.findings.change import Category, Change, Comparison, Reader, Severity
-from mcp_protogen.findings.matrix import Cell, Matrix, Row
+from mcp_protogen.findings.change import (
+    Category,
+    Cell,
+    Change,
+    Comparison,
+    Matrix,
+    Reader,
+    Row,
+    Severity,
+)
 from mcp_protogen.findings.pages.ranking import CATEGORIES, HEADINGS, ranked, severity_for
 
 _MEANINGS: Mapping[Severity, str] = {

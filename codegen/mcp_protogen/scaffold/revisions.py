@@ -1,12 +1,14 @@
-"""The revisions that a project speaks, and the one its code is written in."""
+"""The revisions of a project: those that it speaks, and what its code shows of one of them."""
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
+from mcp_protogen.base.canonical import parse_json
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.base.suggest import did_you_mean
 from mcp_protogen.inputs import facts
-from mcp_protogen.inputs.pins import load_pins
+from mcp_protogen.inputs.pins import load_pins, read_snapshot
 from mcp_protogen.scaffold.choices import ALL
 
 
@@ -41,3 +43,17 @@ def _names(text: str) -> Iterator[str]:
 def _unknown(name: str, pins: Iterable[str]) -> Problem:
     message = f"no schema is pinned for {name!r:.80}"
     return Problem("unknown-revision", message, hint=did_you_mean(name, pins))
+
+
+def features(revision: str) -> dict[str, bool]:
+    """Return by name whether tools have structured results and tasks, and servers can ask.
+
+    This is read off the pinned schema, so that a further revision needs no change here.
+    """
+    schema: dict[str, Any] = parse_json(read_snapshot(revision), revision)
+    types: dict[str, Any] = schema.get("$defs") or schema["definitions"]
+    return {
+        "structured": "structuredContent" in types["CallToolResult"]["properties"],
+        "tasks": "CreateTaskResult" in types,
+        "elicitation": "ElicitRequest" in types,
+    }
