@@ -11,7 +11,7 @@ from typing import Literal
 from mcp_protogen.base.names import ClassName, Constant, FieldName, ModuleName, Stem
 
 Role = Literal["client", "server"]
-Kind = Literal["request", "notification", "embedded"]
+MessageKind = Literal["request", "notification", "embedded"]
 Level = Literal["MUST", "SHOULD"]
 Phase = Literal["any", "before_ready", "ready"]
 Era = Literal["handshake", "stateless"]
@@ -154,7 +154,7 @@ TypeIR = ObjectIR | UnionIR | AliasIR
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class ConditionIR:
     """A member of the params that brings a capability into play."""
 
     member: str
@@ -163,7 +163,7 @@ class Condition:
 
 
 @dataclass(frozen=True, slots=True)
-class Requirement:
+class RequirementIR:
     """A capability that must be declared before `sender` may send; `when` is any-of."""
 
     capability: Constant
@@ -171,7 +171,7 @@ class Requirement:
     path: tuple[str, ...]
     level: Level
     sender: Role
-    when: tuple[Condition, ...]
+    when: tuple[ConditionIR, ...]
     source: str
 
 
@@ -185,7 +185,7 @@ class MethodIR:
     """
 
     method: str
-    kind: Kind
+    kind: MessageKind
     stem: Stem
     constant: Constant
     message: ClassName
@@ -194,7 +194,7 @@ class MethodIR:
     params_required: bool
     params_given: bool
     results: tuple[ClassName, ...]
-    requires: tuple[Requirement, ...]
+    requires: tuple[RequirementIR, ...]
     phase: Phase
     traits: tuple[str, ...]
     items: tuple[FieldName, TypeExpr] | None
@@ -250,7 +250,7 @@ class MetaKeyIR:
 
 
 @dataclass(frozen=True, slots=True)
-class Leniency:
+class LeniencyIR:
     """The way a receiver reads a member of a result that is absent, or a number below zero."""
 
     member: str
@@ -259,7 +259,7 @@ class Leniency:
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class RulesIR:
     """The differences between revisions in how messages travel."""
 
     receive_batches: bool
@@ -270,7 +270,7 @@ class Rules:
     bad_arguments: Literal["error", "result"]
     resource_not_found: int
     result_type_values: tuple[str, ...]
-    leniency: tuple[Leniency, ...]
+    leniency: tuple[LeniencyIR, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,7 +280,7 @@ class RevisionIR:
     id: str
     module: ModuleName
     era: Era
-    rules: Rules
+    rules: RulesIR
     types: tuple[TypeIR, ...]
     methods: tuple[MethodIR, ...]
     capabilities: tuple[CapabilityIR, ...]

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 from mcp_protogen.base.resources import schema_folder
-from mcp_protogen.compare.engine import compare_sides
+from mcp_protogen.compare.engine import compare_revisions
 from mcp_protogen.compare.matrix import matrix_of
-from mcp_protogen.compare.sides import ComparedRevision, pinned_side
+from mcp_protogen.compare.revisions import ComparedRevision, compared_pin
 from mcp_protogen.findings.change import Comparison, Matrix, Reader, Severity
 from mcp_protogen.findings.pages import PageFormat, render
 from mcp_protogen.findings.pages.headline import headline
@@ -23,12 +23,12 @@ from support.revisions import NEIGHBOURS, REVISIONS
 
 MEGABYTE = 1 << 20
 
-side = cache(pinned_side)
+side = cache(compared_pin)
 
 
 @cache
 def compared(before: str, after: str) -> Comparison:
-    return compare_sides(side(before), side(after))
+    return compare_revisions(side(before), side(after))
 
 
 def matrix() -> Matrix:

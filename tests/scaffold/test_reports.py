@@ -9,7 +9,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.findings.report import Action, Status
-from mcp_protogen.output.drift import Kind
+from mcp_protogen.output.drift import DriftKind
 from support.running import Ran
 
 MCP_GEN = Callable[..., Ran]
@@ -59,6 +59,6 @@ def test_reports_of_failures_are_valid(arguments: tuple[str, str], mcp_gen: MCP_
 
 def test_the_form_knows_the_same_words_as_the_code() -> None:
     definitions = FORM["$defs"]
-    assert {*definitions["cause"]["properties"]["kind"]["enum"]} == {*Kind}
+    assert {*definitions["cause"]["properties"]["kind"]["enum"]} == {*DriftKind}
     assert {*definitions["file"]["properties"]["action"]["enum"]} == {*Action}
     assert {*FORM["properties"]["status"]["enum"]} == {*Status}

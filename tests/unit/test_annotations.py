@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from mcp_protogen.base.names import ClassName, FieldName
-from mcp_protogen.emit.annotations import annotation, annotation_elsewhere, field_annotation, same
+from mcp_protogen.emit.annotations import annotation, field_annotation, qualified_annotation, same
 from mcp_protogen.ir import (
     Anything,
     FieldIR,
@@ -62,7 +62,7 @@ def test_expressions(expression: TypeExpr, expected: str) -> None:
 def test_expressions_elsewhere_need_no_import_but_that_of_the_models(
     expression: TypeExpr, expected: str
 ) -> None:
-    assert annotation_elsewhere(expression) == expected
+    assert qualified_annotation(expression) == expected
 
 
 def field(type_: TypeExpr = TEXT, **changes: Any) -> FieldIR:

@@ -12,7 +12,7 @@ from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.cli.explain import explain, explanations, overview
 from mcp_protogen.findings.severities import severities
-from mcp_protogen.output.drift import Kind
+from mcp_protogen.output.drift import DriftKind
 from mcp_protogen.vectors.findings import SEVERITIES as OF_VECTORS
 
 CODE = Path(mcp_protogen.__file__).parent
@@ -54,7 +54,7 @@ def of_the_source(found: Callable[[ast.AST], Iterator[str]]) -> set[str]:
 
 
 def codes_of_problems() -> set[str]:
-    return of_the_source(problems_in) | {kind.value for kind in Kind}
+    return of_the_source(problems_in) | {kind.value for kind in DriftKind}
 
 
 def codes_of_findings() -> set[str]:
@@ -64,7 +64,9 @@ def codes_of_findings() -> set[str]:
 
 
 def test_every_code_that_a_command_prints_is_explained() -> None:
-    made = of_the_source(lambda tree: codes_in(tree, "Found", "Finding", "Change", "replace"))
+    made = of_the_source(
+        lambda tree: codes_in(tree, "Difference", "AuditFinding", "Change", "replace")
+    )
     assert {"type-added", "type-extra", "loses-member"} <= made
     assert (made | codes_of_problems() | codes_of_findings()) - explanations().keys() == set()
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from mcp_protogen.base.names import ClassName
-from mcp_protogen.ir import Leniency, MethodIR, Ref, RevisionIR, Scalar
+from mcp_protogen.ir import LeniencyIR, MethodIR, Ref, RevisionIR, Scalar
 from support.unit import schemas
 from support.unit.schemas import PAGE, STRING, Json, record, ref, union
 
@@ -204,6 +204,6 @@ def test_leniency_comes_from_the_facts() -> None:
         },
     }
     assert derived(stated).rules.leniency == (
-        Leniency("text", "absent", ""),
-        Leniency("weight", "negative", 0),
+        LeniencyIR("text", "absent", ""),
+        LeniencyIR("weight", "negative", 0),
     )

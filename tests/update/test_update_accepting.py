@@ -124,7 +124,7 @@ def test_accepting_a_new_revision_pins_it(spec: Spec) -> None:
     pin = load_pins(spec.schema)[NEXT]
     assert (pin.spec_path, pin.history) == (f"schema/{NEXT}/schema.json", ())
     assert snapshot_file(NEXT, spec.schema).is_file()
-    assert one(spec, NEXT).standing is CandidateState.SAME
+    assert one(spec, NEXT).state is CandidateState.SAME
 
 
 def test_a_full_disk_leaves_pins_and_snapshots_as_they_were(
@@ -203,7 +203,7 @@ def test_two_runs_that_accept_at_once_do_not_lose_a_pin(
     for revision in (OLDER, NEWEST):
         spec.edit(revision, with_an_owner)
     candidates = {revision: one(spec, revision) for revision in (OLDER, NEWEST)}
-    replace_files, held = files.replace_files, folder_lock.held
+    replace_files, held = files.replace_files, folder_lock.exclusive_lock
     waits_or_is_done = threading.Event()
 
     def work() -> None:
@@ -228,7 +228,7 @@ def test_two_runs_that_accept_at_once_do_not_lose_a_pin(
         replace_files(contents)
 
     monkeypatch.setattr(pins_module, "replace_files", interrupted)
-    monkeypatch.setattr(folder_lock, "held", noted)
+    monkeypatch.setattr(folder_lock, "exclusive_lock", noted)
     accept(candidates[OLDER], "", spec.schema)
     other.join()
     after = load_pins(spec.schema)

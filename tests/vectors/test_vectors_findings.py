@@ -11,23 +11,30 @@ from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.findings.change import Category, Change, Reader, Severity
 from mcp_protogen.findings.pages import PageFormat, render
 from mcp_protogen.vectors.findings import comparison, findings, item_of
-from mcp_protogen.vectors.outcome import Harm, Loss, Outcome, Result, Verdict, losses
+from mcp_protogen.vectors.outcome import (
+    Harm,
+    RoundTripLoss,
+    VectorResult,
+    VectorRun,
+    Verdict,
+    losses,
+)
 from support.vectors.made import named, vectors
 
 REVISION = "2025-11-25"
 
 
-def result(id: str, verdict: Verdict, written: Any = ..., error: str = "") -> Result:
+def result(id: str, verdict: Verdict, written: Any = ..., error: str = "") -> VectorResult:
     vector = named(REVISION, id)
     harm = () if written is ... else tuple(losses(vector.value, written))
-    return Result(vector, verdict, error, harm)
+    return VectorResult(vector, verdict, error, harm)
 
 
-def found(*results: Result, grouped: bool = True) -> tuple[Change, ...]:
-    return findings(Outcome(REVISION, "mylib 1.0", results), grouped=grouped)
+def found(*results: VectorResult, grouped: bool = True) -> tuple[Change, ...]:
+    return findings(VectorRun(REVISION, "mylib 1.0", results), grouped=grouped)
 
 
-def only(*results: Result) -> Change:
+def only(*results: VectorResult) -> Change:
     (change,) = found(*results)
     return change
 
@@ -246,7 +253,11 @@ def test_a_null_that_a_member_is_declared_to_take_is_as_lost_as_any_value() -> N
 
 def test_a_null_beside_what_a_vector_shows_is_a_null_that_is_lost() -> None:
     vector = named(REVISION, "Task/valid/ttl/null")
-    change = only(Result(vector, Verdict.ACCEPTED, "", (Loss(Harm.LOST, "/other", None, None),)))
+    change = only(
+        VectorResult(
+            vector, Verdict.ACCEPTED, "", (RoundTripLoss(Harm.LOST, "/other", None, None),)
+        )
+    )
     assert change.code == "loses-null"
 
 
@@ -256,28 +267,30 @@ def test_members_lost_everywhere_are_one_finding_by_name() -> None:
     block = named(REVISION, "TextContent/valid/full")
     without = {**block.value, "annotations": written}
     both = [
-        Result(annotations, Verdict.ACCEPTED, "", tuple(losses(annotations.value, written))),
-        Result(block, Verdict.ACCEPTED, "", tuple(losses(block.value, without))),
+        VectorResult(annotations, Verdict.ACCEPTED, "", tuple(losses(annotations.value, written))),
+        VectorResult(block, Verdict.ACCEPTED, "", tuple(losses(block.value, without))),
     ]
     assert "2 vectors, also TextContent.annotations.lastModified" in only(*both).after
 
 
-AS_JSON: list[tuple[Any, Any, list[Loss]]] = [
+AS_JSON: list[tuple[Any, Any, list[RoundTripLoss]]] = [
     ({"a": 1, "b": [1, 2]}, {"b": [1.0, 2], "a": 1}, []),
-    (1, True, [Loss(Harm.CHANGED, "", 1, True)]),
+    (1, True, [RoundTripLoss(Harm.CHANGED, "", 1, True)]),
     (True, True, []),
-    ("1", 1, [Loss(Harm.CHANGED, "", "1", 1)]),
-    ("a", "b", [Loss(Harm.CHANGED, "", "a", "b")]),
-    ([1], [1, 2], [Loss(Harm.CHANGED, "", [1], [1, 2])]),
-    ({"a/b": None}, {}, [Loss(Harm.LOST, "/a~1b", None, None)]),
-    ({"a": [{"b": 1}]}, {"a": [{}]}, [Loss(Harm.LOST, "/a/0/b", 1, None)]),
-    ({}, {"x": 0}, [Loss(Harm.ADDED, "/x", None, 0)]),
-    (None, {}, [Loss(Harm.CHANGED, "", None, {})]),
+    ("1", 1, [RoundTripLoss(Harm.CHANGED, "", "1", 1)]),
+    ("a", "b", [RoundTripLoss(Harm.CHANGED, "", "a", "b")]),
+    ([1], [1, 2], [RoundTripLoss(Harm.CHANGED, "", [1], [1, 2])]),
+    ({"a/b": None}, {}, [RoundTripLoss(Harm.LOST, "/a~1b", None, None)]),
+    ({"a": [{"b": 1}]}, {"a": [{}]}, [RoundTripLoss(Harm.LOST, "/a/0/b", 1, None)]),
+    ({}, {"x": 0}, [RoundTripLoss(Harm.ADDED, "/x", None, 0)]),
+    (None, {}, [RoundTripLoss(Harm.CHANGED, "", None, {})]),
 ]
 
 
 @pytest.mark.parametrize(("before", "after", "expected"), AS_JSON)
-def test_values_are_compared_as_json(before: Any, after: Any, expected: list[Loss]) -> None:
+def test_values_are_compared_as_json(
+    before: Any, after: Any, expected: list[RoundTripLoss]
+) -> None:
     assert list(losses(before, after)) == expected
 
 
@@ -307,7 +320,7 @@ def test_leniency_worries_who_passes_messages_on_more_than_who_reads_them() -> N
 
 
 def test_unknown_types_are_counted_in_a_note() -> None:
-    outcome = Outcome(
+    outcome = VectorRun(
         REVISION,
         "mylib 1.0",
         (
@@ -324,7 +337,7 @@ def test_unknown_types_are_counted_in_a_note() -> None:
 
 
 def test_a_program_that_knows_nothing_is_no_success() -> None:
-    outcome = Outcome(REVISION, "mylib 1.0", (result("Tool/valid/minimal", Verdict.UNKNOWN),))
+    outcome = VectorRun(REVISION, "mylib 1.0", (result("Tool/valid/minimal", Verdict.UNKNOWN),))
     with pytest.raises(ProblemError) as caught:
         comparison(outcome)
     assert caught.value.problems[0].code == "nothing-known"
@@ -334,7 +347,7 @@ def test_a_program_that_knows_nothing_is_no_success() -> None:
 def test_findings_look_like_any_comparison(form: PageFormat) -> None:
     names = ["Tool", "Prompt", "Resource", "Root", "Icon"]
     results = tuple(result(f"{name}/invalid/null", Verdict.ACCEPTED) for name in names)
-    page = render(form, comparison(Outcome(REVISION, "mylib 1.0", results)))
+    page = render(form, comparison(VectorRun(REVISION, "mylib 1.0", results)))
     assert "accepts-invalid" in page
     assert "5 vectors, also Prompt, Resource, Root and 1 more" in " ".join(page.split())
     if form is PageFormat.JSON:

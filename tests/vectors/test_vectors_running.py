@@ -11,7 +11,7 @@ from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.vectors import program
 from mcp_protogen.vectors.envelope import is_envelope
 from mcp_protogen.vectors.findings import comparison
-from mcp_protogen.vectors.outcome import Result, Verdict
+from mcp_protogen.vectors.outcome import VectorResult, Verdict
 from mcp_protogen.vectors.running import run_vectors
 from mcp_protogen.vectors.vector import VectorSet
 from support.folders import TESTS
@@ -64,7 +64,7 @@ def test_a_wrong_answer_is_one_problem_that_names_the_vector(
 # -- Programs that fail over a value --------------------------------------------------------------
 
 
-def tried(way: str, *, timeout: float = 20.0) -> Result:
+def tried(way: str, *, timeout: float = 20.0) -> VectorResult:
     """What is found out about the vector that the program fails over; it answers all others."""
     results = run_vectors(command(way, ID), few(), timeout=timeout).results
     assert [result.vector.id for result in results] == [vector.id for vector in few().vectors]

@@ -63,7 +63,7 @@ class PackageState:
 
 def check(settings: Settings, *, regenerate: bool = False) -> Report:
     """Return a report of whether the package is up to date, and if not, why."""
-    found = standing(settings.as_listed(), regenerate=regenerate)
+    found = package_state(settings.as_listed(), regenerate=regenerate)
     out = found.task.out
     if found.causes:
         summary = f"{out} is not up to date: {count(len(found.causes), 'cause')}"
@@ -74,7 +74,7 @@ def check(settings: Settings, *, regenerate: bool = False) -> Report:
     return Report("check", Status.FINE, summary, str(out))
 
 
-def standing(settings: Settings, *, regenerate: bool = False) -> PackageState:
+def package_state(settings: Settings, *, regenerate: bool = False) -> PackageState:
     """Return the state of a package, compared with its lock.
 
     With `regenerate`, it is also compared with a package that is generated anew, if possible.
@@ -151,7 +151,7 @@ def prepare(settings: Settings) -> Task:
     out = _out(settings)
     lock = read_lock(out)
     pins = load_pins()
-    asked = revision_names(settings.revisions or (), pins)
+    requested = revision_names(settings.revisions or (), pins)
     if settings.rules is not None and settings.schema is None:
         hint = "rules of pinned revisions are built in; name the schema with --schema"
         message = "--rules needs --schema: rules belong to your own schema"
@@ -161,7 +161,7 @@ def prepare(settings: Settings) -> Task:
         message = "it is not said which revisions stay in the package"
         raise ProblemError(Problem("no-revision", message, hint="name them with --revision"))
     staying = pruned(lock, settings.only, pins)
-    options = select(asked, pins, staying, schema, _templates(settings))
+    options = select(requested, pins, staying, schema, _templates(settings))
     parts = parts_of(settings.parts, lock, only=settings.only_parts)
     runtime = installed_runtime(settings.runtime, lock)
     options = replace(options, parts=parts, runtime=runtime)

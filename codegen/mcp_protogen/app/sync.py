@@ -10,14 +10,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from mcp_protogen.app.commands import PackageState, count, standing, write
+from mcp_protogen.app.commands import PackageState, count, package_state, write
 from mcp_protogen.app.selection import PINNED, pruned
 from mcp_protogen.base.canonical import sha256
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.config import Settings, load_settings
 from mcp_protogen.findings.report import Action, FileChange, Report, Status
 from mcp_protogen.inputs.pins import load_pins
-from mcp_protogen.output.drift import Cause, Kind
+from mcp_protogen.output.drift import Cause, DriftKind
 from mcp_protogen.output.lock import LOCK_NAME, Lock, LockedFile, folders_with_locks, read_lock
 from mcp_protogen.package import newer
 
@@ -28,10 +28,12 @@ def check(out: Path, flags: Settings) -> Report:
     The user's own files do not matter.
     """
     settings = _settings(out, flags)
-    lock, found = _standing(settings, _with_draft(out, settings))
+    lock, found = _compared(settings, _with_draft(out, settings))
     if not found.causes:
         return _in_step(out, found)
-    edited = {cause.subject for cause in found.causes if cause.kind is Kind.EDITED} - {LOCK_NAME}
+    edited = {cause.subject for cause in found.causes if cause.kind is DriftKind.EDITED} - {
+        LOCK_NAME
+    }
     older = newer(lock.inputs.generator, found.inputs.generator)
     command = "mcp-gen sync --force" if edited or older else "mcp-gen sync"
     summary = f"{out}: {_versions(lock, found)}; {command} brings it in step"
@@ -42,7 +44,7 @@ def sync(out: Path, flags: Settings, *, force: bool = False) -> Report:
     """Generate the package in `out` anew, and report what changed and why."""
     settings = _settings(out, flags)
     remaking = _with_draft(out, settings)
-    lock, before = _standing(settings, remaking)
+    lock, before = _compared(settings, remaking)
     if not before.causes:
         return _in_step(out, before)
     if not force:
@@ -87,47 +89,47 @@ def _drafts(lock: Lock, settings: Settings) -> Iterator[Settings]:
             yield replace(settings, revisions=(*others, revision), schema=inputs.source)
 
 
-def _standing(settings: Settings, remaking: Settings) -> tuple[Lock, PackageState]:
+def _compared(settings: Settings, remaking: Settings) -> tuple[Lock, PackageState]:
     """Return the lock and the state of the package.
 
     `remaking` are the settings to make it with, `settings` those to verify it with. A draft that
     was added to others, or to which others were added, may lack translations to them. So it is not
     generated anew for the comparison.
     """
-    found = standing(remaking, regenerate=remaking == settings)
+    found = package_state(remaking, regenerate=remaking == settings)
     lock = found.task.lock
     if lock is None:
         message = f"there is no {LOCK_NAME} in this folder"
         place = str(found.task.out)
         raise ProblemError(Problem("no-package", message, place, hint="run mcp-gen first"))
     if remaking != settings and not _own_causes(found):
-        found = standing(settings, regenerate=True)
+        found = package_state(settings, regenerate=True)
     return lock, replace(found, causes=_own_causes(found))
 
 
 def _own_causes(found: PackageState) -> tuple[Cause, ...]:
-    return tuple(cause for cause in found.causes if cause.kind is not Kind.FOREIGN)
+    return tuple(cause for cause in found.causes if cause.kind is not DriftKind.FOREIGN)
 
 
-def _refuse_other_templates(out: Path, lock: Lock, standing: PackageState) -> None:
+def _refuse_other_templates(out: Path, lock: Lock, state: PackageState) -> None:
     """Raise `ProblemError` if the package had templates that nobody names now."""
-    was, now = lock.inputs.options, standing.inputs.options
+    was, now = lock.inputs.options, state.inputs.options
     if "templates" in was and "templates" not in now:
         message = "the package was generated with your own templates, and none are named now"
         hint = 'name their folder with --templates, or set templates = "FOLDER"; or use --force'
         raise ProblemError(Problem("other-templates", message, str(out), hint=hint))
 
 
-def _in_step(out: Path, standing: PackageState) -> Report:
-    revisions = ", ".join(standing.inputs.revisions)
-    summary = f"{out} is in step with {standing.inputs.generator}: {revisions}{standing.unproven}"
+def _in_step(out: Path, state: PackageState) -> Report:
+    revisions = ", ".join(state.inputs.revisions)
+    summary = f"{out} is in step with {state.inputs.generator}: {revisions}{state.unproven}"
     return Report("sync", Status.FINE, summary, str(out))
 
 
-def _versions(lock: Lock, standing: PackageState) -> str:
-    was, now = lock.inputs.generator, standing.inputs.generator
+def _versions(lock: Lock, state: PackageState) -> str:
+    was, now = lock.inputs.generator, state.inputs.generator
     versions = f"from {was} to {now}" if was != now else now
-    return f"{versions}, {', '.join(standing.inputs.revisions)}"
+    return f"{versions}, {', '.join(state.inputs.revisions)}"
 
 
 def _changes(before: PackageState, lock: Lock, out: Path) -> Iterator[FileChange]:

@@ -11,7 +11,7 @@ Json = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class TargetMember:
     """A member of a class: its wire name, and its name in Python."""
 
     wire: str
@@ -35,7 +35,7 @@ class TargetType:
     flavour: str
     names: tuple[str, ...]
     seen_in: tuple[str, ...]
-    members: tuple[Member, ...]
+    members: tuple[TargetMember, ...]
     extra: str
     bases: tuple[str, ...]
     type: TypeExpr | None
@@ -66,7 +66,7 @@ class TargetType:
 
 
 @dataclass(frozen=True, slots=True)
-class Constant:
+class TargetConstant:
     """A number, a string or several strings, with a name in capitals."""
 
     name: str
@@ -84,7 +84,7 @@ class Skipped:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class TargetTable:
     """A mapping by method: the strings in each key, which may include a revision."""
 
     module: str
@@ -102,18 +102,18 @@ class Description:
     name: str
     modules: tuple[str, ...]
     types: Mapping[str, TargetType]
-    constants: tuple[Constant, ...]
-    words: frozenset[str]
-    tables: tuple[Table, ...]
+    constants: tuple[TargetConstant, ...]
+    methods: frozenset[str]
+    tables: tuple[TargetTable, ...]
     skipped: tuple[Skipped, ...]
     through: tuple[str, ...] = ()
 
-    def is_spoken(self, module: str) -> bool:
+    def is_exchanged(self, module: str) -> bool:
         """Return whether the types of a module travel, as far as modules show that."""
         places = tuple(f"{name}." for name in self.through)
         return not places or f"{module}.".startswith(places)
 
-    def meaning(self, key: str) -> TypeExpr | None:
+    def resolve(self, key: str) -> TypeExpr | None:
         """Return the type that an alias or an enumeration stands for; None for a class."""
         type_ = self.types.get(key)
         return Anything() if type_ is None else type_.type
@@ -125,8 +125,8 @@ def of_document(document: Json) -> Description:
         name=document["name"],
         modules=tuple(document["modules"]),
         types={key: _type(key, entry) for key, entry in document["types"].items()},
-        constants=tuple(Constant(**entry) for entry in document["constants"]),
-        words=frozenset(document["words"]),
+        constants=tuple(TargetConstant(**entry) for entry in document["constants"]),
+        methods=frozenset(document["methods"]),
         tables=tuple(map(_table, document["tables"])),
         skipped=skipped(document),
         through=tuple(document["through"]),
@@ -138,13 +138,13 @@ def skipped(document: Json) -> tuple[Skipped, ...]:
     return tuple(Skipped(**entry) for entry in document["skipped"])
 
 
-def _table(entry: Json) -> Table:
-    return Table(entry["module"], tuple(map(frozenset, entry["rows"])))
+def _table(entry: Json) -> TargetTable:
+    return TargetTable(entry["module"], tuple(map(frozenset, entry["rows"])))
 
 
 def _type(key: str, entry: Json) -> TargetType:
     values = entry.get("values")
-    meaning = of_json(entry["type"]) if "type" in entry else None
+    resolve = of_json(entry["type"]) if "type" in entry else None
     return TargetType(
         key=key,
         kind=entry["kind"],
@@ -154,13 +154,13 @@ def _type(key: str, entry: Json) -> TargetType:
         members=tuple(map(_member, entry.get("members", ()))),
         extra=entry.get("extra", "unknown"),
         bases=tuple(entry.get("bases", ())),
-        type=meaning if values is None else LiteralOf(tuple(values)),
+        type=resolve if values is None else LiteralOf(tuple(values)),
         labels=dict(zip(entry.get("labels", ()), values or (), strict=False)),
     )
 
 
-def _member(entry: Json) -> Member:
-    return Member(
+def _member(entry: Json) -> TargetMember:
+    return TargetMember(
         wire=entry["wire"],
         name=entry["name"],
         type=of_json(entry["type"]),

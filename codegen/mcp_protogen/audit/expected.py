@@ -83,8 +83,8 @@ class Expected:
         found = {key.type: BOTH for key in self.ir.meta_keys if key.type in self.types}
         for name, type_ in self.types.items():
             wires = {f.wire: f for f in type_.fields} if isinstance(type_, ObjectIR) else {}
-            held = [n for wire in _ANSWERS & wires.keys() for n in names_in(wires[wire].type)]
-            codes = {code for n in (name, *held) for code in self.constants(n).get("code", ())}
+            contained = [n for wire in _ANSWERS & wires.keys() for n in names_in(wires[wire].type)]
+            codes = {code for n in (name, *contained) for code in self.constants(n).get("code", ())}
             if emitting := [emitters[code] for code in codes & emitters.keys()]:
                 found[name] = NOBODY.union(*emitting)
             elif "result" in wires:
@@ -100,12 +100,12 @@ class Expected:
 
     def objects(self, name: str) -> tuple[Ref, ...]:
         """Return the objects among the alternatives that a name stands for."""
-        found = leaves(Ref(name), self.meaning)
+        found = leaves(Ref(name), self.resolve)
         return tuple(leaf for leaf in found if isinstance(leaf, Ref))
 
     def trail(self, name: str, steps: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
         """Yield the objects that steps from a type lead through, with the other steps of each."""
-        for leaf in leaves(Ref(name), self.meaning):
+        for leaf in leaves(Ref(name), self.resolve):
             yield from self._trail(leaf, tuple(steps))
 
     def _trail(
@@ -115,7 +115,7 @@ class Expected:
             yield leaf.name, steps
         below = self._step(leaf, steps[0]) if steps else None
         if below is not None:
-            for inner in leaves(below, self.meaning):
+            for inner in leaves(below, self.resolve):
                 yield from self._trail(inner, steps[1:])
 
     def _step(self, leaf: TypeExpr, step: str) -> TypeExpr | None:
@@ -143,7 +143,7 @@ class Expected:
             self._spread(name, BOTH, found)
         return frozenset(found)
 
-    def meaning(self, name: str) -> TypeExpr | None:
+    def resolve(self, name: str) -> TypeExpr | None:
         """Return the type that a union or an alias stands for; None for an object."""
         type_ = self.types[name]
         if isinstance(type_, ObjectIR):

@@ -21,7 +21,7 @@ _TAKES: Mapping[str, frozenset[str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Sides:
+class AuditedTarget:
     """The revision, the target, and the matches between their types."""
 
     wanted: Expected
@@ -30,15 +30,15 @@ class Sides:
 
     def ours(self, shape: TypeExpr) -> tuple[TypeExpr, ...]:
         """Return the alternatives of a shape of the schema, without null."""
-        return tuple(leaf for leaf in leaves(shape, self.wanted.meaning) if leaf != NULL)
+        return tuple(leaf for leaf in leaves(shape, self.wanted.resolve) if leaf != NULL)
 
     def theirs(self, shape: TypeExpr) -> tuple[TypeExpr, ...]:
         """Return the alternatives of a shape of the target, without null."""
-        return tuple(leaf for leaf in leaves(shape, self.target.meaning) if leaf != NULL)
+        return tuple(leaf for leaf in leaves(shape, self.target.resolve) if leaf != NULL)
 
 
 @dataclass(slots=True)
-class Fit:
+class ShapeFit:
     """The result of comparing two shapes.
 
     `missing` and `extra` are alternatives that only the schema, or only the target, has; with
@@ -60,16 +60,16 @@ class Fit:
     used: list[str] = field(default_factory=list[str])
 
 
-def fit(ours: TypeExpr, theirs: TypeExpr, sides: Sides) -> Fit:
+def fit(ours: TypeExpr, theirs: TypeExpr, audited: AuditedTarget) -> ShapeFit:
     """Compare a shape of the schema with one of the target; null is not compared."""
-    wanted, found = sides.ours(ours), sides.theirs(theirs)
-    result = Fit()
+    wanted, found = audited.ours(ours), audited.theirs(theirs)
+    result = ShapeFit()
     if any(isinstance(leaf, Anything) for leaf in found) or not wanted:
         result.untyped = [leaf.name for leaf in wanted if isinstance(leaf, Ref)]
         return result
     used: set[TypeExpr] = set()
     for leaf in wanted:
-        takers = [other for other in found if _takes(leaf, other, sides)]
+        takers = [other for other in found if _takes(leaf, other, audited)]
         if isinstance(leaf, Anything) and _is_all_json(found):
             continue
         used.update(takers)
@@ -78,20 +78,20 @@ def fit(ours: TypeExpr, theirs: TypeExpr, sides: Sides) -> Fit:
         elif isinstance(leaf, Ref) and any(isinstance(taker, MapOf) for taker in takers):
             result.untyped.append(leaf.name)
         elif not any(isinstance(taker, Scalar) for taker in takers):
-            _look_inside(leaf, takers, result, sides)
+            _look_inside(leaf, takers, result, audited)
     result.used = [leaf.name for leaf in used if isinstance(leaf, Ref)]
     if not any(isinstance(leaf, Anything) for leaf in wanted):
         result.extra = [
             leaf
             for leaf in found
-            if leaf not in used and not _is_part(leaf, wanted) and not _catches(leaf, sides)
+            if leaf not in used and not _is_part(leaf, wanted) and not _catches(leaf, audited)
         ]
     _compare_values(wanted, found, result)
     result.disjoint = bool(found) and len(result.missing) == len(wanted)
     return result
 
 
-def _takes(ours: TypeExpr, theirs: TypeExpr, sides: Sides) -> bool:
+def _takes(ours: TypeExpr, theirs: TypeExpr, audited: AuditedTarget) -> bool:
     match ours, theirs:
         case (Anything(), _):
             return False
@@ -105,30 +105,30 @@ def _takes(ours: TypeExpr, theirs: TypeExpr, sides: Sides) -> bool:
             return True
         case (MapOf(), Ref(key)):
             # A class can hold an object with free keys only if it requires no member.
-            return not any(member.required for member in sides.target.types[key].members)
+            return not any(member.required for member in audited.target.types[key].members)
         case (Ref(name), Ref(key)):
-            return stands_for(name, key, sides)
+            return stands_for(name, key, audited)
         case _:
             return False
 
 
-def stands_for(name: str, key: str, sides: Sides) -> bool:
+def stands_for(name: str, key: str, audited: AuditedTarget) -> bool:
     """Return whether a class of the target can stand for an object of the schema.
 
     It is the match, or a base or subclass of that; or else it shares members with the object and
     has no other constants.
     """
-    matched = sides.matching.key(name)
-    theirs = sides.target.types[key]
+    matched = audited.matching.key(name)
+    theirs = audited.target.types[key]
     if matched is not None:
-        best = sides.target.types[matched]
+        best = audited.target.types[matched]
         if key == matched or key in best.bases or matched in theirs.bases:
             return True
-    constants, others = sides.wanted.constants(name), theirs.constants()
+    constants, others = audited.wanted.constants(name), theirs.constants()
     if any(not constants[wire] & others[wire] for wire in constants.keys() & others.keys()):
         return False
     wires = {member.wire for member in theirs.members}
-    fields = members_of(name, sides.wanted)
+    fields = members_of(name, audited.wanted)
     required = {field for field, needed in fields.items() if needed}
     if not wires or not fields:
         return True
@@ -141,7 +141,9 @@ def members_of(name: str, wanted: Expected) -> dict[str, bool]:
     return {field.wire: field.required for field in getattr(type_, "fields", ())}
 
 
-def _look_inside(ours: TypeExpr, takers: list[TypeExpr], result: Fit, sides: Sides) -> None:
+def _look_inside(
+    ours: TypeExpr, takers: list[TypeExpr], result: ShapeFit, audited: AuditedTarget
+) -> None:
     """Note what has to be compared further, where it is clear what belongs together."""
     for theirs in takers:
         match ours, theirs:
@@ -155,11 +157,13 @@ def _look_inside(ours: TypeExpr, takers: list[TypeExpr], result: Fit, sides: Sid
                 pass
         if len(takers) > 1 and result.inside:
             item, other, _ = result.inside.pop()
-            if not fit(item, other, sides).missing:
+            if not fit(item, other, audited).missing:
                 return
 
 
-def _compare_values(wanted: tuple[TypeExpr, ...], found: tuple[TypeExpr, ...], result: Fit) -> None:
+def _compare_values(
+    wanted: tuple[TypeExpr, ...], found: tuple[TypeExpr, ...], result: ShapeFit
+) -> None:
     ours, theirs = _values(wanted), _values(found)
     if not ours or not theirs:
         return
@@ -189,6 +193,6 @@ def _is_part(theirs: TypeExpr, wanted: tuple[TypeExpr, ...]) -> bool:
     )
 
 
-def _catches(theirs: TypeExpr, sides: Sides) -> bool:
+def _catches(theirs: TypeExpr, audited: AuditedTarget) -> bool:
     """Return whether an arm accepts what no other arm names: a class without constants."""
-    return isinstance(theirs, Ref) and not sides.target.types[theirs.name].constants()
+    return isinstance(theirs, Ref) and not audited.target.types[theirs.name].constants()

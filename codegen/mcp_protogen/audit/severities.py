@@ -14,7 +14,7 @@ SEVERITIES = severity_table(Path(__file__).with_suffix(".md"))
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class AuditFinding:
     """One difference between the schema and a target, which is not judged yet.
 
     `place` is the place of a part of a type: the type and the steps from there, `*` for any item or
@@ -31,7 +31,7 @@ class Finding:
     place: tuple[str, ...] = ()
 
 
-def judged(finding: Finding) -> Change:
+def rated(finding: AuditFinding) -> Change:
     """Return the finding with its severities."""
     row = SEVERITIES[finding.code]
     return Change(

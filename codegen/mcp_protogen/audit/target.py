@@ -19,7 +19,7 @@ from shutil import which
 from typing import IO, Any
 
 from mcp_protogen.audit.description import Description, Skipped, of_document, skipped
-from mcp_protogen.audit.reading import Reading
+from mcp_protogen.audit.reading import Decoders
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.vectors.program import kill_group, run
 
@@ -159,7 +159,7 @@ def _packed(job: Mapping[str, Any]) -> str:
     return base64.urlsafe_b64encode(zlib.compress(json.dumps(job).encode())).decode()
 
 
-def responder(target: Target, described: Description, reading: Reading) -> Sequence[str]:
+def responder(target: Target, described: Description, reading: Decoders) -> Sequence[str]:
     """Return the command of a responder for a target as it was described.
 
     Everything that it has to know is in the command, so that it can be started again and leaves no

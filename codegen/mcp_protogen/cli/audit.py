@@ -10,7 +10,13 @@ import typer
 
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.cli.console import fail, show_problems
-from mcp_protogen.cli.known import BaselineFile, Held, Ignore, Known, WriteBaseline
+from mcp_protogen.cli.known import (
+    BaselineFile,
+    BaselineOptions,
+    BaselineResult,
+    Ignore,
+    WriteBaseline,
+)
 from mcp_protogen.cli.page import Output, coloured, columns, deliver
 from mcp_protogen.compare.select import narrowed
 from mcp_protogen.findings.change import Comparison, Reader, Severity
@@ -22,7 +28,7 @@ if TYPE_CHECKING:
 FORMAT = 1
 
 
-class Only(StrEnum):
+class LeastSeverity(StrEnum):
     """The lowest severity of the findings that are shown."""
 
     BREAKING = "breaking"
@@ -46,7 +52,7 @@ class _Choice:
     """The choice of which findings are shown, and how."""
 
     reader: Reader | None
-    only: Only | None
+    only: LeastSeverity | None
     form: PageFormat
     output: Path | None
 
@@ -81,7 +87,9 @@ def audit(
     reader: Annotated[
         Reader | None, typer.Option("--for", help="Judge for this reader alone.")
     ] = None,
-    only: Annotated[Only | None, typer.Option(help="Leave out findings below this.")] = None,
+    only: Annotated[
+        LeastSeverity | None, typer.Option(help="Leave out findings below this.")
+    ] = None,
     no_vectors: Annotated[
         bool, typer.Option("--no-vectors", help="Compare types only; try no messages.")
     ] = False,
@@ -107,27 +115,27 @@ def audit(
 
     choice = _Choice(reader, only, format, output)
     options = AuditOptions(mapping, not no_vectors, written, timeout)
-    known = Known("finding", baseline, write_baseline, tuple(ignore or ()))
+    known = BaselineOptions("finding", baseline, write_baseline, tuple(ignore or ()))
     try:
         known.check({*SEVERITIES, *OF_VECTORS})
         found = audit(find(target, python), revision, options)
-        held = known.held(found.comparison)
-        if not held.keep(found.summary):
-            _report(found, held, choice)
+        result = known.compared(found.comparison)
+        if not result.keep(found.summary):
+            _report(found, result, choice)
     except ProblemError as error:
         fail(error, "audit", format)
 
 
-def _report(found: "Audit", held: Held, choice: _Choice) -> None:
+def _report(found: "Audit", result: BaselineResult, choice: _Choice) -> None:
     least = Severity(choice.only) if choice.only else None
-    shown = narrowed(held.new, choice.reader, least)
+    shown = narrowed(result.new, choice.reader, least)
     if choice.form is PageFormat.TEXT:
         show_problems(shown.notes)
-    deliver(_rendered(found, shown, held, choice), choice.form, choice.output)
+    deliver(_rendered(found, shown, result, choice), choice.form, choice.output)
     raise SystemExit(1 if shown.changes else 0)
 
 
-def _rendered(found: "Audit", shown: Comparison, held: Held, choice: _Choice) -> str:
+def _rendered(found: "Audit", shown: Comparison, result: BaselineResult, choice: _Choice) -> str:
     page = render(
         choice.form,
         shown,
@@ -136,18 +144,18 @@ def _rendered(found: "Audit", shown: Comparison, held: Held, choice: _Choice) ->
         width=columns(choice.output),
     )
     if choice.form is PageFormat.JSON:
-        return _document(found, json.loads(page), held)
-    return held.closed(page, choice.form, found.summary)
+        return _document(found, json.loads(page), result)
+    return result.closed(page, choice.form, found.summary)
 
 
-def _document(found: "Audit", comparison: Any, held: Held) -> str:
+def _document(found: "Audit", comparison: Any, result: BaselineResult) -> str:
     document = {
         "format": FORMAT,
         "target": found.comparison.after,
         "revision": found.comparison.before,
         "summary": found.summary,
         "matched": [asdict(row) for row in found.matched],
-        **held.as_json(),
+        **result.as_json(),
         "comparison": comparison,
     }
     return json.dumps(document, indent=2) + "\n"

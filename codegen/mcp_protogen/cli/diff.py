@@ -11,17 +11,23 @@ import typer
 
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.cli.console import fail, show_problems
-from mcp_protogen.cli.known import BaselineFile, Held, Ignore, Known, WriteBaseline
+from mcp_protogen.cli.known import (
+    BaselineFile,
+    BaselineOptions,
+    BaselineResult,
+    Ignore,
+    WriteBaseline,
+)
 from mcp_protogen.cli.page import Output, coloured, columns, deliver
 from mcp_protogen.findings.change import Reader, Severity
 from mcp_protogen.findings.pages import PageFormat
 
 if TYPE_CHECKING:
-    from mcp_protogen.compare.sides import ComparedRevision
+    from mcp_protogen.compare.revisions import ComparedRevision
     from mcp_protogen.findings.change import Matrix
 
 
-class Only(StrEnum):
+class LeastSeverity(StrEnum):
     """The lowest severity of the changes that are shown."""
 
     BREAKING = "breaking"
@@ -46,7 +52,7 @@ _LEAST: Mapping[str, Severity] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class DiffOptions:
     """The arguments of one comparison."""
 
     before: str
@@ -56,7 +62,7 @@ class Asked:
     reader: Reader | None
     only: Severity | None
     fail_on: Severity | None
-    known: Known
+    known: BaselineOptions
     form: PageFormat
     output: Path | None
 
@@ -73,7 +79,9 @@ def diff(
     reader: Annotated[
         Reader | None, typer.Option("--for", help="Judge changes for these authors alone.")
     ] = None,
-    only: Annotated[Only | None, typer.Option(help="Leave out changes below this.")] = None,
+    only: Annotated[
+        LeastSeverity | None, typer.Option(help="Leave out changes below this.")
+    ] = None,
     fail_on: Annotated[
         FailOn | None, typer.Option(help="Exit with 1 if a change is at least this.")
     ] = None,
@@ -98,7 +106,7 @@ def diff(
     A file does not say which method needs which capability, and the like. These facts come from the
     other side, or from the pinned revision if the file is one; REVISION=FILE names another.
     """
-    asked = Asked(
+    options = DiffOptions(
         before,
         after,
         source,
@@ -106,58 +114,66 @@ def diff(
         reader,
         _LEAST[only] if only else None,
         _LEAST[fail_on] if fail_on else None,
-        Known("change", baseline, write_baseline, tuple(ignore or ())),
+        BaselineOptions("change", baseline, write_baseline, tuple(ignore or ())),
         format,
         output,
     )
     try:
-        failed = _show(asked)
+        failed = _show(options)
     except ProblemError as error:
         fail(error, "diff", format)
     raise SystemExit(1 if failed else 0)
 
 
-def _show(asked: Asked) -> bool:
-    from mcp_protogen.compare.engine import compare_sides
-    from mcp_protogen.compare.naming import named_sides
+def _show(options: DiffOptions) -> bool:
+    from mcp_protogen.compare.engine import compare_revisions
+    from mcp_protogen.compare.naming import named_revisions
     from mcp_protogen.compare.select import reaches
     from mcp_protogen.findings.severities import severities
 
-    asked.known.check(severities())
-    names = asked.before, asked.after
-    sides = named_sides(names, asked.source, as_published=asked.as_published)
-    held = asked.known.held(compare_sides(*sides))
-    if held.keep():
+    options.known.check(severities())
+    names = options.before, options.after
+    revisions = named_revisions(names, options.source, as_published=options.as_published)
+    result = options.known.compared(compare_revisions(*revisions))
+    if result.keep():
         return False
-    if asked.form in (PageFormat.TEXT, PageFormat.HTML):
-        show_problems(held.new.notes)
-    deliver(_page(asked, held, sides), asked.form, asked.output)
-    return asked.fail_on is not None and reaches(held.new, asked.reader, asked.fail_on)
+    if options.form in (PageFormat.TEXT, PageFormat.HTML):
+        show_problems(result.new.notes)
+    deliver(_page(options, result, revisions), options.form, options.output)
+    return options.fail_on is not None and reaches(result.new, options.reader, options.fail_on)
 
 
-def _page(asked: Asked, held: Held, sides: "tuple[ComparedRevision, ComparedRevision]") -> str:
+def _page(
+    options: DiffOptions,
+    result: BaselineResult,
+    revisions: "tuple[ComparedRevision, ComparedRevision]",
+) -> str:
     from mcp_protogen.compare.select import narrowed
     from mcp_protogen.findings.pages import render
 
     page = render(
-        asked.form,
-        narrowed(held.new, asked.reader, asked.only),
-        _matrix(*sides) if asked.form is PageFormat.HTML else None,
-        reader=asked.reader,
-        colour=coloured(asked.output),
-        width=columns(asked.output),
+        options.form,
+        narrowed(result.new, options.reader, options.only),
+        _matrix(*revisions) if options.form is PageFormat.HTML else None,
+        reader=options.reader,
+        colour=coloured(options.output),
+        width=columns(options.output),
     )
-    if asked.form is PageFormat.JSON and asked.known.baseline is not None:
-        return json.dumps({**json.loads(page), **held.as_json()}, indent=2) + "\n"
-    return held.closed(page, asked.form)
+    if options.form is PageFormat.JSON and options.known.baseline is not None:
+        return json.dumps({**json.loads(page), **result.as_json()}, indent=2) + "\n"
+    return result.closed(page, options.form)
 
 
 def _matrix(before: "ComparedRevision", after: "ComparedRevision") -> "Matrix":
     """Return all pinned revisions, with the two sides if these are something else."""
     from mcp_protogen.compare.matrix import matrix_of
-    from mcp_protogen.compare.sides import pinned_side
+    from mcp_protogen.compare.revisions import compared_pin
     from mcp_protogen.inputs.pins import load_pins
 
-    sides = {side.title: side for side in (before, after)}
-    pinned = [sides[name] if name in sides else pinned_side(name) for name in sorted(load_pins())]
-    return matrix_of([*pinned, *(side for side in sides.values() if side not in pinned)])
+    revisions = {revision.title: revision for revision in (before, after)}
+    pinned = [
+        revisions[name] if name in revisions else compared_pin(name) for name in sorted(load_pins())
+    ]
+    return matrix_of(
+        [*pinned, *(revision for revision in revisions.values() if revision not in pinned)]
+    )

@@ -19,7 +19,7 @@ from mcp_protogen.findings.pages import PageFormat
 from mcp_protogen.findings.pages.workflow_commands import log_line
 
 if TYPE_CHECKING:
-    from mcp_protogen.compare.baseline import Sorted
+    from mcp_protogen.compare.baseline import SortedFindings
 
 BaselineFile = Annotated[
     Path | None,
@@ -39,7 +39,7 @@ Ignore = Annotated[
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class BaselineOptions:
     """The values of these options; `noun` is the word of a command for what it finds."""
 
     noun: str
@@ -59,23 +59,25 @@ class Known:
                 hint = did_you_mean(code, codes, "mcp-gen explain lists all codes")
                 raise ProblemError(Problem("unknown-code", message, hint=hint))
 
-    def held(self, found: Comparison) -> "Held":
+    def compared(self, found: Comparison) -> "BaselineResult":
         """Return what was found, compared with what is known."""
-        from mcp_protogen.compare.baseline import Baseline, ignored, read_baseline, sort
+        from mcp_protogen.compare.baseline import Baseline, ignore_rule, read_baseline, sort
 
         known = Baseline(found.before, {})
         if self.baseline is not None and not self.write:
             known = read_baseline(self.baseline, found.before)
-        return Held(self, found, sort(found.changes, known, map(ignored, self.ignore)))
+        return BaselineResult(
+            self, found, sort(found.changes, known, map(ignore_rule, self.ignore))
+        )
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class BaselineResult:
     """The findings, compared with what is known."""
 
-    known: Known
+    known: BaselineOptions
     found: Comparison
-    sorted: "Sorted"
+    sorted: "SortedFindings"
 
     @property
     def new(self) -> Comparison:

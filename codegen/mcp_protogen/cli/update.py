@@ -11,7 +11,7 @@ from mcp_protogen.cli.page import Output, coloured, deliver
 from mcp_protogen.update.pages import UpdateFormat
 
 if TYPE_CHECKING:
-    from mcp_protogen.update.updating import Asked
+    from mcp_protogen.update.updating import UpdateOptions
 
 
 def update(
@@ -80,10 +80,10 @@ def update(
     The exit code is 1 if something has moved, and 0 if nothing has or the pin is moved now.
     """
     from mcp_protogen.update.candidates import Wanted
-    from mcp_protogen.update.updating import Asked
+    from mcp_protogen.update.updating import UpdateOptions
 
     _finish(
-        Asked(
+        UpdateOptions(
             wanted=Wanted(tuple(revision or ()), tuple(ignore or ())),
             source=source,
             ref=ref,
@@ -98,13 +98,13 @@ def update(
     )
 
 
-def _finish(asked: "Asked", form: UpdateFormat, output: Path | None) -> None:
+def _finish(options: "UpdateOptions", form: UpdateFormat, output: Path | None) -> None:
     from mcp_protogen.update.pages import render as render_outcome
     from mcp_protogen.update.updating import update as look
 
     try:
-        _refuse_conflicts(asked)
-        outcome = look(asked)
+        _refuse_conflicts(options)
+        outcome = look(options)
         if form is not UpdateFormat.JSON and form is not UpdateFormat.GITHUB:
             show_problems(outcome.notices)
         deliver(render_outcome(form, outcome, colour=coloured(output)), form, output)
@@ -123,13 +123,13 @@ def _stop(error: ProblemError, form: UpdateFormat) -> NoReturn:
     raise SystemExit(2)
 
 
-def _refuse_conflicts(asked: "Asked") -> None:
-    wanted = asked.wanted
+def _refuse_conflicts(options: "UpdateOptions") -> None:
+    wanted = options.wanted
     both = sorted({*wanted.revisions} & {*wanted.ignored})
     if both:
         message = f"{both[0]} is both named and ignored"
         raise ProblemError(Problem("conflicting-options", message))
-    if asked.note and asked.accept is None:
+    if options.note and options.accept is None:
         hint = "the note is kept with the pin that --accept moves"
         message = "--note needs --accept"
         raise ProblemError(Problem("conflicting-options", message, hint=hint))

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 from mcp_protogen.base.canonical import sha256
 from mcp_protogen.base.problems import Level, Problem, ProblemError
 from mcp_protogen.base.suggest import did_you_mean
-from mcp_protogen.compare.sides import (
+from mcp_protogen.compare.revisions import (
     ComparedRevision,
-    given_side,
+    compared_file,
     inherited_basis,
     revision_of,
     title_of,
@@ -39,7 +39,7 @@ class _Named:
     given: GivenFile | None = None
 
 
-def named_sides(
+def named_revisions(
     texts: tuple[str, str], source: str | None, *, as_published: bool = False
 ) -> tuple[ComparedRevision, ComparedRevision]:
     """Return both sides of a comparison, with titles that tell them apart.
@@ -60,7 +60,7 @@ def named_sides(
     # If neither revision is known, both are files, and the first one decides.
     basis = known or inherited_basis(next(one.given for one in found if one.given))
     before, after = (
-        given_side(one.revision or basis, one.given, title=title, as_published=as_published)
+        compared_file(one.revision or basis, one.given, title=title, as_published=as_published)
         for one, title in zip(found, titles, strict=True)
     )
     if known is None:

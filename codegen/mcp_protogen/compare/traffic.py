@@ -9,23 +9,23 @@ from dataclasses import dataclass
 from typing import Any
 
 from mcp_protogen.base.jsonvalue import is_array, is_object
-from mcp_protogen.compare.sides import ComparedRevision
+from mcp_protogen.compare.revisions import ComparedRevision
 from mcp_protogen.ir import BOTH, EMITTERS, OTHER, ROLES, MethodIR, Role, Senders
 from mcp_protogen.normalise.references import target
 
 Json = dict[str, Any]
 
 
-def senders(side: ComparedRevision) -> Mapping[str, Senders]:
+def senders(revision: ComparedRevision) -> Mapping[str, Senders]:
     """Return the senders of each type."""
     found: dict[str, set[Role]] = {}
-    starts = [start for method in side.ir.methods for start in _starts(method)]
-    for error, roles in _errors(side):
+    starts = [start for method in revision.ir.methods for start in _starts(method)]
+    for error, roles in _errors(revision):
         starts += [(error, role) for role in roles]
     for role in ROLES:
-        for name in reached(side.definitions, [name for name, one in starts if one == role]):
+        for name in reached(revision.definitions, [name for name, one in starts if one == role]):
             found.setdefault(name, set()).add(role)
-    for name in envelopes(side.definitions):
+    for name in envelopes(revision.definitions):
         found.setdefault(name, set()).update(ROLES)
     return {name: frozenset(roles) for name, roles in found.items()}
 
@@ -42,13 +42,13 @@ def _starts(method: MethodIR) -> Iterator[tuple[str, Role]]:
             yield str(result), OTHER[role]
 
 
-def _errors(side: ComparedRevision) -> Iterator[tuple[str, Senders]]:
+def _errors(revision: ComparedRevision) -> Iterator[tuple[str, Senders]]:
     """Yield the error types that have their own code, with their senders.
 
     Without a fact about the code, either side may answer with it.
     """
-    emitters = {error.code: EMITTERS[error.emit] for error in side.ir.errors}
-    for name, schema in side.definitions.items():
+    emitters = {error.code: EMITTERS[error.emit] for error in revision.ir.errors}
+    for name, schema in revision.definitions.items():
         if (error := error_code(schema)) is not None:
             yield name, emitters.get(error.code, BOTH)
 

@@ -59,9 +59,9 @@ class Draft:
     def changed(self) -> Mapping[str, Json]:
         """The files that are to be written."""
         return {
-            path: held
-            for path, held in self.after.items()
-            if held != self.before.get(path) and (path in self.before or any(held.values()))
+            path: content
+            for path, content in self.after.items()
+            if content != self.before.get(path) and (path in self.before or any(content.values()))
         }
 
 
@@ -71,7 +71,9 @@ def write(revision: str, folder: Path) -> Draft:
     with changing(folder):
         made = draft(revision, folder)
         with writing(folder):
-            replace_files({folder / path: compact(held) for path, held in made.changed.items()})
+            replace_files(
+                {folder / path: compact(content) for path, content in made.changed.items()}
+            )
     return made
 
 

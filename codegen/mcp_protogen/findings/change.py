@@ -109,7 +109,7 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class MatrixCell:
     """The state of a row in one revision.
 
     `detail` is a short text, such as the sender of a method and its result. `digest` stands for the
@@ -122,12 +122,12 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class MatrixRow:
     """A method or a type over time; `cells` are in the order of the revisions."""
 
     category: Category
     name: str
-    cells: tuple[Cell, ...]
+    cells: tuple[MatrixCell, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,4 +135,4 @@ class Matrix:
     """Every row in every revision, oldest revision first."""
 
     revisions: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[MatrixRow, ...]

@@ -63,7 +63,7 @@ def severities() -> Mapping[str, SeverityRow]:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Difference:
     """A change that was found and is not judged yet; `senders` send what has changed."""
 
     code: str
@@ -74,7 +74,7 @@ class Found:
     senders: Senders = frozenset()
 
 
-def judged(found: Found) -> Change:
+def rated(found: Difference) -> Change:
     """Return a change with its severity for each reader."""
     row = severities()[found.code]
     return Change(

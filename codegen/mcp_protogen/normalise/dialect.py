@@ -52,7 +52,7 @@ def plain(
     Members in `json_schemas` (as `Type.member`) hold a JSON Schema of somebody else and are not
     read. `place` names the schema's file. Raise `ProblemError` with everything that is refused.
     """
-    reading = _Reading(json_schemas, place)
+    reading = _PlainSchemas(json_schemas, place)
     definitions = {
         name: reading.schema(value, f"/$defs/{escape(name)}", name)
         for name, value in schema.get("$defs", {}).items()
@@ -61,7 +61,7 @@ def plain(
     return {**schema, "$defs": definitions}, tuple(reading.problems)
 
 
-class _Reading:
+class _PlainSchemas:
     """One pass over all definitions; `pointer` is the current place, `name` its name."""
 
     def __init__(self, json_schemas: Container[str], place: str) -> None:

@@ -116,10 +116,12 @@ class Intersection:
         return self._members(left, right, merged) if "properties" in merged else merged
 
     def _members(self, left: Json, right: Json, merged: Json) -> Json:
-        sides = (left, right)
+        schemas = (left, right)
         members: Json = {}
-        for name in dict.fromkeys(name for side in sides for name in side.get("properties", {})):
-            member = self.both(*(_member(side, name) for side in sides))
+        for name in dict.fromkeys(
+            name for schema in schemas for name in schema.get("properties", {})
+        ):
+            member = self.both(*(_member(schema, name) for schema in schemas))
             if member != NOTHING:
                 members[name] = member
             elif name in merged.get("required", ()):

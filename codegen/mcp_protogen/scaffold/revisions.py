@@ -12,20 +12,20 @@ from mcp_protogen.inputs.pins import load_pins, read_snapshot
 from mcp_protogen.scaffold.choices import ALL
 
 
-def usual() -> tuple[str, ...]:
+def default_revisions() -> tuple[str, ...]:
     """Return the default revisions of a project, first the one to write in."""
     folder = schema_folder()
     newest = facts.load(folder, facts.known(folder)[-1]).document
     return tuple(newest["projects"]["revisions"])
 
 
-def spoken(asked: Iterable[str]) -> tuple[str, tuple[str, ...]]:
+def project_revisions(requested: Iterable[str]) -> tuple[str, tuple[str, ...]]:
     """Return the revision to write in, and all to speak, from names and lists of names.
 
     The first name is the one to write in; "all" stands for the usual one and all others. Raise
     `ProblemError` (`no-revision`, `unknown-revision`).
     """
-    names = [name for text in asked for name in _names(text)]
+    names = [name for text in requested for name in _names(text)]
     if not names:
         raise ProblemError(Problem("no-revision", "no revision is asked for", hint="name one"))
     pins = load_pins()
@@ -33,7 +33,7 @@ def spoken(asked: Iterable[str]) -> tuple[str, tuple[str, ...]]:
     if unknown:
         raise ProblemError(*(_unknown(name, pins) for name in dict.fromkeys(unknown)))
     every = {*pins} if ALL in names else {*names}
-    return usual()[0] if names[0] == ALL else names[0], tuple(sorted(every))
+    return default_revisions()[0] if names[0] == ALL else names[0], tuple(sorted(every))
 
 
 def _names(text: str) -> Iterator[str]:

@@ -108,13 +108,13 @@ def verification(
         hint = "name that revision"
         raise ProblemError(Problem("ambiguous-schema", message, against[0], hint=hint))
     names = load_pins(folder) if revision is None else (revision,)
-    verdicts = [verify(name, against, folder) for name in names]
-    problems = tuple(problem for verdict in verdicts for problem in verdict.problems)
+    verifications = [verify(name, against, folder) for name in names]
+    problems = tuple(problem for verification in verifications for problem in verification.problems)
     return Report(
         "schema verify",
         Status.DIFFERS if problems else Status.FINE,
-        tuple(f"{verdict.revision}: {verdict.message}" for verdict in verdicts),
-        revisions=tuple({"revision": v.revision, "genuine": not v.problems} for v in verdicts),
+        tuple(f"{verification.revision}: {verification.message}" for verification in verifications),
+        revisions=tuple({"revision": v.revision, "genuine": not v.problems} for v in verifications),
         problems=problems,
     )
 

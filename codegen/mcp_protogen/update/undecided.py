@@ -26,41 +26,41 @@ Json = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Judgements:
+class SchemaFolder:
     """The pins, and the folder of the facts, patches and rules that go with them."""
 
     pins: Pins
     folder: Path
 
     @property
-    def meaning(self) -> Path:
+    def facts_folder(self) -> Path:
         """The folder of the facts: ours, if this folder has only pins and snapshots."""
         has_facts = (self.folder / "descriptions.json").is_file()
         return self.folder if has_facts else schema_folder()
 
 
 @dataclass(frozen=True, slots=True)
-class Undecided:
+class OpenDecisions:
     """The decisions to make (`open`), and the errors that prevent generation (`wrong`)."""
 
     open: tuple[Problem, ...] = ()
     wrong: tuple[Problem, ...] = ()
 
 
-def undecided(revision: str, structure: Json, known: Judgements) -> Undecided:
+def undecided(revision: str, structure: Json, schemas: SchemaFolder) -> OpenDecisions:
     """Return what is open about a published file of a revision, whose snapshot is `structure`."""
     try:
-        source = _source(revision, structure, known)
+        source = _source(revision, structure, schemas)
         derived = derive_revision(source)
     except ProblemError as error:
-        return Undecided(wrong=error.problems)
+        return OpenDecisions(wrong=error.problems)
     notice = inherited_notice(source)
     found = (*([notice] if notice else []), *derived.warnings)
-    return Undecided((*found, *_rules(derived.ir, known)))
+    return OpenDecisions((*found, *_rules(derived.ir, schemas)))
 
 
-def _source(revision: str, structure: Json, known: Judgements) -> RevisionSource:
-    folder = known.meaning
+def _source(revision: str, structure: Json, schemas: SchemaFolder) -> RevisionSource:
+    folder = schemas.facts_folder
     place = f"schema/{revision}/patches.json"
     holding = facts.holding(folder, revision, structure)
     own = patches.ledger_of(folder, revision)
@@ -81,15 +81,15 @@ def _source(revision: str, structure: Json, known: Judgements) -> RevisionSource
     )
 
 
-def _rules(found: RevisionIR, known: Judgements) -> tuple[Problem, ...]:
+def _rules(found: RevisionIR, schemas: SchemaFolder) -> tuple[Problem, ...]:
     """Return the differences from its neighbours that have no rule."""
     problems: list[Problem] = []
-    for neighbour in _neighbours(found.id, known.pins):
+    for neighbour in _neighbours(found.id, schemas.pins):
         try:
-            other = _pinned(neighbour, known)
+            other = _pinned(neighbour, schemas)
             older, newer = (other, found) if neighbour < found.id else (found, other)
             options = GenerationOptions(revisions=(older.id, newer.id))
-            pair_tables(older, newer, between(known.meaning, older.id, newer.id, options))
+            pair_tables(older, newer, between(schemas.facts_folder, older.id, newer.id, options))
         except ProblemError as error:
             problems += error.problems
     return tuple(problems)
@@ -104,7 +104,7 @@ def _neighbours(revision: str, pins: Pins) -> Iterator[str]:
         yield min(after)
 
 
-def _pinned(revision: str, known: Judgements) -> RevisionIR:
+def _pinned(revision: str, schemas: SchemaFolder) -> RevisionIR:
     place = f"schema/{revision}/schema.json"
-    structure: Json = parse_json(read_snapshot(revision, known.folder), place)
-    return derive_revision(_source(revision, structure, known)).ir
+    structure: Json = parse_json(read_snapshot(revision, schemas.folder), place)
+    return derive_revision(_source(revision, structure, schemas)).ir

@@ -19,7 +19,7 @@ from mcp_protogen.derive.revision import Derived, derive_revision
 from mcp_protogen.inputs import patches, sources
 from mcp_protogen.inputs.sources import RevisionSource
 from mcp_protogen.vectors.cases import Case
-from mcp_protogen.vectors.places import Place, Walk
+from mcp_protogen.vectors.places import Place, PlaceWalk
 from mcp_protogen.vectors.right import right
 from mcp_protogen.vectors.samples import NoSampleError, Samples
 from mcp_protogen.vectors.shapes import Shapes
@@ -61,9 +61,9 @@ def make(revision: str, options: GenerationOptions | None = None) -> VectorSet:
 def _vectors(document: Json, source: RevisionSource, derived: Derived) -> Iterator[Vector]:
     shapes = Shapes(document)
     samples = Samples(shapes, source.facts.revision)
-    making = _Making(
+    making = _VectorMaker(
         samples,
-        Walk(samples, source.facts.json_schemas),
+        PlaceWalk(samples, source.facts.json_schemas),
         document,
         Tolerance(derived.facts, derived.ir, shapes),
     )
@@ -77,9 +77,9 @@ def _vectors(document: Json, source: RevisionSource, derived: Derived) -> Iterat
 
 
 @dataclass(frozen=True, slots=True)
-class _Making:
+class _VectorMaker:
     samples: Samples
-    walk: Walk
+    walk: PlaceWalk
     document: Json
     tolerance: Tolerance
 

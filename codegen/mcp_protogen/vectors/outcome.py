@@ -41,7 +41,7 @@ class Harm(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Loss:
+class RoundTripLoss:
     """One difference between the value that was read and the written one.
 
     `pointer` is a JSON Pointer into the value; `before` or `after` is None if there is nothing.
@@ -54,7 +54,7 @@ class Loss:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ResponderAnswer:
     """The answer of an implementation; `written` has its value, or is empty."""
 
     verdict: Verdict
@@ -63,7 +63,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class VectorResult:
     """One vector and the answer to it; `losses` are the changes of a valid value by a round trip.
 
     `error` is the reason of a refusal, or how the program failed.
@@ -72,7 +72,7 @@ class Result:
     vector: Vector
     verdict: Verdict
     error: str = ""
-    losses: tuple[Loss, ...] = ()
+    losses: tuple[RoundTripLoss, ...] = ()
 
     @property
     def verdict_is_wrong(self) -> bool:
@@ -87,21 +87,21 @@ class Result:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class VectorRun:
     """The answers of `target`, by its own name, to the vectors of a revision, in their order."""
 
     revision: str
     target: str
-    results: tuple[Result, ...]
+    results: tuple[VectorResult, ...]
 
 
-def losses(before: Any, after: Any, pointer: str = "") -> Iterator[Loss]:
+def losses(before: Any, after: Any, pointer: str = "") -> Iterator[RoundTripLoss]:
     """Yield every difference, outermost first."""
     if is_object(before) and is_object(after):
         for name in before.keys() - after.keys():
-            yield Loss(Harm.LOST, f"{pointer}/{escape(name)}", before=before[name])
+            yield RoundTripLoss(Harm.LOST, f"{pointer}/{escape(name)}", before=before[name])
         for name in after.keys() - before.keys():
-            yield Loss(Harm.ADDED, f"{pointer}/{escape(name)}", after=after[name])
+            yield RoundTripLoss(Harm.ADDED, f"{pointer}/{escape(name)}", after=after[name])
         for name in before:
             if name in after:
                 yield from losses(before[name], after[name], f"{pointer}/{escape(name)}")
@@ -109,7 +109,7 @@ def losses(before: Any, after: Any, pointer: str = "") -> Iterator[Loss]:
         for index, (one, other) in enumerate(zip(before, after, strict=True)):
             yield from losses(one, other, f"{pointer}/{index}")
     elif not _same(before, after):
-        yield Loss(Harm.CHANGED, pointer, before, after)
+        yield RoundTripLoss(Harm.CHANGED, pointer, before, after)
 
 
 def _same(before: Any, after: Any) -> bool:

@@ -61,7 +61,7 @@ class VectorSet:
     vectors: tuple[Vector, ...]
 
 
-class Only(StrEnum):
+class Validity(StrEnum):
     """The verdict of the schema."""
 
     VALID = "valid"
@@ -69,25 +69,25 @@ class Only(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class VectorFilter:
     """The wanted vectors; an empty field or None excludes nothing."""
 
     types: tuple[str, ...] = ()
     methods: tuple[str, ...] = ()
-    only: Only | None = None
+    only: Validity | None = None
 
     def of(self, vectors: VectorSet) -> VectorSet:
         """Return the wanted vectors; raise `ProblemError` (`unknown-subject`)."""
         subjects = {vector.subject for vector in vectors.vectors}
         _require(self.types, {subject.type for subject in subjects}, vectors.revision)
         _require(self.methods, {subject.method for subject in subjects}, vectors.revision)
-        return replace(vectors, vectors=tuple(v for v in vectors.vectors if self._wants(v)))
+        return replace(vectors, vectors=tuple(v for v in vectors.vectors if self._matches(v)))
 
-    def _wants(self, vector: Vector) -> bool:
+    def _matches(self, vector: Vector) -> bool:
         named = not (self.types or self.methods) or (
             vector.subject.type in self.types or vector.subject.method in self.methods
         )
-        return named and (self.only is None or vector.valid == (self.only is Only.VALID))
+        return named and (self.only is None or vector.valid == (self.only is Validity.VALID))
 
 
 def _require(names: Iterable[str], known: set[str], revision: str) -> None:

@@ -28,8 +28,8 @@ def render(comparison: Comparison, *, reader: Reader | None) -> str:
 def _lines(comparison: Comparison, reader: Reader | None) -> Iterator[str]:
     yield f"## {prose(comparison.before)} → {prose(comparison.after)}"
     yield ""
-    if told := headline(comparison, reader):
-        yield f"**{prose(told)}**"
+    if sentence := headline(comparison, reader):
+        yield f"**{prose(sentence)}**"
         yield ""
     yield f"{_capitalised(summary(comparison, reader))}."
     entries = concerning(comparison, reader)

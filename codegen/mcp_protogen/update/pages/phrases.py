@@ -47,10 +47,10 @@ def where(outcome: UpdateResult) -> str:
 def headline(finding: Finding) -> str:
     """Return what has happened to a revision, in a few words."""
     candidate = finding.candidate
-    if candidate.standing is CandidateState.NEW or candidate.standing is CandidateState.COPY:
+    if candidate.state is CandidateState.NEW or candidate.state is CandidateState.COPY:
         text = f"{candidate.revision} is {'not pinned' if is_draft(candidate.revision) else 'new'}"
         return f"{text}; it is the file of {candidate.twin}" if candidate.twin else text
-    if candidate.standing is CandidateState.BEHIND:
+    if candidate.state is CandidateState.BEHIND:
         return f"{candidate.revision} is an earlier publication there"
     if candidate.twin:
         return f"{candidate.revision} has moved to the file of {candidate.twin}"
@@ -89,9 +89,9 @@ def changes(finding: Finding) -> str:
 
 def patches(finding: Finding) -> str:
     """Return the state of the ledger, on one line."""
-    words = _FITS_OF_ANOTHER if finding.candidate.pin is None else _FITS
-    numbers = [(sum(one.fit is fit for one in finding.patches), word) for fit, word in words]
-    return ", ".join(f"{number} {word}" for number, word in numbers if number)
+    labels = _FITS_OF_ANOTHER if finding.candidate.pin is None else _FITS
+    numbers = [(sum(one.fit is fit for one in finding.patches), label) for fit, label in labels]
+    return ", ".join(f"{number} {label}" for number, label in numbers if number)
 
 
 def advice(finding: Finding) -> tuple[tuple[PatchFit, str], ...]:
@@ -115,16 +115,16 @@ def effect(dependent: Dependent, finding: Finding) -> str:
 
 def command(outcome: UpdateResult, finding: Finding) -> str:
     """Return the command that accepts a finding, after the same look."""
-    asked = outcome.asked
+    options = outcome.options
     said = {
-        "--source": asked.source and outcome.source.name,  # without a password in a URL
-        "--ref": asked.ref,
-        "--cache": asked.cache,
-        "--schema-folder": asked.folder,
+        "--source": options.source and outcome.source.name,  # without a password in a URL
+        "--ref": options.ref,
+        "--cache": options.cache,
+        "--schema-folder": options.folder,
         "--accept": finding.candidate.sha256[:SHORT],
     }
-    options = [f"{option} {quote(str(value))}" for option, value in said.items() if value]
-    return " ".join(["mcp-gen update", finding.candidate.revision, *options])
+    arguments = [f"{option} {quote(str(value))}" for option, value in said.items() if value]
+    return " ".join(["mcp-gen update", finding.candidate.revision, *arguments])
 
 
 def problem(one: Problem) -> str:

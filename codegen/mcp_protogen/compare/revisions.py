@@ -59,12 +59,12 @@ class ComparedRevision:
     notes: tuple[Problem, ...] = ()
 
 
-def pinned_side(revision: str) -> ComparedRevision:
+def compared_pin(revision: str) -> ComparedRevision:
     """Return a revision as it is pinned; raise `ProblemError` for an unknown one."""
-    return given_side(revision, None)
+    return compared_file(revision, None)
 
 
-def given_side(
+def compared_file(
     revision: str, given: GivenFile | None, *, title: str = "", as_published: bool = False
 ) -> ComparedRevision:
     """Return a published file that stands for `revision`, or the pinned snapshot if none.
