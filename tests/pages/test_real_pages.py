@@ -16,7 +16,6 @@ from mcp_protogen.compare.revisions import ComparedRevision, compared_pin
 from mcp_protogen.findings.change import Comparison, Matrix, Reader, Severity
 from mcp_protogen.findings.pages import PageFormat, render
 from mcp_protogen.findings.pages.headline import headline
-from mcp_protogen.findings.pages.ranking import severity_for
 from mcp_protogen.findings.pages.text import WIDTH
 from support.pages.comparisons import page as written
 from support.revisions import NEIGHBOURS, REVISIONS
@@ -57,7 +56,7 @@ def test_every_real_change_is_in_the_text_and_fits(
     assert [line for line in shown.splitlines() if len(line) > WIDTH and line.count(" ") > 60] == []
     words = shown.replace(",", " ").split()
     for change in comparison.changes:
-        if reader is None or severity_for(change, reader) is not Severity.NONE:
+        if reader is None or change.severity_for(reader) is not Severity.NONE:
             assert set(change.item.replace(",", " ").split()) <= set(words)
 
 

@@ -30,8 +30,8 @@ def result(id: str, verdict: Verdict, written: Any = ..., error: str = "") -> Ve
     return VectorResult(vector, verdict, error, harm)
 
 
-def found(*results: VectorResult, grouped: bool = True) -> tuple[Change, ...]:
-    return findings(VectorRun(REVISION, "mylib 1.0", results), grouped=grouped)
+def found(*results: VectorResult) -> tuple[Change, ...]:
+    return findings(VectorRun(REVISION, "mylib 1.0", results))
 
 
 def only(*results: VectorResult) -> Change:
@@ -153,7 +153,6 @@ def test_a_reader_that_takes_null_everywhere_is_one_finding_that_names_some_plac
     change = only(*results)
     assert change.message == "accepted, although it is wrong: null in place of a string"
     assert "3 vectors, also Tool.description, Prompt.title" in change.after
-    assert len(found(*results, grouped=False)) == 3
 
 
 def test_what_is_tolerated_or_unknown_is_no_finding() -> None:

@@ -9,7 +9,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from mcp_protogen.base.names import UnsafeName, installed_module, module_name
+from mcp_protogen.base.names import REVISION_HINT, UnsafeName, installed_module, is_revision
 from mcp_protogen.base.problems import Problem, ProblemError, raise_errors
 from mcp_protogen.base.suggest import did_you_mean
 from mcp_protogen.config import COPY, GenerationOptions, GivenFile
@@ -140,8 +140,9 @@ def _misuse(
         hint = "name one revision, or only one that is not pinned: --revision NAME"
         yield Problem("ambiguous-schema", message, schema.name, hint=hint)
     for name in requested:
-        if not _is_safe(name):
-            yield Problem("unsafe-name", f"{name!r} cannot be the name of a revision")
+        if not is_revision(name):
+            message = f"{name!r} cannot be the name of a revision"
+            yield Problem("unsafe-name", message, hint=REVISION_HINT)
         elif name not in known and not schema:
             hint = f"{did_you_mean(name, known)} {_WITH_SCHEMA}"
             yield Problem("unknown-revision", f"no schema is pinned for {name!r}", hint=hint)
@@ -152,14 +153,6 @@ def _stands_for(requested: tuple[str, ...], pins: Container[str]) -> tuple[str, 
     return (
         requested if len(requested) == 1 else tuple(name for name in requested if name not in pins)
     )
-
-
-def _is_safe(name: str) -> bool:
-    try:
-        module_name(name)
-    except UnsafeName:
-        return False
-    return True
 
 
 def _same_stubs(was: GenerationInputs, now: GenerationInputs) -> bool:

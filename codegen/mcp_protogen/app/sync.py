@@ -10,9 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from mcp_protogen.app.commands import PackageState, count, package_state, write
+from mcp_protogen.app.commands import PackageState, package_state, write
 from mcp_protogen.app.selection import PINNED, pruned
 from mcp_protogen.base.canonical import sha256
+from mcp_protogen.base.printable import counted, listed
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.config import Settings, load_settings
 from mcp_protogen.findings.report import Action, FileChange, Report, Status
@@ -51,7 +52,7 @@ def sync(out: Path, flags: Settings, *, force: bool = False) -> Report:
         _refuse_other_templates(out, lock, before)
     done = write(remaking, force=force)
     changes = tuple(_changes(before, lock, out))
-    written = count(sum(change.action is not Action.REMOVE for change in changes), "file")
+    written = counted(sum(change.action is not Action.REMOVE for change in changes), "file")
     removed = sum(change.action is Action.REMOVE for change in changes)
     summary = f"{out}: {_versions(lock, before)}; {written} written, {removed} removed"
     return replace(done, command="sync", summary=summary, drift=before.causes, files=changes)
@@ -177,8 +178,7 @@ def _only(start: Path, found: Sequence[Path]) -> Path:
         hint = 'name its folder, or set out = "FOLDER" in [tool.mcp-gen] of pyproject.toml'
         raise ProblemError(Problem("no-package", message, str(start), hint=hint))
     if len(found) > 1:
-        more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
-        message = f"there are several packages: {', '.join(map(str, found[:_NAMED]))}{more}"
+        message = f"there are several packages: {listed(found, _NAMED)}"
         hint = "name one of them"
         raise ProblemError(Problem("several-packages", message, str(start), hint=hint))
     return found[0]

@@ -11,6 +11,7 @@ from typing import Any
 from mcp_protogen.audit.known import KnownGaps
 from mcp_protogen.base.jsonpointer import get, split
 from mcp_protogen.base.jsonvalue import is_array
+from mcp_protogen.base.printable import listed
 from mcp_protogen.findings.change import Change
 from mcp_protogen.ir import BOTH
 from mcp_protogen.vectors.findings import SEVERITIES, findings, item_of
@@ -145,9 +146,7 @@ def _required(change: Change) -> Change:
 def _accepted(mistake: str, results: Sequence[VectorResult]) -> Change:
     """Return one finding for a mistake that is accepted in many places."""
     others = sorted({item_of(result.vector) for result in results})
-    rest = f" and {len(others) - _SHOWN} more" if len(others) > _SHOWN else ""
-    places = f"{', '.join(others[:_SHOWN])}{rest}"
-    row = SEVERITIES["accepts-invalid"]
+    row, number = SEVERITIES["accepts-invalid"], f"{len(results)} vectors"
     return Change(
         code="accepts-invalid",
         category=row.category,
@@ -155,7 +154,7 @@ def _accepted(mistake: str, results: Sequence[VectorResult]) -> Change:
         message="accepted",
         severity=row.levels(BOTH),
         before="refused",
-        after=f"accepted in {places} ({len(results)} vectors, {results[0].vector.id})",
+        after=f"accepted in {listed(others, _SHOWN)} ({number}, {results[0].vector.id})",
         why=row.why,
         places=tuple(others) if len(others) > 1 else (),
     )

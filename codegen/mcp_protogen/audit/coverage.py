@@ -10,6 +10,7 @@ from mcp_protogen.audit.fitting import AuditedTarget
 from mcp_protogen.audit.names import folded, named_revisions, revision_in
 from mcp_protogen.audit.other_revisions import OtherRevisions
 from mcp_protogen.audit.severities import AuditFinding
+from mcp_protogen.base.printable import listed
 from mcp_protogen.derive.recursion import names_in
 from mcp_protogen.ir import MethodIR, ObjectIR
 
@@ -105,13 +106,13 @@ def _methods_missing(audited: AuditedTarget) -> Iterator[AuditFinding]:
             values = type_.constants().get("method", frozenset())
             typed.update(dict.fromkeys(values, type_.title))
     known = target.methods | typed.keys()
-    listed = _listed(target, wanted.ir.id)
+    in_table = _in_tables(target, wanted.ir.id)
     for kind, methods in groupby(sorted(wanted.ir.methods, key=_kind), _kind):
         every = list(methods)
         # Tables with few methods of a kind are not a list of that kind.
-        in_tables = sum(method.method in listed for method in every) >= _LISTING * len(every)
+        in_tables = sum(method.method in in_table for method in every) >= _LISTING * len(every)
         for method in every:
-            if method.method in (listed if in_tables else known):
+            if method.method in (in_table if in_tables else known):
                 continue
             pointer = wanted.types[method.message].origin
             before = f"{kind} from {' and '.join(method.senders)}, {method.message}"
@@ -124,7 +125,7 @@ def _kind(method: MethodIR) -> str:
     return method.kind
 
 
-def _listed(target: Description, revision: str) -> frozenset[str]:
+def _in_tables(target: Description, revision: str) -> frozenset[str]:
     """Return the methods in tables that name the revision, or else in those that name none."""
     rows = [(revision_in(table.module), row) for table in target.tables for row in table.rows]
     named = [row for own, row in rows if revision in (own, *row)]
@@ -188,8 +189,7 @@ def _undeclared_members(
         found = [name for name, key in reached.items() if audited.target.types[key].extra == extra]
         if found:
             said = "refused" if extra == "forbid" else "dropped"
-            rest = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
-            after = f"{said} by {', '.join(sorted(found)[:_SHOWN])}{rest}"
+            after = f"{said} by {listed(sorted(found), _SHOWN)}"
             yield AuditFinding(code, "undeclared members", f"are {said}", "", "kept", after)
 
 

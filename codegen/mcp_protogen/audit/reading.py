@@ -9,13 +9,7 @@ from mcp_protogen.audit.fitting import members_of
 from mcp_protogen.audit.matching import Matching
 from mcp_protogen.audit.shapes import leaves
 from mcp_protogen.ir import OTHER, MethodIR, Ref
-
-_AROUND: Mapping[str, tuple[str, ...]] = {
-    "request": ("JSONRPCRequest",),
-    "notification": ("JSONRPCNotification",),
-    "result": ("JSONRPCResultResponse", "JSONRPCResponse"),
-}
-"""The envelope definitions of each kind of message; the first one with a match is used."""
+from mcp_protogen.vectors.envelope import ENVELOPES
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +63,7 @@ def decoders_of(
 def _knows_envelopes(wanted: Expected, target: Description, matching: Matching) -> bool:
     """Return whether the target has types of envelopes, or messages that include them."""
     keys = (key for name in wanted.messages for key in _keys(name, matching))
-    around = any(_envelope(kind, matching) for kind in _AROUND)
+    around = any(_envelope(kind, matching) for kind in ENVELOPES)
     return around or any(_has_envelope(target, key) for key in keys)
 
 
@@ -96,7 +90,7 @@ def _kind(name: str, wanted: Expected) -> str:
         for leaf in leaves(Ref(name), wanted.resolve)
     }
     kind = found.pop() if len(found) == 1 else ""
-    return kind if kind in _AROUND else ""
+    return kind if kind in ENVELOPES else ""
 
 
 def _messages(
@@ -115,7 +109,7 @@ def _messages(
 
 
 def _envelope(kind: str, matching: Matching) -> tuple[str, ...]:
-    return next((keys for name in _AROUND[kind] if (keys := _keys(name, matching))), ())
+    return next((keys for name in ENVELOPES[kind] if (keys := _keys(name, matching))), ())
 
 
 def _has_envelope(target: Description, key: str) -> bool:

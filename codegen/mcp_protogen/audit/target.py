@@ -20,6 +20,7 @@ from typing import IO, Any
 
 from mcp_protogen.audit.description import Description, Skipped, of_document, skipped
 from mcp_protogen.audit.reading import Decoders
+from mcp_protogen.base.printable import counted
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.vectors.program import kill_group, run
 
@@ -189,8 +190,7 @@ def _not_importable(name: str, python: str, skipped: Sequence[Skipped]) -> Probl
 
 def _nothing_found(name: str, modules: Sequence[str]) -> ProblemError:
     """Return the error if the modules hold no types."""
-    number = "1 module" if len(modules) == 1 else f"{len(modules)} modules"
-    message = f"no models, dataclasses or typed dictionaries in {number}"
+    message = f"no models, dataclasses or typed dictionaries in {counted(len(modules), 'module')}"
     hint = "name the module that holds the protocol's types, such as mcp.types"
     return ProblemError(Problem("nothing-to-audit", message, name, hint=hint))
 

@@ -6,6 +6,7 @@ that a JSON document keeps its meaning.
 """
 
 import re
+from collections.abc import Sequence
 
 INVISIBLE = (
     "\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2"
@@ -52,6 +53,17 @@ def page(text: str, *, colour: bool = False, commands: bool = False) -> str:
         lambda found: found[0] if colour and found[1] else one_line(found[0]), text
     )
     return _OLD_COMMAND.sub(r"#\\u0023", shown) if commands else no_command(shown)
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def listed(texts: Sequence[object], most: int) -> str:
+    """Return texts on one line; of many, the first ones and the number of the others."""
+    more = f" and {len(texts) - most} more" if len(texts) > most else ""
+    return ", ".join(map(str, texts[:most])) + more
 
 
 def _escaped(char: str) -> str:

@@ -1,10 +1,10 @@
 """`mcp-gen audit`: compare an SDK with a revision."""
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
@@ -17,23 +17,14 @@ from mcp_protogen.cli.known import (
     Ignore,
     WriteBaseline,
 )
-from mcp_protogen.cli.page import Output, coloured, columns, deliver
-from mcp_protogen.compare.select import narrowed
+from mcp_protogen.cli.options import Destination, LeastSeverity, Output
 from mcp_protogen.findings.change import Comparison, Reader, Severity
-from mcp_protogen.findings.pages import PageFormat, render
+from mcp_protogen.findings.pages import PageFormat
 
 if TYPE_CHECKING:
     from mcp_protogen.audit.engine import Audit
 
 FORMAT = 1
-
-
-class LeastSeverity(StrEnum):
-    """The lowest severity of the findings that are shown."""
-
-    BREAKING = "breaking"
-    WARNING = "warning"
-    INFO = "info"
 
 
 class Written(StrEnum):
@@ -45,16 +36,6 @@ class Written(StrEnum):
     """Members that nobody set."""
     ALL = "all"
     """Nothing is left out."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Choice:
-    """The choice of which findings are shown, and how."""
-
-    reader: Reader | None
-    only: LeastSeverity | None
-    form: PageFormat
-    output: Path | None
 
 
 def audit(
@@ -113,7 +94,6 @@ def audit(
     from mcp_protogen.audit.target import find
     from mcp_protogen.vectors.findings import SEVERITIES as OF_VECTORS
 
-    choice = _Choice(reader, only, format, output)
     options = AuditOptions(mapping, not no_vectors, written, timeout)
     known = BaselineOptions("finding", baseline, write_baseline, tuple(ignore or ()))
     try:
@@ -121,31 +101,29 @@ def audit(
         found = audit(find(target, python), revision, options)
         result = known.compared(found.comparison)
         if not result.keep(found.summary):
-            _report(found, result, choice)
+            least = Severity(only) if only else None
+            shown = result.new.narrowed(reader, least)
+            _report(found, result, shown, reader, Destination(format, output))
     except ProblemError as error:
         fail(error, "audit", format)
 
 
-def _report(found: "Audit", result: BaselineResult, choice: _Choice) -> None:
-    least = Severity(choice.only) if choice.only else None
-    shown = narrowed(result.new, choice.reader, least)
-    if choice.form is PageFormat.TEXT:
+def _report(
+    found: "Audit",
+    result: BaselineResult,
+    shown: Comparison,
+    reader: Reader | None,
+    place: Destination,
+) -> NoReturn:
+    if place.form == PageFormat.TEXT:
         show_problems(shown.notes)
-    deliver(_rendered(found, shown, result, choice), choice.form, choice.output)
+    page = place.page(shown, reader)
+    if place.form == PageFormat.JSON:
+        page = _document(found, json.loads(page), result)
+    else:
+        page = result.closed(page, PageFormat(place.form), found.summary)
+    place.deliver(page)
     raise SystemExit(1 if shown.changes else 0)
-
-
-def _rendered(found: "Audit", shown: Comparison, result: BaselineResult, choice: _Choice) -> str:
-    page = render(
-        choice.form,
-        shown,
-        reader=choice.reader,
-        colour=coloured(choice.output),
-        width=columns(choice.output),
-    )
-    if choice.form is PageFormat.JSON:
-        return _document(found, json.loads(page), result)
-    return result.closed(page, choice.form, found.summary)
 
 
 def _document(found: "Audit", comparison: Any, result: BaselineResult) -> str:

@@ -4,7 +4,6 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -18,21 +17,13 @@ from mcp_protogen.cli.known import (
     Ignore,
     WriteBaseline,
 )
-from mcp_protogen.cli.page import Output, coloured, columns, deliver
+from mcp_protogen.cli.options import Destination, LeastSeverity, Output
 from mcp_protogen.findings.change import Reader, Severity
 from mcp_protogen.findings.pages import PageFormat
 
 if TYPE_CHECKING:
     from mcp_protogen.compare.revisions import ComparedRevision
     from mcp_protogen.findings.change import Matrix
-
-
-class LeastSeverity(StrEnum):
-    """The lowest severity of the changes that are shown."""
-
-    BREAKING = "breaking"
-    WARNING = "warning"
-    INFO = "info"
 
 
 class FailOn(StrEnum):
@@ -63,8 +54,7 @@ class DiffOptions:
     only: Severity | None
     fail_on: Severity | None
     known: BaselineOptions
-    form: PageFormat
-    output: Path | None
+    place: Destination
 
 
 def diff(
@@ -115,8 +105,7 @@ def diff(
         _LEAST[only] if only else None,
         _LEAST[fail_on] if fail_on else None,
         BaselineOptions("change", baseline, write_baseline, tuple(ignore or ())),
-        format,
-        output,
+        Destination(format, output),
     )
     try:
         failed = _show(options)
@@ -128,7 +117,6 @@ def diff(
 def _show(options: DiffOptions) -> bool:
     from mcp_protogen.compare.engine import compare_revisions
     from mcp_protogen.compare.naming import named_revisions
-    from mcp_protogen.compare.select import reaches
     from mcp_protogen.findings.severities import severities
 
     options.known.check(severities())
@@ -137,10 +125,10 @@ def _show(options: DiffOptions) -> bool:
     result = options.known.compared(compare_revisions(*revisions))
     if result.keep():
         return False
-    if options.form in (PageFormat.TEXT, PageFormat.HTML):
+    if options.place.form in (PageFormat.TEXT, PageFormat.HTML):
         show_problems(result.new.notes)
-    deliver(_page(options, result, revisions), options.form, options.output)
-    return options.fail_on is not None and reaches(result.new, options.reader, options.fail_on)
+    options.place.deliver(_page(options, result, revisions))
+    return options.fail_on is not None and result.new.reaches(options.reader, options.fail_on)
 
 
 def _page(
@@ -148,20 +136,13 @@ def _page(
     result: BaselineResult,
     revisions: "tuple[ComparedRevision, ComparedRevision]",
 ) -> str:
-    from mcp_protogen.compare.select import narrowed
-    from mcp_protogen.findings.pages import render
-
-    page = render(
-        options.form,
-        narrowed(result.new, options.reader, options.only),
-        _matrix(*revisions) if options.form is PageFormat.HTML else None,
-        reader=options.reader,
-        colour=coloured(options.output),
-        width=columns(options.output),
-    )
-    if options.form is PageFormat.JSON and options.known.baseline is not None:
+    form = PageFormat(options.place.form)
+    shown = result.new.narrowed(options.reader, options.only)
+    matrix = _matrix(*revisions) if form is PageFormat.HTML else None
+    page = options.place.page(shown, options.reader, matrix)
+    if form is PageFormat.JSON and options.known.baseline is not None:
         return json.dumps({**json.loads(page), **result.as_json()}, indent=2) + "\n"
-    return result.closed(page, options.form)
+    return result.closed(page, form)
 
 
 def _matrix(before: "ComparedRevision", after: "ComparedRevision") -> "Matrix":

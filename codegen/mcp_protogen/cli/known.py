@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mcp_protogen.base.printable import one_line
+from mcp_protogen.base.printable import counted, one_line
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.base.suggest import did_you_mean
 from mcp_protogen.cli.console import say
@@ -92,7 +92,7 @@ class BaselineResult:
         from mcp_protogen.compare.baseline import write_baseline
 
         write_baseline(self.known.baseline, self.found.before, self.sorted.new)
-        written = f"{self.known.baseline}: {self._count(len(self.sorted.new))} written"
+        written = f"{self.known.baseline}: {counted(len(self.sorted.new), self.known.noun)} written"
         say("".join(f"{one_line(line)}\n" for line in (*lines, written)))
         return True
 
@@ -119,12 +119,9 @@ class BaselineResult:
 
     def _left_out(self) -> Iterator[str]:
         if self.sorted.known:
-            yield f"{self._count(len(self.sorted.known))} known from the baseline"
+            yield f"{counted(len(self.sorted.known), self.known.noun)} known from the baseline"
         if self.sorted.ignored:
-            yield f"{self._count(len(self.sorted.ignored))} ignored"
-
-    def _count(self, number: int) -> str:
-        return f"{number} {self.known.noun}{'' if number == 1 else 's'}"
+            yield f"{counted(len(self.sorted.ignored), self.known.noun)} ignored"
 
 
 def _entry(code: str, item: str) -> dict[str, str]:

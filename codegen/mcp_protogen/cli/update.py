@@ -7,7 +7,7 @@ import typer
 
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.cli.console import fail, say, show_problems
-from mcp_protogen.cli.page import Output, coloured, deliver
+from mcp_protogen.cli.options import Destination, Output, SchemaFolder
 from mcp_protogen.update.pages import UpdateFormat
 
 if TYPE_CHECKING:
@@ -66,14 +66,7 @@ def update(
     ] = None,
     format: Annotated[UpdateFormat, typer.Option(help="Form of the report.")] = UpdateFormat.TEXT,
     output: Output = None,
-    folder: Annotated[
-        Path | None,
-        typer.Option(
-            "--schema-folder",
-            metavar="DIR",
-            help="Folder of pins and snapshots, if not the installed one.",
-        ),
-    ] = None,
+    folder: SchemaFolder = None,
 ) -> None:
     """See whether published schemas have moved, and move a pin with --accept.
 
@@ -107,7 +100,8 @@ def _finish(options: "UpdateOptions", form: UpdateFormat, output: Path | None) -
         outcome = look(options)
         if form is not UpdateFormat.JSON and form is not UpdateFormat.GITHUB:
             show_problems(outcome.notices)
-        deliver(render_outcome(form, outcome, colour=coloured(output)), form, output)
+        place = Destination(form, output)
+        place.deliver(render_outcome(form, outcome, colour=place.coloured))
     except ProblemError as error:
         _stop(error, form)
     raise SystemExit(1 if outcome.news and outcome.accepted is None else 0)

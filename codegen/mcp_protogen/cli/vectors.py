@@ -13,7 +13,7 @@ import typer
 from mcp_protogen.base.printable import one_line
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.cli.console import fail, finish, progress, show_problems
-from mcp_protogen.cli.page import Output, coloured, columns, deliver
+from mcp_protogen.cli.options import Destination, Output, Schema
 from mcp_protogen.config import Format
 from mcp_protogen.findings.report import Action, FileChange, Report, Status
 from mcp_protogen.vectors.vector import Validity, VectorFilter
@@ -93,10 +93,7 @@ def vectors(
     only: Annotated[
         Validity | None, typer.Option(help="Only valid or only invalid vectors.")
     ] = None,
-    schema: Annotated[
-        str | None,
-        typer.Option(metavar="FILE|URL", help="A published schema to use in place of the pin."),
-    ] = None,
+    schema: Schema = None,
     format: Annotated[
         VectorsFormat | None,
         typer.Option(help="Form of the vectors, of the report, or of the findings."),
@@ -120,6 +117,7 @@ def vectors(
     flags |= {"--type": type, "--method": method, "--only": only, "--output": output}
     _refuse_conflicts({name for name, value in flags.items() if value}, what)
     form = _form(format, what)
+    place = Destination(form, output)
     if out is not None:
         folder = out
 
@@ -129,12 +127,12 @@ def vectors(
         finish(work, "vectors", Format(form))
     elif trying:
         try:
-            found = _try(target, _options(revision, schema, usual=True), choice, form, output)
+            found = _try(target, _options(revision, schema, usual=True), choice, place)
         except ProblemError as error:
             fail(error, "vectors", form)
         raise SystemExit(1 if found else 0)
     else:
-        _print(_options(revision, schema), choice, form, output)
+        _print(_options(revision, schema), choice, place)
 
 
 _GO_ALONE = (
@@ -210,28 +208,25 @@ def _folder(folder: Path, options: "GenerationOptions", *, check: bool, force: b
     return Report("vectors", Status.FINE, summary, str(folder), files=listed, problems=problems)
 
 
-def _print(
-    options: "GenerationOptions", choice: VectorFilter, form: VectorsFormat, output: Path | None
-) -> None:
+def _print(options: "GenerationOptions", choice: VectorFilter, place: Destination) -> None:
     from mcp_protogen.vectors.making import make
     from mcp_protogen.vectors.writing import document, lines
 
-    if form is VectorsFormat.JSON and len(options.revisions) > 1:
+    whole = place.form == VectorsFormat.JSON
+    if whole and len(options.revisions) > 1:
         raise _conflict("several revisions cannot be one document: add --out, or --format jsonl")
     chosen = [choice.of(make(revision, options)) for revision in options.revisions]
-    rows = map(document, chosen) if form is VectorsFormat.JSON else chain(*map(lines, chosen))
-    deliver(b"".join(rows).decode(), form, output)
+    rows = map(document, chosen) if whole else chain(*map(lines, chosen))
+    place.deliver(b"".join(rows).decode())
 
 
 def _try(
     target: TriedProgram,
     options: "GenerationOptions",
     choice: VectorFilter,
-    form: VectorsFormat,
-    output: Path | None,
+    place: Destination,
 ) -> bool:
     """Show the findings, and return whether there are any."""
-    from mcp_protogen.findings.pages import PageFormat, render
     from mcp_protogen.vectors.findings import comparison
     from mcp_protogen.vectors.making import make
     from mcp_protogen.vectors.running import run_vectors
@@ -243,12 +238,11 @@ def _try(
     command = _command(target, revision)
     outcome = run_vectors(command, chosen, timeout=target.timeout)
     found = comparison(outcome)
-    page: PageFormat = PageFormat(form)
-    if page is PageFormat.TEXT:
+    closing = ""
+    if place.form == VectorsFormat.TEXT:
         show_problems(found.notes)
-    shown = render(page, found, colour=coloured(output), width=columns(output))
-    closing = f"{one_line(_counts(outcome))}\n" if page is PageFormat.TEXT else ""
-    deliver(shown + closing, page, output)
+        closing = f"{one_line(_counts(outcome))}\n"
+    place.deliver(place.page(found, None) + closing)
     return bool(found.changes)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from mcp_protogen.base.canonical import digest
+from mcp_protogen.base.printable import counted
 from mcp_protogen.compare.revisions import ComparedRevision
 from mcp_protogen.compare.spelling import spelled
 from mcp_protogen.findings.change import Category, Matrix, MatrixCell, MatrixRow
@@ -56,7 +57,7 @@ def _types(revision: ComparedRevision) -> dict[str, MatrixCell]:
 def _of_type(schema: dict[str, Any]) -> str:
     members = schema.get("properties", {})
     if members:
-        return f"{len(members)} member{'' if len(members) == 1 else 's'}"
+        return counted(len(members), "member")
     if "anyOf" in schema and all("$ref" in arm for arm in schema["anyOf"]):
         return f"one of {len(schema['anyOf'])}"
     return spelled(schema)

@@ -1,8 +1,8 @@
 """Differences in capabilities, `_meta` keys, headers and rules."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from mcp_protogen.compare.revisions import ComparedRevision, Header
 from mcp_protogen.compare.traffic import answerers
@@ -10,6 +10,8 @@ from mcp_protogen.findings.severities import Difference
 from mcp_protogen.ir import BOTH, NOBODY, CapabilityIR, MetaKeyIR, Role, Senders
 
 _SERVER: Senders = frozenset({"server"})
+
+_T = TypeVar("_T")
 
 
 def changes(before: ComparedRevision, after: ComparedRevision) -> Iterator[Difference]:
@@ -20,14 +22,21 @@ def changes(before: ComparedRevision, after: ComparedRevision) -> Iterator[Diffe
     yield from _rules(before, after)
 
 
-def _capabilities(before: ComparedRevision, after: ComparedRevision) -> Iterator[Difference]:
-    was = {_capability(one): one for one in before.ir.capabilities}
-    now = {_capability(one): one for one in after.ir.capabilities}
+def _pairs(
+    before: Iterable[_T], after: Iterable[_T], key: Callable[[_T], str], text: Callable[[_T], str]
+) -> Iterator[tuple[str, _T | None, _T | None, tuple[str, str]]]:
+    """Yield what differs in its text, by key: before, after, and both texts."""
+    was, now = {key(one): one for one in before}, {key(one): one for one in after}
     for name in sorted({*was, *now}):
         old, new = was.get(name), now.get(name)
-        texts = ("" if old is None else _declared(old), "" if new is None else _declared(new))
-        if texts[0] == texts[1]:
-            continue
+        texts = ("" if old is None else text(old), "" if new is None else text(new))
+        if texts[0] != texts[1]:
+            yield name, old, new, texts
+
+
+def _capabilities(before: ComparedRevision, after: ComparedRevision) -> Iterator[Difference]:
+    both = before.ir.capabilities, after.ir.capabilities
+    for name, old, new, texts in _pairs(*both, _capability, _declared):
         code = "added" if old is None else "removed" if new is None else "changed"
         who: Senders = frozenset(one.role for one in (old, new) if one)
         yield Difference(f"capability-{code}", name, "", *texts, who)
@@ -43,13 +52,8 @@ def _declared(one: CapabilityIR) -> str:
 
 
 def _meta_keys(before: ComparedRevision, after: ComparedRevision) -> Iterator[Difference]:
-    was = {one.key: one for one in before.ir.meta_keys}
-    now = {one.key: one for one in after.ir.meta_keys}
-    for key in sorted({*was, *now}):
-        old, new = was.get(key), now.get(key)
-        texts = ("" if old is None else _written(old), "" if new is None else _written(new))
-        if texts[0] == texts[1]:
-            continue
+    both = before.ir.meta_keys, after.ir.meta_keys
+    for key, old, new, texts in _pairs(*both, lambda one: one.key, _written):
         code = "changed" if old and new else "removed" if old else "added"
         if new and new.required and not (old and old.required):
             code = "now-required" if old else "added-required"
@@ -82,14 +86,8 @@ def _on(key: MetaKeyIR, revision: ComparedRevision) -> Senders:
 
 
 def _headers(before: ComparedRevision, after: ComparedRevision) -> Iterator[Difference]:
-    was = {_header(one): one for one in before.headers}
-    now = {_header(one): one for one in after.headers}
-    for name in sorted({*was, *now}):
-        old, new = was.get(name), now.get(name)
+    for name, old, new, texts in _pairs(before.headers, after.headers, _header, _demand):
         sender: Role = "client" if name.endswith(":request") else "server"
-        texts = ("" if old is None else _demand(old), "" if new is None else _demand(new))
-        if texts[0] == texts[1]:
-            continue
         code = "level-changed" if old and new else "removed" if old else "added"
         if new and _is_demanded(new) and not (old and _is_demanded(old)):
             code = "now-required" if old else "added-required"

@@ -5,7 +5,6 @@ those of its patches that fit.
 """
 
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from mcp_protogen.base.canonical import parse_json, pretty, sha256
@@ -96,8 +95,7 @@ def compared_file(
 def _as_given(source: RevisionSource) -> tuple[RevisionSource, tuple[Problem, ...]]:
     """Return a source as it is read if its schema is not the pinned one."""
     if source.facts.inherited:
-        notice = sources.inherited_notice(source)
-        return source, (notice,) if notice else ()
+        return source, tuple(sources.inherited_notice(source))
     mended = ledger.mended(source.schema, source.ledger, source.ledger_place)
     # Borrowed facts may contradict the schema: that is a difference, not an error.
     known = source.facts
@@ -134,11 +132,6 @@ def revision_of(given: GivenFile, pins: Pins) -> str | None:
 def inherited_basis(given: GivenFile) -> str:
     """Return the revision whose facts a package from an unpinned file would have."""
     return sources.load(_UNNAMED, GenerationOptions((_UNNAMED,), {_UNNAMED: given})).facts.basis
-
-
-def title_of(source: str) -> str:
-    """Return the title of a file as a side: its name, without the folders."""
-    return Path(source).name
 
 
 def _headers(document: Json) -> tuple[Header, ...]:

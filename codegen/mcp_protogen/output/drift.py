@@ -109,16 +109,18 @@ def _revision(revision: str, was: RevisionInputs, now: RevisionInputs) -> Iterat
         place = f" ({was.source} → {now.source})" if was.source != now.source else ""
         message = f"its published schema changed{structure}{place}"
         yield _moved(DriftKind.SCHEMA, revision, message, was.published, now.published)
-    if was.facts != now.facts:
-        yield _moved(DriftKind.FACTS, revision, "its facts changed", was.facts, now.facts)
-    if was.patches != now.patches:
-        yield _moved(DriftKind.PATCHES, revision, "its patches changed", was.patches, now.patches)
-    if was.descriptions != now.descriptions:
-        message = "its descriptions changed"
-        yield _moved(DriftKind.DESCRIPTIONS, revision, message, was.descriptions, now.descriptions)
-    if was.rules != now.rules:
-        message = "its translation rules from the revision before changed"
-        yield _moved(DriftKind.RULES, revision, message, was.rules, now.rules)
+    for kind, name, message in _OF_REVISIONS:
+        earlier, later = getattr(was, name), getattr(now, name)
+        if earlier != later:
+            yield _moved(kind, revision, message, earlier, later)
+
+
+_OF_REVISIONS = (
+    (DriftKind.FACTS, "facts", "its facts changed"),
+    (DriftKind.PATCHES, "patches", "its patches changed"),
+    (DriftKind.DESCRIPTIONS, "descriptions", "its descriptions changed"),
+    (DriftKind.RULES, "rules", "its translation rules from the revision before changed"),
+)
 
 
 def _tool(was: GenerationInputs, now: GenerationInputs) -> Iterator[Cause]:

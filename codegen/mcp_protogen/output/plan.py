@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from mcp_protogen.base.canonical import sha256
 from mcp_protogen.base.names import module_name
+from mcp_protogen.base.printable import listed
 from mcp_protogen.base.problems import Level, Problem
 from mcp_protogen.output.lock import LOCK_NAME, Lock, LockedFile, lock_file, lock_of
 from mcp_protogen.output.tree import NOT_A_FILE, Tree, parents
@@ -189,6 +190,5 @@ def _foreign(
                 message = "a file that mcp-gen did not write has the name of a generated one"
                 yield Problem("foreign-file", message, path, hint=hint)
     elif names := sorted(tree.files.keys() - unchanged):
-        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-        message = f"the folder has no lock and holds other files: {', '.join(names[:_NAMED])}{more}"
+        message = f"the folder has no lock and holds other files: {listed(names, _NAMED)}"
         yield Problem("foreign-file", message, hint=hint)

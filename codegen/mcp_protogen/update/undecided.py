@@ -5,7 +5,7 @@ and translated from and to its neighbours among the pinned revisions.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +14,11 @@ from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.config import GenerationOptions
 from mcp_protogen.derive.revision import derive_revision
-from mcp_protogen.inputs import descriptions, facts, patches
-from mcp_protogen.inputs.ledger import inherited, mended
+from mcp_protogen.inputs import sources
+from mcp_protogen.inputs.ledger import mended
 from mcp_protogen.inputs.pins import Pins, read_snapshot
 from mcp_protogen.inputs.rules import between
-from mcp_protogen.inputs.sources import RevisionSource, inherited_notice
+from mcp_protogen.inputs.sources import RevisionSource
 from mcp_protogen.ir import RevisionIR
 from mcp_protogen.plans.tables import pair_tables
 
@@ -54,31 +54,16 @@ def undecided(revision: str, structure: Json, schemas: SchemaFolder) -> OpenDeci
         derived = derive_revision(source)
     except ProblemError as error:
         return OpenDecisions(wrong=error.problems)
-    notice = inherited_notice(source)
-    found = (*([notice] if notice else []), *derived.warnings)
+    found = (*sources.inherited_notice(source), *derived.warnings)
     return OpenDecisions((*found, *_rules(derived.ir, schemas)))
 
 
 def _source(revision: str, structure: Json, schemas: SchemaFolder) -> RevisionSource:
-    folder = schemas.facts_folder
-    place = f"schema/{revision}/patches.json"
-    holding = facts.holding(folder, revision, structure)
-    own = patches.ledger_of(folder, revision)
-    patched = (
-        inherited(structure, folder, revision, holding.basis)
-        if holding.inherited and not own
-        else mended(structure, own, place)
-    )
-    return RevisionSource(
-        schema=patched.schema,
-        ledger=(),
-        facts=holding,
-        descriptions=descriptions.load(folder / "descriptions.json", revision),
-        place=f"schema/{revision}/schema.json",
-        ledger_place=place,
-        facts_place=f"schema/{revision}/facts.json",
-        facts_hint=f"pin it; mcp-gen schema draft-facts {revision} then writes what follows",
-    )
+    place = f"schema/{revision}/schema.json"
+    source = sources.of_snapshot(revision, schemas.facts_folder, structure, place, {})
+    patched = mended(structure, source.ledger, source.ledger_place)
+    hint = f"pin it; mcp-gen schema draft-facts {revision} then writes what follows"
+    return replace(source, schema=patched.schema, ledger=(), notes=(), facts_hint=hint)
 
 
 def _rules(found: RevisionIR, schemas: SchemaFolder) -> tuple[Problem, ...]:

@@ -1,20 +1,20 @@
 """The faults of an implementation with vectors, as changes for the pages of a comparison.
 
-Many vectors fail for one reason. Unless they are wanted separately, they become one finding that
-counts them, names the first and has all places. They are grouped by the keyword of the schema, if
-there is one; by member, for round trips and for envelopes, which are the same in all messages; by
-the message of the implementation, if it gives one; and as one finding if a whole reader is lenient
-or drops unknown members.
+Many vectors fail for one reason. They become one finding that counts them, names the first and has
+all places. They are grouped by the keyword of the schema, if there is one; by member, for round
+trips and for envelopes, which are the same in all messages; by the message of the implementation,
+if it gives one; and as one finding if a whole reader is lenient or drops unknown members.
 """
 
 import json
 import re
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from mcp_protogen.base import jsonpointer
+from mcp_protogen.base.printable import listed
 from mcp_protogen.base.problems import Level, Problem, ProblemError
 from mcp_protogen.findings.change import Change, Comparison
 from mcp_protogen.findings.severities import severity_table
@@ -48,11 +48,11 @@ def comparison(outcome: VectorRun) -> Comparison:
     return Comparison(outcome.revision, outcome.target, findings(outcome), notes)
 
 
-def findings(outcome: VectorRun, *, grouped: bool = True) -> tuple[Change, ...]:
+def findings(outcome: VectorRun) -> tuple[Change, ...]:
     """Return all faults of the implementation, in the order of the vectors."""
     groups: dict[Hashable, list[_Fault]] = {}
     for fault in _faults(outcome.results):
-        groups.setdefault(fault.group if grouped else fault, []).append(fault)
+        groups.setdefault(fault.group, []).append(fault)
     return tuple(_change(faults) for faults in groups.values())
 
 
@@ -219,12 +219,8 @@ def _senders(vector: Vector) -> Senders:
 
 
 def _listing(number: int, places: Sequence[str]) -> str:
-    _, *others = places
-    text = f"{number} vectors"
-    if others:
-        rest = f" and {len(others) - _SHOWN} more" if len(others) > _SHOWN else ""
-        text += f", also {', '.join(others[:_SHOWN])}{rest}"
-    return text
+    also = f", also {listed(places[1:], _SHOWN)}" if places[1:] else ""
+    return f"{number} vectors{also}"
 
 
 def _unknown(outcome: VectorRun) -> Iterator[Problem]:
@@ -235,14 +231,9 @@ def _unknown(outcome: VectorRun) -> Iterator[Problem]:
         if result.verdict is Verdict.UNKNOWN
     )
     if subjects:
-        rest = f" and {len(subjects) - _SHOWN} more" if len(subjects) > _SHOWN else ""
         many = "types and messages are" if len(subjects) > 1 else "type or message is"
-        message = f"{len(subjects)} {many} unknown to it: {_first(subjects)}{rest}"
+        message = f"{len(subjects)} {many} unknown to it: {listed(tuple(subjects), _SHOWN)}"
         yield Problem("unknown-to-target", message, outcome.target, level=Level.WARNING)
-
-
-def _first(names: Iterable[str]) -> str:
-    return ", ".join(list(names)[:_SHOWN])
 
 
 def _path(subject: str, pointer: str) -> str:

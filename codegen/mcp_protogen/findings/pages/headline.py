@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from mcp_protogen.findings.change import Category, Comparison, Reader, Severity
-from mcp_protogen.findings.pages.ranking import Ranked, concerning, noun, severity_for
+from mcp_protogen.findings.pages.ranking import Ranked, concerning, noun
 
 # The rest of a longer list is counted.
 _FEATURES = 8
@@ -39,7 +39,7 @@ def _counts(entries: Sequence[Ranked], severity: Severity, reader: Reader | None
     It is for the reader, or for clients and servers, or else for all that are affected.
     """
     found = Counter(
-        one for entry in entries for one in Reader if severity_for(entry.change, one) is severity
+        one for entry in entries for one in Reader if entry.change.severity_for(one) is severity
     )
     wanted = (reader,) if reader else (Reader.CLIENT, Reader.SERVER)
     readers = [one for one in wanted if found[one]] or [one for one in Reader if found[one]]

@@ -17,7 +17,7 @@ from mcp_protogen.findings.change import (
     Reader,
     Severity,
 )
-from mcp_protogen.findings.pages.ranking import CATEGORIES, HEADINGS, ranked, severity_for
+from mcp_protogen.findings.pages.ranking import CATEGORIES, HEADINGS, ranked
 
 _DESCRIPTIONS: Mapping[Severity, str] = {
     Severity.BREAKING: "What worked before fails, or is refused.",
@@ -134,7 +134,7 @@ def _change_views(comparison: Comparison, reader: Reader | None) -> tuple[Change
             order,
             CATEGORIES[entry.change.category],
             entry.severity,
-            {one: severity_for(entry.change, one) for one in Reader},
+            {one: entry.change.severity_for(one) for one in Reader},
             entry.change,
         )
         for order, (entry, anchor) in enumerate(zip(entries, anchors, strict=True))

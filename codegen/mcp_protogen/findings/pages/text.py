@@ -20,7 +20,6 @@ from mcp_protogen.findings.pages.ranking import (
     Ranked,
     concerning,
     counts,
-    severity_for,
     summary,
 )
 
@@ -213,7 +212,7 @@ def _tally(comparison: Comparison) -> Iterator[str]:
     columns = [severity for severity in Severity if severity is not Severity.NONE]
     yield "for      " + "".join(f"{severity:>10}" for severity in columns)
     for reader in Reader:
-        found = counts(severity_for(change, reader) for change in comparison.changes)
+        found = counts(change.severity_for(reader) for change in comparison.changes)
         yield f"{reader:<9}" + "".join(f"{found[severity]:>10}" for severity in columns)
 
 

@@ -1,8 +1,8 @@
 """The texts that all pages share. Nothing is escaped here: each page does that itself."""
 
-from collections.abc import Sequence
 from shlex import quote
 
+from mcp_protogen.base.printable import counted, listed
 from mcp_protogen.base.problems import Problem
 from mcp_protogen.findings.pages.ranking import summary as change_summary
 from mcp_protogen.inputs.ledger import Fit, PatchFit
@@ -83,7 +83,8 @@ def changes(finding: Finding) -> str:
     if finding.comparison is None:
         return f"{places}; what that means could not be found out"
     if not finding.comparison.changes:
-        return f"{places}, none of which changes what may be sent: {listed(finding.pointers)}"
+        pointers = listed(finding.pointers, MOST_SHOWN)
+        return f"{places}, none of which changes what may be sent: {pointers}"
     return f"{change_summary(finding.comparison, None)}; {places}"
 
 
@@ -132,17 +133,6 @@ def problem(one: Problem) -> str:
     where = f"{one.where}: " if one.where else ""
     hint = f" ({one.hint})" if one.hint else ""
     return f"{where}{one.message}{hint}"
-
-
-def listed(texts: Sequence[str]) -> str:
-    """Return texts on one line, cut if there are many."""
-    more = f" and {len(texts) - MOST_SHOWN} more" if len(texts) > MOST_SHOWN else ""
-    return ", ".join(texts[:MOST_SHOWN]) + more
-
-
-def counted(number: int, noun: str) -> str:
-    """Return a number with its noun."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 _FITS = (

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from mcp_protogen.base.printable import one_line
+from mcp_protogen.base.printable import counted, one_line
 from mcp_protogen.base.problems import Level, summed_up
 from mcp_protogen.findings.pages import PageFormat
 from mcp_protogen.findings.pages import render as render_comparison
@@ -62,7 +62,7 @@ def _settling(finding: Finding) -> Iterator[str]:
         yield "  nothing can be generated from it as it is:"
         yield from _list([phrases.problem(one) for one in finding.undecided.wrong])
     if finding.undecided.open:
-        number = phrases.counted(len(finding.undecided.open), "thing")
+        number = counted(len(finding.undecided.open), "thing")
         yield f"  {number} to decide:"
         for _, lines in summed_up(finding.undecided.open, {*Level}):
             yield from (f"    {one_line(line)}" for line in lines)
