@@ -260,7 +260,7 @@ class LeniencyIR:
 
 @dataclass(frozen=True, slots=True)
 class RulesIR:
-    """The differences between revisions in how messages travel."""
+    """The differences between revisions in how messages are sent."""
 
     receive_batches: bool
     send_batches: bool

@@ -91,7 +91,9 @@ def test_facts_that_a_new_revision_lacks_are_named(spec: Spec) -> None:
     found = open_about(spec, NEXT)
     assert found.wrong == ()
     said = [problem.message for problem in found.open if problem.code == "derived-facts"]
-    assert said[0] == f"{NEXT} has no facts: gates and codes are those of {NEWEST}"
+    assert said[0] == (
+        f"{NEXT} has no facts: required capabilities and error codes are those of {NEWEST}"
+    )
     assert "things/list has no facts" in said
 
 

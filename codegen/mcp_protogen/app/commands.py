@@ -161,7 +161,7 @@ def prepare(settings: Settings) -> Task:
         raise ProblemError(Problem("conflicting-options", message, settings.rules, hint=hint))
     schema, rules = _given(settings.schema), _given(settings.rules)
     if settings.only == ():
-        message = "it is not said which revisions stay in the package"
+        message = "no revision is named that stays in the package"
         raise ProblemError(Problem("no-revision", message, hint="name them with --revision"))
     staying = pruned(lock, settings.only, pins)
     options = select(requested, pins, staying, schema, _templates(settings))

@@ -70,7 +70,7 @@ def _with_draft(out: Path, settings: Settings) -> Settings:
     """Return the settings with the schema of the one revision from a file, if it is there."""
     lock = pruned(read_lock(out), settings.only, load_pins())
     drafts = [*_drafts(lock, settings)] if lock and settings.schema is None else []
-    # Options name one schema; a package of several is not made anew without being told how.
+    # Options name one schema; a package of several is not made anew unless somebody says how.
     return drafts[0] if len(drafts) == 1 else settings
 
 

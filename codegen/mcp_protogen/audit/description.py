@@ -95,8 +95,8 @@ class TargetTable:
 class Description:
     """A target: its distribution and version, or its module; its types by key; its constants.
 
-    `words` are the method names among its constants, `tables` the mappings by method, and `through`
-    the modules of other packages that its messages come from.
+    `methods` are the method names among its constants, `tables` the mappings by method, and
+    `through` the modules of other packages that its messages come from.
     """
 
     name: str
@@ -109,7 +109,7 @@ class Description:
     through: tuple[str, ...] = ()
 
     def is_exchanged(self, module: str) -> bool:
-        """Return whether the types of a module travel, as far as modules show that."""
+        """Return whether types of a module are sent in messages, as far as modules show that."""
         places = tuple(f"{name}." for name in self.through)
         return not places or f"{module}.".startswith(places)
 

@@ -75,7 +75,7 @@ class Expected:
     def spelled_out(self) -> Mapping[str, Senders]:
         """The definitions of single answers or errors, or of values of a `_meta` key.
 
-        Their values travel, but in members of types that hold anything: an SDK can do without them.
+        Their values are sent in members that hold anything: an SDK can do without these types.
         """
         emitters: dict[object, Senders] = {}
         for error in self.ir.errors:

@@ -1,4 +1,4 @@
-"""Text from elsewhere, made safe to show on a terminal and in the log of a CI.
+"""Text from outside, made safe to show on a terminal and in the log of a CI.
 
 A name, a path or a message may hold anything: escape sequences of a terminal, line breaks, and
 marks that change the reading direction. Characters that act are written as JSON escapes them, so
@@ -35,7 +35,7 @@ _SHORT = {"\t": "\\t", "\n": "\\n", "\r": "\\r"}
 
 
 def one_line(text: str) -> str:
-    """Return text from elsewhere on one line, with every acting character escaped."""
+    """Return text from outside on one line, with every acting character escaped."""
     return _ACTING.sub(lambda found: _escaped(found[0]), text)
 
 

@@ -111,7 +111,7 @@ def generate(
     runtime: Annotated[
         str | None,
         typer.Option(
-            metavar="MODULE", help="An installed runtime to import; copy has the package bring one."
+            metavar="MODULE", help="An installed runtime to import; copy: the package has its own."
         ),
     ] = None,
     format: FormatOption = None,

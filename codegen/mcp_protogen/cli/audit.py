@@ -59,17 +59,17 @@ def audit(
     mapping: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Which class stands for which type, if names do not tell."
+            metavar="FILE", help="Says which class stands for which type, if names do not."
         ),
     ] = None,
     baseline: BaselineFile = None,
     write_baseline: WriteBaseline = False,
     ignore: Ignore = None,
     reader: Annotated[
-        Reader | None, typer.Option("--for", help="Judge for this reader alone.")
+        Reader | None, typer.Option("--for", help="Show the severities for this reader.")
     ] = None,
     only: Annotated[
-        LeastSeverity | None, typer.Option(help="Leave out findings below this.")
+        LeastSeverity | None, typer.Option(help="Leave out less severe findings.")
     ] = None,
     no_vectors: Annotated[
         bool, typer.Option("--no-vectors", help="Compare types only; try no messages.")

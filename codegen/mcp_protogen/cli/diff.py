@@ -67,13 +67,13 @@ def diff(
     ],
     after: Annotated[str, typer.Argument(metavar="B", help="What to compare it with.")],
     reader: Annotated[
-        Reader | None, typer.Option("--for", help="Judge changes for these authors alone.")
+        Reader | None, typer.Option("--for", help="Show the severities for these authors.")
     ] = None,
     only: Annotated[
-        LeastSeverity | None, typer.Option(help="Leave out changes below this.")
+        LeastSeverity | None, typer.Option(help="Leave out less severe changes.")
     ] = None,
     fail_on: Annotated[
-        FailOn | None, typer.Option(help="Exit with 1 if a change is at least this.")
+        FailOn | None, typer.Option(help="Exit with 1 if a change is so severe, or more.")
     ] = None,
     baseline: BaselineFile = None,
     write_baseline: WriteBaseline = False,
@@ -91,7 +91,7 @@ def diff(
     format: Annotated[PageFormat, typer.Option(help="Form of the report.")] = PageFormat.TEXT,
     output: Output = None,
 ) -> None:
-    """Compare the meaning of two revisions: methods, gates, types, members, headers.
+    """Compare what two revisions mean: methods, required capabilities, types, members, headers.
 
     A file does not say which method needs which capability, and the like. These facts come from the
     other side, or from the pinned revision if the file is one; REVISION=FILE names another.

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
 BaselineFile = Annotated[
     Path | None,
-    typer.Option("--baseline", metavar="FILE", help="File of what is known, which fails no run."),
+    typer.Option(
+        "--baseline", metavar="FILE", help="File of known findings; only others fail the run."
+    ),
 ]
 WriteBaseline = Annotated[
     bool, typer.Option("--write-baseline", help="Write everything found into the baseline.")

@@ -69,7 +69,7 @@ def verify(
     ] = None,
     against: Annotated[
         str | None,
-        typer.Option(metavar="FILE|URL", help="Published schema the snapshot should stand for."),
+        typer.Option(metavar="FILE|URL", help="Published schema to compare the snapshot with."),
     ] = None,
     folder: SchemaFolder = None,
     form: _Form = Format.TEXT,

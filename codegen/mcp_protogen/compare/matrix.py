@@ -14,7 +14,7 @@ _DIGITS = 12
 
 
 def matrix_of(revisions: Sequence[ComparedRevision]) -> Matrix:
-    """Return all methods and types of `sides`, in the given order."""
+    """Return all methods and types of `revisions`, in the given order."""
     rows = (
         *_rows(Category.METHOD, map(_methods, revisions)),
         *_rows(Category.TYPE, map(_types, revisions)),

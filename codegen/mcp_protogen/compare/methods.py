@@ -1,4 +1,4 @@
-"""Differences between the methods of two sides: direction, results, traits, gates."""
+"""Differences between the methods of two revisions: direction, results, traits, capabilities."""
 
 from collections.abc import Container, Iterator, Mapping
 from itertools import groupby

@@ -1,4 +1,4 @@
-"""The senders of types: the types that travel in each direction, found from the methods.
+"""The senders of types: the types that are sent in each direction, found from the methods.
 
 A type is sent by every side that sends a message in which it may occur, at any depth. Both sides
 send envelopes. Types that no message contains, such as bases, have no sender.

@@ -114,7 +114,7 @@ def _capabilities(stated: Json, role: Role, shown: Shown) -> Json:
 
 
 def methods(stated: Json, declared: Json, errors: Json, shown: Shown) -> Json:
-    """Return every method, with the gates and codes that still exist.
+    """Return every method, with the required capabilities and codes that still exist.
 
     `declared` are the facts about capabilities, and `errors` those about error codes.
     """

@@ -81,7 +81,7 @@ def _methods(definitions: Json, facts: Facts) -> Iterator[_Finding]:
         pointer = jsonpointer.join("methods", method)
         fact = facts.methods.get(method)
         if fact is None:
-            hint = "direction, params and result are taken from the schema; add gates and traits"
+            hint = "direction, params and result are taken from the schema; add requires and traits"
             yield "derived-facts", f"{method} has no facts", pointer, hint
             continue
         yield from _method(schema, fact, pointer, facts)

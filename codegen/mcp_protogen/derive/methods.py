@@ -35,7 +35,7 @@ Json = dict[str, Any]
 
 
 def rules(context: Context) -> RulesIR:
-    """Return the rules of how messages of the revision travel."""
+    """Return the rules of how messages of the revision are sent."""
     stated: Json = context.facts.document["rules"]
     result_type: Json = stated.get("result_type", {})
     return RulesIR(

@@ -1,4 +1,4 @@
-"""The facts that no schema has: direction, gates, codes, traits, order.
+"""The facts that no schema has: direction, required capabilities, codes, traits, order.
 
 Each fact names its source page. The `facts.json` of a revision is a JSON Merge Patch (RFC 7396)
 over that of the revision it inherits, so that a fact of several revisions is written once.

@@ -118,5 +118,6 @@ def inherited_notice(source: RevisionSource) -> Iterator[Problem]:
     """Yield a warning for a revision that has no facts of its own."""
     known, place, hint = source.facts, source.facts_place, source.facts_hint
     if known.inherited:
-        message = f"{known.revision} has no facts: gates and codes are those of {known.basis}"
+        borrowed = f"required capabilities and error codes are those of {known.basis}"
+        message = f"{known.revision} has no facts: {borrowed}"
         yield Problem("derived-facts", message, place, hint=hint, level=Level.WARNING)

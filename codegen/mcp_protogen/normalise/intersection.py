@@ -31,7 +31,7 @@ _DEEPEST = 8
 
 
 class Intersection:
-    """A join of schemas that may refer to `definitions`; `note` is told what is lost."""
+    """A join of schemas that may refer to `definitions`; `note` is called with what is lost."""
 
     def __init__(self, definitions: Json, note: Callable[[str], None]) -> None:
         self._definitions = definitions

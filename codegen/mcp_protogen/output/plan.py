@@ -158,7 +158,7 @@ def _edited(locked: Mapping[str, LockedFile], touched: list[str], tree: Tree) ->
             hint = "move it away, or replace it with --force; the target of a link is not touched"
             yield Problem("edited-file", message, path, hint=hint)
         elif not tree.is_written(path, locked[path].sha256):
-            hint = "move the change elsewhere, or give it up with --force"
+            hint = "make the change in another file, or give it up with --force"
             yield Problem("edited-file", "this generated file was edited by hand", path, hint=hint)
 
 

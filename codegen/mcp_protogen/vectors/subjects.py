@@ -1,7 +1,7 @@
-"""The subjects of vectors: each definition of the schema, and each message that travels.
+"""The subjects of vectors: each definition of the schema, and each message that is sent.
 
-A message is the envelope of JSON-RPC together with the method's own definition. Requests that only
-travel inside a result (embedded ones) are not messages; their definitions have vectors like all
+A message is the envelope of JSON-RPC together with the method's own definition. Requests that are
+only sent inside a result (embedded ones) are not messages; their definitions have vectors like all
 others.
 """
 

@@ -62,7 +62,7 @@ class VectorSet:
 
 
 class Validity(StrEnum):
-    """The verdict of the schema."""
+    """The part of the vectors that is wanted."""
 
     VALID = "valid"
     INVALID = "invalid"

@@ -1,8 +1,8 @@
 """Imports of a target: the named modules, all below them, and those its messages come from.
 
-Only messages travel. A target without its own messages, such as a framework or an adapter, has them
-from another package. Then the types of that package travel, and not the target's own classes of the
-same names.
+An audit is about messages. A target without its own messages, such as a framework or an adapter,
+has them from another package. Then the types of that package are audited, and not the target's own
+classes of the same names.
 """
 
 import importlib

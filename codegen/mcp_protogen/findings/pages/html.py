@@ -1,4 +1,4 @@
-"""A comparison as one page for a browser, which loads nothing from elsewhere.
+"""A comparison as one page for a browser, which loads nothing else.
 
 Style and script are in the page. All content is in the markup, so that the page can be read without
 its script, which only filters. Names and defaults come from schemas of others: they are escaped,

@@ -1,6 +1,6 @@
 """A comparison as a changelog in Markdown, to paste into a release note.
 
-Text from elsewhere is escaped, so that a name with `*`, a backtick or a tag in it looks the same on
+Text from outside is escaped, so that a name with `*`, a backtick or a tag in it looks the same on
 the page as in the source.
 """
 

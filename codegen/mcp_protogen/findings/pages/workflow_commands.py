@@ -1,6 +1,6 @@
 """Workflow commands of GitHub Actions: lines of a log that become annotations.
 
-Their content is escaped, so that text from elsewhere stays inside its annotation:
+Their content is escaped, so that text from outside stays inside its annotation:
 https://docs.github.com/actions/reference/workflows-and-actions/workflow-commands GitHub shows some
 annotations, drops the others silently and cuts long ones. What does not fit is written into the
 log, and an annotation says so.
