@@ -9,7 +9,7 @@ from concurrent.futures import as_completed
 from dataclasses import dataclass
 from typing import Literal
 
-from mcp_protogen.base.names import UnsafeName, module_name
+from mcp_protogen.base.names import REVISION_HINT, is_revision, module_name
 from mcp_protogen.base.problems import Level, Problem, ProblemError, raise_errors
 from mcp_protogen.base.resources import runtime_files, runtime_folder, templates_folder
 from mcp_protogen.config import GenerationOptions
@@ -58,13 +58,11 @@ def generate(options: GenerationOptions) -> Package:
 def _unsafe_names(options: GenerationOptions) -> Iterator[Problem]:
     folders: dict[str, str] = {}
     for revision in sorted({*options.revisions, *options.kept}):
-        try:
-            folder = module_name(revision)
-        except UnsafeName:
-            hint = "use letters and digits, with single hyphens or dots between them"
+        if not is_revision(revision):
             message = f"{revision!r:.80} cannot be the name of a revision"
-            yield Problem("unsafe-name", message, hint=hint)
+            yield Problem("unsafe-name", message, hint=REVISION_HINT)
             continue
+        folder = module_name(revision)
         if folder in folders:
             message = f"revisions {folders[folder]} and {revision} would share the folder {folder}"
             yield Problem("name-collision", message, hint="name one of them differently")
@@ -84,19 +82,19 @@ class _Job:
 
 
 @dataclass(frozen=True, slots=True)
-class _Outcome:
+class _JobResult:
     modules: tuple[Module, ...] = ()
     problems: tuple[Problem, ...] = ()
 
 
-def _run(job: _Job) -> _Outcome:
+def _run(job: _Job) -> _JobResult:
     try:
-        return _outcome(job)
+        return _job_result(job)
     except ProblemError as error:
-        return _Outcome(problems=error.problems)
+        return _JobResult(problems=error.problems)
 
 
-def _outcome(job: _Job) -> _Outcome:
+def _job_result(job: _Job) -> _JobResult:
     if job.part == "translations":
         return _translations(job.options)
     source = sources.load(job.revision, job.options)
@@ -107,15 +105,14 @@ def _outcome(job: _Job) -> _Outcome:
     if job.part == "models":
         runtime = renderer.runtime_in(f"{derived.ir.module}/models.py")
         emitted = models.emit(derived.ir, templates_folder(), runtime)
-        return _Outcome((layout.models_module(derived.ir, emitted, renderer),))
-    notice = sources.inherited_notice(source)
-    warnings = (*((notice,) if notice else ()), *derived.warnings)
-    return _Outcome(
+        return _JobResult((layout.models_module(derived.ir, emitted, renderer),))
+    warnings = (*sources.inherited_notice(source), *derived.warnings)
+    return _JobResult(
         tuple(layout.revision_modules(derived.ir, job.options.selection, renderer)), warnings
     )
 
 
-def _translations(options: GenerationOptions) -> _Outcome:
+def _translations(options: GenerationOptions) -> _JobResult:
     derived: dict[str, RevisionIR] = {}
     # One revision alone has nothing to be translated to.
     for revision in options.revisions if len(options.revisions) > 1 else ():
@@ -125,7 +122,7 @@ def _translations(options: GenerationOptions) -> _Outcome:
         derived[revision] = derive_revision(source).ir
     tables = all_tables(derived, options)
     modules = layout.shared_modules(tables, options.selection, _renderer(options))
-    return _Outcome(tuple(modules))
+    return _JobResult(tuple(modules))
 
 
 def _package_module(inputs: GenerationInputs, options: GenerationOptions) -> Module:

@@ -11,15 +11,26 @@ from typing import Literal
 from mcp_protogen.base.names import ClassName, Constant, FieldName, ModuleName, Stem
 
 Role = Literal["client", "server"]
-Kind = Literal["request", "notification", "embedded"]
+MessageKind = Literal["request", "notification", "embedded"]
 Level = Literal["MUST", "SHOULD"]
 Phase = Literal["any", "before_ready", "ready"]
 Era = Literal["handshake", "stateless"]
 
-Senders = frozenset[Role]
-"""The sides that send something."""
+ROLES: tuple[Role, ...] = ("client", "server")
 OTHER: Mapping[Role, Role] = {"client": "server", "server": "client"}
-"""The side at the other end."""
+"""The role at the other end."""
+
+Senders = frozenset[Role]
+"""The roles that send something."""
+NOBODY: Senders = frozenset()
+BOTH: Senders = frozenset(ROLES)
+EMITTERS: Mapping[str, Senders] = {
+    "client": frozenset({"client"}),
+    "server": frozenset({"server"}),
+    "both": BOTH,
+    "never": NOBODY,
+}
+"""The roles that may answer with an error, by the word of the facts."""
 
 Json = None | bool | int | float | str
 
@@ -31,9 +42,9 @@ class Filled:
 
 @dataclass(frozen=True, slots=True)
 class Ref:
-    """Another type of the same revision."""
+    """Another type by its name, a `ClassName` of its revision, or the key of a type of an SDK."""
 
-    name: ClassName
+    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +154,7 @@ TypeIR = ObjectIR | UnionIR | AliasIR
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class ConditionIR:
     """A member of the params that brings a capability into play."""
 
     member: str
@@ -152,7 +163,7 @@ class Condition:
 
 
 @dataclass(frozen=True, slots=True)
-class Requirement:
+class RequirementIR:
     """A capability that must be declared before `sender` may send; `when` is any-of."""
 
     capability: Constant
@@ -160,7 +171,7 @@ class Requirement:
     path: tuple[str, ...]
     level: Level
     sender: Role
-    when: tuple[Condition, ...]
+    when: tuple[ConditionIR, ...]
     source: str
 
 
@@ -174,7 +185,7 @@ class MethodIR:
     """
 
     method: str
-    kind: Kind
+    kind: MessageKind
     stem: Stem
     constant: Constant
     message: ClassName
@@ -183,7 +194,7 @@ class MethodIR:
     params_required: bool
     params_given: bool
     results: tuple[ClassName, ...]
-    requires: tuple[Requirement, ...]
+    requires: tuple[RequirementIR, ...]
     phase: Phase
     traits: tuple[str, ...]
     items: tuple[FieldName, TypeExpr] | None
@@ -239,7 +250,7 @@ class MetaKeyIR:
 
 
 @dataclass(frozen=True, slots=True)
-class Leniency:
+class LeniencyIR:
     """The way a receiver reads a member of a result that is absent, or a number below zero."""
 
     member: str
@@ -248,8 +259,8 @@ class Leniency:
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
-    """The differences between revisions in how messages travel."""
+class RulesIR:
+    """The differences between revisions in how messages are sent."""
 
     receive_batches: bool
     send_batches: bool
@@ -259,7 +270,7 @@ class Rules:
     bad_arguments: Literal["error", "result"]
     resource_not_found: int
     result_type_values: tuple[str, ...]
-    leniency: tuple[Leniency, ...]
+    leniency: tuple[LeniencyIR, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,7 +280,7 @@ class RevisionIR:
     id: str
     module: ModuleName
     era: Era
-    rules: Rules
+    rules: RulesIR
     types: tuple[TypeIR, ...]
     methods: tuple[MethodIR, ...]
     capabilities: tuple[CapabilityIR, ...]

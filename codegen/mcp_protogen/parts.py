@@ -27,7 +27,7 @@ PARTS: Final[Mapping[str, frozenset[str]]] = {
 }
 """The parts that can be asked for, and the sides of a connection that each of them needs."""
 
-_SIDES: Final = "sides"
+_ROLES: Final = "sides"
 """A side of a connection, whichever."""
 _SEVERAL: Final = "several"
 """More than one revision."""
@@ -92,7 +92,7 @@ CONTENTS: Final = (
         ("capabilities", "methods", "models"),
     ),
     Contents(
-        frozenset({_SIDES}),
+        frozenset({_ROLES}),
         {
             "connection": (),
             "core": (
@@ -146,7 +146,7 @@ CONTENTS: Final = (
         ("translate",),
     ),
     Contents(
-        frozenset({_SEVERAL, _SIDES}),
+        frozenset({_SEVERAL, _ROLES}),
         {"translation": ("table",)},
         modules=("translate.adapters",),
     ),
@@ -245,8 +245,8 @@ class Selection:
 
     @property
     def _contents(self) -> list[Contents]:
-        sides = frozenset[str]().union(*(PARTS[part] for part in self.parts))
-        has = {*self.parts, *sides, *([_SIDES] if sides else ()), *([_SEVERAL] * self.several)}
+        roles = frozenset[str]().union(*(PARTS[part] for part in self.parts))
+        has = {*self.parts, *roles, *([_ROLES] if roles else ()), *([_SEVERAL] * self.several)}
         return [one for one in CONTENTS if one.when <= has]
 
 

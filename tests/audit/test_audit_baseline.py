@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mcp_protogen.audit.severities import Finding, judged
+from mcp_protogen.audit.severities import AuditFinding, rated
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.compare.baseline import (
     Baseline,
-    Entry,
-    ignored,
+    BaselineEntry,
+    ignore_rule,
     read_baseline,
     sort,
     write_baseline,
@@ -23,11 +23,11 @@ KEY = ("field-type", "Root.uri")
 
 def found(*messages: str) -> list[Change]:
     """Findings that differ in their messages alone."""
-    return [judged(Finding(*KEY, message)) for message in messages]
+    return [rated(AuditFinding(*KEY, message)) for message in messages]
 
 
 def known(count: int) -> Baseline:
-    return Baseline("2025-11-25", {KEY: Entry(count)})
+    return Baseline("2025-11-25", {KEY: BaselineEntry(count)})
 
 
 def test_as_many_as_are_known_are_known() -> None:
@@ -48,7 +48,7 @@ def test_one_less_than_is_known_is_fixed() -> None:
 def in_places(first: str, *others: str) -> list[Change]:
     """A finding that is named after the first of its places."""
     several = (first, *others) if others else ()
-    return [replace(judged(Finding(KEY[0], first, "lost")), places=several)]
+    return [replace(rated(AuditFinding(KEY[0], first, "lost")), places=several)]
 
 
 def test_what_is_mended_in_some_places_is_known_in_the_others(tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ def test_a_name_for_a_cause_is_what_it_is_known_by(tmp_path: Path) -> None:
     file = tmp_path / "known.json"
     everywhere = [replace(change, places=("A", "B")) for change in found("lenient")]
     write_baseline(file, "2025-11-25", everywhere)
-    assert read_baseline(file, "2025-11-25").entries == {KEY: Entry()}
+    assert read_baseline(file, "2025-11-25").entries == {KEY: BaselineEntry()}
     fewer = [replace(change, places=("B", "C")) for change in everywhere]
     assert sort(fewer, read_baseline(file, "2025-11-25")).new == ()
 
@@ -94,18 +94,18 @@ def test_a_baseline_that_cannot_be_used_says_what_to_do(tmp_path: Path) -> None:
 
 def test_any_text_stands_for_what_is_ignored_and_nothing_else_does() -> None:
     (change,) = in_places("A.x\ny.z")
-    assert ignored("field-type:A.*z").covers(change)
-    assert ignored("*").covers(change)
+    assert ignore_rule("field-type:A.*z").covers(change)
+    assert ignore_rule("*").covers(change)
     for rule in ("field-type:A.x", "field-type:A?x*", "field", "*:field-type"):
-        assert not ignored(rule).covers(change)
+        assert not ignore_rule(rule).covers(change)
 
 
 def test_the_number_is_written_where_it_is_more_than_one(tmp_path: Path) -> None:
     file = tmp_path / "known.json"
-    other = judged(Finding("field-type", "Root.name", ""))
+    other = rated(AuditFinding("field-type", "Root.name", ""))
     write_baseline(file, "2025-11-25", [*found("one", "other"), other])
     assert json.loads(file.read_bytes())["findings"] == [
         {"code": "field-type", "item": "Root.name"},
         {"code": "field-type", "item": "Root.uri", "count": 2},
     ]
-    assert read_baseline(file, "2025-11-25").entries[KEY] == Entry(2)
+    assert read_baseline(file, "2025-11-25").entries[KEY] == BaselineEntry(2)

@@ -11,9 +11,9 @@ from typing import Annotated, Any
 import pytest
 from mcp_protogen.audit.engine import AuditOptions, audit, responder_command
 from mcp_protogen.audit.expected import expected
-from mcp_protogen.audit.known import told
+from mcp_protogen.audit.known import known_gaps
 from mcp_protogen.audit.probe.readers import Readers
-from mcp_protogen.audit.severities import Finding
+from mcp_protogen.audit.severities import AuditFinding
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.findings.change import Category
 from mcp_protogen.vectors.vector import Subject
@@ -157,8 +157,8 @@ def test_null_is_not_missed_where_every_undeclared_member_is_dropped(tmp_path: P
 
 def test_places_are_found_inside_other_types_and_under_keys_with_dots() -> None:
     key = "io.modelcontextprotocol/serverInfo"
-    untyped = Finding("field-untyped", "", "", place=("ResultMetaObject", key))
-    known = told([untyped], frozenset(), expected("2026-07-28"))
+    untyped = AuditFinding("field-untyped", "", "", place=("ResultMetaObject", key))
+    known = known_gaps([untyped], frozenset(), expected("2026-07-28"))
     message = Subject(method="tools/list", kind="result", sender="server")
     pointer = "/io.modelcontextprotocol~1serverInfo/name"
     assert known.is_unseen(Subject(type="ResultMetaObject"), pointer)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from mcp_protogen.audit.expected import expected
-from mcp_protogen.audit.severities import ROWS
+from mcp_protogen.audit.severities import SEVERITIES
 from mcp_protogen.findings.change import Reader, Severity
 from support.audit.auditing import PYDANTIC, REVISION, audited, codes_about, findings
 
@@ -415,4 +415,4 @@ def test_a_finding_that_rests_on_a_mended_schema_says_so(tmp_path: Path) -> None
 
 
 def test_every_row_has_a_reason_of_one_sentence() -> None:
-    assert all(row.why.endswith(".") and row.why.count(". ") == 0 for row in ROWS.values())
+    assert all(row.why.endswith(".") and row.why.count(". ") == 0 for row in SEVERITIES.values())

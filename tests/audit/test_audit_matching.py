@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from mcp_protogen.audit.engine import Audit, AuditOptions, audit
-from mcp_protogen.audit.matching import home_modules
+from mcp_protogen.audit.matching import modules_of_revision
 from mcp_protogen.audit.target import find
 from mcp_protogen.base.problems import ProblemError
 from support import forms
@@ -119,9 +119,9 @@ def test_a_class_for_each_way_to_use_a_type_stands_for_it_together(tmp_path: Pat
 
 def test_modules_of_the_revision_come_before_others() -> None:
     modules = ("sdk", "sdk.v2025_11_25", "sdk.v2026_07_28")
-    assert home_modules(modules, "2025-11-25") == {"sdk.v2025_11_25"}
-    assert home_modules(modules, "2025-06-18") == {"sdk"}
-    assert home_modules(modules[2:], "2025-11-25") == {"sdk.v2026_07_28"}
+    assert modules_of_revision(modules, "2025-11-25") == {"sdk.v2025_11_25"}
+    assert modules_of_revision(modules, "2025-06-18") == {"sdk"}
+    assert modules_of_revision(modules[2:], "2025-11-25") == {"sdk.v2026_07_28"}
 
 
 def test_types_of_another_revision_are_not_taken(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from mcp_protogen.compare.bounds import bound_change
+from mcp_protogen.compare.fields import bound_change
 from support import tables
 
 TIGHTENED, LOOSENED, CHANGED = "bound-tightened", "bound-loosened", "bound-changed"

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.problems import Level, ProblemError
-from mcp_protogen.compare.engine import compare_sides
-from mcp_protogen.compare.sides import given_side, pinned_side
+from mcp_protogen.compare.engine import compare_revisions
+from mcp_protogen.compare.revisions import compared_file, compared_pin
 from mcp_protogen.config import GivenFile
 from mcp_protogen.findings.change import Change, Comparison, Reader
 from mcp_protogen.inputs.pins import read_snapshot
@@ -20,15 +20,15 @@ from support.revisions import NEWEST, REVISIONS
 Json = dict[str, Any]
 Edit = Callable[[Json], object]
 
-pinned = cache(given_side)
+pinned = cache(compared_file)
 
 
 def given(content: bytes, revision: str = NEWEST, *, as_published: bool = False) -> Comparison:
     """The pinned revision beside a file that is said to be of it."""
     file = GivenFile("draft.json", content)
-    return compare_sides(
+    return compare_revisions(
         pinned(NEWEST if revision == "draft" else revision, None, as_published=as_published),
-        given_side(revision, file, title="draft.json", as_published=as_published),
+        compared_file(revision, file, title="draft.json", as_published=as_published),
     )
 
 
@@ -342,8 +342,8 @@ def test_a_pointer_leads_to_the_member_whatever_it_is_called() -> None:
 
 
 def test_every_pointer_leads_somewhere() -> None:
-    before, after = pinned_side("2025-11-25"), pinned_side(NEWEST)
-    for change in compare_sides(before, after).changes:
+    before, after = compared_pin("2025-11-25"), compared_pin(NEWEST)
+    for change in compare_revisions(before, after).changes:
         gone = change.code.startswith(("field-removed", "field-moved-into", "type-removed"))
         gone = gone or change.code in ("method-removed", "base-member-removed")
         where = {"$defs": (before if gone else after).definitions}

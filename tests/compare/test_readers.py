@@ -5,8 +5,8 @@ from typing import Any
 
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.names import ClassName
-from mcp_protogen.compare.engine import compare_sides
-from mcp_protogen.compare.sides import ComparedRevision
+from mcp_protogen.compare.engine import compare_revisions
+from mcp_protogen.compare.revisions import ComparedRevision
 from mcp_protogen.findings.change import Change, Reader, Severity
 from support import tables
 from support.compare.made_up import (
@@ -32,7 +32,7 @@ BOTH = replace(ASK, senders=("client", "server"))
 
 
 def the_one(before: ComparedRevision, after: ComparedRevision, code: str) -> Change:
-    (change,) = (one for one in compare_sides(before, after).changes if one.code == code)
+    (change,) = (one for one in compare_revisions(before, after).changes if one.code == code)
     return change
 
 
@@ -89,7 +89,7 @@ def test_an_envelope_is_everyones_and_what_it_contains_is_not() -> None:
 
     change = the_one(version(), version("id"), "field-now-required")
     assert (change.item, to_client_and_server(change)) == ("Response.id", (BREAKING, BREAKING))
-    assert compare_sides(version(), version("result")).changes == ()
+    assert compare_revisions(version(), version("result")).changes == ()
     grown = side(
         {
             "JSONRPCMessage": {"anyOf": [ref("Response")]},
@@ -121,7 +121,7 @@ def test_another_code_in_a_schema_breaks_everybody_whether_facts_know_it_or_not(
     for was, now in (((), ()), ((-3,), (-21,)), ((-21,), (-21,))):
         before = no_thing(-3, errors=tuple(error(code=code) for code in was))
         after = no_thing(-21, errors=tuple(error(code=code) for code in now))
-        changes = compare_sides(before, after).changes
+        changes = compare_revisions(before, after).changes
         assert [(one.code, one.item, one.before, one.after) for one in changes] == [
             ("error-renumbered", "NoThing", "-3", "-21"),
             ("error-renumbered", "NoThingError", "-3", "-21"),
@@ -141,14 +141,14 @@ def test_a_code_that_a_schema_alone_has_comes_and_goes() -> None:
         assert NONE not in change.severity.values()
     known = (error(code=-3),)
     before, after = side(errors=known), no_thing(-3, errors=known)
-    codes = [one.code for one in compare_sides(before, after).changes]
+    codes = [one.code for one in compare_revisions(before, after).changes]
     assert codes == ["type-added", "type-added"]
 
 
 def test_a_type_that_travels_on_one_side_only_is_no_news_on_the_wire() -> None:
     before = result(ref("Named"), {"Named": record(a=STRING)})
     after = side({"Named": record(("a",), a=STRING)})
-    codes = {change.code for change in compare_sides(before, after).changes}
+    codes = {change.code for change in compare_revisions(before, after).changes}
     assert codes == {"field-removed", "base-member-changed"}
 
 

@@ -7,8 +7,8 @@ from functools import cache
 from typing import Any
 
 import pytest
-from mcp_protogen.compare.engine import compare_sides
-from mcp_protogen.compare.sides import ComparedRevision, pinned_side
+from mcp_protogen.compare.engine import compare_revisions
+from mcp_protogen.compare.revisions import ComparedRevision, compared_pin
 from mcp_protogen.findings.change import Category, Change
 from support import missing
 from support.compare.unlisted import UNLISTED
@@ -31,12 +31,12 @@ def reference() -> Mapping[str, Sequence[Json]]:
 
 @cache
 def side(revision: str) -> ComparedRevision:
-    return pinned_side(revision)
+    return compared_pin(revision)
 
 
 @cache
 def changes(older: str, newer: str) -> tuple[Change, ...]:
-    return compare_sides(side(older), side(newer)).changes
+    return compare_revisions(side(older), side(newer)).changes
 
 
 # The rows of the list as they are compared.

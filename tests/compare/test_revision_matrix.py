@@ -1,12 +1,11 @@
 """Revisions side by side."""
 
 from mcp_protogen.compare.matrix import matrix_of
-from mcp_protogen.findings.change import Category
-from mcp_protogen.findings.matrix import Matrix, Row
+from mcp_protogen.findings.change import Category, Matrix, MatrixRow
 from support.compare.made_up import ASK, STRING, asking, record, side
 
 
-def row(matrix: Matrix, category: Category, name: str) -> Row:
+def row(matrix: Matrix, category: Category, name: str) -> MatrixRow:
     (found,) = (one for one in matrix.rows if (one.category, one.name) == (category, name))
     return found
 

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-from mcp_protogen.compare.select import narrowed, reaches
 from mcp_protogen.findings.change import Category, Change, Comparison, Reader, Severity
 from mcp_protogen.findings.pages.ranking import summary
 from support import tables
@@ -33,11 +32,11 @@ def test_what_matters_less_is_left_out_and_the_worst_comes_first() -> None:
     ]
     for reader, least, expected in rows:
         with tables.case(expected):
-            assert [one.item for one in narrowed(EVERYTHING, reader, least).changes] == expected
+            assert [one.item for one in EVERYTHING.narrowed(reader, least).changes] == expected
 
 
 def test_nothing_else_of_a_comparison_is_touched() -> None:
-    shown = narrowed(EVERYTHING, Reader.CLIENT, Severity.BREAKING)
+    shown = EVERYTHING.narrowed(Reader.CLIENT, Severity.BREAKING)
     assert (shown.before, shown.after, shown.notes) == ("a", "b", ())
 
 
@@ -51,19 +50,19 @@ def test_a_comparison_reaches_what_one_of_its_changes_is() -> None:
     ]
     for reader, severity, expected in rows:
         with tables.case((reader, severity, expected)):
-            assert reaches(EVERYTHING, reader, severity) is expected
+            assert EVERYTHING.reaches(reader, severity) is expected
 
 
 def test_how_many_are_left_out_is_told_and_none_is_not_no_change() -> None:
-    some = narrowed(EVERYTHING, Reader.SDK, Severity.WARNING)
+    some = EVERYTHING.narrowed(Reader.SDK, Severity.WARNING)
     assert 0 < some.left_out == len(EVERYTHING.changes) - len(some.changes)
     assert summary(some, Reader.SDK).endswith(f", {some.left_out} left out")
     assert summary(replace(some, changes=()), None) == (
         f"{some.left_out} changes, all of them left out"
     )
-    again = narrowed(some, Reader.SDK, Severity.BREAKING)
+    again = some.narrowed(Reader.SDK, Severity.BREAKING)
     assert again.left_out == len(EVERYTHING.changes) - len(again.changes)
 
 
 def test_what_concerns_nobody_reaches_nothing() -> None:
-    assert not reaches(Comparison("a", "b", (change("nnnn"),)), None, Severity.INFO)
+    assert not Comparison("a", "b", (change("nnnn"),)).reaches(None, Severity.INFO)

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from mcp_protogen.compare.engine import compare_sides
+from mcp_protogen.compare.engine import compare_revisions
 from mcp_protogen.findings import severities as module
 from mcp_protogen.findings.change import Reader, Severity
 from mcp_protogen.findings.severities import severities
@@ -14,7 +14,7 @@ from support.compare.cases import CASES
 def test_each_kind_of_change_is_found_as_its_row_says_and_nothing_else() -> None:
     for case in CASES:
         with tables.case(case.code):
-            changes = compare_sides(case.before, case.after).changes
+            changes = compare_revisions(case.before, case.after).changes
             assert sorted(change.code for change in changes) == sorted(case.codes)
             change, *_ = (one for one in changes if one.code == case.code)
             row = severities()[case.code]
@@ -27,8 +27,8 @@ def test_each_kind_of_change_is_found_as_its_row_says_and_nothing_else() -> None
 def test_nothing_has_changed_between_a_version_and_itself() -> None:
     for case in CASES:
         with tables.case(case.code):
-            assert compare_sides(case.before, case.before).changes == ()
-            assert compare_sides(case.after, case.after).changes == ()
+            assert compare_revisions(case.before, case.before).changes == ()
+            assert compare_revisions(case.after, case.after).changes == ()
 
 
 def test_every_row_of_the_table_has_a_case() -> None:

@@ -7,10 +7,9 @@ from dataclasses import dataclass, field, replace
 from html.parser import HTMLParser
 
 from mcp_protogen.base.resources import templates_folder
-from mcp_protogen.findings.change import Category, Comparison, Reader
-from mcp_protogen.findings.matrix import Matrix, Row
+from mcp_protogen.findings.change import Category, Comparison, Matrix, MatrixRow, Reader
 from mcp_protogen.findings.pages.html import render
-from mcp_protogen.findings.pages.html_views import Mark, groups_of
+from mcp_protogen.findings.pages.html_views import CellMark, groups_of
 from support import tables
 from support.pages.comparisons import (
     ABSENT,
@@ -125,14 +124,14 @@ def test_no_changes_are_said() -> None:
 
 
 def test_a_cell_says_what_happened_since_the_one_before() -> None:
-    rows: list[tuple[Row, list[str]]] = [
+    rows: list[tuple[MatrixRow, list[str]]] = [
         (PING, ["same", "same", "gone"]),
         (CALL, ["same", "changed", "same"]),
         (AUDIO, ["absent", "absent", "new"]),
         (TEXT, ["same", "same", "same"]),
-        (Row(Category.TYPE, "x", (there("a"), ABSENT, there("a"))), ["same", "gone", "new"]),
+        (MatrixRow(Category.TYPE, "x", (there("a"), ABSENT, there("a"))), ["same", "gone", "new"]),
         (
-            Row(Category.TYPE, "x", (ABSENT, there("a", "1"), there("b", "1"))),
+            MatrixRow(Category.TYPE, "x", (ABSENT, there("a", "1"), there("b", "1"))),
             ["absent", "new", "changed"],
         ),
     ]
@@ -140,7 +139,7 @@ def test_a_cell_says_what_happened_since_the_one_before() -> None:
         with tables.case(row):
             ((view,),) = (group.rows for group in groups_of(matrix(row)))
             assert [cell.mark for cell in view.cells] == marks
-            assert view.moves is bool({Mark.NEW, Mark.CHANGED, Mark.GONE} & set(marks))
+            assert view.moves is bool({CellMark.NEW, CellMark.CHANGED, CellMark.GONE} & set(marks))
 
 
 def test_rows_stand_in_groups_whatever_their_order() -> None:

@@ -6,14 +6,12 @@ from functools import cache
 from itertools import product, starmap
 from pathlib import Path
 
-from mcp_protogen.compare.engine import compare_sides
+from mcp_protogen.compare.engine import compare_revisions
 from mcp_protogen.compare.matrix import matrix_of
-from mcp_protogen.compare.sides import ComparedRevision, pinned_side
-from mcp_protogen.findings.change import Comparison, Reader, Severity
-from mcp_protogen.findings.matrix import Matrix
+from mcp_protogen.compare.revisions import ComparedRevision, compared_pin
+from mcp_protogen.findings.change import Comparison, Matrix, Reader, Severity
 from mcp_protogen.findings.pages import PageFormat, render
 from mcp_protogen.findings.pages.headline import headline
-from mcp_protogen.findings.pages.ranking import severity_for
 from mcp_protogen.findings.pages.text import WIDTH
 from support import forms, tables
 from support.pages.comparisons import page as written
@@ -21,12 +19,12 @@ from support.revisions import NEIGHBOURS, REVISIONS
 
 MEGABYTE = 1 << 20
 
-side = cache(pinned_side)
+side = cache(compared_pin)
 
 
 @cache
 def compared(before: str, after: str) -> Comparison:
-    return compare_sides(side(before), side(after))
+    return compare_revisions(side(before), side(after))
 
 
 def matrix() -> Matrix:
@@ -54,7 +52,7 @@ def test_every_real_change_is_in_the_text_and_fits() -> None:
             ] == []
             words = shown.replace(",", " ").split()
             for change in comparison.changes:
-                if reader is None or severity_for(change, reader) is not Severity.NONE:
+                if reader is None or change.severity_for(reader) is not Severity.NONE:
                     assert set(change.item.replace(",", " ").split()) <= set(words)
 
 

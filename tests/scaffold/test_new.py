@@ -10,8 +10,8 @@ from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.config import GenerationOptions
 from mcp_protogen.output.lock import read_lock
 from mcp_protogen.package import Package
-from mcp_protogen.scaffold.choices import Kind
-from mcp_protogen.scaffold.spoken import spoken, usual
+from mcp_protogen.scaffold.choices import ProjectKind
+from mcp_protogen.scaffold.revisions import default_revisions, project_revisions
 from support.revisions import HANDSHAKE, REVISIONS
 from support.running import Run
 
@@ -38,24 +38,33 @@ def test_without_a_terminal_nothing_is_asked(mcp_gen: Run, tmp_path: Path) -> No
     assert (tmp_path / "word-clock" / "src" / "word_clock" / "server.py").is_file()
 
 
-@pytest.mark.parametrize("kind", Kind)
+@pytest.mark.parametrize("kind", ProjectKind)
 def test_what_is_usual_is_written_in_the_newest_revision_of_the_handshake(
-    kind: Kind, mcp_gen: Run, tmp_path: Path
+    kind: ProjectKind, mcp_gen: Run, tmp_path: Path
 ) -> None:
     assert mcp_gen("new", "x", "--kind", kind).code == 0
     lock = read_lock(tmp_path / "x" / "src" / "x" / "protocol")
     assert lock is not None
-    assert spoken(usual()) == (usual()[0], (*lock.inputs.revisions,))
+    assert project_revisions(default_revisions()) == (
+        default_revisions()[0],
+        (*lock.inputs.revisions,),
+    )
     # Both eras of the protocol.
     assert {revision in HANDSHAKE for revision in lock.inputs.revisions} == {True, False}
 
 
 def test_the_first_revision_is_the_one_to_write_in() -> None:
-    assert spoken(["2026-07-28", "2024-11-05"]) == ("2026-07-28", ("2024-11-05", "2026-07-28"))
-    assert spoken(["2025-06-18,2025-11-25"]) == ("2025-06-18", ("2025-06-18", "2025-11-25"))
-    first, every = spoken(["2025-06-18,all"])
+    assert project_revisions(["2026-07-28", "2024-11-05"]) == (
+        "2026-07-28",
+        ("2024-11-05", "2026-07-28"),
+    )
+    assert project_revisions(["2025-06-18,2025-11-25"]) == (
+        "2025-06-18",
+        ("2025-06-18", "2025-11-25"),
+    )
+    first, every = project_revisions(["2025-06-18,all"])
     assert (first, len(every)) == ("2025-06-18", len(REVISIONS))
-    assert spoken(["all"]) == (usual()[0], REVISIONS)
+    assert project_revisions(["all"]) == (default_revisions()[0], REVISIONS)
 
 
 def test_a_name_in_capitals_is_a_package_in_small_letters(mcp_gen: Run, tmp_path: Path) -> None:
@@ -159,12 +168,12 @@ def test_what_somebody_puts_there_meanwhile_is_not_replaced(
 ) -> None:
     from mcp_protogen import generate
 
-    usual = generate.generate
+    default_revisions = generate.generate
 
     def interrupted(options: GenerationOptions) -> Package:
         (tmp_path / "clock").mkdir()
         (tmp_path / "clock" / "mine").write_text("mine")
-        return usual(options)
+        return default_revisions(options)
 
     monkeypatch.setattr(generate, "generate", interrupted)
     assert mcp_gen("new", "clock").code == 2

@@ -4,10 +4,10 @@ import re
 from itertools import product
 
 import pytest
-from mcp_protogen.scaffold.choices import Choices, Kind, Transport
+from mcp_protogen.scaffold.choices import Choices, ProjectKind, ProjectTransport
 from mcp_protogen.scaffold.files import project_files
 from mcp_protogen.scaffold.project_name import project_name
-from mcp_protogen.scaffold.spoken import usual
+from mcp_protogen.scaffold.revisions import default_revisions
 from support.folders import ROOT
 from support.running import Run
 
@@ -28,7 +28,7 @@ def test_every_option_is_explained(command: str, mcp_gen: Run) -> None:
 
 
 def test_what_make_offers_is_listed() -> None:
-    for kind, transport in product(Kind, Transport):
+    for kind, transport in product(ProjectKind, ProjectTransport):
         project = Choices(project_name("x"), kind, transport, "2025-11-25", ("2025-11-25",))
         makefile = project_files(project)["Makefile"].decode()
         _, *offered = re.findall(r"^([a-z]+):.*##", makefile, re.MULTILINE)
@@ -36,7 +36,7 @@ def test_what_make_offers_is_listed() -> None:
 
 
 def test_what_is_usual_is_what_is_said() -> None:
-    assert f"`{','.join(usual())}`" in PAGE
+    assert f"`{','.join(default_revisions())}`" in PAGE
 
 
 def test_the_files_that_are_shown_are_those_that_are_made() -> None:
@@ -44,7 +44,11 @@ def test_the_files_that_are_shown_are_those_that_are_made() -> None:
         r"^ {4}(?: {2})?([\w./-]+) {2,}\S", PAGE.split("## What is made")[1], re.MULTILINE
     )
     choices = Choices(
-        project_name("word-clock"), Kind.SERVER, Transport.BOTH, "2025-11-25", ("2025-11-25",)
+        project_name("word-clock"),
+        ProjectKind.SERVER,
+        ProjectTransport.BOTH,
+        "2025-11-25",
+        ("2025-11-25",),
     )
     made = {*project_files(choices), "src/word_clock/protocol/"}
     named = {name for name in shown if not name.startswith("tests")}

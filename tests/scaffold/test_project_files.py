@@ -15,7 +15,7 @@ from mcp_protogen.base.names import module_name
 from mcp_protogen.output.tree import Tree
 from mcp_protogen.parts import Selection, missing_names
 from mcp_protogen.scaffold import requirements
-from mcp_protogen.scaffold.choices import Choices, Kind, Transport
+from mcp_protogen.scaffold.choices import Choices, ProjectKind, ProjectTransport
 from mcp_protogen.scaffold.files import project_files, protocol_folder
 from mcp_protogen.scaffold.project_name import LONGEST, project_name
 from support import tables
@@ -23,11 +23,13 @@ from support.folders import ROOT
 from support.scaffold import projects
 
 SHORTEST, LONGEST_NAME = "x", "a" * 20 + "-" + "b" * (LONGEST - 21)
-EVERY_KIND = [projects.choices(kind, transport) for kind, transport in product(Kind, Transport)]
+EVERY_KIND = [
+    projects.choices(kind, transport) for kind, transport in product(ProjectKind, ProjectTransport)
+]
 EVERYTHING = [
     projects.choices(kind, transport, [revision], name)
     for kind, transport, revision, name in product(
-        Kind, Transport, projects.ALL_REVISIONS, (SHORTEST, LONGEST_NAME)
+        ProjectKind, ProjectTransport, projects.ALL_REVISIONS, (SHORTEST, LONGEST_NAME)
     )
 ]
 
@@ -103,7 +105,7 @@ def test_the_readme_shows_how_a_host_is_configured() -> None:
             examples = examples_in(text(choices, "README.md"))
             servers = [entry for each in examples for entry in each["mcpServers"].values()]
             started, reached = ([s for s in servers if key in s] for key in ("command", "url"))
-            if choices.kind is Kind.SERVER:
+            if choices.kind is ProjectKind.SERVER:
                 assert bool(started) == choices.transport.stdio
                 assert bool(reached) == choices.transport.http
             else:
@@ -183,7 +185,7 @@ def test_a_project_depends_on_what_it_imports_and_no_more() -> None:
         with tables.case(named(choices)):
             project = tomllib.loads(text(choices, "pyproject.toml"))
             needed = {re.split(r"[<>=]", each)[0] for each in project["project"]["dependencies"]}
-            http = {Kind.SERVER: "uvicorn"}.get(choices.kind, "httpx2")
+            http = {ProjectKind.SERVER: "uvicorn"}.get(choices.kind, "httpx2")
             assert "pydantic" in needed
             assert (http in needed) == choices.transport.http
             assert needed <= {"pydantic", "tzdata", http}
@@ -197,7 +199,7 @@ def test_pydantic_is_asked_for_in_the_range_that_generated_packages_are_tested_w
 
 
 def test_settings_say_where_the_generated_package_is_and_what_it_speaks() -> None:
-    choices = projects.choices(Kind.SERVER, Transport.BOTH)
+    choices = projects.choices(ProjectKind.SERVER, ProjectTransport.BOTH)
     settings = tomllib.loads(text(choices, "pyproject.toml"))["tool"]["mcp-gen"]
     assert settings == {
         "out": protocol_folder(choices),
@@ -207,14 +209,16 @@ def test_settings_say_where_the_generated_package_is_and_what_it_speaks() -> Non
 
 
 def test_tests_of_a_transport_are_there_where_it_is_used() -> None:
-    for transport in Transport:
-        files = project_files(projects.choices(Kind.SERVER, transport))
+    for transport in ProjectTransport:
+        files = project_files(projects.choices(ProjectKind.SERVER, transport))
         assert ("tests/test_stdio.py" in files) == transport.stdio
         assert ("tests/test_http.py" in files) == transport.http
 
 
 def test_a_name_is_used_in_both_its_forms() -> None:
-    files = project_files(projects.choices(Kind.SERVER, Transport.STDIO, name="Word-Clock"))
+    files = project_files(
+        projects.choices(ProjectKind.SERVER, ProjectTransport.STDIO, name="Word-Clock")
+    )
     assert "src/word_clock/server.py" in files
     assert tomllib.loads(files["pyproject.toml"].decode())["project"]["name"] == "Word-Clock"
     assert project_name("Word-Clock").package == "word_clock"

@@ -8,7 +8,7 @@ from importlib.metadata import Distribution, distributions
 
 import pytest
 from mcp_protogen.base.problems import ProblemError
-from mcp_protogen.scaffold.choices import Kind, Transport
+from mcp_protogen.scaffold.choices import ProjectKind, ProjectTransport
 from mcp_protogen.scaffold.project_name import LONGEST, ProjectName, project_name
 from mcp_protogen.scaffold.requirements import dependencies, development
 from support import tables
@@ -129,7 +129,7 @@ def test_no_project_can_be_called_like_what_generates_its_package() -> None:
 
 
 def test_no_project_can_be_called_like_what_it_is_installed_beside() -> None:
-    everything = [projects.choices(kind, Transport.BOTH) for kind in Kind]
+    everything = [projects.choices(kind, ProjectTransport.BOTH) for kind in ProjectKind]
     asked = {
         each for project in everything for each in (*dependencies(project), *development(project))
     }

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mcp_protogen.scaffold.choices import Choices, Kind, Transport
+from mcp_protogen.scaffold.choices import Choices, ProjectKind, ProjectTransport
 from mcp_protogen.scaffold.requirements import dependencies, development
 from support import tables
 from support.peers.places import python_with
@@ -43,9 +43,9 @@ PAIRS = [("auto", "stdio"), ("legacy", "http"), ("auto", "http"), ("legacy", "st
 
 # What a newcomer sees of a project that runs.
 SHOWN = {
-    Kind.SERVER: "INFO test_server: waiting for a client on standard input",
-    Kind.CLIENT: "shout: Say something louder.",
-    Kind.GATEWAY: "INFO test_gateway: waiting for a client on standard input",
+    ProjectKind.SERVER: "INFO test_server: waiting for a client on standard input",
+    ProjectKind.CLIENT: "shout: Say something louder.",
+    ProjectKind.GATEWAY: "INFO test_gateway: waiting for a client on standard input",
 }
 # Which tests of a project: what it tries with every revision, or in both ways, is tried once.
 WHOLE = f"not ({' or '.join(REVISIONS[:-1])} or (HTTP and (calls or fails)))"
@@ -59,12 +59,12 @@ def test_a_new_project_can_be_tested_and_run_at_once(
     wanted: Choices, tmp_path: Path, pytestconfig: pytest.Config
 ) -> None:
     project = started(tmp_path, wanted)
-    some = WHOLE if wanted.transport is Transport.BOTH else ONE_WAY
+    some = WHOLE if wanted.transport is ProjectTransport.BOTH else ONE_WAY
     chosen = "" if pytestconfig.getoption("--all") else some
     options = {"PYTEST_ADDOPTS": f"-W error -k '{chosen}'"}
     tested = run("make", "setup", "test", cwd=project.folder, env=options)
     assert re.search(r"^\d+ passed", tested, re.MULTILINE), tested
-    if (wanted.kind, wanted.transport) == (Kind.SERVER, Transport.HTTP):
+    if (wanted.kind, wanted.transport) == (ProjectKind.SERVER, ProjectTransport.HTTP):
         serves_until_interrupted(project)
     else:
         # With nothing to read, each of them ends, and is content.
@@ -84,7 +84,7 @@ def serves_until_interrupted(project: Project) -> None:
 def test_setup_asks_for_nothing_that_is_not_there() -> None:
     """In the environment that `make setup` made is what projects of all kinds ask for."""
     installed = {each.name.lower() for each in distributions(path=[str(projects.others())])}
-    for kind, transport in product(Kind, Transport):
+    for kind, transport in product(ProjectKind, ProjectTransport):
         wanted = projects.choices(kind, transport)
         asked = {*dependencies(wanted), *development(wanted)}
         assert {re.split(r"[<>=]", each)[0] for each in asked} <= installed, (kind, transport)
@@ -111,7 +111,7 @@ def test_one_retry_of_pip_does_not_excuse_a_setup_that_fails(
 @pytest.fixture(scope="module")
 def clock(tmp_path_factory: pytest.TempPathFactory) -> Project:
     """A new server with everything."""
-    wanted = projects.choices(Kind.SERVER, Transport.BOTH, name="word-clock")
+    wanted = projects.choices(ProjectKind.SERVER, ProjectTransport.BOTH, name="word-clock")
     return started(tmp_path_factory.mktemp("clock"), wanted)
 
 
@@ -191,7 +191,7 @@ def test_the_log_level_is_followed(clock: Project) -> None:
 @pytest.fixture(scope="module")
 def gateway(tmp_path_factory: pytest.TempPathFactory) -> Project:
     """A new gateway to servers of either transport."""
-    wanted = projects.choices(Kind.GATEWAY, Transport.BOTH, ["2025-11-25"])
+    wanted = projects.choices(ProjectKind.GATEWAY, ProjectTransport.BOTH, ["2025-11-25"])
     return started(tmp_path_factory.mktemp("gateway"), wanted)
 
 
@@ -253,7 +253,7 @@ def test_what_cannot_follow_a_url_is_refused(gateway: Project) -> None:
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Project:
     """A new client of servers of either transport."""
-    wanted = projects.choices(Kind.CLIENT, Transport.BOTH, ["2025-11-25"])
+    wanted = projects.choices(ProjectKind.CLIENT, ProjectTransport.BOTH, ["2025-11-25"])
     return started(tmp_path_factory.mktemp("client"), wanted)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from mcp_protogen.findings.report import Action, Status
-from mcp_protogen.output.drift import Kind
+from mcp_protogen.output.drift import DriftKind
 from support import forms
 from support.running import Ran, Run
 
@@ -54,6 +54,6 @@ def test_reports_of_failures_are_valid(arguments: tuple[str, str], mcp_gen: Run)
 
 def test_the_form_knows_the_same_words_as_the_code() -> None:
     definitions = forms.form("report")["$defs"]
-    assert {*definitions["cause"]["properties"]["kind"]["enum"]} == {*Kind}
+    assert {*definitions["cause"]["properties"]["kind"]["enum"]} == {*DriftKind}
     assert {*definitions["file"]["properties"]["action"]["enum"]} == {*Action}
     assert {*forms.form("report")["properties"]["status"]["enum"]} == {*Status}

@@ -11,7 +11,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from mcp_protogen.scaffold.choices import Kind, Transport
+from mcp_protogen.scaffold.choices import ProjectKind, ProjectTransport
 from mcp_protogen.scaffold.create import create
 from support.scaffold.projects import (
     Project,
@@ -30,7 +30,7 @@ MCP_GEN = Path(sys.executable).with_name("mcp-gen")
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a project, with a generated package of its own."""
-    wanted = choices(Kind.SERVER, Transport.BOTH, ["2024-11-05"], "word-clock")
+    wanted = choices(ProjectKind.SERVER, ProjectTransport.BOTH, ["2024-11-05"], "word-clock")
     folder = tmp_path_factory.mktemp("workflow") / "word-clock"
     create(wanted, folder)
     set_up(Project(folder, wanted))

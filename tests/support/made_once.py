@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from mcp_protogen.compare.sides import ComparedRevision, given_side
+from mcp_protogen.compare.revisions import ComparedRevision, compared_file
 from mcp_protogen.config import GenerationOptions, GivenFile
 from mcp_protogen.generate import generate
 from mcp_protogen.inputs.inputs import read_inputs
@@ -55,7 +55,7 @@ def side_once(
     revision: str, given: GivenFile | None, *, title: str, as_published: bool
 ) -> ComparedRevision:
     """A side of a comparison, which nobody changes."""
-    return given_side(revision, given, title=title, as_published=as_published)
+    return compared_file(revision, given, title=title, as_published=as_published)
 
 
 def _told(options: GenerationOptions) -> str:
@@ -77,6 +77,6 @@ def put_in_place(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have the command line use these."""
     monkeypatch.setattr("mcp_protogen.generate.generate", generated_once)
     monkeypatch.setattr("mcp_protogen.output.trial.require_importable", required_once)
-    monkeypatch.setattr("mcp_protogen.compare.naming.given_side", side_once)
+    monkeypatch.setattr("mcp_protogen.compare.naming.compared_file", side_once)
     for user in ("vectors.making", "vectors.writing", "audit.behaviour"):
         monkeypatch.setattr(f"mcp_protogen.{user}.make", vectors_once)

@@ -3,7 +3,7 @@
 from typing import Any
 
 from mcp_protogen.base.names import ClassName, FieldName
-from mcp_protogen.emit.annotations import annotation, annotation_elsewhere, field_annotation, same
+from mcp_protogen.emit.annotations import annotation, field_annotation, qualified_annotation, same
 from mcp_protogen.ir import (
     Anything,
     FieldIR,
@@ -58,7 +58,7 @@ def test_expressions_elsewhere_need_no_import_but_that_of_the_models() -> None:
     ]
     for expression, expected in rows:
         with tables.case(expression):
-            assert annotation_elsewhere(expression) == expected
+            assert qualified_annotation(expression) == expected
 
 
 def field(type_: TypeExpr = TEXT, **changes: Any) -> FieldIR:

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import mcp_protogen
 import pytest
-from mcp_protogen.audit.severities import ROWS
+from mcp_protogen.audit.severities import SEVERITIES
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.cli.explain import explain, explanations, overview
 from mcp_protogen.findings.severities import severities
-from mcp_protogen.output.drift import Kind
-from mcp_protogen.vectors.severities import WEIGHTS
+from mcp_protogen.output.drift import DriftKind
+from mcp_protogen.vectors.findings import SEVERITIES as OF_VECTORS
 from support import forms
 
 CODE = Path(mcp_protogen.__file__).parent
@@ -53,17 +53,19 @@ def of_the_source(found: Callable[[ast.AST], Iterator[str]]) -> set[str]:
 
 
 def codes_of_problems() -> set[str]:
-    return of_the_source(problems_in) | {kind.value for kind in Kind}
+    return of_the_source(problems_in) | {kind.value for kind in DriftKind}
 
 
 def codes_of_findings() -> set[str]:
     """Those of the tables by which everything is judged that commands find, and of test vectors."""
     form = forms.form("vectors")
-    return {*severities(), *ROWS, *WEIGHTS, *form["$defs"]["code"]["enum"]}
+    return {*severities(), *SEVERITIES, *OF_VECTORS, *form["$defs"]["code"]["enum"]}
 
 
 def test_every_code_that_a_command_prints_is_explained() -> None:
-    made = of_the_source(lambda tree: codes_in(tree, "Found", "Finding", "Change", "replace"))
+    made = of_the_source(
+        lambda tree: codes_in(tree, "Difference", "AuditFinding", "Change", "replace")
+    )
     assert {"type-added", "type-extra", "loses-member"} <= made
     assert (made | codes_of_problems() | codes_of_findings()) - explanations().keys() == set()
 
@@ -74,7 +76,7 @@ def test_nothing_is_explained_that_cannot_happen() -> None:
 
 
 def test_a_code_of_two_commands_is_explained_for_both() -> None:
-    for code in severities().keys() & ROWS.keys():
+    for code in severities().keys() & SEVERITIES.keys():
         text = explain(code)
         assert "mcp-gen diff" in text and "mcp-gen audit" in text
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from mcp_protogen.ir import FieldIR, Filled, Leniency, MethodIR, ObjectIR, RevisionIR, Scalar
+from mcp_protogen.ir import FieldIR, Filled, LeniencyIR, MethodIR, ObjectIR, RevisionIR, Scalar
 from support.unit import schemas
 from support.unit.schemas import PAGE, STRING, Json, record, ref
 
@@ -93,6 +93,6 @@ def test_leniency_is_what_the_facts_say() -> None:
     result = record((), nextCursor=STRING, size=COUNT)
     ir = derived(facts, SayResult=result)
     assert ir.rules.leniency == (
-        Leniency("nextCursor", "absent", "y"),
-        Leniency("size", "negative", 0),
+        LeniencyIR("nextCursor", "absent", "y"),
+        LeniencyIR("size", "negative", 0),
     )

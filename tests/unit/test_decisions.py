@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from mcp_protogen.app.drafting import check, write
+from mcp_protogen.app.schemas import check, write
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.canonical import compact, digest, pretty
 from mcp_protogen.base.problems import Problem, ProblemError
@@ -22,7 +22,7 @@ from mcp_protogen.inputs.rules import translation_of
 from mcp_protogen.inputs.todo import CHOICES, TODO, todos
 from mcp_protogen.plans.tables import unsettled
 from mcp_protogen.update.adoption import Origin, add
-from mcp_protogen.update.undecided import Judgements, undecided
+from mcp_protogen.update.undecided import SchemaFolder, undecided
 from support import missing
 from support.running import Run
 
@@ -227,7 +227,7 @@ def test_nothing_that_a_schema_contradicts_is_left_to_be_typed(
     structure = json.loads(read_snapshot(KNOWN))
 
     def about_facts(folder: Path) -> int:
-        judged = Judgements(load_pins(folder), folder)
+        judged = SchemaFolder(load_pins(folder), folder)
         found = (*(result := undecided(KNOWN, structure, judged)).open, *result.wrong)
         of_facts = {"derived-facts", "facts-disagree", "unknown-type"}
         return sum(one.code in of_facts for one in found)
@@ -434,7 +434,7 @@ def test_what_is_decided_stays_and_what_no_longer_differs_goes(made: Path, tmp_p
 
 
 def test_an_open_choice_is_no_rule_and_generation_leads_to_it(made: Path) -> None:
-    judged = Judgements(load_pins(made), made)
+    judged = SchemaFolder(load_pins(made), made)
     (found,) = (
         one for one in undecided(NEXT, made_up(), judged).open if one.code == "undecided-difference"
     )

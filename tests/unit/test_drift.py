@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mcp_protogen.output.drift import Cause, Kind, drift
+from mcp_protogen.output.drift import Cause, DriftKind, drift
 from mcp_protogen.output.lock import LOCK_NAME, LockedFile, lock_file, lock_of
 from mcp_protogen.output.tree import NOT_A_FILE, Tree, read_tree
 from mcp_protogen.package import GenerationInputs
@@ -37,27 +37,27 @@ def test_a_package_as_it_was_generated_has_none() -> None:
 
 def test_a_folder_without_a_lock_was_not_generated() -> None:
     found = drift(None, INPUTS, tree())
-    assert [cause.kind for cause in found] == [Kind.NOT_GENERATED]
+    assert [cause.kind for cause in found] == [DriftKind.NOT_GENERATED]
 
 
 def test_an_edited_file() -> None:
-    assert causes(found=tree(**{"__init__.py": OTHER})) == [(Kind.EDITED, "__init__.py")]
+    assert causes(found=tree(**{"__init__.py": OTHER})) == [(DriftKind.EDITED, "__init__.py")]
 
 
 def test_a_file_that_became_a_link() -> None:
-    assert causes(found=tree(**{"__init__.py": NOT_A_FILE})) == [(Kind.EDITED, "__init__.py")]
+    assert causes(found=tree(**{"__init__.py": NOT_A_FILE})) == [(DriftKind.EDITED, "__init__.py")]
 
 
 def test_a_folder_in_place_of_a_file() -> None:
     found = Tree(tree(**{"__init__.py": None}).files, frozenset({"__init__.py"}))
     (cause,) = drift(LOCK, INPUTS, found)
-    assert (cause.kind, cause.subject) == (Kind.EDITED, "__init__.py")
+    assert (cause.kind, cause.subject) == (DriftKind.EDITED, "__init__.py")
     assert cause.message.startswith("a folder is in place")
 
 
 def test_a_link_in_place_of_a_folder_is_one_cause() -> None:
     found = tree(**{"v2025_11_25/models.py": None, "v2025_11_25": NOT_A_FILE})
-    assert causes(found=found) == [(Kind.EDITED, "v2025_11_25")]
+    assert causes(found=found) == [(DriftKind.EDITED, "v2025_11_25")]
 
 
 def test_line_endings_that_a_checkout_changed_are_one_cause_with_a_way_out(tmp_path: Path) -> None:
@@ -69,12 +69,12 @@ def test_line_endings_that_a_checkout_changed_are_one_cause_with_a_way_out(tmp_p
     lock = lock_of(package({path: f"{number}\n" for number, path in enumerate(LOCK.files, 1)}), {})
     (tmp_path / ".git").mkdir()
     (cause,) = drift(lock, INPUTS, read_tree(folder))
-    assert (cause.kind, cause.subject) == (Kind.LINE_ENDINGS, "__init__.py")
+    assert (cause.kind, cause.subject) == (DriftKind.LINE_ENDINGS, "__init__.py")
     assert cause.message.startswith("this file and 1 more have CRLF")
     assert cause.message.endswith(".gitattributes prevents it: src/pkg/** text eol=lf")
     (folder / "__init__.py").write_bytes(b"1 \r\n")
     kinds = [cause.kind for cause in drift(lock, INPUTS, read_tree(folder))]
-    assert kinds == [Kind.EDITED, Kind.LINE_ENDINGS]
+    assert kinds == [DriftKind.EDITED, DriftKind.LINE_ENDINGS]
 
 
 def test_an_edit_that_the_lock_was_made_to_fit_differs_from_what_is_generated() -> None:
@@ -83,20 +83,20 @@ def test_an_edit_that_the_lock_was_made_to_fit_differs_from_what_is_generated() 
     found = tree(**{path: OTHER})
     assert drift(forged, INPUTS, found) == ()
     known = [(cause.kind, cause.subject) for cause in drift(forged, INPUTS, found, (), LOCK.files)]
-    assert known == [(Kind.EDITED, LOCK_NAME), (Kind.EDITED, path)]
+    assert known == [(DriftKind.EDITED, LOCK_NAME), (DriftKind.EDITED, path)]
     only = replace(LOCK, files={path: LOCK.files[path], "x.py": LockedFile(OTHER, "test")})
     found = tree(**{"v2025_11_25/models.py": None, "x.py": OTHER})
     known = [(cause.kind, cause.subject) for cause in drift(only, INPUTS, found, (), LOCK.files)]
-    missing = (Kind.MISSING, "v2025_11_25/models.py")
-    assert known == [(Kind.EDITED, LOCK_NAME), missing, (Kind.FOREIGN, "x.py")]
+    missing = (DriftKind.MISSING, "v2025_11_25/models.py")
+    assert known == [(DriftKind.EDITED, LOCK_NAME), missing, (DriftKind.FOREIGN, "x.py")]
 
 
 def test_a_missing_file() -> None:
-    assert causes(found=tree(**{"__init__.py": None})) == [(Kind.MISSING, "__init__.py")]
+    assert causes(found=tree(**{"__init__.py": None})) == [(DriftKind.MISSING, "__init__.py")]
 
 
 def test_a_foreign_file() -> None:
-    assert causes(found=tree(**{"mine.py": OTHER})) == [(Kind.FOREIGN, "mine.py")]
+    assert causes(found=tree(**{"mine.py": OTHER})) == [(DriftKind.FOREIGN, "mine.py")]
 
 
 def test_a_file_declared_as_ones_own_is_not_foreign() -> None:
@@ -108,21 +108,21 @@ def test_a_file_declared_as_ones_own_is_not_foreign() -> None:
 
 
 def test_an_input_that_moved_is_the_only_cause() -> None:
-    rows: list[tuple[GenerationInputs, Kind, str]] = [
-        (moved(published=OTHER, schema=OTHER), Kind.SCHEMA, "2025-11-25"),
-        (moved(source="draft.json"), Kind.SCHEMA, "2025-11-25"),
-        (moved(facts=OTHER), Kind.FACTS, "2025-11-25"),
-        (moved(patches=""), Kind.PATCHES, "2025-11-25"),
-        (moved(descriptions=OTHER), Kind.DESCRIPTIONS, "2025-11-25"),
-        (replace(INPUTS, templates_digest=OTHER), Kind.TEMPLATES, "templates"),
-        (replace(INPUTS, generator="mcp-gen 2"), Kind.GENERATOR, "mcp-gen"),
-        (replace(INPUTS, generator_digest=OTHER), Kind.GENERATOR, "mcp-gen"),
-        (replace(INPUTS, generator="2", generator_digest=OTHER), Kind.GENERATOR, "mcp-gen"),
-        (replace(INPUTS, runtime_digest=OTHER), Kind.RUNTIME, "runtime"),
-        (replace(INPUTS, options={"name": "x"}), Kind.OPTIONS, "name"),
-        (replace(INPUTS, generator="mcp-gen 0.9"), Kind.GENERATOR, "mcp-gen"),
-        (with_revisions(["2025-11-25", "draft"]), Kind.ADDED, "draft"),
-        (with_revisions([]), Kind.REMOVED, "2025-11-25"),
+    rows: list[tuple[GenerationInputs, DriftKind, str]] = [
+        (moved(published=OTHER, schema=OTHER), DriftKind.SCHEMA, "2025-11-25"),
+        (moved(source="draft.json"), DriftKind.SCHEMA, "2025-11-25"),
+        (moved(facts=OTHER), DriftKind.FACTS, "2025-11-25"),
+        (moved(patches=""), DriftKind.PATCHES, "2025-11-25"),
+        (moved(descriptions=OTHER), DriftKind.DESCRIPTIONS, "2025-11-25"),
+        (replace(INPUTS, templates_digest=OTHER), DriftKind.TEMPLATES, "templates"),
+        (replace(INPUTS, generator="mcp-gen 2"), DriftKind.GENERATOR, "mcp-gen"),
+        (replace(INPUTS, generator_digest=OTHER), DriftKind.GENERATOR, "mcp-gen"),
+        (replace(INPUTS, generator="2", generator_digest=OTHER), DriftKind.GENERATOR, "mcp-gen"),
+        (replace(INPUTS, runtime_digest=OTHER), DriftKind.RUNTIME, "runtime"),
+        (replace(INPUTS, options={"name": "x"}), DriftKind.OPTIONS, "name"),
+        (replace(INPUTS, generator="mcp-gen 0.9"), DriftKind.GENERATOR, "mcp-gen"),
+        (with_revisions(["2025-11-25", "draft"]), DriftKind.ADDED, "draft"),
+        (with_revisions([]), DriftKind.REMOVED, "2025-11-25"),
     ]
     for inputs, kind, subject in rows:
         with tables.case(inputs):
@@ -142,7 +142,7 @@ def test_a_commit_alone_is_no_cause() -> None:
 def test_a_schema_that_only_changed_in_prose_is_said_to() -> None:
     (cause,) = drift(LOCK, moved(published=OTHER), tree())
     assert cause == Cause(
-        Kind.SCHEMA,
+        DriftKind.SCHEMA,
         "2025-11-25",
         "its published schema changed, but not in its structure",
         "a" * 12,
@@ -153,4 +153,10 @@ def test_a_schema_that_only_changed_in_prose_is_said_to() -> None:
 def test_all_causes_are_found_at_once() -> None:
     inputs = replace(moved(facts=OTHER, patches=OTHER), runtime_digest=OTHER)
     kinds = [kind for kind, _ in causes(inputs, tree(**{"__init__.py": None, "x": OTHER}))]
-    assert kinds == [Kind.FACTS, Kind.PATCHES, Kind.RUNTIME, Kind.MISSING, Kind.FOREIGN]
+    assert kinds == [
+        DriftKind.FACTS,
+        DriftKind.PATCHES,
+        DriftKind.RUNTIME,
+        DriftKind.MISSING,
+        DriftKind.FOREIGN,
+    ]

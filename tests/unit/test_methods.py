@@ -3,7 +3,7 @@
 from typing import Any
 
 from mcp_protogen.base.names import ClassName
-from mcp_protogen.ir import Leniency, MethodIR, Ref, RevisionIR, Scalar
+from mcp_protogen.ir import LeniencyIR, MethodIR, Ref, RevisionIR, Scalar
 from support import tables
 from support.unit import schemas
 from support.unit.schemas import PAGE, STRING, Json, record, ref, union
@@ -196,6 +196,6 @@ def test_leniency_comes_from_the_facts() -> None:
         "negative": {**where, "where": "LinkBlock.weight", "rule": "negative_reads_as", "value": 0},
     }
     assert derived(stated).rules.leniency == (
-        Leniency("text", "absent", ""),
-        Leniency("weight", "negative", 0),
+        LeniencyIR("text", "absent", ""),
+        LeniencyIR("weight", "negative", 0),
     )

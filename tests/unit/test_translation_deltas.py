@@ -159,7 +159,7 @@ class Passage:
             (member if "." in member else f"{rule.at}.{member}", rule.value)
             for step in steps(*sorted((made.source, made.target)))
             for rule in step.rules
-            if rule.way == way
+            if rule.direction == way
             for member in rule.settles
         }
 

@@ -17,7 +17,7 @@ from mcp_protogen.config import GenerationOptions, GivenFile
 from mcp_protogen.derive.revision import derive_revision
 from mcp_protogen.emit.rows import laid_out, row
 from mcp_protogen.inputs import rules, sources
-from mcp_protogen.inputs.rules import Translation, Way
+from mcp_protogen.inputs.rules import StepDirection, Translation
 from mcp_protogen.plans.tables import PairTables, all_tables, pair_tables
 from mcp_protogen.runtime.translation import plans
 from mcp_protogen.runtime.translation.conversions import CONVERSIONS
@@ -30,7 +30,7 @@ Types = tuple[ir.TypeIR, ...]
 Fields = tuple[ir.FieldIR, ...]
 
 OLDEST, MIDDLE, NEWEST = REVISIONS[:3]
-WAYS: tuple[Way, ...] = ("up", "down")
+WAYS: tuple[StepDirection, ...] = ("up", "down")
 WHY = "It is so."
 STRING, NUMBER = ir.Scalar("string"), ir.Scalar("number")
 
@@ -85,13 +85,13 @@ def both_ways(older: Types, newer: Types, *entries: Json) -> PairTables:
     return pair_tables(revision(OLDEST, *older), revision(MIDDLE, *newer), steps)
 
 
-def direction(way: Way, source: Types, target: Types, *entries: Json) -> Direction:
+def direction(way: StepDirection, source: Types, target: Types, *entries: Json) -> Direction:
     """The tables from `source` to `target`, which is the newer one if the way is up."""
     made: Direction = getattr(both_ways(*ordered(way, source, target), *entries), way)
     return made
 
 
-def ordered(way: Way, source: Any, target: Any) -> tuple[Any, Any]:
+def ordered(way: StepDirection, source: Any, target: Any) -> tuple[Any, Any]:
     return (source, target) if way == "up" else (target, source)
 
 
@@ -146,7 +146,7 @@ def test_what_the_types_do_not_decide_is_reported_at_its_place() -> None:
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_an_arm_that_the_target_lacks_is_undecided_without_a_rule(way: Way) -> None:
+def test_an_arm_that_the_target_lacks_is_undecided_without_a_rule(way: StepDirection) -> None:
     tags = (member("type", ir.LiteralOf((tag,)), required=True) for tag in ("text", "link"))
     text, link = map(a, ("Text", "Link"), tags)
     root = a("Params", member("block", ref("Block")))
@@ -161,7 +161,7 @@ def test_an_arm_that_the_target_lacks_is_undecided_without_a_rule(way: Way) -> N
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_aliases_that_contain_themselves_come_to_an_end(way: Way) -> None:
+def test_aliases_that_contain_themselves_come_to_an_end(way: StepDirection) -> None:
     def types(*members: ir.FieldIR) -> Types:
         tree = ir.OneOf((STRING, ir.ListOf(ref("Tree")), ref("Leaf")))
         alias = ir.AliasIR(ClassName("Tree"), tree, "", "", False)
@@ -194,7 +194,7 @@ def test_everything_undecided_is_reported_at_once() -> None:
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_members_go_and_come_as_the_target_has_them(way: Way) -> None:
+def test_members_go_and_come_as_the_target_has_them(way: StepDirection) -> None:
     rich, poor = (a("Params", X, member("y", required=True, default="plain")),), (a("Params"),)
     target = ordered(way, OLDEST, MIDDLE)[1]
     usual = {"x": None, "y": "plain"}
@@ -288,12 +288,12 @@ def own_steps(older: str, newer: str) -> tuple[Translation, ...]:
 
 def smaller(step: Translation) -> Iterator[tuple[str, Translation]]:
     """A step without one of its rules in one way, for each of them, with what is missing."""
-    for place, way in sorted({(one.place, one.way) for one in step.rules}):
-        left = tuple(one for one in step.rules if (one.place, one.way) != (place, way))
+    for place, way in sorted({(one.place, one.direction) for one in step.rules}):
+        left = tuple(one for one in step.rules if (one.place, one.direction) != (place, way))
         yield f"{place}/{way}", replace(step, rules=left)
     for code in step.errors:
         others = tuple(other for other in step.errors if other is not code)
-        yield f"{code.way} {code.was}", replace(step, errors=others)
+        yield f"{code.direction} {code.was}", replace(step, errors=others)
 
 
 @pytest.mark.parametrize(("older", "newer"), NEIGHBOURS)

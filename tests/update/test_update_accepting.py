@@ -14,9 +14,9 @@ from mcp_protogen.base.canonical import sha256
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.inputs import pins as pins_module
 from mcp_protogen.inputs.pins import Pin, Pins, load_pins, read_snapshot, snapshot_file
-from mcp_protogen.update.accepting import accept, chosen
 from mcp_protogen.update.adoption import Origin, add
 from mcp_protogen.update.candidates import Candidate, CandidateState, Wanted, look
+from mcp_protogen.update.updating import accept, chosen
 from mcp_protogen.upstream.opening import open_source
 from support.running import Run
 from support.update.specifications import (
@@ -121,7 +121,7 @@ def test_accepting_a_new_revision_pins_it(spec: Spec) -> None:
     pin = load_pins(spec.schema)[NEXT]
     assert (pin.spec_path, pin.history) == (f"schema/{NEXT}/schema.json", ())
     assert snapshot_file(NEXT, spec.schema).is_file()
-    assert one(spec, NEXT).standing is CandidateState.SAME
+    assert one(spec, NEXT).state is CandidateState.SAME
 
 
 def test_a_full_disk_leaves_pins_and_snapshots_as_they_were(
@@ -200,7 +200,7 @@ def test_two_runs_that_accept_at_once_do_not_lose_a_pin(
     for revision in (OLDER, NEWEST):
         spec.edit(revision, with_an_owner)
     candidates = {revision: one(spec, revision) for revision in (OLDER, NEWEST)}
-    replace_files, held = files.replace_files, folder_lock.held
+    replace_files, held = files.replace_files, folder_lock.exclusive_lock
     waits_or_is_done = threading.Event()
 
     def work() -> None:
@@ -225,7 +225,7 @@ def test_two_runs_that_accept_at_once_do_not_lose_a_pin(
         replace_files(contents)
 
     monkeypatch.setattr(pins_module, "replace_files", interrupted)
-    monkeypatch.setattr(folder_lock, "held", noted)
+    monkeypatch.setattr(folder_lock, "exclusive_lock", noted)
     accept(candidates[OLDER], "", spec.schema)
     other.join()
     after = load_pins(spec.schema)

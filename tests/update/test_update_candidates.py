@@ -6,7 +6,7 @@ import pytest
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.inputs.pins import load_pins
 from mcp_protogen.update.adoption import Origin, add
-from mcp_protogen.update.candidates import Candidate, CandidateState, Found, Wanted, look
+from mcp_protogen.update.candidates import Candidate, Candidates, CandidateState, Wanted, look
 from mcp_protogen.upstream.opening import open_source
 from support.update.specifications import (
     NEWEST,
@@ -22,7 +22,7 @@ from support.update.specifications import (
 NEXT = "2031-01-01"
 
 
-def found(spec: Spec, *names: str, ignored: tuple[str, ...] = ()) -> Found:
+def found(spec: Spec, *names: str, ignored: tuple[str, ...] = ()) -> Candidates:
     source = open_source(str(spec.folder), None, None)
     return look(source, load_pins(spec.schema), Wanted(names, ignored))
 
@@ -42,14 +42,14 @@ def refusal(spec: Spec, *names: str) -> tuple[str, str]:
 def test_where_nothing_has_moved_nothing_is_news(spec: Spec) -> None:
     everything = found(spec)
     assert [one.revision for one in everything.candidates] == list(load_pins(spec.schema))
-    assert {one.standing for one in everything.candidates} == {CandidateState.SAME}
+    assert {one.state for one in everything.candidates} == {CandidateState.SAME}
     assert everything.notices == ()
 
 
 def test_other_bytes_are_a_move(spec: Spec) -> None:
     spec.edit(OLDER, reworded)
     candidate = one(spec, OLDER)
-    assert (candidate.standing, candidate.sha256) == (CandidateState.MOVED, spec.digest(OLDER))
+    assert (candidate.state, candidate.sha256) == (CandidateState.MOVED, spec.digest(OLDER))
     assert (candidate.known, candidate.twin) == (None, "")
 
 
@@ -59,8 +59,8 @@ def test_an_earlier_publication_is_recognised_by_its_digest(spec: Spec) -> None:
     add(OLDER, later, Origin(date="2031-05-06"), OLDER, spec.schema)
     spec.write(OLDER, earlier)
     candidate = one(spec, OLDER)
-    assert candidate.standing is CandidateState.BEHIND
-    assert candidate.standing.is_news
+    assert candidate.state is CandidateState.BEHIND
+    assert candidate.state.is_news
     assert candidate.known is not None
     assert candidate.known.date == "2030-01-02"
 
@@ -68,8 +68,8 @@ def test_an_earlier_publication_is_recognised_by_its_digest(spec: Spec) -> None:
 def test_a_revision_without_a_pin_is_new(spec: Spec) -> None:
     spec.edit(NEWEST, with_things, to=NEXT)
     spec.edit(NEWEST, with_an_owner, to="draft")
-    news = [one for one in found(spec).candidates if one.standing.is_news]
-    assert [(one.revision, one.standing) for one in news] == [
+    news = [one for one in found(spec).candidates if one.state.is_news]
+    assert [(one.revision, one.state) for one in news] == [
         (NEXT, CandidateState.NEW),
         ("draft", CandidateState.NEW),
     ]
@@ -78,15 +78,15 @@ def test_a_revision_without_a_pin_is_new(spec: Spec) -> None:
 def test_a_draft_that_is_a_copy_of_a_release_is_no_news(spec: Spec) -> None:
     spec.write("draft", spec.path(NEWEST).read_bytes())
     candidate = one(spec, "draft")
-    assert (candidate.standing, candidate.twin) == (CandidateState.COPY, NEWEST)
-    assert not candidate.standing.is_news
+    assert (candidate.state, candidate.twin) == (CandidateState.COPY, NEWEST)
+    assert not candidate.state.is_news
 
 
 def test_a_release_of_a_draft_that_is_pinned_is_news(spec: Spec) -> None:
     add("draft", spec.edit(NEWEST, with_things, to="draft"), Origin(), "draft", spec.schema)
     spec.write(NEXT, spec.path("draft").read_bytes())
     candidate = one(spec, NEXT)
-    assert (candidate.standing, candidate.twin) == (CandidateState.NEW, "draft")
+    assert (candidate.state, candidate.twin) == (CandidateState.NEW, "draft")
 
 
 def test_a_pin_knows_where_its_file_is(spec: Spec) -> None:
@@ -95,7 +95,7 @@ def test_a_pin_knows_where_its_file_is(spec: Spec) -> None:
     add("next", content, origin, "next", spec.schema)
     names = [one.revision for one in found(spec).candidates]
     assert names == [*load_pins(spec.schema)]
-    assert one(spec, "next").standing is CandidateState.SAME
+    assert one(spec, "next").state is CandidateState.SAME
     assert refusal(spec, "draft") == (
         "unknown-revision",
         "schema/draft/schema.json is the file that next is pinned to; name next",

@@ -15,7 +15,7 @@ from mcp_protogen.output.lock import LOCK_NAME
 from mcp_protogen.update.candidates import Candidate, Wanted, look
 from mcp_protogen.update.dependents import Basis, dependents, packages_below, packages_in
 from mcp_protogen.update.findings import Finding
-from mcp_protogen.update.undecided import Judgements, Undecided, undecided
+from mcp_protogen.update.undecided import OpenDecisions, SchemaFolder, undecided
 from mcp_protogen.upstream.opening import open_source
 from support.revisions import REVISIONS
 from support.update.specifications import NEWEST, OLDER, Spec, reworded, with_an_owner, with_things
@@ -33,9 +33,9 @@ def candidate(spec: Spec, name: str) -> Candidate:
     return found
 
 
-def open_about(spec: Spec, name: str) -> Undecided:
+def open_about(spec: Spec, name: str) -> OpenDecisions:
     document = json.loads(spec.path(name).read_bytes())
-    known = Judgements(load_pins(spec.schema), spec.schema)
+    known = SchemaFolder(load_pins(spec.schema), spec.schema)
     return undecided(name, snapshot_of(document), known)
 
 
@@ -77,7 +77,7 @@ def test_an_entry_about_something_else_is_stale_and_the_others_are_tried(spec: S
 
 
 def test_nothing_is_open_about_what_has_not_moved(spec: Spec) -> None:
-    assert open_about(spec, OLDER) == Undecided()
+    assert open_about(spec, OLDER) == OpenDecisions()
 
 
 def test_facts_that_a_new_revision_lacks_are_named(spec: Spec) -> None:
@@ -85,7 +85,9 @@ def test_facts_that_a_new_revision_lacks_are_named(spec: Spec) -> None:
     found = open_about(spec, NEXT)
     assert found.wrong == ()
     said = [problem.message for problem in found.open if problem.code == "derived-facts"]
-    assert said[0] == f"{NEXT} has no facts: gates and codes are those of {NEWEST}"
+    assert said[0] == (
+        f"{NEXT} has no facts: required capabilities and error codes are those of {NEWEST}"
+    )
     assert "things/list has no facts" in said
 
 
@@ -117,7 +119,7 @@ def test_a_folder_of_pins_alone_uses_the_facts_of_ours(spec: Spec) -> None:
     for file in spec.schema.rglob("*.json"):
         if file.name not in ("pins.json", "schema.json"):
             file.unlink()
-    assert open_about(spec, OLDER) == Undecided()
+    assert open_about(spec, OLDER) == OpenDecisions()
 
 
 @pytest.fixture
@@ -137,7 +139,7 @@ def locked(package: Path, **members: str) -> None:
 
 
 def finding(spec: Spec, name: str, pointers: tuple[str, ...] = ("/$defs",)) -> Finding:
-    return Finding(candidate(spec, name), name, pointers, None, (), Undecided())
+    return Finding(candidate(spec, name), name, pointers, None, (), OpenDecisions())
 
 
 def test_what_a_package_is_made_from_is_told(spec: Spec, package: Path) -> None:

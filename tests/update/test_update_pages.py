@@ -16,8 +16,8 @@ from mcp_protogen.update.dependents import Basis, Dependent
 from mcp_protogen.update.findings import Finding
 from mcp_protogen.update.pages import UpdateFormat, render
 from mcp_protogen.update.pages.as_json import render_failure
-from mcp_protogen.update.undecided import Undecided
-from mcp_protogen.update.updating import Asked, News, UpdateResult
+from mcp_protogen.update.undecided import OpenDecisions
+from mcp_protogen.update.updating import News, UpdateOptions, UpdateResult
 from mcp_protogen.upstream.opening import open_source
 from support import forms
 from support.update.specifications import NEWEST, OLDER, Spec, reworded, with_things
@@ -34,13 +34,15 @@ def outcome(spec: Spec, **asked: Any) -> UpdateResult:
     found = look(source, pins, Wanted())
     news = tuple(
         News(
-            Finding(one, one.revision if one.pin else NEWEST, ("/$defs",), None, (), Undecided()),
+            Finding(
+                one, one.revision if one.pin else NEWEST, ("/$defs",), None, (), OpenDecisions()
+            ),
             (),
         )
         for one in found.candidates
-        if one.standing.is_news
+        if one.state.is_news
     )
-    return UpdateResult(Asked(source=source.name, **asked), source, found.candidates, news)
+    return UpdateResult(UpdateOptions(source=source.name, **asked), source, found.candidates, news)
 
 
 def about(spec: Spec, **known: Any) -> UpdateResult:
@@ -66,7 +68,7 @@ def hostile(spec: Spec) -> UpdateResult:
         pointers=(HOSTILE,),
         comparison=Comparison("before", "after", (change,)),
         patches=(PatchFit(HOSTILE, HOSTILE, Fit.STALE, HOSTILE),),
-        undecided=Undecided((problem,), (problem,)),
+        undecided=OpenDecisions((problem,), (problem,)),
         packages=(Dependent(HOSTILE, OLDER, Basis.OWN_FILE, HOSTILE),),
     )
     return replace(seen, notices=(replace(problem, level=Level.WARNING),))
@@ -99,7 +101,7 @@ def test_json_says_what_was_found_in_full(spec: Spec) -> None:
     assert document["source"] == {"name": str(spec.folder), "kind": "folder", "commit": None}
     rows = {row["revision"]: row for row in document["revisions"]}
     assert rows[NEWEST]["finding"] is None
-    assert rows[OLDER]["standing"] == "moved"
+    assert rows[OLDER]["state"] == "moved"
     assert rows[OLDER]["sha256"] == spec.digest(OLDER)
     assert rows[OLDER]["pinned"]["date"] == "2030-01-02"
     finding = rows[OLDER]["finding"]
@@ -144,7 +146,7 @@ def test_long_lists_are_cut_for_people_and_not_for_programs(spec: Spec, form: Up
     problems = tuple(
         Problem("bad-rule", f"number {number} of them", hint="decide") for number in range(25)
     )
-    seen = moved(spec, undecided=Undecided(problems))
+    seen = moved(spec, undecided=OpenDecisions(problems))
     if form is not UpdateFormat.GITHUB:  # whose pages cut by themselves
         page = render(form, seen)
         assert "number 9 of them" in page
@@ -157,8 +159,8 @@ def test_long_lists_are_cut_for_people_and_not_for_programs(spec: Spec, form: Up
 @pytest.mark.parametrize("form", PEOPLE)
 def test_each_page_tells_how_to_accept(spec: Spec, form: UpdateFormat) -> None:
     seen = moved(spec)
-    asked = replace(seen.asked, source="a folder", ref="main", folder=Path("my pins"))
-    page = render(form, replace(seen, asked=asked))
+    asked = replace(seen.options, source="a folder", ref="main", folder=Path("my pins"))
+    page = render(form, replace(seen, options=asked))
     digest = spec.digest(OLDER)[:12]
     source = str(spec.folder)
     expected = f"--source {source} --ref main --schema-folder 'my pins' --accept {digest}"
@@ -167,7 +169,7 @@ def test_each_page_tells_how_to_accept(spec: Spec, form: UpdateFormat) -> None:
 
 def test_the_default_source_is_not_repeated(spec: Spec) -> None:
     seen = moved(spec)
-    page = render(UpdateFormat.TEXT, replace(seen, asked=Asked()))
+    page = render(UpdateFormat.TEXT, replace(seen, options=UpdateOptions()))
     assert f"mcp-gen update {OLDER} --accept" in page
 
 
@@ -227,7 +229,7 @@ def test_a_terminal_gets_colours_and_nothing_else_does(spec: Spec) -> None:
 
 def test_what_was_accepted_is_told_with_what_is_left_to_do(spec: Spec) -> None:
     problem = Problem("derived-facts", "ping has no facts")
-    seen = moved(spec, undecided=Undecided((problem,)))
+    seen = moved(spec, undecided=OpenDecisions((problem,)))
     accepted = replace(seen, accepted=load_pins(spec.schema)[OLDER])
     for form in PEOPLE:
         page = render(form, accepted)

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mcp_protogen.vectors.findings import findings
+from mcp_protogen.vectors.findings import SEVERITIES, findings
 from mcp_protogen.vectors.outcome import Verdict
 from mcp_protogen.vectors.running import run_vectors
-from mcp_protogen.vectors.severities import WEIGHTS
 from mcp_protogen.vectors.writing import document as as_document
 from support.revisions import REVISIONS
 from support.vectors.made import document, vectors
@@ -127,7 +126,7 @@ def table_after(heading: str) -> set[str]:
 
 
 def test_every_code_of_a_finding_is_on_the_page() -> None:
-    assert table_after("Exit code 1 means") == WEIGHTS.keys()
+    assert table_after("Exit code 1 means") == SEVERITIES.keys()
 
 
 def test_every_code_of_a_vector_is_on_the_page() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from jsonschema import Draft202012Validator
-from mcp_protogen.vectors.choosing import Choice, Only
+from mcp_protogen.vectors.vector import Validity, VectorFilter
 from mcp_protogen.vectors.writing import document, lines
 from support import forms, tables
 from support.revisions import NEWEST, REVISIONS
@@ -127,9 +127,9 @@ def test_the_working_directory_cannot_be_the_folder(mcp_gen: Run) -> None:
 
 def test_vectors_can_be_chosen_by_type_method_and_verdict() -> None:
     all_ = vectors(NEWEST)
-    tools = Choice(types=("Tool",), only=Only.INVALID).of(all_).vectors
+    tools = VectorFilter(types=("Tool",), only=Validity.INVALID).of(all_).vectors
     assert {vector.subject.type for vector in tools} == {"Tool"}
     assert not any(vector.valid for vector in tools)
-    both = Choice(types=("Tool",), methods=("tools/list",)).of(all_).vectors
+    both = VectorFilter(types=("Tool",), methods=("tools/list",)).of(all_).vectors
     assert {v.subject.type or v.subject.method for v in both} == {"Tool", "tools/list"}
-    assert Choice().of(all_) == all_
+    assert VectorFilter().of(all_) == all_

@@ -5,7 +5,7 @@ The differences that are wanted are named here one by one; docs/models.md says w
 
 from functools import cache
 
-from mcp_protogen.vectors.outcome import Harm, Outcome, Verdict
+from mcp_protogen.vectors.outcome import Harm, VectorRun, Verdict
 from mcp_protogen.vectors.running import run_vectors
 from support import tables
 from support.revisions import REVISIONS
@@ -18,7 +18,7 @@ WANTED = {(Harm.LOST, "/x-undeclared"): ENVELOPE, (Harm.ADDED, "/params"): NO_PA
 
 
 @cache
-def outcome(revision: str) -> Outcome:
+def outcome(revision: str) -> VectorRun:
     return run_vectors(GOLDEN, vectors(revision))
 
 

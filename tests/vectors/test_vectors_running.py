@@ -8,10 +8,10 @@ from threading import Thread
 
 import pytest
 from mcp_protogen.base.problems import ProblemError
-from mcp_protogen.vectors import interruption
+from mcp_protogen.vectors import program
 from mcp_protogen.vectors.envelope import is_envelope
 from mcp_protogen.vectors.findings import comparison
-from mcp_protogen.vectors.outcome import Result, Verdict
+from mcp_protogen.vectors.outcome import VectorResult, Verdict
 from mcp_protogen.vectors.running import run_vectors
 from mcp_protogen.vectors.vector import VectorSet
 from support import tables
@@ -62,7 +62,7 @@ def test_a_wrong_answer_is_one_problem_that_names_the_vector() -> None:
 # -- Programs that fail over a value --------------------------------------------------------------
 
 
-def tried(way: str, *, timeout: float = 20.0) -> Result:
+def tried(way: str, *, timeout: float = 20.0) -> VectorResult:
     """What is found out about the vector that the program fails over; it answers all others."""
     results = run_vectors(command(way, ID), few(), timeout=timeout).results
     assert [result.vector.id for result in results] == [vector.id for vector in few().vectors]
@@ -148,7 +148,7 @@ def test_a_signal_that_is_ignored_stays_ignored() -> None:
 
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
-        assert interruption.run(handler()) is signal.SIG_IGN
+        assert program.run(handler()) is signal.SIG_IGN
         assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
     finally:
         signal.signal(signal.SIGHUP, before)

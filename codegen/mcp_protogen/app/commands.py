@@ -18,6 +18,7 @@ from mcp_protogen.app.selection import (
     revision_names,
     select,
 )
+from mcp_protogen.base.printable import counted
 from mcp_protogen.base.problems import Level, Problem, ProblemError
 from mcp_protogen.config import GenerationOptions, GivenFile, Settings
 from mcp_protogen.findings.report import Action, FileChange, Report, Status
@@ -63,18 +64,20 @@ class PackageState:
 
 def check(settings: Settings, *, regenerate: bool = False) -> Report:
     """Return a report of whether the package is up to date, and if not, why."""
-    found = standing(settings.as_listed(), regenerate=regenerate)
+    found = package_state(settings.as_listed(), regenerate=regenerate)
     out = found.task.out
     if found.causes:
-        summary = f"{out} is not up to date: {count(len(found.causes), 'cause')}"
+        summary = f"{out} is not up to date: {counted(len(found.causes), 'cause')}"
         return Report("check", Status.DIFFERS, summary, str(out), drift=found.causes)
     revisions, files = len(found.inputs.revisions), len(found.tree.files)
     how = f"generated anew and compared{found.unproven}" if regenerate else "compared with the lock"
-    summary = f"{out} is up to date: {count(revisions, 'revision')}, {count(files, 'file')}, {how}"
+    summary = (
+        f"{out} is up to date: {counted(revisions, 'revision')}, {counted(files, 'file')}, {how}"
+    )
     return Report("check", Status.FINE, summary, str(out))
 
 
-def standing(settings: Settings, *, regenerate: bool = False) -> PackageState:
+def package_state(settings: Settings, *, regenerate: bool = False) -> PackageState:
     """Return the state of a package, compared with its lock.
 
     With `regenerate`, it is also compared with a package that is generated anew, if possible.
@@ -106,7 +109,7 @@ def write(settings: Settings, *, force: bool = False) -> Report:
         package = _generate(task, force=force)
         outcome = publish(package, space, force=force, require=trial.require_importable)
     summary = (
-        f"{task.out}: {count(len(outcome.written), 'file')} written ({len(outcome.created)} new),"
+        f"{task.out}: {counted(len(outcome.written), 'file')} written ({len(outcome.created)} new),"
         f" {len(outcome.removed)} removed, {outcome.unchanged} unchanged"
     )
     problems = (*package.warnings, *outcome.warnings)
@@ -124,7 +127,7 @@ def dry_run(settings: Settings, *, force: bool = False) -> Report:
     problems = (*package.warnings, *plan.problems)
     if any(problem.level is Level.ERROR for problem in plan.problems):
         return Report("dry-run", Status.FAILED, "", str(task.out), files=files, problems=problems)
-    summary = f"{task.out}: {count(len(files), 'file')} would change; nothing was written"
+    summary = f"{task.out}: {counted(len(files), 'file')} would change; nothing was written"
     return Report("dry-run", Status.FINE, summary, str(task.out), files=files, problems=problems)
 
 
@@ -142,7 +145,7 @@ def diff(settings: Settings) -> Report:
         for path, action in _actions(plan, tree)
     )
     status = Status.DIFFERS if files else Status.FINE
-    summary = f"{task.out}: {count(len(files), 'file')} would change"
+    summary = f"{task.out}: {counted(len(files), 'file')} would change"
     return Report("diff", status, summary, str(task.out), files=files, problems=package.warnings)
 
 
@@ -151,17 +154,17 @@ def prepare(settings: Settings) -> Task:
     out = _out(settings)
     lock = read_lock(out)
     pins = load_pins()
-    asked = revision_names(settings.revisions or (), pins)
+    requested = revision_names(settings.revisions or (), pins)
     if settings.rules is not None and settings.schema is None:
         hint = "rules of pinned revisions are built in; name the schema with --schema"
         message = "--rules needs --schema: rules belong to your own schema"
         raise ProblemError(Problem("conflicting-options", message, settings.rules, hint=hint))
     schema, rules = _given(settings.schema), _given(settings.rules)
     if settings.only == ():
-        message = "it is not said which revisions stay in the package"
+        message = "no revision is named that stays in the package"
         raise ProblemError(Problem("no-revision", message, hint="name them with --revision"))
     staying = pruned(lock, settings.only, pins)
-    options = select(asked, pins, staying, schema, _templates(settings))
+    options = select(requested, pins, staying, schema, _templates(settings))
     parts = parts_of(settings.parts, lock, only=settings.only_parts)
     runtime = installed_runtime(settings.runtime, lock)
     options = replace(options, parts=parts, runtime=runtime)
@@ -227,8 +230,3 @@ def _unified(path: str, old: bytes | None, new: bytes | None) -> str:
     )
     before, after = ((text or b"").decode(errors="replace").splitlines() for text in (old, new))
     return "\n".join(unified_diff(before, after, *names, lineterm=""))
-
-
-def count(number: int, noun: str) -> str:
-    """Return a number of things, in words."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

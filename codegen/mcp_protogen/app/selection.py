@@ -9,7 +9,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from mcp_protogen.base.names import UnsafeName, installed_module, module_name
+from mcp_protogen.base.names import REVISION_HINT, UnsafeName, installed_module, is_revision
 from mcp_protogen.base.problems import Problem, ProblemError, raise_errors
 from mcp_protogen.base.suggest import did_you_mean
 from mcp_protogen.config import COPY, GenerationOptions, GivenFile
@@ -23,19 +23,19 @@ PINNED = "pinned"
 _WITH_SCHEMA = "or name a published schema: --revision NAME --schema FILE"
 
 
-def revision_names(asked: Iterable[str], pins: Pins) -> tuple[str, ...]:
+def revision_names(requested: Iterable[str], pins: Pins) -> tuple[str, ...]:
     """Return the revisions that flags or settings name, sorted.
 
     Lists with commas are split, and "all" stands for every pinned one.
     """
-    names = {name.strip() for text in asked for name in text.split(",")} - {""}
+    names = {name.strip() for text in requested for name in text.split(",")} - {""}
     if ALL in names:
         names = (names - {ALL}) | set(pins)
     return tuple(sorted(names))
 
 
 def select(
-    asked: tuple[str, ...],
+    requested: tuple[str, ...],
     pins: Pins,
     lock: Lock | None,
     schema: GivenFile | None = None,
@@ -48,10 +48,10 @@ def select(
     `unknown-revision`.
     """
     locked: Mapping[str, RevisionInputs] = lock.inputs.revisions if lock else {}
-    raise_errors(_misuse(asked, pins, locked, schema))
-    schemas = dict.fromkeys(_stands_for(asked, pins), schema) if schema else {}
+    raise_errors(_misuse(requested, pins, locked, schema))
+    schemas = dict.fromkeys(_stands_for(requested, pins), schema) if schema else {}
     pinned = {name for name, inputs in locked.items() if inputs.source == PINNED}
-    made = {name for name in (*asked, *pinned) if name in pins} | schemas.keys()
+    made = {name for name in (*requested, *pinned) if name in pins} | schemas.keys()
     kept = {
         name: inputs
         for name, inputs in locked.items()
@@ -85,16 +85,16 @@ def pruned(lock: Lock | None, only: Iterable[str] | None, pins: Pins) -> Lock | 
     return replace(lock, inputs=replace(lock.inputs, revisions=stay))
 
 
-def parts_of(asked: Iterable[str] | None, lock: Lock | None, *, only: bool) -> tuple[str, ...]:
+def parts_of(requested: Iterable[str] | None, lock: Lock | None, *, only: bool) -> tuple[str, ...]:
     """Return the parts of a package: those asked for, and those that it has.
 
     With `only`, it keeps no others than those asked for. Raise `ProblemError`: `unknown-part`,
     `conflicting-options`.
     """
     there: tuple[str, ...] = () if lock is None else lock.inputs.parts
-    if asked is None:
+    if requested is None:
         return DEFAULT if lock is None else there
-    named = parts_named(asked)
+    named = parts_named(requested)
     return named if only else tuple(sorted({*named, *there}))
 
 
@@ -126,47 +126,42 @@ def refuse_unmakeable(
 
 
 def _misuse(
-    asked: tuple[str, ...],
+    requested: tuple[str, ...],
     pins: Pins,
     locked: Iterable[str],
     schema: GivenFile | None,
 ) -> Iterator[Problem]:
     known = {*pins, *locked}
-    if not asked and not known & set(locked):
+    if not requested and not known & set(locked):
         hint = "name one with --revision NAME, or say --revision all"
         yield Problem("no-revision", "no revision is asked for", hint=hint)
-    if schema and len(_stands_for(asked, pins)) != 1:
+    if schema and len(_stands_for(requested, pins)) != 1:
         message = "it is not clear which revision this schema is for"
         hint = "name one revision, or only one that is not pinned: --revision NAME"
         yield Problem("ambiguous-schema", message, schema.name, hint=hint)
-    for name in asked:
-        if not _is_safe(name):
-            yield Problem("unsafe-name", f"{name!r} cannot be the name of a revision")
+    for name in requested:
+        if not is_revision(name):
+            message = f"{name!r} cannot be the name of a revision"
+            yield Problem("unsafe-name", message, hint=REVISION_HINT)
         elif name not in known and not schema:
             hint = f"{did_you_mean(name, known)} {_WITH_SCHEMA}"
             yield Problem("unknown-revision", f"no schema is pinned for {name!r}", hint=hint)
 
 
-def _stands_for(asked: tuple[str, ...], pins: Container[str]) -> tuple[str, ...]:
+def _stands_for(requested: tuple[str, ...], pins: Container[str]) -> tuple[str, ...]:
     """Return the revisions that a schema may be for."""
-    return asked if len(asked) == 1 else tuple(name for name in asked if name not in pins)
-
-
-def _is_safe(name: str) -> bool:
-    try:
-        module_name(name)
-    except UnsafeName:
-        return False
-    return True
+    return (
+        requested if len(requested) == 1 else tuple(name for name in requested if name not in pins)
+    )
 
 
 def _same_stubs(was: GenerationInputs, now: GenerationInputs) -> bool:
     """Return whether a revision that is kept fits the rest of the package."""
-    sides = {"client", "server"}
+    roles = {"client", "server"}
     before, after = (
         (
             *(made.generator_digest, made.runtime_digest, made.templates_digest),
-            *(runtime_in(made), Selection(made.parts).modules & sides),
+            *(runtime_in(made), Selection(made.parts).modules & roles),
         )
         for made in (was, now)
     )

@@ -6,19 +6,20 @@ files are compared with newly generated ones, not with the lock alone. Nothing i
 """
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from mcp_protogen.app.commands import PackageState, count, standing, write
+from mcp_protogen.app.commands import PackageState, package_state, write
 from mcp_protogen.app.selection import PINNED, pruned
 from mcp_protogen.base.canonical import sha256
+from mcp_protogen.base.printable import counted, listed
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.config import Settings, load_settings
 from mcp_protogen.findings.report import Action, FileChange, Report, Status
 from mcp_protogen.inputs.pins import load_pins
-from mcp_protogen.output.drift import Cause, Kind
-from mcp_protogen.output.lock import LOCK_NAME, Lock, LockedFile, read_lock
+from mcp_protogen.output.drift import Cause, DriftKind
+from mcp_protogen.output.lock import LOCK_NAME, Lock, LockedFile, folders_with_locks, read_lock
 from mcp_protogen.package import newer
 
 
@@ -28,10 +29,12 @@ def check(out: Path, flags: Settings) -> Report:
     The user's own files do not matter.
     """
     settings = _settings(out, flags)
-    lock, found = _standing(settings, _with_draft(out, settings))
+    lock, found = _compared(settings, _with_draft(out, settings))
     if not found.causes:
         return _in_step(out, found)
-    edited = {cause.subject for cause in found.causes if cause.kind is Kind.EDITED} - {LOCK_NAME}
+    edited = {cause.subject for cause in found.causes if cause.kind is DriftKind.EDITED} - {
+        LOCK_NAME
+    }
     older = newer(lock.inputs.generator, found.inputs.generator)
     command = "mcp-gen sync --force" if edited or older else "mcp-gen sync"
     summary = f"{out}: {_versions(lock, found)}; {command} brings it in step"
@@ -42,14 +45,14 @@ def sync(out: Path, flags: Settings, *, force: bool = False) -> Report:
     """Generate the package in `out` anew, and report what changed and why."""
     settings = _settings(out, flags)
     remaking = _with_draft(out, settings)
-    lock, before = _standing(settings, remaking)
+    lock, before = _compared(settings, remaking)
     if not before.causes:
         return _in_step(out, before)
     if not force:
         _refuse_other_templates(out, lock, before)
     done = write(remaking, force=force)
     changes = tuple(_changes(before, lock, out))
-    written = count(sum(change.action is not Action.REMOVE for change in changes), "file")
+    written = counted(sum(change.action is not Action.REMOVE for change in changes), "file")
     removed = sum(change.action is Action.REMOVE for change in changes)
     summary = f"{out}: {_versions(lock, before)}; {written} written, {removed} removed"
     return replace(done, command="sync", summary=summary, drift=before.causes, files=changes)
@@ -67,7 +70,7 @@ def _with_draft(out: Path, settings: Settings) -> Settings:
     """Return the settings with the schema of the one revision from a file, if it is there."""
     lock = pruned(read_lock(out), settings.only, load_pins())
     drafts = [*_drafts(lock, settings)] if lock and settings.schema is None else []
-    # Options name one schema; a package of several is not made anew without being told how.
+    # Options name one schema; a package of several is not made anew unless somebody says how.
     return drafts[0] if len(drafts) == 1 else settings
 
 
@@ -87,47 +90,47 @@ def _drafts(lock: Lock, settings: Settings) -> Iterator[Settings]:
             yield replace(settings, revisions=(*others, revision), schema=inputs.source)
 
 
-def _standing(settings: Settings, remaking: Settings) -> tuple[Lock, PackageState]:
+def _compared(settings: Settings, remaking: Settings) -> tuple[Lock, PackageState]:
     """Return the lock and the state of the package.
 
     `remaking` are the settings to make it with, `settings` those to verify it with. A draft that
     was added to others, or to which others were added, may lack translations to them. So it is not
     generated anew for the comparison.
     """
-    found = standing(remaking, regenerate=remaking == settings)
+    found = package_state(remaking, regenerate=remaking == settings)
     lock = found.task.lock
     if lock is None:
         message = f"there is no {LOCK_NAME} in this folder"
         place = str(found.task.out)
         raise ProblemError(Problem("no-package", message, place, hint="run mcp-gen first"))
     if remaking != settings and not _own_causes(found):
-        found = standing(settings, regenerate=True)
+        found = package_state(settings, regenerate=True)
     return lock, replace(found, causes=_own_causes(found))
 
 
 def _own_causes(found: PackageState) -> tuple[Cause, ...]:
-    return tuple(cause for cause in found.causes if cause.kind is not Kind.FOREIGN)
+    return tuple(cause for cause in found.causes if cause.kind is not DriftKind.FOREIGN)
 
 
-def _refuse_other_templates(out: Path, lock: Lock, standing: PackageState) -> None:
+def _refuse_other_templates(out: Path, lock: Lock, state: PackageState) -> None:
     """Raise `ProblemError` if the package had templates that nobody names now."""
-    was, now = lock.inputs.options, standing.inputs.options
+    was, now = lock.inputs.options, state.inputs.options
     if "templates" in was and "templates" not in now:
         message = "the package was generated with your own templates, and none are named now"
         hint = 'name their folder with --templates, or set templates = "FOLDER"; or use --force'
         raise ProblemError(Problem("other-templates", message, str(out), hint=hint))
 
 
-def _in_step(out: Path, standing: PackageState) -> Report:
-    revisions = ", ".join(standing.inputs.revisions)
-    summary = f"{out} is in step with {standing.inputs.generator}: {revisions}{standing.unproven}"
+def _in_step(out: Path, state: PackageState) -> Report:
+    revisions = ", ".join(state.inputs.revisions)
+    summary = f"{out} is in step with {state.inputs.generator}: {revisions}{state.unproven}"
     return Report("sync", Status.FINE, summary, str(out))
 
 
-def _versions(lock: Lock, standing: PackageState) -> str:
-    was, now = lock.inputs.generator, standing.inputs.generator
+def _versions(lock: Lock, state: PackageState) -> str:
+    was, now = lock.inputs.generator, state.inputs.generator
     versions = f"from {was} to {now}" if was != now else now
-    return f"{versions}, {', '.join(standing.inputs.revisions)}"
+    return f"{versions}, {', '.join(state.inputs.revisions)}"
 
 
 def _changes(before: PackageState, lock: Lock, out: Path) -> Iterator[FileChange]:
@@ -143,3 +146,39 @@ def _changes(before: PackageState, lock: Lock, out: Path) -> Iterator[FileChange
             yield FileChange(path, Action.CREATE)
         elif found[path] != files[path].sha256:
             yield FileChange(path, Action.CHANGE)
+
+
+_NAMED = 10
+
+
+def locate(start: Path) -> Path:
+    """Return the folder of the generated package that `start` is or has.
+
+    Raise `ProblemError`: `no-package`, `several-packages`, or `bad-config` for unusable settings.
+    """
+    if not start.is_dir():
+        message = "this is not a folder" if start.exists() else "there is no such folder"
+        hint = "name a project, or the folder of a generated package"
+        raise ProblemError(Problem("no-package", message, str(start), hint=hint))
+    if os.path.lexists(start / LOCK_NAME):
+        return start
+    said = load_settings(start.resolve(), only=("out",)).out
+    if said is not None:
+        if not os.path.lexists(said / LOCK_NAME):
+            message = "[tool.mcp-gen] names this folder, but there is no generated package in it"
+            hint = "run mcp-gen to generate it; or, if it was moved, correct out in pyproject.toml"
+            raise ProblemError(Problem("no-package", message, str(said), hint=hint))
+        return said
+    return _only(start, [*folders_with_locks(start)])
+
+
+def _only(start: Path, found: Sequence[Path]) -> Path:
+    if not found:
+        message = f"no generated package was found: no settings, and no {LOCK_NAME} below"
+        hint = 'name its folder, or set out = "FOLDER" in [tool.mcp-gen] of pyproject.toml'
+        raise ProblemError(Problem("no-package", message, str(start), hint=hint))
+    if len(found) > 1:
+        message = f"there are several packages: {listed(found, _NAMED)}"
+        hint = "name one of them"
+        raise ProblemError(Problem("several-packages", message, str(start), hint=hint))
+    return found[0]

@@ -8,18 +8,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from mcp_protogen.audit.known import Known
+from mcp_protogen.audit.known import KnownGaps
 from mcp_protogen.base.jsonpointer import get, split
 from mcp_protogen.base.jsonvalue import is_array
-from mcp_protogen.findings.change import Category, Change
-from mcp_protogen.vectors.findings import findings, item_of
+from mcp_protogen.base.printable import listed
+from mcp_protogen.findings.change import Change
+from mcp_protogen.ir import BOTH
+from mcp_protogen.vectors.findings import SEVERITIES, findings, item_of
 from mcp_protogen.vectors.making import make
-from mcp_protogen.vectors.outcome import Harm, Loss, Outcome, Result
+from mcp_protogen.vectors.outcome import Harm, RoundTripLoss, VectorResult, VectorRun
 from mcp_protogen.vectors.running import run_vectors
-from mcp_protogen.vectors.severities import severities, why
 from mcp_protogen.vectors.vector import Vector
 
-_TOLD_ALREADY = frozenset({"loses-undeclared"})
+_SHOWN_BY_TYPES = frozenset({"loses-undeclared"})
 """The findings that the types show, once for all of them."""
 _SHOWN = 5
 _TYPES: Mapping[type, str] = {
@@ -32,7 +33,7 @@ _TYPES: Mapping[type, str] = {
     type(None): "null",
 }
 
-_Group = dict[str, list[Result]]
+_Group = dict[str, list[VectorResult]]
 
 
 @dataclass(slots=True)
@@ -49,18 +50,18 @@ class _Sorted:
     lenient: _Group = field(default_factory=_Group)
     accepted: _Group = field(default_factory=_Group)
     needed: _Group = field(default_factory=_Group)
-    rest: list[Result] = field(default_factory=list[Result])
+    rest: list[VectorResult] = field(default_factory=list[VectorResult])
 
 
 def behaviour(
-    command: Sequence[str], revision: str, known: Known, timeout: float
+    command: Sequence[str], revision: str, known: KnownGaps, timeout: float
 ) -> tuple[Change, ...]:
     """Return the findings of running all vectors of a revision against a responder."""
     outcome = run_vectors(command, make(revision), timeout=timeout)
     found = _Sorted(dropped=_dropped(outcome))
     for result in outcome.results:
         _sort(result, known, found)
-    ordinary = [c for c in _findings(outcome, found.rest) if c.code not in _TOLD_ALREADY]
+    ordinary = [c for c in _findings(outcome, found.rest) if c.code not in _SHOWN_BY_TYPES]
     lost = [change for results in found.needed.values() for change in _findings(outcome, results)]
     return (
         *(_accepted(mistake, results) for mistake, results in found.lenient.items()),
@@ -74,7 +75,7 @@ def behaviour(
     )
 
 
-def _sort(result: Result, known: Known, found: _Sorted) -> None:
+def _sort(result: VectorResult, known: KnownGaps, found: _Sorted) -> None:
     vector = result.vector
     if result.verdict_is_wrong and vector.valid and str(vector.subject) in known.refusing:
         return
@@ -85,7 +86,7 @@ def _sort(result: Result, known: Known, found: _Sorted) -> None:
         group = found.lenient if mistake else found.accepted
         group.setdefault(mistake or f"{item_of(vector)} {vector.code}", []).append(result)
         return
-    ordinary: list[Loss] = []
+    ordinary: list[RoundTripLoss] = []
     for loss in result.losses:
         is_null = loss.harm is Harm.LOST and loss.before is None
         if is_null and known.needs(vector.subject, loss.pointer):
@@ -97,7 +98,7 @@ def _sort(result: Result, known: Known, found: _Sorted) -> None:
     found.rest.append(_only(result, *ordinary))
 
 
-def _dropped(outcome: Outcome) -> frozenset[tuple[str, str]]:
+def _dropped(outcome: VectorRun) -> frozenset[tuple[str, str]]:
     return frozenset(
         (str(result.vector.subject), loss.pointer)
         for result in outcome.results
@@ -106,11 +107,11 @@ def _dropped(outcome: Outcome) -> frozenset[tuple[str, str]]:
     )
 
 
-def _findings(outcome: Outcome, results: Sequence[Result]) -> tuple[Change, ...]:
+def _findings(outcome: VectorRun, results: Sequence[VectorResult]) -> tuple[Change, ...]:
     return findings(replace(outcome, results=tuple(results)))
 
 
-def _only(result: Result, *losses: Loss) -> Result:
+def _only(result: VectorResult, *losses: RoundTripLoss) -> VectorResult:
     return replace(result, losses=losses)
 
 
@@ -136,28 +137,24 @@ def _is_member(pointer: str) -> bool:
 
 def _required(change: Change) -> Change:
     """Return the finding for a null that is lost from a required member."""
-    return replace(
-        change,
-        code="loses-member",
-        message="left out if it is null, although it is required",
-        severity=severities("loses-member"),
-        why=why("loses-member"),
-    )
+    row = SEVERITIES["loses-member"]
+    message = "left out if it is null, although it is required"
+    severity = row.levels(BOTH)
+    return replace(change, code="loses-member", message=message, severity=severity, why=row.why)
 
 
-def _accepted(mistake: str, results: Sequence[Result]) -> Change:
+def _accepted(mistake: str, results: Sequence[VectorResult]) -> Change:
     """Return one finding for a mistake that is accepted in many places."""
     others = sorted({item_of(result.vector) for result in results})
-    rest = f" and {len(others) - _SHOWN} more" if len(others) > _SHOWN else ""
-    places = f"{', '.join(others[:_SHOWN])}{rest}"
+    row, number = SEVERITIES["accepts-invalid"], f"{len(results)} vectors"
     return Change(
         code="accepts-invalid",
-        category=Category.BEHAVIOUR,
+        category=row.category,
         item=mistake,
         message="accepted",
-        severity=severities("accepts-invalid"),
+        severity=row.levels(BOTH),
         before="refused",
-        after=f"accepted in {places} ({len(results)} vectors, {results[0].vector.id})",
-        why=why("accepts-invalid"),
+        after=f"accepted in {listed(others, _SHOWN)} ({number}, {results[0].vector.id})",
+        why=row.why,
         places=tuple(others) if len(others) > 1 else (),
     )

@@ -4,14 +4,14 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import Any
 
-from mcp_protogen.audit.claims import named_revisions
 from mcp_protogen.audit.description import Description, TargetType
-from mcp_protogen.audit.differences import Walk
-from mcp_protogen.audit.fitting import Sides
-from mcp_protogen.audit.names import folded, revision_in
+from mcp_protogen.audit.differences import TypeWalk
+from mcp_protogen.audit.fitting import AuditedTarget
+from mcp_protogen.audit.names import folded, named_revisions, revision_in
 from mcp_protogen.audit.other_revisions import OtherRevisions
-from mcp_protogen.audit.severities import Finding
-from mcp_protogen.audit.shapes import names_in
+from mcp_protogen.audit.severities import AuditFinding
+from mcp_protogen.base.printable import listed
+from mcp_protogen.derive.recursion import names_in
 from mcp_protogen.ir import MethodIR, ObjectIR
 
 _SHOWN = 5
@@ -23,25 +23,25 @@ _LISTING = 0.5
 """The part of the requests, or of the notifications, that a table of methods must have."""
 
 
-def coverage(walk: Walk) -> Iterator[Finding]:
+def coverage(walk: TypeWalk) -> Iterator[AuditFinding]:
     """Yield all findings about coverage, after a walk through the matches."""
-    sides, elsewhere, placed = walk.sides, walk.elsewhere, walk.by_place
-    yield from _types_missing(sides, sides.wanted.below(walk.untyped))
-    yield from _types_extra(sides, elsewhere, walk.used | set(placed.values()))
-    yield from _methods_missing(sides)
-    yield from _methods_extra(sides, elsewhere)
-    yield from _error_codes(sides)
-    yield from _undeclared_members(sides, placed)
-    yield from _revision(sides)
+    audited, other_revisions, placed = walk.audited, walk.other_revisions, walk.by_place
+    yield from _types_missing(audited, audited.wanted.below(walk.untyped))
+    yield from _types_extra(audited, other_revisions, walk.used | set(placed.values()))
+    yield from _methods_missing(audited)
+    yield from _methods_extra(audited, other_revisions)
+    yield from _error_codes(audited)
+    yield from _undeclared_members(audited, placed)
+    yield from _revision(audited)
 
 
-def _types_missing(sides: Sides, untyped: frozenset[str]) -> Iterator[Finding]:
-    wanted = sides.wanted
+def _types_missing(audited: AuditedTarget, untyped: frozenset[str]) -> Iterator[AuditFinding]:
+    wanted = audited.wanted
     for name, wire_name in wanted.wire_names.items():
         type_ = wanted.types.get(name)
-        left_out = {name, wire_name} & sides.matching.left_out.keys()
+        left_out = {name, wire_name} & audited.matching.left_out.keys()
         # A union or an alias may be expanded at each use, where it is compared.
-        if not isinstance(type_, ObjectIR) or name in sides.matching.matches or left_out:
+        if not isinstance(type_, ObjectIR) or name in audited.matching.matches or left_out:
             continue
         if name in untyped:
             continue
@@ -49,25 +49,27 @@ def _types_missing(sides: Sides, untyped: frozenset[str]) -> Iterator[Finding]:
         needed = senders and name not in wanted.spelled_out
         code = "type-missing" if needed else "type-missing-base"
         before = ", ".join(field.wire for field in type_.fields) or "an object"
-        yield Finding(code, wire_name, "is missing", type_.origin, before, "", senders)
+        yield AuditFinding(code, wire_name, "is missing", type_.origin, before, "", senders)
 
 
-def _types_extra(sides: Sides, elsewhere: OtherRevisions, holding: set[str]) -> Iterator[Finding]:
+def _types_extra(
+    audited: AuditedTarget, other_revisions: OtherRevisions, holding: set[str]
+) -> Iterator[AuditFinding]:
     """Yield classes in modules of the protocol that nothing matches or uses."""
-    target = sides.target
-    used = {match.key for match in sides.matching.matches.values()} | holding
+    target = audited.target
+    used = {match.key for match in audited.matching.matches.values()} | holding
     used |= _referred(target, used)
     bases = {base for key in used for base in target.types[key].bases}
-    for module, types in sorted(_by_module(target, sides.matching.home).items()):
+    for module, types in sorted(_by_module(target, audited.matching.modules).items()):
         if sum(type_.key in used for type_ in types) < _SPEAKING * len(types):
             continue
         for type_ in types:
             if type_.key in used | bases or _method_of(type_) or "." in type_.key.split(":")[1]:
                 continue
-            revisions = [r for name in type_.names for r in elsewhere.types(name)]
+            revisions = [r for name in type_.names for r in other_revisions.types(name)]
             after = f"{type_.title} (in {', '.join(revisions)})" if revisions else type_.title
             item = type_.names[0]
-            yield Finding("type-extra", item, f"is defined in {module}", "", "", after)
+            yield AuditFinding("type-extra", item, f"is defined in {module}", "", "", after)
 
 
 def _referred(target: Description, keys: set[str]) -> set[str]:
@@ -83,10 +85,10 @@ def _referred(target: Description, keys: set[str]) -> set[str]:
     return found
 
 
-def _by_module(target: Description, home: frozenset[str]) -> dict[str, list[TargetType]]:
+def _by_module(target: Description, modules: frozenset[str]) -> dict[str, list[TargetType]]:
     found: dict[str, list[TargetType]] = {}
     for type_ in target.types.values():
-        if type_.kind == "object" and type_.module in home and not type_.generic:
+        if type_.kind == "object" and type_.module in modules and not type_.generic:
             found.setdefault(type_.module, []).append(type_)
     return found
 
@@ -96,34 +98,34 @@ def _method_of(type_: TargetType) -> str:
     return next((value for value in values if isinstance(value, str)), "")
 
 
-def _methods_missing(sides: Sides) -> Iterator[Finding]:
-    wanted, target = sides.wanted, sides.target
+def _methods_missing(audited: AuditedTarget) -> Iterator[AuditFinding]:
+    wanted, target = audited.wanted, audited.target
     typed: dict[Any, str] = {}
     for type_ in target.types.values():
         if revision_in(type_.module) in (None, wanted.ir.id):
             values = type_.constants().get("method", frozenset())
             typed.update(dict.fromkeys(values, type_.title))
-    known = target.words | typed.keys()
-    listed = _listed(target, wanted.ir.id)
+    known = target.methods | typed.keys()
+    in_table = _in_tables(target, wanted.ir.id)
     for kind, methods in groupby(sorted(wanted.ir.methods, key=_kind), _kind):
         every = list(methods)
         # Tables with few methods of a kind are not a list of that kind.
-        in_tables = sum(method.method in listed for method in every) >= _LISTING * len(every)
+        in_tables = sum(method.method in in_table for method in every) >= _LISTING * len(every)
         for method in every:
-            if method.method in (listed if in_tables else known):
+            if method.method in (in_table if in_tables else known):
                 continue
             pointer = wanted.types[method.message].origin
             before = f"{kind} from {' and '.join(method.senders)}, {method.message}"
             message = "is in no table of methods" if method.method in known else "is missing"
             where = pointer, before, typed.get(method.method, ""), frozenset(method.senders)
-            yield Finding("method-missing", method.method, message, *where)
+            yield AuditFinding("method-missing", method.method, message, *where)
 
 
 def _kind(method: MethodIR) -> str:
     return method.kind
 
 
-def _listed(target: Description, revision: str) -> frozenset[str]:
+def _in_tables(target: Description, revision: str) -> frozenset[str]:
     """Return the methods in tables that name the revision, or else in those that name none."""
     rows = [(revision_in(table.module), row) for table in target.tables for row in table.rows]
     named = [row for own, row in rows if revision in (own, *row)]
@@ -131,24 +133,26 @@ def _listed(target: Description, revision: str) -> frozenset[str]:
     return frozenset[str]().union(*(named or neutral))
 
 
-def _methods_extra(sides: Sides, elsewhere: OtherRevisions) -> Iterator[Finding]:
-    known = {method.method for method in sides.wanted.ir.methods}
-    told: set[str] = set()
-    for type_ in sides.target.types.values():
+def _methods_extra(
+    audited: AuditedTarget, other_revisions: OtherRevisions
+) -> Iterator[AuditFinding]:
+    known = {method.method for method in audited.wanted.ir.methods}
+    reported: set[str] = set()
+    for type_ in audited.target.types.values():
         method = _method_of(type_)
-        if not method or method in known | told or type_.generic:
+        if not method or method in known | reported or type_.generic:
             continue
-        if type_.module not in sides.matching.home:
+        if type_.module not in audited.matching.modules:
             continue
-        told.add(method)
-        revisions = elsewhere.methods(method)
+        reported.add(method)
+        revisions = other_revisions.methods(method)
         after = f"{type_.title} (in {', '.join(revisions)})" if revisions else type_.title
-        yield Finding("method-extra", method, "is not in the revision", "", "", after)
+        yield AuditFinding("method-extra", method, "is not in the revision", "", "", after)
 
 
-def _error_codes(sides: Sides) -> Iterator[Finding]:
-    codes = _codes(sides.target)
-    for error in sides.wanted.ir.errors:
+def _error_codes(audited: AuditedTarget) -> Iterator[AuditFinding]:
+    codes = _codes(audited.target)
+    for error in audited.wanted.ir.errors:
         if error.emit == "never":
             continue
         under_name = [value for name, value in codes if name == folded(error.name)]
@@ -157,9 +161,13 @@ def _error_codes(sides: Sides) -> Iterator[Finding]:
         wrong = next((value for value in under_name if value in _BETWEEN), None)
         if wrong is not None:
             message = "has another code"
-            yield Finding("error-code-wrong", error.name, message, "", str(error.code), str(wrong))
+            yield AuditFinding(
+                "error-code-wrong", error.name, message, "", str(error.code), str(wrong)
+            )
         else:
-            yield Finding("error-code-missing", error.name, "has no name", "", str(error.code), "")
+            yield AuditFinding(
+                "error-code-missing", error.name, "has no name", "", str(error.code), ""
+            )
 
 
 def _codes(target: Description) -> list[tuple[str, Any]]:
@@ -170,23 +178,26 @@ def _codes(target: Description) -> list[tuple[str, Any]]:
     return found
 
 
-def _undeclared_members(sides: Sides, placed: Mapping[str, str]) -> Iterator[Finding]:
+def _undeclared_members(
+    audited: AuditedTarget, placed: Mapping[str, str]
+) -> Iterator[AuditFinding]:
     """Yield one finding for all types, because a base class usually decides this."""
-    wanted = sides.wanted
-    pairs = {name: match.key for name, match in sides.matching.matches.items()} | dict(placed)
+    wanted = audited.wanted
+    pairs = {name: match.key for name, match in audited.matching.matches.items()} | dict(placed)
     reached = {name: key for name, key in pairs.items() if name in wanted.senders}
     for extra, code in (("ignore", "unknown-members-lost"), ("forbid", "unknown-members-refused")):
-        found = [name for name, key in reached.items() if sides.target.types[key].extra == extra]
+        found = [name for name, key in reached.items() if audited.target.types[key].extra == extra]
         if found:
             said = "refused" if extra == "forbid" else "dropped"
-            rest = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
-            after = f"{said} by {', '.join(sorted(found)[:_SHOWN])}{rest}"
-            yield Finding(code, "undeclared members", f"are {said}", "", "kept", after)
+            after = f"{said} by {listed(sorted(found), _SHOWN)}"
+            yield AuditFinding(code, "undeclared members", f"are {said}", "", "kept", after)
 
 
-def _revision(sides: Sides) -> Iterator[Finding]:
-    revision = sides.wanted.ir.id
-    named = named_revisions(sides.target)
+def _revision(audited: AuditedTarget) -> Iterator[AuditFinding]:
+    revision = audited.wanted.ir.id
+    named = named_revisions(audited.target)
     if named and revision not in named:
         others = ", ".join(sorted(named))
-        yield Finding("revision-not-named", revision, "is not named anywhere", "", revision, others)
+        yield AuditFinding(
+            "revision-not-named", revision, "is not named anywhere", "", revision, others
+        )

@@ -4,18 +4,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mcp_protogen.audit.shapes import Anything, Literals, Shape, of_json
+from mcp_protogen.audit.shapes import of_json
+from mcp_protogen.ir import Anything, LiteralOf, TypeExpr
 
 Json = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class TargetMember:
     """A member of a class: its wire name, and its name in Python."""
 
     wire: str
     name: str
-    type: Shape
+    type: TypeExpr
     required: bool
     default: Any
 
@@ -34,10 +35,10 @@ class TargetType:
     flavour: str
     names: tuple[str, ...]
     seen_in: tuple[str, ...]
-    members: tuple[Member, ...]
+    members: tuple[TargetMember, ...]
     extra: str
     bases: tuple[str, ...]
-    type: Shape | None
+    type: TypeExpr | None
     labels: Mapping[str, Any]
 
     @property
@@ -60,12 +61,12 @@ class TargetType:
         return {
             member.wire: frozenset(member.type.values)
             for member in self.members
-            if isinstance(member.type, Literals)
+            if isinstance(member.type, LiteralOf)
         }
 
 
 @dataclass(frozen=True, slots=True)
-class Constant:
+class TargetConstant:
     """A number, a string or several strings, with a name in capitals."""
 
     name: str
@@ -83,7 +84,7 @@ class Skipped:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class TargetTable:
     """A mapping by method: the strings in each key, which may include a revision."""
 
     module: str
@@ -94,28 +95,28 @@ class Table:
 class Description:
     """A target: its distribution and version, or its module; its types by key; its constants.
 
-    `words` are the method names among its constants, `tables` the mappings by method, and `through`
-    the modules of other packages that its messages come from.
+    `methods` are the method names among its constants, `tables` the mappings by method, and
+    `through` the modules of other packages that its messages come from.
     """
 
     name: str
     modules: tuple[str, ...]
     types: Mapping[str, TargetType]
-    constants: tuple[Constant, ...]
-    words: frozenset[str]
-    tables: tuple[Table, ...]
+    constants: tuple[TargetConstant, ...]
+    methods: frozenset[str]
+    tables: tuple[TargetTable, ...]
     skipped: tuple[Skipped, ...]
     through: tuple[str, ...] = ()
 
-    def is_spoken(self, module: str) -> bool:
-        """Return whether the types of a module travel, as far as modules show that."""
+    def is_exchanged(self, module: str) -> bool:
+        """Return whether types of a module are sent in messages, as far as modules show that."""
         places = tuple(f"{name}." for name in self.through)
         return not places or f"{module}.".startswith(places)
 
-    def meaning(self, key: str) -> Shape | None:
+    def resolve(self, key: str) -> TypeExpr | None:
         """Return the type that an alias or an enumeration stands for; None for a class."""
         type_ = self.types.get(key)
-        return Anything(key) if type_ is None else type_.type
+        return Anything() if type_ is None else type_.type
 
 
 def of_document(document: Json) -> Description:
@@ -124,8 +125,8 @@ def of_document(document: Json) -> Description:
         name=document["name"],
         modules=tuple(document["modules"]),
         types={key: _type(key, entry) for key, entry in document["types"].items()},
-        constants=tuple(Constant(**entry) for entry in document["constants"]),
-        words=frozenset(document["words"]),
+        constants=tuple(TargetConstant(**entry) for entry in document["constants"]),
+        methods=frozenset(document["methods"]),
         tables=tuple(map(_table, document["tables"])),
         skipped=skipped(document),
         through=tuple(document["through"]),
@@ -137,13 +138,13 @@ def skipped(document: Json) -> tuple[Skipped, ...]:
     return tuple(Skipped(**entry) for entry in document["skipped"])
 
 
-def _table(entry: Json) -> Table:
-    return Table(entry["module"], tuple(map(frozenset, entry["rows"])))
+def _table(entry: Json) -> TargetTable:
+    return TargetTable(entry["module"], tuple(map(frozenset, entry["rows"])))
 
 
 def _type(key: str, entry: Json) -> TargetType:
     values = entry.get("values")
-    meaning = of_json(entry["type"]) if "type" in entry else None
+    resolve = of_json(entry["type"]) if "type" in entry else None
     return TargetType(
         key=key,
         kind=entry["kind"],
@@ -153,13 +154,13 @@ def _type(key: str, entry: Json) -> TargetType:
         members=tuple(map(_member, entry.get("members", ()))),
         extra=entry.get("extra", "unknown"),
         bases=tuple(entry.get("bases", ())),
-        type=meaning if values is None else Literals(tuple(values)),
+        type=resolve if values is None else LiteralOf(tuple(values)),
         labels=dict(zip(entry.get("labels", ()), values or (), strict=False)),
     )
 
 
-def _member(entry: Json) -> Member:
-    return Member(
+def _member(entry: Json) -> TargetMember:
+    return TargetMember(
         wire=entry["wire"],
         name=entry["name"],
         type=of_json(entry["type"]),

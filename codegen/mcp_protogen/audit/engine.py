@@ -7,18 +7,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from mcp_protogen.audit.claims import claimed_revision
 from mcp_protogen.audit.coverage import coverage
 from mcp_protogen.audit.description import Description
-from mcp_protogen.audit.differences import Walk
+from mcp_protogen.audit.differences import TypeWalk
 from mcp_protogen.audit.expected import Expected, expected
-from mcp_protogen.audit.fitting import Sides
+from mcp_protogen.audit.fitting import AuditedTarget
 from mcp_protogen.audit.mapping import NO_MAPPING, read_mapping
 from mcp_protogen.audit.matching import How, Matching, match
-from mcp_protogen.audit.names import folded, on_the_wire
+from mcp_protogen.audit.names import claimed_revision, folded, on_the_wire
 from mcp_protogen.audit.other_revisions import OtherRevisions, known_messages
-from mcp_protogen.audit.reading import reading_of
-from mcp_protogen.audit.severities import judged
+from mcp_protogen.audit.reading import decoders_of
+from mcp_protogen.audit.severities import rated
 from mcp_protogen.audit.target import PATIENCE, Target, describe, find, responder
 from mcp_protogen.base.problems import Level, Problem, ProblemError
 from mcp_protogen.findings.change import Change, Comparison
@@ -72,24 +71,26 @@ def audit(target: Target, revision: str | None, options: AuditOptions | None = N
         target, revision, mapping=options.mapping, timeout=options.timeout
     )
     revision = wanted.ir.id
-    sides, elsewhere = Sides(wanted, description, matching), OtherRevisions(revision)
-    walk = Walk(sides, elsewhere)
+    audited, other_revisions = AuditedTarget(wanted, description, matching), OtherRevisions(
+        revision
+    )
+    walk = TypeWalk(audited, other_revisions)
     walk.types()
     found = [*walk.findings, *coverage(walk)]
-    changes: list[Change] = [judged(finding) for finding in found]
+    changes: list[Change] = [rated(finding) for finding in found]
     if options.vectors:
         # Slow to import, and not always needed.
         from mcp_protogen.audit.behaviour import behaviour
-        from mcp_protogen.audit.known import told
+        from mcp_protogen.audit.known import known_gaps
 
-        reading = reading_of(wanted, description, matching, options.written)
+        reading = decoders_of(wanted, description, matching, options.written)
         choices = frozenset(name for name, e in reading.messages.items() if len(e.keys) > 1)
-        known = told(found, choices, wanted)
+        known = known_gaps(found, choices, wanted)
         command = responder(target, description, reading)
         with _about(target):
             changes += behaviour(command, revision, known, options.timeout)
     changes = [_marked(change, wanted) for change in changes]
-    listed = _listed(sides, walk.by_place)
+    listed = _listed(audited, walk.by_place)
     notes = tuple(_notes(target, description))
     comparison = Comparison(revision, description.name, tuple(changes), notes)
     return Audit(comparison, listed, _summary(listed, wanted))
@@ -113,14 +114,14 @@ def matched(
         pin_of(revision, load_pins())  # before something slow
     described = describe(target, known_messages(), timeout)
     wanted = expected(revision or claimed_revision(described))
-    vocabulary = _vocabulary(wanted)
-    types = {key: on_the_wire(type_, vocabulary) for key, type_ in described.types.items()}
+    wire_names = _wire_names(wanted)
+    types = {key: on_the_wire(type_, wire_names) for key, type_ in described.types.items()}
     description = replace(described, types=types)
     mapped = read_mapping(mapping, wanted.types, types) if mapping else NO_MAPPING
     return description, wanted, match(wanted, description, mapped)
 
 
-def _vocabulary(wanted: Expected) -> Mapping[str, str]:
+def _wire_names(wanted: Expected) -> Mapping[str, str]:
     objects = [type_ for type_ in wanted.ir.types if isinstance(type_, ObjectIR)]
     wires = sorted({field.wire for type_ in objects for field in type_.fields})
     return {folded(wire): wire for wire in wires}
@@ -133,19 +134,19 @@ def _marked(change: Change, wanted: Expected) -> Change:
     return replace(change, before=f"{change.before} (by a patch)")
 
 
-def _listed(sides: Sides, placed: Mapping[str, str]) -> tuple[Matched, ...]:
+def _listed(audited: AuditedTarget, placed: Mapping[str, str]) -> tuple[Matched, ...]:
     found: list[Matched] = []
-    for name in sorted({*sides.wanted.wire_names, *sides.matching.matches, *placed}):
-        shown = sides.wanted.wire_names.get(name, name)
-        match_ = sides.matching.matches.get(name)
+    for name in sorted({*audited.wanted.wire_names, *audited.matching.matches, *placed}):
+        shown = audited.wanted.wire_names.get(name, name)
+        match_ = audited.matching.matches.get(name)
         if match_ is not None:
-            title = sides.target.types[match_.key].title
+            title = audited.target.types[match_.key].title
             found.append(Matched(shown, title, match_.how))
         elif name in placed:
-            title = sides.target.types[placed[name]].title
+            title = audited.target.types[placed[name]].title
             found.append(Matched(shown, title, How.PLACE))
         else:
-            found.append(Matched(shown, reason=sides.matching.left_out.get(name, "")))
+            found.append(Matched(shown, reason=audited.matching.left_out.get(name, "")))
     return tuple(found)
 
 
@@ -153,8 +154,8 @@ def _summary(listed: tuple[Matched, ...], wanted: Expected) -> str:
     """Return a summary such as `92 of 101 types matched: 88 by name, 4 by shape`."""
     named = set(wanted.wire_names.values())
     counts: Counter[Any] = Counter(row.how for row in listed if row.type in named and row.how)
-    ways = ", ".join(f"{counts[how]} by {how}" for how in How if counts[how])
-    return f"{counts.total()} of {len(named)} types matched{f': {ways}' if ways else ''}"
+    counted = ", ".join(f"{counts[how]} by {how}" for how in How if counts[how])
+    return f"{counts.total()} of {len(named)} types matched{f': {counted}' if counted else ''}"
 
 
 def _notes(target: Target, description: Description) -> Iterator[Problem]:
@@ -175,4 +176,4 @@ def responder_command(target: str, revision: str, *, python: str | None = None) 
     """
     found = find(target, python)
     description, wanted, matching = matched(found, revision)
-    return responder(found, description, reading_of(wanted, description, matching))
+    return responder(found, description, decoders_of(wanted, description, matching))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from mcp_protogen.audit.expected import Expected
 from mcp_protogen.audit.fitting import members_of
-from mcp_protogen.audit.severities import Finding
+from mcp_protogen.audit.severities import AuditFinding
 from mcp_protogen.base.jsonpointer import split
 from mcp_protogen.ir import ObjectIR
 from mcp_protogen.vectors.envelope import ENVELOPE_PREFIX
@@ -17,7 +17,7 @@ _UNSEEN = frozenset(
     {"field-missing", "field-missing-required", "field-lost", "field-untyped", "field-optional"}
 )
 """The findings that imply that wrong values are accepted."""
-_HELD = tuple(
+_ENVELOPE_CONTENTS = tuple(
     (f"{ENVELOPE_PREFIX}{name}", member)
     for name, member in (
         ("Request", "params"),
@@ -30,7 +30,7 @@ _HELD = tuple(
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownGaps:
     """The facts that are known before anything is tried.
 
     `unseen` are places whose values are not checked: a type, and the steps from there. `choices`
@@ -76,7 +76,9 @@ class Known:
                 yield from self.wanted.trail(str(name), steps[1:])
 
 
-def told(found: Sequence[Finding], choices: frozenset[str], wanted: Expected) -> Known:
+def known_gaps(
+    found: Sequence[AuditFinding], choices: frozenset[str], wanted: Expected
+) -> KnownGaps:
     """Return the facts about vectors that follow from findings and from choices of results."""
     unions = {
         wire_name
@@ -84,8 +86,11 @@ def told(found: Sequence[Finding], choices: frozenset[str], wanted: Expected) ->
         if not isinstance(wanted.types.get(name), ObjectIR) and len(wanted.objects(name)) > 1
     }
     missing = {finding.place[0] for finding in found if finding.code == "union-arm-missing"}
-    return Known(
-        unseen=(*_HELD, *(finding.place for finding in found if finding.code in _UNSEEN)),
+    return KnownGaps(
+        unseen=(
+            *_ENVELOPE_CONTENTS,
+            *(finding.place for finding in found if finding.code in _UNSEEN),
+        ),
         choices=choices | unions,
         refusing=frozenset(missing & unions),
         wanted=wanted,

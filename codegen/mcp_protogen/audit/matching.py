@@ -13,8 +13,8 @@ from mcp_protogen.audit.description import Description, TargetType
 from mcp_protogen.audit.expected import ENVELOPE_MEMBERS, Expected
 from mcp_protogen.audit.mapping import NO_MAPPING, Mapped
 from mcp_protogen.audit.names import folded, revision_in
-from mcp_protogen.audit.shapes import Literals, Named, Shape, kinds, leaves, of_ir
-from mcp_protogen.ir import AliasIR, ObjectIR, TypeIR
+from mcp_protogen.audit.shapes import kinds, leaves
+from mcp_protogen.ir import AliasIR, LiteralOf, ObjectIR, Ref, TypeExpr, TypeIR
 
 _ALIKE = 0.75
 """The part of all members, or values, that two types with different names have to share."""
@@ -48,13 +48,13 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class Matching:
-    """The matches, by type of the schema; `home` are the target's modules of this revision.
+    """The matches, by type of the schema; `modules` are those of this revision.
 
     `left_out` are types that the user has excluded.
     """
 
     matches: Mapping[str, Match]
-    home: frozenset[str]
+    modules: frozenset[str]
     left_out: Mapping[str, str]
 
     def key(self, type_: str) -> str | None:
@@ -65,9 +65,9 @@ class Matching:
 
 def match(wanted: Expected, target: Description, mapped: Mapped = NO_MAPPING) -> Matching:
     """Match the types of a revision with those of a target."""
-    spoken = [module for module in target.modules if target.is_spoken(module)]
-    home = home_modules(spoken, wanted.ir.id)
-    pool = _Pool(wanted, target, home)
+    exchanged = [module for module in target.modules if target.is_exchanged(module)]
+    modules = modules_of_revision(exchanged, wanted.ir.id)
+    pool = _Pool(wanted, target, modules)
     found = {name: Match(name, key, How.MAPPING) for name, key in mapped.keys.items()}
     rest = [type_ for name, type_ in wanted.types.items() if name not in mapped.left_out]
     for find, how in ((pool.by_name, How.NAME), (pool.by_shape, How.SHAPE)):
@@ -81,10 +81,10 @@ def match(wanted: Expected, target: Description, mapped: Mapped = NO_MAPPING) ->
                 found[name] = Match(name, key, how)
     taken = {match.key for match in found.values()}
     found = {name: replace(m, variants=pool.variants(m, taken)) for name, m in found.items()}
-    return Matching(found, home, mapped.left_out)
+    return Matching(found, modules, mapped.left_out)
 
 
-def home_modules(modules: Collection[str], revision: str) -> frozenset[str]:
+def modules_of_revision(modules: Collection[str], revision: str) -> frozenset[str]:
     """Return the modules of this revision: those that name it, or else all.
 
     Modules that name another revision are left out, unless all do.
@@ -102,7 +102,7 @@ class _Pool:
 
     wanted: Expected
     target: Description
-    home: frozenset[str]
+    modules: frozenset[str]
 
     def by_name(self, type_: TypeIR, taken: set[str]) -> str | None:
         """Return the best type with the same name, if it can be the match."""
@@ -125,7 +125,7 @@ class _Pool:
         if name in self.wanted.messages:
             alike = [c for c in free if self._is_message(name, c)]
         else:
-            alike = [c for c in free if c.module in self.home and self._is_alike(type_, c)]
+            alike = [c for c in free if c.module in self.modules and self._is_alike(type_, c)]
         scores = sorted(((self._score(type_, c), c.key) for c in alike), reverse=True)
         best = [self.target.types[key] for score, key in scores if score == scores[0][0]]
         meant = {type_.type or type_.key for type_ in best}  # an alias may be held twice
@@ -162,14 +162,14 @@ class _Pool:
 
     def _is_one(self, type_: TypeIR) -> bool:
         """Return whether it is an alias of one object, which a class may stand for as well."""
-        found = tuple(leaves(Named(str(type_.name)), self.wanted.meaning))
-        return len(found) == 1 and isinstance(found[0], Named)
+        found = tuple(leaves(Ref(str(type_.name)), self.wanted.resolve))
+        return len(found) == 1 and isinstance(found[0], Ref)
 
     def _score(self, type_: TypeIR, candidate: TargetType) -> tuple[bool, float, bool, int]:
         """Return the rank of a candidate: right module, likeness, public, near the top."""
         depth = min((module.count(".") for module in candidate.seen_in), default=99)
         return (
-            candidate.module in self.home,
+            candidate.module in self.modules,
             self._likeness(type_, candidate),
             bool(candidate.seen_in),
             -depth,
@@ -183,7 +183,7 @@ class _Pool:
         if isinstance(type_, ObjectIR):
             wires = {field.wire for field in type_.fields}
             return frozenset(wires - (ENVELOPE_MEMBERS if self._message(type_) else set()))
-        return _values(self.wanted.meaning(str(type_.name)))
+        return _values(self.wanted.resolve(str(type_.name)))
 
     def _message(self, type_: TypeIR) -> bool:
         return str(type_.name) in self.wanted.messages
@@ -213,8 +213,8 @@ class _Pool:
         if isinstance(type_, AliasIR) or not isinstance(type_, ObjectIR):
             return False
         ours, theirs = self.wanted.constants(str(type_.name)), candidate.constants()
-        told = (ours.keys() & theirs.keys()) - ENVELOPE_MEMBERS
-        if any(not ours[wire] & theirs[wire] for wire in told if wire in ("type", "method")):
+        common = (ours.keys() & theirs.keys()) - ENVELOPE_MEMBERS
+        if any(not ours[wire] & theirs[wire] for wire in common if wire in ("type", "method")):
             # A wrong constant in an otherwise right type is a finding, not another type.
             return self._likeness(type_, candidate) < _ALIKE
         wanted, found = self._traits(type_), _traits(candidate)
@@ -228,8 +228,8 @@ class _Pool:
         found = {member.wire: member.type for member in candidate.members}
         for field in type_.fields:
             if field.wire in found:
-                ours = kinds(of_ir(field.type), self.wanted.meaning)
-                theirs = kinds(found[field.wire], self.target.meaning)
+                ours = kinds(field.type, self.wanted.resolve)
+                theirs = kinds(found[field.wire], self.target.resolve)
                 yield "any" in ours | theirs or not ours.isdisjoint(theirs)
 
 
@@ -240,5 +240,5 @@ def _traits(candidate: TargetType) -> frozenset[object]:
     return frozenset(wires - ENVELOPE_MEMBERS if "method" in wires else wires)
 
 
-def _values(shape: Shape | None) -> frozenset[object]:
-    return frozenset(shape.values) if isinstance(shape, Literals) else frozenset()
+def _values(shape: TypeExpr | None) -> frozenset[object]:
+    return frozenset(shape.values) if isinstance(shape, LiteralOf) else frozenset()

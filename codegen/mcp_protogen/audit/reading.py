@@ -7,19 +7,13 @@ from mcp_protogen.audit.description import Description
 from mcp_protogen.audit.expected import Expected
 from mcp_protogen.audit.fitting import members_of
 from mcp_protogen.audit.matching import Matching
-from mcp_protogen.audit.shapes import Named, leaves
-from mcp_protogen.ir import OTHER, MethodIR
-
-_AROUND: Mapping[str, tuple[str, ...]] = {
-    "request": ("JSONRPCRequest",),
-    "notification": ("JSONRPCNotification",),
-    "result": ("JSONRPCResultResponse", "JSONRPCResponse"),
-}
-"""The envelope definitions of each kind of message; the first one with a match is used."""
+from mcp_protogen.audit.shapes import leaves
+from mcp_protogen.ir import OTHER, MethodIR, Ref
+from mcp_protogen.vectors.envelope import ENVELOPES
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class Decoder:
     """The types of the target with which one kind of value is read.
 
     If the target has separate types for the envelope of JSON-RPC, `envelope` are those types, and
@@ -32,7 +26,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class Decoders:
     """The types with which all values of a revision are read.
 
     Definitions are by name, messages by the keys of the probe. `written` is what is left out of
@@ -40,36 +34,36 @@ class Reading:
     says whether the target reads envelopes of messages.
     """
 
-    types: Mapping[str, Entry]
-    messages: Mapping[str, Entry]
+    types: Mapping[str, Decoder]
+    messages: Mapping[str, Decoder]
     written: str = "none"
     envelopes: bool = True
 
 
-def reading_of(
+def decoders_of(
     wanted: Expected, target: Description, matching: Matching, written: str = "none"
-) -> Reading:
+) -> Decoders:
     """Return the types with which a target reads the values of a revision."""
-    types: dict[str, Entry] = {}
+    types: dict[str, Decoder] = {}
     for name, wire_name in wanted.wire_names.items():
         keys = _keys(name, matching)
         kind = _kind(name, wanted)
         if keys and _is_read(name, wanted):
             apart = bool(kind) and not _has_envelope(target, keys[0])
-            types[wire_name] = Entry(keys, _envelope(kind, matching) if apart else ())
+            types[wire_name] = Decoder(keys, _envelope(kind, matching) if apart else ())
     messages = {
         subject: entry
         for method in wanted.ir.methods
         if method.kind != "embedded"
         for subject, entry in _messages(method, target, matching)
     }
-    return Reading(types, messages, written, _knows_envelopes(wanted, target, matching))
+    return Decoders(types, messages, written, _knows_envelopes(wanted, target, matching))
 
 
 def _knows_envelopes(wanted: Expected, target: Description, matching: Matching) -> bool:
     """Return whether the target has types of envelopes, or messages that include them."""
     keys = (key for name in wanted.messages for key in _keys(name, matching))
-    around = any(_envelope(kind, matching) for kind in _AROUND)
+    around = any(_envelope(kind, matching) for kind in ENVELOPES)
     return around or any(_has_envelope(target, key) for key in keys)
 
 
@@ -80,7 +74,7 @@ def _is_read(name: str, wanted: Expected) -> bool:
     """
     if name in wanted.spelled_out and "result" in members_of(name, wanted):
         return False
-    return name in wanted.senders or wanted.meaning(name) is not None
+    return name in wanted.senders or wanted.resolve(name) is not None
 
 
 def _kind(name: str, wanted: Expected) -> str:
@@ -92,36 +86,36 @@ def _kind(name: str, wanted: Expected) -> str:
         if "jsonrpc" in members_of(str(method.message), wanted)
     }
     found = {
-        kinds.get(leaf.key, "") if isinstance(leaf, Named) else ""
-        for leaf in leaves(Named(name), wanted.meaning)
+        kinds.get(leaf.name, "") if isinstance(leaf, Ref) else ""
+        for leaf in leaves(Ref(name), wanted.resolve)
     }
     kind = found.pop() if len(found) == 1 else ""
-    return kind if kind in _AROUND else ""
+    return kind if kind in ENVELOPES else ""
 
 
 def _messages(
     method: MethodIR, target: Description, matching: Matching
-) -> Iterator[tuple[str, Entry]]:
+) -> Iterator[tuple[str, Decoder]]:
     keys = _keys(method.message, matching)
     if keys:
         around = () if _has_envelope(target, keys[0]) else _envelope(method.kind, matching)
         for sender in method.senders:
-            yield f"{method.method}:{method.kind}:{sender}", Entry(keys, around)
+            yield f"{method.method}:{method.kind}:{sender}", Decoder(keys, around)
     results = tuple(key for name in method.results for key in _keys(name, matching))
     around = _envelope("result", matching)
     if method.kind == "request" and results and around:
         for sender in method.senders:
-            yield f"{method.method}:result:{OTHER[sender]}", Entry(results, around, "result")
+            yield f"{method.method}:result:{OTHER[sender]}", Decoder(results, around, "result")
 
 
 def _envelope(kind: str, matching: Matching) -> tuple[str, ...]:
-    return next((keys for name in _AROUND[kind] if (keys := _keys(name, matching))), ())
+    return next((keys for name in ENVELOPES[kind] if (keys := _keys(name, matching))), ())
 
 
 def _has_envelope(target: Description, key: str) -> bool:
     """Return whether a class, or every arm of an alias, has the members of the envelope."""
-    arms = leaves(Named(key), target.meaning)
-    keys = [arm.key for arm in arms if isinstance(arm, Named)]
+    arms = leaves(Ref(key), target.resolve)
+    keys = [arm.name for arm in arms if isinstance(arm, Ref)]
     return all(any(m.wire == "jsonrpc" for m in target.types[key].members) for key in keys)
 
 

@@ -9,22 +9,20 @@ import base64
 import json
 import os
 import re
-import signal
 import sys
 import tempfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from shutil import which
 from typing import IO, Any
 
-from mcp_protogen.audit.description import Description, of_document, skipped
-from mcp_protogen.audit.reading import Reading
-from mcp_protogen.audit.refusals import died, hangs, not_importable, nothing_found
+from mcp_protogen.audit.description import Description, Skipped, of_document, skipped
+from mcp_protogen.audit.reading import Decoders
+from mcp_protogen.base.printable import counted
 from mcp_protogen.base.problems import Problem, ProblemError
-from mcp_protogen.vectors.interruption import run
+from mcp_protogen.vectors.program import kill_group, run
 
 PATIENCE = 60.0
 """The default time for an import or an answer, in seconds."""
@@ -113,11 +111,11 @@ def describe(target: Target, messages: Mapping[str, str], timeout: float = PATIE
     try:
         document = json.loads(out)
     except ValueError:
-        raise died(target.name, code, said) from None
+        raise _died(target.name, code, said) from None
     if "types" not in document:
-        raise not_importable(target.name, target.interpreter, skipped(document))
+        raise _not_importable(target.name, target.interpreter, skipped(document))
     if not document["types"]:
-        raise nothing_found(target.name, document["modules"])
+        raise _nothing_found(target.name, document["modules"])
     return of_document(document)
 
 
@@ -140,9 +138,9 @@ async def _run(target: Target, command: Sequence[str], timeout: float) -> tuple[
             async with asyncio.timeout(timeout):
                 code = await process.wait()
         except TimeoutError:
-            raise hangs(target.name, timeout) from None
+            raise _hangs(target.name, timeout) from None
         finally:
-            _kill(process)
+            kill_group(process.pid, process)
             await process.wait()
         return code, _content(out), _content(said).decode(errors="replace")
 
@@ -150,15 +148,6 @@ async def _run(target: Target, command: Sequence[str], timeout: float) -> tuple[
 def _content(file: IO[bytes]) -> bytes:
     file.seek(0)
     return file.read()
-
-
-def _kill(process: asyncio.subprocess.Process) -> None:
-    """End the process with everything that it started and that is still running."""
-    with suppress(ProcessLookupError, PermissionError):
-        if hasattr(os, "killpg"):
-            os.killpg(process.pid, signal.SIGKILL)
-        else:
-            process.kill()
 
 
 def _command(target: Target, part: str) -> list[str]:
@@ -171,7 +160,7 @@ def _packed(job: Mapping[str, Any]) -> str:
     return base64.urlsafe_b64encode(zlib.compress(json.dumps(job).encode())).decode()
 
 
-def responder(target: Target, described: Description, reading: Reading) -> Sequence[str]:
+def responder(target: Target, described: Description, reading: Decoders) -> Sequence[str]:
     """Return the command of a responder for a target as it was described.
 
     Everything that it has to know is in the command, so that it can be started again and leaves no
@@ -181,3 +170,43 @@ def responder(target: Target, described: Description, reading: Reading) -> Seque
     modules += described.through
     job = {**target.job(), "modules": modules, "name": described.name, **asdict(reading)}
     return [*_command(target, "respond"), _packed(job)]
+
+
+def _not_importable(name: str, python: str, skipped: Sequence[Skipped]) -> ProblemError:
+    """Return the error if no named module can be imported, with the reason of the first."""
+    first = skipped[0]
+    if first.kind == "not-found":
+        hint = f"is it installed for {python}? name another interpreter with --python"
+        message = f"there is no module {first.module}"
+        return ProblemError(Problem("target-not-found", message, name, hint=hint))
+    if first.kind == "exits":
+        hint = "importing must not end the process; name a module that only defines types"
+        message = f"importing {first.module} ends the process: {first.error}"
+        return ProblemError(Problem("target-exits", message, name, hint=hint))
+    hint = f"it has to be importable for {python}; name another interpreter with --python"
+    message = f"importing {first.module} fails: {first.error}"
+    return ProblemError(Problem("target-fails", message, name, hint=hint))
+
+
+def _nothing_found(name: str, modules: Sequence[str]) -> ProblemError:
+    """Return the error if the modules hold no types."""
+    message = f"no models, dataclasses or typed dictionaries in {counted(len(modules), 'module')}"
+    hint = "name the module that holds the protocol's types, such as mcp.types"
+    return ProblemError(Problem("nothing-to-audit", message, name, hint=hint))
+
+
+def _hangs(name: str, timeout: float) -> ProblemError:
+    """Return the error if importing takes too long."""
+    message = f"it was not imported within {timeout:g} seconds"
+    return ProblemError(
+        Problem("target-hangs", message, name, hint="does it wait for something? see --timeout")
+    )
+
+
+def _died(name: str, code: int, said: str) -> ProblemError:
+    """Return the error if the process ended, by itself or by a signal, before its description."""
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    last = f"; its last output: {lines[-1][:300]}" if lines else ""
+    message = f"its process ended with exit code {code} while it was imported{last}"
+    hint = "import it by hand to see why; an interpreter of Python 3.10 or later is needed"
+    return ProblemError(Problem("target-died", message, name, hint=hint))

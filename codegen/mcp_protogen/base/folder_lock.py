@@ -24,7 +24,7 @@ _threads: dict[Path, threading.Lock] = {}
 
 
 @contextmanager
-def held(folder: Path) -> Generator[None, None, None]:
+def exclusive_lock(folder: Path) -> Generator[None, None, None]:
     """Create `folder` if needed and hold it; remove it afterwards if nothing else is in it.
 
     Wait for another holder. Raise `ProblemError` (`folder-busy`) after 60 seconds, and `OSError` if

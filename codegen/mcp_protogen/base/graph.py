@@ -12,17 +12,17 @@ def targets_first(graph: Graph) -> list[str]:
     done: dict[str, None] = {}
     begun: set[str] = set()
     for node in graph:
-        way = [(node, _targets(node, graph))] if node not in begun else []
+        path = [(node, _targets(node, graph))] if node not in begun else []
         begun.add(node)
-        while way:
-            here, targets = way[-1]
+        while path:
+            here, targets = path[-1]
             following = next((target for target in targets if target not in begun), None)
             if following is None:
                 done[here] = None
-                way.pop()
+                path.pop()
             else:
                 begun.add(following)
-                way.append((following, _targets(following, graph)))
+                path.append((following, _targets(following, graph)))
     return list(done)
 
 

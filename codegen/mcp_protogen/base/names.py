@@ -64,6 +64,9 @@ _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _WRITTEN_BY_TOOLS = re.compile(r"(?!__)[A-Za-z0-9_$ .,:<>\[\]|&~/@#*+-]+")
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z0-9]+|[A-Z]+|[0-9]+")
 
+_REVISION = re.compile(r"[A-Za-z0-9]+([.-][A-Za-z0-9]+)*")
+REVISION_HINT = "use letters and digits, with single hyphens or dots between them"
+
 # Names that generated modules import or that typing gives a meaning in annotations.
 RESERVED_TYPES = frozenset(
     {"Annotated", "Any", "ClassVar", "Exact", "Field", "Final", "Implied", "Integer", "Literal"}
@@ -191,9 +194,14 @@ def module_name(revision: str) -> ModuleName:
 
     `2025-11-25` → `v2025_11_25`, `draft` → `vdraft`
     """
-    if not re.fullmatch(r"[A-Za-z0-9]+([.-][A-Za-z0-9]+)*", revision):
+    if not is_revision(revision):
         raise UnsafeName(revision)
     return ModuleName("v" + re.sub(r"[.-]", "_", revision).lower())
+
+
+def is_revision(text: str) -> bool:
+    """Return whether a text can be the name of a revision."""
+    return _REVISION.fullmatch(text) is not None
 
 
 def duplicates(names: Iterable[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Text from elsewhere, made safe to show on a terminal and in the log of a CI.
+"""Text from outside, made safe to show on a terminal and in the log of a CI.
 
 A name, a path or a message may hold anything: escape sequences of a terminal, line breaks, and
 marks that change the reading direction. Characters that act are written as JSON escapes them, so
@@ -6,6 +6,7 @@ that a JSON document keeps its meaning.
 """
 
 import re
+from collections.abc import Sequence
 
 INVISIBLE = (
     "\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2"
@@ -34,7 +35,7 @@ _SHORT = {"\t": "\\t", "\n": "\\n", "\r": "\\r"}
 
 
 def one_line(text: str) -> str:
-    """Return text from elsewhere on one line, with every acting character escaped."""
+    """Return text from outside on one line, with every acting character escaped."""
     return _ACTING.sub(lambda found: _escaped(found[0]), text)
 
 
@@ -52,6 +53,17 @@ def page(text: str, *, colour: bool = False, commands: bool = False) -> str:
         lambda found: found[0] if colour and found[1] else one_line(found[0]), text
     )
     return _OLD_COMMAND.sub(r"#\\u0023", shown) if commands else no_command(shown)
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def listed(texts: Sequence[object], most: int) -> str:
+    """Return texts on one line; of many, the first ones and the number of the others."""
+    more = f" and {len(texts) - most} more" if len(texts) > most else ""
+    return ", ".join(map(str, texts[:most])) + more
 
 
 def _escaped(char: str) -> str:

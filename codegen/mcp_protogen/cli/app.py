@@ -18,6 +18,7 @@ from mcp_protogen.cli.audit import audit
 from mcp_protogen.cli.console import finish, say
 from mcp_protogen.cli.diff import diff as compare
 from mcp_protogen.cli.new import new
+from mcp_protogen.cli.options import Force, FormatOption, Quiet, Schema, Templates
 from mcp_protogen.cli.run import run
 from mcp_protogen.cli.schema import schema_app
 from mcp_protogen.cli.sync import sync
@@ -101,29 +102,21 @@ def generate(
     prune: Annotated[
         bool, typer.Option("--prune", help="Remove revisions, and parts, that are not asked for.")
     ] = False,
-    schema: Annotated[
-        str | None,
-        typer.Option(metavar="FILE|URL", help="A published schema to use in place of the pin."),
-    ] = None,
+    schema: Schema = None,
     rules: Annotated[
         str | None,
         typer.Option(metavar="FILE|URL", help="Translation rules for the revision of --schema."),
     ] = None,
-    templates: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Folder of templates that replace built-in ones."),
-    ] = None,
+    templates: Templates = None,
     runtime: Annotated[
         str | None,
         typer.Option(
-            metavar="MODULE", help="An installed runtime to import; copy has the package bring one."
+            metavar="MODULE", help="An installed runtime to import; copy: the package has its own."
         ),
     ] = None,
-    format: Annotated[Format | None, typer.Option(help="Form of the report.")] = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Overwrite files that were edited by hand.")
-    ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Leave out the summary.")] = False,
+    format: FormatOption = None,
+    force: Force = False,
+    quiet: Quiet = False,
     debug: Annotated[
         bool, typer.Option("--debug", help="Show the traceback of an internal fault.")
     ] = False,
@@ -168,7 +161,7 @@ def revisions(
     format: Annotated[Format, typer.Option(help="Form of the report.")] = Format.TEXT,
 ) -> None:
     """List the revisions that can be generated, and what each is pinned to."""
-    from mcp_protogen.cli.catalogue import catalogue
+    from mcp_protogen.app.schemas import catalogue
 
     finish(catalogue, "revisions", format)
 

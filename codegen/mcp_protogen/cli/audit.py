@@ -1,33 +1,30 @@
 """`mcp-gen audit`: compare an SDK with a revision."""
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.cli.console import fail, show_problems
-from mcp_protogen.cli.known import BaselineFile, Held, Ignore, Known, WriteBaseline
-from mcp_protogen.cli.page import Output, coloured, columns, deliver
-from mcp_protogen.compare.select import narrowed
+from mcp_protogen.cli.known import (
+    BaselineFile,
+    BaselineOptions,
+    BaselineResult,
+    Ignore,
+    WriteBaseline,
+)
+from mcp_protogen.cli.options import Destination, LeastSeverity, Output
 from mcp_protogen.findings.change import Comparison, Reader, Severity
-from mcp_protogen.findings.pages import PageFormat, render
+from mcp_protogen.findings.pages import PageFormat
 
 if TYPE_CHECKING:
     from mcp_protogen.audit.engine import Audit
 
 FORMAT = 1
-
-
-class Only(StrEnum):
-    """The lowest severity of the findings that are shown."""
-
-    BREAKING = "breaking"
-    WARNING = "warning"
-    INFO = "info"
 
 
 class Written(StrEnum):
@@ -39,16 +36,6 @@ class Written(StrEnum):
     """Members that nobody set."""
     ALL = "all"
     """Nothing is left out."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Choice:
-    """The choice of which findings are shown, and how."""
-
-    reader: Reader | None
-    only: Only | None
-    form: PageFormat
-    output: Path | None
 
 
 def audit(
@@ -72,16 +59,18 @@ def audit(
     mapping: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Which class stands for which type, if names do not tell."
+            metavar="FILE", help="Says which class stands for which type, if names do not."
         ),
     ] = None,
     baseline: BaselineFile = None,
     write_baseline: WriteBaseline = False,
     ignore: Ignore = None,
     reader: Annotated[
-        Reader | None, typer.Option("--for", help="Judge for this reader alone.")
+        Reader | None, typer.Option("--for", help="Show the severities for this reader.")
     ] = None,
-    only: Annotated[Only | None, typer.Option(help="Leave out findings below this.")] = None,
+    only: Annotated[
+        LeastSeverity | None, typer.Option(help="Leave out less severe findings.")
+    ] = None,
     no_vectors: Annotated[
         bool, typer.Option("--no-vectors", help="Compare types only; try no messages.")
     ] = False,
@@ -101,53 +90,50 @@ def audit(
     --baseline, that there are new ones.
     """
     from mcp_protogen.audit.engine import AuditOptions, audit
-    from mcp_protogen.audit.severities import ROWS
+    from mcp_protogen.audit.severities import SEVERITIES
     from mcp_protogen.audit.target import find
-    from mcp_protogen.vectors.severities import WEIGHTS
+    from mcp_protogen.vectors.findings import SEVERITIES as OF_VECTORS
 
-    choice = _Choice(reader, only, format, output)
     options = AuditOptions(mapping, not no_vectors, written, timeout)
-    known = Known("finding", baseline, write_baseline, tuple(ignore or ()))
+    known = BaselineOptions("finding", baseline, write_baseline, tuple(ignore or ()))
     try:
-        known.check({*ROWS, *WEIGHTS})
+        known.check({*SEVERITIES, *OF_VECTORS})
         found = audit(find(target, python), revision, options)
-        held = known.held(found.comparison)
-        if not held.keep(found.summary):
-            _report(found, held, choice)
+        result = known.compared(found.comparison)
+        if not result.keep(found.summary):
+            least = Severity(only) if only else None
+            shown = result.new.narrowed(reader, least)
+            _report(found, result, shown, reader, Destination(format, output))
     except ProblemError as error:
         fail(error, "audit", format)
 
 
-def _report(found: "Audit", held: Held, choice: _Choice) -> None:
-    least = Severity(choice.only) if choice.only else None
-    shown = narrowed(held.new, choice.reader, least)
-    if choice.form is PageFormat.TEXT:
+def _report(
+    found: "Audit",
+    result: BaselineResult,
+    shown: Comparison,
+    reader: Reader | None,
+    place: Destination,
+) -> NoReturn:
+    if place.form == PageFormat.TEXT:
         show_problems(shown.notes)
-    deliver(_rendered(found, shown, held, choice), choice.form, choice.output)
+    page = place.page(shown, reader)
+    if place.form == PageFormat.JSON:
+        page = _document(found, json.loads(page), result)
+    else:
+        page = result.closed(page, PageFormat(place.form), found.summary)
+    place.deliver(page)
     raise SystemExit(1 if shown.changes else 0)
 
 
-def _rendered(found: "Audit", shown: Comparison, held: Held, choice: _Choice) -> str:
-    page = render(
-        choice.form,
-        shown,
-        reader=choice.reader,
-        colour=coloured(choice.output),
-        width=columns(choice.output),
-    )
-    if choice.form is PageFormat.JSON:
-        return _document(found, json.loads(page), held)
-    return held.closed(page, choice.form, found.summary)
-
-
-def _document(found: "Audit", comparison: Any, held: Held) -> str:
+def _document(found: "Audit", comparison: Any, result: BaselineResult) -> str:
     document = {
         "format": FORMAT,
         "target": found.comparison.after,
         "revision": found.comparison.before,
         "summary": found.summary,
         "matched": [asdict(row) for row in found.matched],
-        **held.as_json(),
+        **result.as_json(),
         "comparison": comparison,
     }
     return json.dumps(document, indent=2) + "\n"

@@ -9,7 +9,7 @@ import os
 import sys
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
-from typing import NoReturn, TextIO
+from typing import NoReturn, TextIO, TypeVar
 
 from mcp_protogen.base.printable import one_line, page
 from mcp_protogen.base.problems import Level, Problem, ProblemError, summed_up
@@ -132,3 +132,30 @@ def colourful(stream: TextIO) -> bool:
 
 def _interactive(stream: TextIO) -> bool:
     return stream.isatty() and os.environ.get("TERM") != "dumb"
+
+
+T = TypeVar("T")
+
+
+def can_ask() -> bool:
+    """Return whether somebody can answer: input and output are a terminal, and not recorded."""
+    # A stream that was closed before the start is None.
+    return all(stream and stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))
+
+
+def ask(question: str, default: str, read: Callable[[str], T]) -> T:
+    """Return what `read` makes of the answer; ask again as long as it raises `ProblemError`.
+
+    Raise `KeyboardInterrupt` when input ends.
+    """
+    while True:
+        tell(f"{question} [{default}]: ", end="")
+        # As bytes: input that is not text has to be read, too, before it can be refused.
+        line = sys.stdin.buffer.readline().decode(errors="replace")
+        if not line:
+            tell("")
+            raise KeyboardInterrupt
+        try:
+            return read(line.strip() or default)
+        except ProblemError as error:
+            show_problems(error.problems)

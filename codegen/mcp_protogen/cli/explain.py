@@ -15,14 +15,15 @@ from mcp_protogen.base.canonical import parse_json
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.base.suggest import did_you_mean
+from mcp_protogen.findings.severities import SeverityRow
 
 _TEXTS = Path(__file__).with_name("explanations.md")
 _SECTION = re.compile(
-    r"^## (?P<code>[a-z-]+): (?P<meaning>[^\n]+)\n\n(?P<text>.*?)\n*(?=^## |\Z)",
+    r"^## (?P<code>[a-z-]+): (?P<summary>[^\n]+)\n\n(?P<text>.*?)\n*(?=^## |\Z)",
     re.MULTILINE | re.DOTALL,
 )
 _WIDTH = 100
-# The meanings of those codes of test vectors that are not keywords of JSON Schema.
+# The summaries of those codes of test vectors that are not keywords of JSON Schema.
 _VECTORS: Mapping[str, str] = {
     "additional": "a member is not declared, and the object is closed",
     "any": "any JSON value is allowed there",
@@ -33,19 +34,39 @@ _VECTORS: Mapping[str, str] = {
     "undeclared": "a member is not declared, and the object is open",
     "union": "the value is one of the alternatives, or none of them",
 }
+# The readers that a command judges findings for, by the column of its table.
+_READERS: Mapping[str, Mapping[str, str]] = {
+    "diff": {
+        "sender": "who sends it",
+        "receiver": "who receives it",
+        "sdk": "libraries",
+        "gateway": "gateways",
+    },
+    "audit": {
+        "sdk": "the SDK",
+        "sender": "who builds on it and sends such values",
+        "receiver": "who reads them",
+        "gateway": "gateways",
+    },
+    "audit, vectors": {
+        "receiver": "who builds on it",
+        "sdk": "who maintains it",
+        "gateway": "who passes on what it writes",
+    },
+}
 
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """The meaning of a code in one command."""
+    """The explanation of a code of one command: on one line, and in full."""
 
     code: str
-    meaning: str
+    summary: str
     text: str
 
 
 def explanations() -> dict[str, str]:
-    """Return every code with its text; the text of a code of two commands has both meanings."""
+    """Return every code with its text; the text of a code of two commands has both texts."""
     texts: dict[str, list[str]] = {}
     for entry in _entries():
         texts.setdefault(entry.code, []).append(entry.text)
@@ -53,12 +74,12 @@ def explanations() -> dict[str, str]:
 
 
 def overview() -> str:
-    """Return every code with its meaning, one on each line, sorted."""
+    """Return every code with its summary, one on each line, sorted."""
     entries = sorted(_entries(), key=lambda entry: entry.code)
     width = max(len(entry.code) for entry in entries)
-    room = _WIDTH - width - 2
+    left = _WIDTH - width - 2
     return "\n".join(
-        f"{entry.code:<{width}}  {shorten(entry.meaning, room, placeholder=' …')}"
+        f"{entry.code:<{width}}  {shorten(entry.summary, left, placeholder=' …')}"
         for entry in entries
     )
 
@@ -74,60 +95,34 @@ def explain(code: str) -> str:
 
 @cache
 def _entries() -> tuple[_Entry, ...]:
-    return (*_of_problems(), *_of_diff(), *_of_audit(), *_of_vectors())
-
-
-def _of_problems() -> Iterator[_Entry]:
-    for found in _SECTION.finditer(_TEXTS.read_text(encoding="utf-8")):
-        yield _Entry(found["code"], found["meaning"], found["text"])
-
-
-def _of_diff() -> Iterator[_Entry]:
+    from mcp_protogen.audit.severities import SEVERITIES
     from mcp_protogen.findings.severities import severities
+    from mcp_protogen.vectors.findings import SEVERITIES as OF_VECTORS
 
-    for code, row in severities().items():
-        levels = {
-            "who sends it": row.sender,
-            "who receives it": row.receiver,
-            "libraries": row.sdk,
-            "gateways": row.gateway,
-        }
-        yield _finding("diff", code, f"{row.category}: {row.message}", row.why, levels)
+    tables = (("diff", severities()), ("audit", SEVERITIES), ("audit, vectors", OF_VECTORS))
+    findings = (_finding(name, row) for name, table in tables for row in table.values())
+    return (*_problems(), *findings, *_vector_codes())
 
 
-def _of_audit() -> Iterator[_Entry]:
-    from mcp_protogen.audit.severities import ROWS
-
-    for code, row in ROWS.items():
-        levels = {
-            "the SDK": row.sdk,
-            "who builds on it and sends such values": row.sends,
-            "who reads them": row.reads,
-            "gateways": row.gateway,
-        }
-        yield _finding("audit", code, f"{row.category}: {row.why}", row.why, levels)
+def _problems() -> Iterator[_Entry]:
+    for found in _SECTION.finditer(_TEXTS.read_text(encoding="utf-8")):
+        yield _Entry(found["code"], found["summary"], found["text"])
 
 
-def _of_vectors() -> Iterator[_Entry]:
-    from mcp_protogen.vectors.severities import WEIGHTS
+def _finding(commands: str, row: SeverityRow) -> _Entry:
+    summary = f"{row.category}: {row.message or row.why}"
+    said = f"{summary[:1].upper()}{summary[1:]}. " if row.message else ""
+    listed = (f"{getattr(row, end)} for {reader}" for end, reader in _READERS[commands].items())
+    text = f"{fill(f'Found by mcp-gen {commands}. {said}{row.why}', _WIDTH)}\n\n"
+    return _Entry(
+        row.code, f"{commands}: {summary}", text + fill(f"Severity: {', '.join(listed)}.", _WIDTH)
+    )
 
-    for code, weight in WEIGHTS.items():
-        levels = {
-            "who builds on it": weight.builds,
-            "who maintains it": weight.maintains,
-            "who passes on what it writes": weight.passes_on,
-        }
-        yield _finding("audit, vectors", code, weight.why, weight.why, levels)
+
+def _vector_codes() -> Iterator[_Entry]:
     file = schema_folder() / "formats" / "vectors.schema.json"
     form = parse_json(file.read_bytes(), file.name)
-    for word in form["$defs"]["code"]["enum"]:
-        meaning = _VECTORS.get(word, f"the value keeps or breaks {word} of its schema")
-        text = f"A code of test vectors (mcp-gen vectors): {meaning}. Each says why in its reason."
-        yield _Entry(word, f"vectors: {meaning}", fill(text, _WIDTH))
-
-
-def _finding(commands: str, code: str, meaning: str, why: str, levels: Mapping[str, str]) -> _Entry:
-    said = "" if why in meaning else f"{meaning[:1].upper()}{meaning[1:]}. "
-    told = ", ".join(f"{level} for {reader}" for reader, level in levels.items())
-    text = f"{fill(f'Found by mcp-gen {commands}. {said}{why}', _WIDTH)}\n\n"
-    return _Entry(code, f"{commands}: {meaning}", text + fill(f"Severity: {told}.", _WIDTH))
+    for code in form["$defs"]["code"]["enum"]:
+        summary = _VECTORS.get(code, f"the value keeps or breaks {code} of its schema")
+        text = f"A code of test vectors (mcp-gen vectors): {summary}. Each says why in its reason."
+        yield _Entry(code, f"vectors: {summary}", fill(text, _WIDTH))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mcp_protogen.base.printable import one_line
+from mcp_protogen.base.printable import counted, one_line
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.base.suggest import did_you_mean
 from mcp_protogen.cli.console import say
@@ -19,11 +19,13 @@ from mcp_protogen.findings.pages import PageFormat
 from mcp_protogen.findings.pages.workflow_commands import log_line
 
 if TYPE_CHECKING:
-    from mcp_protogen.compare.baseline import Sorted
+    from mcp_protogen.compare.baseline import SortedFindings
 
 BaselineFile = Annotated[
     Path | None,
-    typer.Option("--baseline", metavar="FILE", help="File of what is known, which fails no run."),
+    typer.Option(
+        "--baseline", metavar="FILE", help="File of known findings; only others fail the run."
+    ),
 ]
 WriteBaseline = Annotated[
     bool, typer.Option("--write-baseline", help="Write everything found into the baseline.")
@@ -39,7 +41,7 @@ Ignore = Annotated[
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class BaselineOptions:
     """The values of these options; `noun` is the word of a command for what it finds."""
 
     noun: str
@@ -59,23 +61,25 @@ class Known:
                 hint = did_you_mean(code, codes, "mcp-gen explain lists all codes")
                 raise ProblemError(Problem("unknown-code", message, hint=hint))
 
-    def held(self, found: Comparison) -> "Held":
+    def compared(self, found: Comparison) -> "BaselineResult":
         """Return what was found, compared with what is known."""
-        from mcp_protogen.compare.baseline import Baseline, ignored, read_baseline, sort
+        from mcp_protogen.compare.baseline import Baseline, ignore_rule, read_baseline, sort
 
         known = Baseline(found.before, {})
         if self.baseline is not None and not self.write:
             known = read_baseline(self.baseline, found.before)
-        return Held(self, found, sort(found.changes, known, map(ignored, self.ignore)))
+        return BaselineResult(
+            self, found, sort(found.changes, known, map(ignore_rule, self.ignore))
+        )
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class BaselineResult:
     """The findings, compared with what is known."""
 
-    known: Known
+    known: BaselineOptions
     found: Comparison
-    sorted: "Sorted"
+    sorted: "SortedFindings"
 
     @property
     def new(self) -> Comparison:
@@ -90,7 +94,7 @@ class Held:
         from mcp_protogen.compare.baseline import write_baseline
 
         write_baseline(self.known.baseline, self.found.before, self.sorted.new)
-        written = f"{self.known.baseline}: {self._count(len(self.sorted.new))} written"
+        written = f"{self.known.baseline}: {counted(len(self.sorted.new), self.known.noun)} written"
         say("".join(f"{one_line(line)}\n" for line in (*lines, written)))
         return True
 
@@ -117,12 +121,9 @@ class Held:
 
     def _left_out(self) -> Iterator[str]:
         if self.sorted.known:
-            yield f"{self._count(len(self.sorted.known))} known from the baseline"
+            yield f"{counted(len(self.sorted.known), self.known.noun)} known from the baseline"
         if self.sorted.ignored:
-            yield f"{self._count(len(self.sorted.ignored))} ignored"
-
-    def _count(self, number: int) -> str:
-        return f"{number} {self.known.noun}{'' if number == 1 else 's'}"
+            yield f"{counted(len(self.sorted.ignored), self.known.noun)} ignored"
 
 
 def _entry(code: str, item: str) -> dict[str, str]:

@@ -8,14 +8,13 @@ from typing import Annotated, TypeVar
 import typer
 
 from mcp_protogen.base.problems import Problem, ProblemError
-from mcp_protogen.cli.console import finish, progress
-from mcp_protogen.cli.questions import ask, can_ask
+from mcp_protogen.cli.console import ask, can_ask, finish, progress
 from mcp_protogen.config import Format
 from mcp_protogen.findings.report import Action, FileChange, Report, Status
-from mcp_protogen.scaffold.choices import Choices, Kind, Transport
+from mcp_protogen.scaffold.choices import Choices, ProjectKind, ProjectTransport
 from mcp_protogen.scaffold.project_name import ProjectName
 
-Choice = TypeVar("Choice", bound=StrEnum)
+Chosen = TypeVar("Chosen", bound=StrEnum)
 
 
 def new(
@@ -23,7 +22,7 @@ def new(
         str, typer.Argument(metavar="NAME", help="Name of the project; in Python, - becomes _.")
     ],
     kind: Annotated[
-        Kind | None, typer.Option(help="What the project is.", show_default="server")
+        ProjectKind | None, typer.Option(help="What the project is.", show_default="server")
     ] = None,
     revision: Annotated[
         list[str] | None,
@@ -35,7 +34,7 @@ def new(
         ),
     ] = None,
     transport: Annotated[
-        Transport | None,
+        ProjectTransport | None,
         typer.Option(help="How the project and its peers are connected.", show_default="stdio"),
     ] = None,
     out: Annotated[
@@ -77,39 +76,39 @@ def new(
 
 def _choices(
     name: ProjectName,
-    kind: Kind | None,
-    transport: Transport | None,
+    kind: ProjectKind | None,
+    transport: ProjectTransport | None,
     revisions: list[str] | None,
     *,
     asking: bool,
 ) -> Choices:
     """Return the choices that options say, answers give if `asking`, or defaults make."""
-    from mcp_protogen.scaffold.spoken import spoken, usual
+    from mcp_protogen.scaffold.revisions import default_revisions, project_revisions
 
-    kind = kind or _one_of("kind", Kind.SERVER, asking)
-    transport = transport or _one_of("transport", Transport.STDIO, asking)
+    kind = kind or _one_of("kind", ProjectKind.SERVER, asking)
+    transport = transport or _one_of("transport", ProjectTransport.STDIO, asking)
     if revisions is None and asking:
         written, every = ask(
             "revisions, first the one to write in",
-            ",".join(usual()),
-            lambda answer: spoken((answer,)),
+            ",".join(default_revisions()),
+            lambda answer: project_revisions((answer,)),
         )
     else:
-        written, every = spoken(revisions or usual())
+        written, every = project_revisions(revisions or default_revisions())
     return Choices(name, kind, transport, written, every)
 
 
-def _one_of(question: str, usual: Choice, asking: bool) -> Choice:
-    names = ", ".join(type(usual))
+def _one_of(question: str, default_revisions: Chosen, asking: bool) -> Chosen:
+    names = ", ".join(type(default_revisions))
 
-    def read(answer: str) -> Choice:
+    def read(answer: str) -> Chosen:
         try:
-            return type(usual)(answer.lower())
+            return type(default_revisions)(answer.lower())
         except ValueError:
             message = f"{answer!r:.40} is not one of {names}"
             raise ProblemError(Problem("wrong-usage", message, question)) from None
 
-    return ask(f"{question} ({names})", usual, read) if asking else usual
+    return ask(f"{question} ({names})", default_revisions, read) if asking else default_revisions
 
 
 def _summary(choices: Choices, folder: Path) -> str:

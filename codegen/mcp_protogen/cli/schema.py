@@ -1,11 +1,11 @@
 """`mcp-gen schema`: pin published schemas, verify snapshots, draft what people decide."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from mcp_protogen.cli.console import finish
+from mcp_protogen.cli.options import SchemaFolder
 from mcp_protogen.cli.usage import Command, Group
 from mcp_protogen.config import Format
 from mcp_protogen.findings.report import Report, Status
@@ -16,14 +16,6 @@ schema_app = typer.Typer(
     rich_markup_mode=None,
 )
 
-_Folder = Annotated[
-    Path | None,
-    typer.Option(
-        "--schema-folder",
-        metavar="DIR",
-        help="Folder of pins and snapshots, if not the installed one.",
-    ),
-]
 _Form = Annotated[Format, typer.Option("--format", help="Form of the report.")]
 
 
@@ -47,7 +39,7 @@ def add(
     note: Annotated[
         str, typer.Option(metavar="TEXT", help="What this publication changed, in a sentence.")
     ] = "",
-    folder: _Folder = None,
+    folder: SchemaFolder = None,
     form: _Form = Format.TEXT,
 ) -> None:
     """Pin a revision to a published schema and store its structural snapshot.
@@ -77,9 +69,9 @@ def verify(
     ] = None,
     against: Annotated[
         str | None,
-        typer.Option(metavar="FILE|URL", help="Published schema the snapshot should stand for."),
+        typer.Option(metavar="FILE|URL", help="Published schema to compare the snapshot with."),
     ] = None,
-    folder: _Folder = None,
+    folder: SchemaFolder = None,
     form: _Form = Format.TEXT,
 ) -> None:
     """Verify that a snapshot is the pinned one: a published schema without its prose."""
@@ -104,7 +96,7 @@ def draft_facts(
             "--check", help="Write nothing; name what is left to decide, and fail if there is any."
         ),
     ] = False,
-    folder: _Folder = None,
+    folder: SchemaFolder = None,
     form: _Form = Format.TEXT,
 ) -> None:
     """Write what follows from the schema of a revision, and TODO where people have to decide.
@@ -112,7 +104,7 @@ def draft_facts(
     The files are those of facts, patches, translation rules and descriptions. Entries that they
     already have stay as they are.
     """
-    from mcp_protogen.app.drafting import check, write
+    from mcp_protogen.app.schemas import check, write
 
     work = check if only_check else write
     finish(lambda: work(revision, folder), "schema draft-facts", form)

@@ -7,6 +7,7 @@ import typer
 
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.cli.console import emit, progress
+from mcp_protogen.cli.options import Force, FormatOption, Quiet, Templates
 from mcp_protogen.config import Format, Settings, load_settings
 from mcp_protogen.findings.report import failure
 
@@ -21,15 +22,10 @@ def sync(
     check: Annotated[
         bool, typer.Option("--check", help="Write nothing; say whether anything would change.")
     ] = False,
-    templates: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Folder of templates that replace built-in ones."),
-    ] = None,
-    format: Annotated[Format | None, typer.Option(help="Form of the report.")] = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Overwrite files that were edited by hand.")
-    ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Leave out the summary.")] = False,
+    templates: Templates = None,
+    format: FormatOption = None,
+    force: Force = False,
+    quiet: Quiet = False,
 ) -> None:
     """Generate a project's package anew with this mcp-gen, as its settings and lock say.
 
@@ -38,8 +34,8 @@ def sync(
     files that you edited are not overwritten.
     """
     from mcp_protogen.app.sync import check as look
+    from mcp_protogen.app.sync import locate
     from mcp_protogen.app.sync import sync as bring_in_step
-    from mcp_protogen.scaffold.locate import locate
 
     out, form = "", format
     try:

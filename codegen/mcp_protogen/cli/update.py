@@ -7,11 +7,11 @@ import typer
 
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.cli.console import fail, say, show_problems
-from mcp_protogen.cli.page import Output, coloured, deliver
+from mcp_protogen.cli.options import Destination, Output, SchemaFolder
 from mcp_protogen.update.pages import UpdateFormat
 
 if TYPE_CHECKING:
-    from mcp_protogen.update.updating import Asked
+    from mcp_protogen.update.updating import UpdateOptions
 
 
 def update(
@@ -66,24 +66,17 @@ def update(
     ] = None,
     format: Annotated[UpdateFormat, typer.Option(help="Form of the report.")] = UpdateFormat.TEXT,
     output: Output = None,
-    folder: Annotated[
-        Path | None,
-        typer.Option(
-            "--schema-folder",
-            metavar="DIR",
-            help="Folder of pins and snapshots, if not the installed one.",
-        ),
-    ] = None,
+    folder: SchemaFolder = None,
 ) -> None:
     """See whether published schemas have moved, and move a pin with --accept.
 
     The exit code is 1 if something has moved, and 0 if nothing has or the pin is moved now.
     """
     from mcp_protogen.update.candidates import Wanted
-    from mcp_protogen.update.updating import Asked
+    from mcp_protogen.update.updating import UpdateOptions
 
     _finish(
-        Asked(
+        UpdateOptions(
             wanted=Wanted(tuple(revision or ()), tuple(ignore or ())),
             source=source,
             ref=ref,
@@ -98,16 +91,17 @@ def update(
     )
 
 
-def _finish(asked: "Asked", form: UpdateFormat, output: Path | None) -> None:
+def _finish(options: "UpdateOptions", form: UpdateFormat, output: Path | None) -> None:
     from mcp_protogen.update.pages import render as render_outcome
     from mcp_protogen.update.updating import update as look
 
     try:
-        _refuse_conflicts(asked)
-        outcome = look(asked)
+        _refuse_conflicts(options)
+        outcome = look(options)
         if form is not UpdateFormat.JSON and form is not UpdateFormat.GITHUB:
             show_problems(outcome.notices)
-        deliver(render_outcome(form, outcome, colour=coloured(output)), form, output)
+        place = Destination(form, output)
+        place.deliver(render_outcome(form, outcome, colour=place.coloured))
     except ProblemError as error:
         _stop(error, form)
     raise SystemExit(1 if outcome.news and outcome.accepted is None else 0)
@@ -123,13 +117,13 @@ def _stop(error: ProblemError, form: UpdateFormat) -> NoReturn:
     raise SystemExit(2)
 
 
-def _refuse_conflicts(asked: "Asked") -> None:
-    wanted = asked.wanted
+def _refuse_conflicts(options: "UpdateOptions") -> None:
+    wanted = options.wanted
     both = sorted({*wanted.revisions} & {*wanted.ignored})
     if both:
         message = f"{both[0]} is both named and ignored"
         raise ProblemError(Problem("conflicting-options", message))
-    if asked.note and asked.accept is None:
+    if options.note and options.accept is None:
         hint = "the note is kept with the pin that --accept moves"
         message = "--note needs --accept"
         raise ProblemError(Problem("conflicting-options", message, hint=hint))

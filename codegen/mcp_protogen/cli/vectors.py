@@ -13,14 +13,14 @@ import typer
 from mcp_protogen.base.printable import one_line
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.cli.console import fail, finish, progress, show_problems
-from mcp_protogen.cli.page import Output, coloured, columns, deliver
+from mcp_protogen.cli.options import Destination, Output, Schema
 from mcp_protogen.config import Format
 from mcp_protogen.findings.report import Action, FileChange, Report, Status
-from mcp_protogen.vectors.choosing import Choice, Only
+from mcp_protogen.vectors.vector import Validity, VectorFilter
 
 if TYPE_CHECKING:
     from mcp_protogen.config import GenerationOptions
-    from mcp_protogen.vectors.outcome import Outcome
+    from mcp_protogen.vectors.outcome import VectorRun
 
 
 class VectorsFormat(StrEnum):
@@ -43,7 +43,7 @@ _FORMS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class TriedProgram:
     """The implementation that is tried, and how."""
 
     name: str | None
@@ -90,11 +90,10 @@ def vectors(
     method: Annotated[
         list[str] | None, typer.Option(metavar="METHOD", help="Only messages of this method.")
     ] = None,
-    only: Annotated[Only | None, typer.Option(help="Only valid or only invalid vectors.")] = None,
-    schema: Annotated[
-        str | None,
-        typer.Option(metavar="FILE|URL", help="A published schema to use in place of the pin."),
+    only: Annotated[
+        Validity | None, typer.Option(help="Only valid or only invalid vectors.")
     ] = None,
+    schema: Schema = None,
     format: Annotated[
         VectorsFormat | None,
         typer.Option(help="Form of the vectors, of the report, or of the findings."),
@@ -109,8 +108,8 @@ def vectors(
     They go to stdout, or into a folder with --out. With --run or --run-command, an implementation
     is tried with them; exit code 1 means that it did something wrong.
     """
-    choice = Choice(tuple(type or ()), tuple(method or ()), only)
-    target = Target(run, run_command, python, timeout)
+    choice = VectorFilter(tuple(type or ()), tuple(method or ()), only)
+    target = TriedProgram(run, run_command, python, timeout)
     trying = run is not None or run_command is not None
     what = "findings" if trying else "a folder" if out else "vectors on stdout"
     flags: dict[str, object] = {"--out": out, "--check": check, "--force": force, "--run": run}
@@ -118,6 +117,7 @@ def vectors(
     flags |= {"--type": type, "--method": method, "--only": only, "--output": output}
     _refuse_conflicts({name for name, value in flags.items() if value}, what)
     form = _form(format, what)
+    place = Destination(form, output)
     if out is not None:
         folder = out
 
@@ -127,12 +127,12 @@ def vectors(
         finish(work, "vectors", Format(form))
     elif trying:
         try:
-            found = _try(target, _options(revision, schema, usual=True), choice, form, output)
+            found = _try(target, _options(revision, schema, usual=True), choice, place)
         except ProblemError as error:
             fail(error, "vectors", form)
         raise SystemExit(1 if found else 0)
     else:
-        _print(_options(revision, schema), choice, form, output)
+        _print(_options(revision, schema), choice, place)
 
 
 _GO_ALONE = (
@@ -159,13 +159,13 @@ def _refuse_conflicts(given: set[str], what: str) -> None:
         raise _conflict("--check and --force exclude each other: --check writes nothing")
 
 
-def _form(asked: VectorsFormat | None, what: str) -> VectorsFormat:
+def _form(requested: VectorsFormat | None, what: str) -> VectorsFormat:
     forms = _FORMS[what]
-    if asked is None:
+    if requested is None:
         return forms[0]
-    if asked not in forms:
-        raise _conflict(f"{what} cannot be in the form {asked}; choose {', '.join(forms)}")
-    return asked
+    if requested not in forms:
+        raise _conflict(f"{what} cannot be in the form {requested}; choose {', '.join(forms)}")
+    return requested
 
 
 def _conflict(message: str) -> ProblemError:
@@ -173,7 +173,7 @@ def _conflict(message: str) -> ProblemError:
 
 
 def _options(
-    asked: list[str] | None, schema: str | None, *, usual: bool = False
+    requested: list[str] | None, schema: str | None, *, usual: bool = False
 ) -> "GenerationOptions":
     """Return the revisions to make vectors of; with `usual`, the newest if none is named."""
     from mcp_protogen.app.selection import revision_names, select
@@ -182,7 +182,7 @@ def _options(
     from mcp_protogen.upstream.upstream import read_source, source_name
 
     pins = load_pins()
-    names = revision_names(asked or ([max(pins)] if usual and schema is None else []), pins)
+    names = revision_names(requested or ([max(pins)] if usual and schema is None else []), pins)
     given = GivenFile(source_name(schema), read_source(schema)) if schema else None
     return select(names, pins, None, given)
 
@@ -208,28 +208,25 @@ def _folder(folder: Path, options: "GenerationOptions", *, check: bool, force: b
     return Report("vectors", Status.FINE, summary, str(folder), files=listed, problems=problems)
 
 
-def _print(
-    options: "GenerationOptions", choice: Choice, form: VectorsFormat, output: Path | None
-) -> None:
+def _print(options: "GenerationOptions", choice: VectorFilter, place: Destination) -> None:
     from mcp_protogen.vectors.making import make
     from mcp_protogen.vectors.writing import document, lines
 
-    if form is VectorsFormat.JSON and len(options.revisions) > 1:
+    whole = place.form == VectorsFormat.JSON
+    if whole and len(options.revisions) > 1:
         raise _conflict("several revisions cannot be one document: add --out, or --format jsonl")
     chosen = [choice.of(make(revision, options)) for revision in options.revisions]
-    rows = map(document, chosen) if form is VectorsFormat.JSON else chain(*map(lines, chosen))
-    deliver(b"".join(rows).decode(), form, output)
+    rows = map(document, chosen) if whole else chain(*map(lines, chosen))
+    place.deliver(b"".join(rows).decode())
 
 
 def _try(
-    target: Target,
+    target: TriedProgram,
     options: "GenerationOptions",
-    choice: Choice,
-    form: VectorsFormat,
-    output: Path | None,
+    choice: VectorFilter,
+    place: Destination,
 ) -> bool:
     """Show the findings, and return whether there are any."""
-    from mcp_protogen.findings.pages import PageFormat, render
     from mcp_protogen.vectors.findings import comparison
     from mcp_protogen.vectors.making import make
     from mcp_protogen.vectors.running import run_vectors
@@ -241,16 +238,15 @@ def _try(
     command = _command(target, revision)
     outcome = run_vectors(command, chosen, timeout=target.timeout)
     found = comparison(outcome)
-    page: PageFormat = PageFormat(form)
-    if page is PageFormat.TEXT:
+    closing = ""
+    if place.form == VectorsFormat.TEXT:
         show_problems(found.notes)
-    shown = render(page, found, colour=coloured(output), width=columns(output))
-    closing = f"{one_line(_counts(outcome))}\n" if page is PageFormat.TEXT else ""
-    deliver(shown + closing, page, output)
+        closing = f"{one_line(_counts(outcome))}\n"
+    place.deliver(place.page(found, None) + closing)
     return bool(found.changes)
 
 
-def _command(target: Target, revision: str) -> Sequence[str]:
+def _command(target: TriedProgram, revision: str) -> Sequence[str]:
     if target.name is not None:
         from mcp_protogen.audit.engine import responder_command
 
@@ -258,18 +254,18 @@ def _command(target: Target, revision: str) -> Sequence[str]:
     import shlex
 
     try:
-        words = shlex.split(target.command or "")
+        arguments = shlex.split(target.command or "")
     except ValueError as error:
-        words, reason = [], f"{error}".lower()
+        arguments, reason = [], f"{error}".lower()
     else:
         reason = "it is empty"
-    if not words:
+    if not arguments:
         message = f"the command cannot be read: {reason}"
         raise ProblemError(Problem("responder-not-started", message, target.command or ""))
-    return words
+    return arguments
 
 
-def _counts(outcome: "Outcome") -> str:
+def _counts(outcome: "VectorRun") -> str:
     counts = Counter(result.verdict.value for result in outcome.results)
     listed = ", ".join(f"{count} {verdict}" for verdict, count in sorted(counts.items()))
     return f"{outcome.target}: {len(outcome.results)} vectors of {outcome.revision}: {listed}"

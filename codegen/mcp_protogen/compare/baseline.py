@@ -31,7 +31,7 @@ Key = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class BaselineEntry:
     """A known finding: the number of times it occurs, and a note on it."""
 
     count: int = 1
@@ -43,11 +43,11 @@ class Baseline:
     """The known findings about one revision, by code and item."""
 
     revision: str
-    entries: Mapping[Key, Entry]
+    entries: Mapping[Key, BaselineEntry]
 
 
 @dataclass(frozen=True, slots=True)
-class Ignored:
+class IgnoreRule:
     """A kind of finding and an item that the user does not want to see; `*` stands for anything."""
 
     code: str
@@ -59,10 +59,10 @@ class Ignored:
         return all(code.fullmatch(key[0]) and item.fullmatch(key[1]) for key in keys_of(change))
 
 
-def ignored(text: str) -> Ignored:
+def ignore_rule(text: str) -> IgnoreRule:
     """Return the meaning of `CODE` or `CODE:ITEM`."""
     code, _, item = text.partition(":")
-    return Ignored(code, item or "*")
+    return IgnoreRule(code, item or "*")
 
 
 def _any(pattern: str) -> str:
@@ -71,7 +71,7 @@ def _any(pattern: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Sorted:
+class SortedFindings:
     """Findings: the new ones, the known or ignored ones, and known ones that no longer occur.
 
     A fixed finding is listed as often as it was known and is not found any more.
@@ -89,7 +89,9 @@ def keys_of(change: Change) -> Iterator[Key]:
     return ((change.code, place) for place in places)
 
 
-def sort(changes: Sequence[Change], baseline: Baseline, ignore: Iterable[Ignored] = ()) -> Sorted:
+def sort(
+    changes: Sequence[Change], baseline: Baseline, ignore: Iterable[IgnoreRule] = ()
+) -> SortedFindings:
     """Sort findings by what a baseline knows and what is ignored."""
     rules = tuple(ignore)
     covered = [any(rule.covers(change) for rule in rules) for change in changes]
@@ -97,7 +99,7 @@ def sort(changes: Sequence[Change], baseline: Baseline, ignore: Iterable[Ignored
     found = _counted(changes)
     known = Counter({key: entry.count for key, entry in baseline.entries.items()})
     new = [any(found[key] > known[key] for key in keys_of(change)) for change in left]
-    return Sorted(
+    return SortedFindings(
         new=tuple(compress(left, new)),
         known=tuple(compress(left, map(not_, new))),
         fixed=tuple(sorted((known - found).elements())),
@@ -126,7 +128,7 @@ def read_baseline(file: Path, revision: str) -> Baseline:
     entries = document.get("findings")
     if not is_array(entries):
         raise _bad(file, "findings is not a list", pointer="/findings")
-    found: dict[Key, Entry] = {}
+    found: dict[Key, BaselineEntry] = {}
     for index, entry in enumerate(entries):
         if not _is_entry(entry):
             message = "an entry has a code and an item, and may have a count and a note; no more"
@@ -135,7 +137,7 @@ def read_baseline(file: Path, revision: str) -> Baseline:
         if key in found:
             message = f"{entry['code']} about {entry['item']} has two entries; use one with a count"
             raise _bad(file, message, pointer=f"/findings/{index}")
-        found[key] = Entry(entry.get("count", 1), entry.get("note", ""))
+        found[key] = BaselineEntry(entry.get("count", 1), entry.get("note", ""))
     return Baseline(revision, found)
 
 
@@ -147,7 +149,7 @@ def write_baseline(file: Path, revision: str, changes: Iterable[Change]) -> None
         entry: dict[str, Any] = {"code": key[0], "item": key[1]}
         if count > 1:
             entry["count"] = count
-        if note := before.entries.get(key, Entry()).note:
+        if note := before.entries.get(key, BaselineEntry()).note:
             entry["note"] = note
         entries.append(entry)
     document = {"format": FORMAT, "revision": revision, "findings": entries}

@@ -10,13 +10,13 @@ from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.compare import fields
 from mcp_protogen.compare.members import Member, members, named
 from mcp_protogen.compare.renames import renames
-from mcp_protogen.compare.sides import ComparedRevision
+from mcp_protogen.compare.revisions import ComparedRevision
 from mcp_protogen.compare.spelling import spelled
-from mcp_protogen.compare.traffic import NOBODY, envelopes, error_code, senders
+from mcp_protogen.compare.traffic import envelopes, error_code, senders
 from mcp_protogen.compare.values import Values
 from mcp_protogen.derive.skeleton import MESSAGE_UNIONS
-from mcp_protogen.findings.severities import Found
-from mcp_protogen.ir import ObjectIR, Senders, TypeIR
+from mcp_protogen.findings.severities import Difference
+from mcp_protogen.ir import NOBODY, ObjectIR, Senders, TypeIR
 from mcp_protogen.normalise.references import target
 
 Json = dict[str, Any]
@@ -33,7 +33,7 @@ _SAME_ON_THE_WIRE = frozenset(
     {"field-moved-into-type", "field-moved-out-of-type", "field-type-renamed"}
 )
 # A capability counts if it is there, or if it is true.
-_TOLD_AS_CAPABILITY = _SAME_ON_THE_WIRE | {
+_COMPARED_AS_CAPABILITY = _SAME_ON_THE_WIRE | {
     *("field-added-inside", "field-added-optional", "field-added-required"),
     *("field-removed", "field-removed-inside", "field-removed-required"),
     *("field-type-changed", "field-type-generalised", "field-type-specified"),
@@ -70,51 +70,61 @@ class Types:
     @cached_property
     def derived(self) -> tuple[Mapping[str, TypeIR], Mapping[str, TypeIR]]:
         """The derived types of both sides, by name."""
-        was, now = ({str(one.name): one for one in side.ir.types} for side in self._sides)
+        was, now = (
+            {str(one.name): one for one in revision.ir.types} for revision in self._revisions
+        )
         return was, now
 
     @cached_property
     def envelopes(self) -> frozenset[str]:
         """The names of the types that make up the envelopes of JSON-RPC."""
-        return frozenset(name for side in self._sides for name in envelopes(side.definitions))
+        return frozenset(
+            name for revision in self._revisions for name in envelopes(revision.definitions)
+        )
 
     @property
-    def _sides(self) -> tuple[ComparedRevision, ComparedRevision]:
+    def _revisions(self) -> tuple[ComparedRevision, ComparedRevision]:
         return self.before, self.after
 
     @cached_property
     def messages(self) -> frozenset[str]:
         """The names of message types; their members are those of their params."""
-        return frozenset(str(method.message) for side in self._sides for method in side.ir.methods)
+        return frozenset(
+            str(method.message) for revision in self._revisions for method in revision.ir.methods
+        )
 
     @cached_property
     def params(self) -> frozenset[str]:
         """The names of params; their members are reported for the message."""
         return frozenset(
             name
-            for side in self._sides
-            for method in self._of(side)
-            for name in _params(side, method)
+            for revision in self._revisions
+            for method in self._of(revision)
+            for name in _params(revision, method)
         )
 
-    def _of(self, side: ComparedRevision) -> Iterator[str]:
-        return (str(one.message) for one in side.ir.methods if str(one.message) in side.definitions)
+    def _of(self, revision: ComparedRevision) -> Iterator[str]:
+        return (
+            str(one.message)
+            for one in revision.ir.methods
+            if str(one.message) in revision.definitions
+        )
 
 
-def _params(side: ComparedRevision, message: str) -> Iterator[str]:
+def _params(revision: ComparedRevision, message: str) -> Iterator[str]:
     """Yield the definitions that are params of a message, also through unions."""
-    properties: Json = side.definitions[message].get("properties", {})
+    properties: Json = revision.definitions[message].get("properties", {})
     waiting: list[Json] = [properties.get("params", {})]
     while waiting:
         schema = waiting.pop()
         if "$ref" in schema:
             name = target(schema["$ref"])
             yield name
-            schema = side.definitions[name]
+            schema = revision.definitions[name]
         waiting += schema.get("anyOf", ())
 
 
-def changes(types: Types) -> Iterator[Found]:
+def changes(types: Types) -> Iterator[Difference]:
     """Yield everything that differs between the definitions of two sides."""
     before, after = types.before.definitions, types.after.definitions
     was, now = types.senders
@@ -123,14 +133,14 @@ def changes(types: Types) -> Iterator[Found]:
         pointer = jsonpointer.join("$defs", name)
         gone, new = was.get(name, NOBODY), now.get(name, NOBODY)
         if name in came_from:
-            yield Found("type-renamed", name, pointer, came_from[name], name, new)
+            yield Difference("type-renamed", name, pointer, came_from[name], name, new)
         elif name not in before:
-            yield Found("type-added", name, pointer, "", _nature(after[name]), new)
+            yield Difference("type-added", name, pointer, "", _nature(after[name]), new)
         if name not in after and name not in types.renamed:
-            yield Found("type-removed", name, pointer, _nature(before[name]), "", gone)
+            yield Difference("type-removed", name, pointer, _nature(before[name]), "", gone)
         if name in types.renamed and name in after:
             natures = _nature(before[name]), _nature(after[name])
-            yield Found("type-redefined", name, pointer, *natures, new)
+            yield Difference("type-redefined", name, pointer, *natures, new)
         if name in before and (called := types.renamed.get(name, name)) in after:
             yield from _compared(types, name, called)
 
@@ -151,7 +161,7 @@ def _is_object(schema: Json) -> bool:
     )
 
 
-def _compared(types: Types, old: str, new: str) -> Iterator[Found]:
+def _compared(types: Types, old: str, new: str) -> Iterator[Difference]:
     before, after = types.before.definitions[old], types.after.definitions[new]
     who = types.sent_by(old, new)
     yield from _manner(types, old, new, who)
@@ -160,7 +170,9 @@ def _compared(types: Types, old: str, new: str) -> Iterator[Found]:
         # One of the two may be just an alias of such an object.
         before = named(before, types.before.definitions)
         after = named(after, types.after.definitions)
-    pair = fields.Pair(new, _alone(old, before, pointer), _alone(new, after, pointer), (old, new))
+    pair = fields.MemberPair(
+        new, _alone(old, before, pointer), _alone(new, after, pointer), (old, new)
+    )
     if not (_is_object(before) and _is_object(after)):
         other = _other(pair, types.values, who)
         yield from other if who else _of_unsent(new, other)
@@ -171,13 +183,13 @@ def _compared(types: Types, old: str, new: str) -> Iterator[Found]:
     yield from found if who else _of_base(found)
 
 
-def _members(types: Types, old: str, new: str, who: Senders) -> Iterator[Found]:
+def _members(types: Types, old: str, new: str, who: Senders) -> Iterator[Difference]:
     message = new in types.messages
     found = members(types.before.definitions, old, message=message)
     was = {member.path: member for member in (one.of(new) for one in found.values())}
     now = members(types.after.definitions, new, message=message)
-    elsewhere = fields.MovedMembers(types.before.definitions, types.after.definitions)
-    code = _told_as_error(types, old, new)
+    moved = fields.MovedMembers(types.before.definitions, types.after.definitions)
+    code = _error_code_path(types, old, new)
     for path in sorted({*was, *now}):
         before, after = was.get(path), now.get(path)
         if not message and path.split(".")[1] in _CONTENTS:
@@ -185,13 +197,13 @@ def _members(types: Types, old: str, new: str, who: Senders) -> Iterator[Found]:
         if path == code:
             continue
         inside = _along(before, was, now) or _along(after, now, was)
-        pair = fields.Pair(path, before, after, (old, new), inside)
-        for one in fields.changes(pair, types.values, elsewhere, who):
-            if one.code not in _untold(types, new, pair):
+        pair = fields.MemberPair(path, before, after, (old, new), inside)
+        for one in fields.changes(pair, types.values, moved, who):
+            if one.code not in _compared_elsewhere(types, new, pair):
                 yield one
 
 
-def _told_as_error(types: Types, old: str, new: str) -> str:
+def _error_code_path(types: Types, old: str, new: str) -> str:
     """Return the path of the code of an error, if the type has its own on both sides."""
     was = error_code(types.before.definitions[old])
     now = error_code(types.after.definitions[new])
@@ -204,7 +216,7 @@ def _along(member: Member | None, here: Mapping[str, Member], there: Mapping[str
     return member is not None and member.holder in here and member.holder not in there
 
 
-def _of_base(found: Iterable[Found]) -> Iterator[Found]:
+def _of_base(found: Iterable[Difference]) -> Iterator[Difference]:
     """Yield the changes of a base type, which no message has as such.
 
     They are short: each change is reported in full for the types that are made of the base.
@@ -221,36 +233,36 @@ def _of_base(found: Iterable[Found]) -> Iterator[Found]:
                 pass
 
 
-def _untold(types: Types, name: str, pair: fields.Pair) -> frozenset[str]:
+def _compared_elsewhere(types: Types, name: str, pair: fields.MemberPair) -> frozenset[str]:
     """Return the codes that are not reported here for a member.
 
     They are reported in another place, or have no meaning there.
     """
     if name in _CAPABILITIES:
-        return _TOLD_AS_CAPABILITY if not _are_maps(pair) else frozenset()
+        return _COMPARED_AS_CAPABILITY if not _are_maps(pair) else frozenset()
     return _SAME_ON_THE_WIRE if name in types.envelopes else frozenset()
 
 
-def _are_maps(pair: fields.Pair) -> bool:
+def _are_maps(pair: fields.MemberPair) -> bool:
     """Return whether a capability holds more than the statement that it exists."""
     members_ = [member for member in (pair.before, pair.after) if member]
     return len(members_) == 2 and all(one.type.startswith("map<") for one in members_)
 
 
-def _other(pair: fields.Pair, values: Values, who: Senders) -> Iterator[Found]:
+def _other(pair: fields.MemberPair, values: Values, who: Senders) -> Iterator[Difference]:
     """Yield the changes of unions, enumerations and aliases."""
     assert pair.before is not None and pair.after is not None
     before, after = pair.before.schema, pair.after.schema
     if _is_object(before) != _is_object(after):
         natures = _nature(before), _nature(after)
-        yield Found("type-changed", pair.path, pair.pointer, *natures, who)
+        yield Difference("type-changed", pair.path, pair.pointer, *natures, who)
     elif "anyOf" not in before and "anyOf" not in after:
         yield from fields.changes(pair, values, fields.MovedMembers({}, {}), who)
     else:
         yield from fields.alternatives(pair, values, who)
 
 
-def _of_unsent(name: str, found: Iterable[Found]) -> Iterator[Found]:
+def _of_unsent(name: str, found: Iterable[Difference]) -> Iterator[Difference]:
     """Yield at most one change of a type that no message holds.
 
     Each arm of the lists of messages and results is reported by itself, and the names of these
@@ -265,7 +277,7 @@ def _alone(name: str, schema: Json, pointer: str) -> Member:
     return Member((name,), schema, True, pointer)
 
 
-def _manner(types: Types, old: str, new: str, who: Senders) -> Iterator[Found]:
+def _manner(types: Types, old: str, new: str, who: Senders) -> Iterator[Difference]:
     """Yield the changes of whether a type is open by intent or deprecated."""
     was, now = types.derived[0].get(old), types.derived[1].get(new)
     pointer = jsonpointer.join("$defs", new)
@@ -274,9 +286,11 @@ def _manner(types: Types, old: str, new: str, who: Senders) -> Iterator[Found]:
         _deprecated(types.after.definitions[new], now),
     )
     if deprecated[0] != deprecated[1]:
-        yield Found(f"type-{'' if deprecated[1] else 'un'}deprecated", new, pointer, senders=who)
+        yield Difference(
+            f"type-{'' if deprecated[1] else 'un'}deprecated", new, pointer, senders=who
+        )
     if isinstance(was, ObjectIR) and isinstance(now, ObjectIR) and was.open != now.open:
-        yield Found("type-opened" if now.open else "type-closed", new, pointer, senders=who)
+        yield Difference("type-opened" if now.open else "type-closed", new, pointer, senders=who)
 
 
 def _deprecated(schema: Json, derived: TypeIR | None) -> bool:

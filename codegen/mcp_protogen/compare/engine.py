@@ -6,17 +6,17 @@ from mcp_protogen.compare import definitions, errors, methods, protocol
 from mcp_protogen.compare.definitions import Types
 from mcp_protogen.compare.features import Features
 from mcp_protogen.compare.known_values import changes as known_values
-from mcp_protogen.compare.sides import ComparedRevision
+from mcp_protogen.compare.revisions import ComparedRevision
 from mcp_protogen.findings.change import Change, Comparison
-from mcp_protogen.findings.severities import Found, judged
+from mcp_protogen.findings.severities import Difference, rated
 
 
-def compare_sides(before: ComparedRevision, after: ComparedRevision) -> Comparison:
+def compare_revisions(before: ComparedRevision, after: ComparedRevision) -> Comparison:
     """Return everything that differs between two sides, the worst first."""
     types = Types(before, after)
     features = Features(types)
     # A schema and its facts may say the same, for example that a member is deprecated.
-    found = map(judged, dict.fromkeys(_found(types)))
+    found = map(rated, dict.fromkeys(_found(types)))
     changes = tuple(sorted(features.marked(found), key=_order))
     notes = tuple(dict.fromkeys((*before.notes, *after.notes)))
     return Comparison(
@@ -24,7 +24,7 @@ def compare_sides(before: ComparedRevision, after: ComparedRevision) -> Comparis
     )
 
 
-def _found(types: Types) -> Iterator[Found]:
+def _found(types: Types) -> Iterator[Difference]:
     before, after = types.before, types.after
     yield from methods.changes(before, after)
     yield from definitions.changes(types)

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.compare.definitions import Types
-from mcp_protogen.compare.sides import ComparedRevision
-from mcp_protogen.compare.traffic import EMITTERS, ErrorCode, error_code
-from mcp_protogen.findings.severities import Found
-from mcp_protogen.ir import Senders
+from mcp_protogen.compare.revisions import ComparedRevision
+from mcp_protogen.compare.traffic import ErrorCode, error_code
+from mcp_protogen.findings.severities import Difference
+from mcp_protogen.ir import EMITTERS, Senders
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,14 +26,16 @@ class _Error:
     stated: bool = True
 
 
-def changes(types: Types) -> Iterator[Found]:
+def changes(types: Types) -> Iterator[Difference]:
     """Yield everything that differs between the error codes of two sides."""
     was, now = _errors(types.before), _errors(types.after)
     moved: set[int] = set()
     for name, old, new in _renumbered(types):
         moved |= {old.code, new.code}
         pointer = jsonpointer.join("$defs", name, *new.pointer)
-        yield Found("error-renumbered", name, pointer, str(old.code), str(new.code), _who(new, now))
+        yield Difference(
+            "error-renumbered", name, pointer, str(old.code), str(new.code), _who(new, now)
+        )
     for code in sorted({*was, *now}):
         before, after = was.get(code), now.get(code)
         if before and after:
@@ -46,16 +48,16 @@ def changes(types: Types) -> Iterator[Found]:
             yield _found("removed", before, f"sent by {before.emit}", "")
 
 
-def _errors(side: ComparedRevision) -> Mapping[int, _Error]:
+def _errors(revision: ComparedRevision) -> Mapping[int, _Error]:
     """Return the errors by code: as facts state them, or else as a type has them.
 
     Without a fact, either side may answer with the code.
     """
     found = {
         error.code: _Error(error.code, error.name, error.emit, str(error.data or ""))
-        for error in side.ir.errors
+        for error in revision.ir.errors
     }
-    for name, schema in side.definitions.items():
+    for name, schema in revision.definitions.items():
         if (error := error_code(schema)) is not None:
             found.setdefault(error.code, _Error(error.code, name, "both", stated=False))
     return found
@@ -74,7 +76,7 @@ def _who(error: ErrorCode, errors: Mapping[int, _Error]) -> Senders:
     return EMITTERS[errors[error.code].emit]
 
 
-def _compared(old: _Error, new: _Error) -> Iterator[Found]:
+def _compared(old: _Error, new: _Error) -> Iterator[Difference]:
     if not (old.stated and new.stated):
         return
     if old.emit != new.emit and new.emit == "never":
@@ -86,6 +88,6 @@ def _compared(old: _Error, new: _Error) -> Iterator[Found]:
         yield _found("data-changed", new, old.data, new.data)
 
 
-def _found(change: str, error: _Error, before: str, after: str) -> Found:
+def _found(change: str, error: _Error, before: str, after: str) -> Difference:
     item = f"{error.code} {error.name}"
-    return Found(f"error-{change}", item, "", before, after, EMITTERS[error.emit])
+    return Difference(f"error-{change}", item, "", before, after, EMITTERS[error.emit])

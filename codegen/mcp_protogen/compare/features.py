@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import cached_property
 
 from mcp_protogen.compare.definitions import Types
-from mcp_protogen.compare.sides import ComparedRevision
+from mcp_protogen.compare.revisions import ComparedRevision
 from mcp_protogen.compare.traffic import envelopes, error_code, reached
 from mcp_protogen.findings.change import Category, Change
 from mcp_protogen.ir import MethodIR
@@ -34,18 +34,18 @@ class Features:
     """The features of two sides."""
 
     def __init__(self, types: Types) -> None:
-        self._sides = types.before, types.after
+        self._revisions = types.before, types.after
 
     @property
     def came(self) -> tuple[str, ...]:
         """The features that only the side after has."""
-        was, now = map(self._present, self._sides)
+        was, now = map(self._present, self._revisions)
         return tuple(sorted(now - was))
 
     @property
     def went(self) -> tuple[str, ...]:
         """The features that only the side before has."""
-        was, now = map(self._present, self._sides)
+        was, now = map(self._present, self._revisions)
         return tuple(sorted(was - now))
 
     def marked(self, changes: Iterable[Change]) -> Iterator[Change]:
@@ -72,10 +72,10 @@ class Features:
 
     @cached_property
     def _by_method(self) -> Mapping[str, str]:
-        methods = [method for side in self._sides for method in side.ir.methods]
+        methods = [method for revision in self._revisions for method in revision.ir.methods]
         found = {one.method: _prefix(one) for one in methods}
         numbers = Counter(found.values())
-        declared = {one.path[0] for side in self._sides for one in side.ir.capabilities}
+        declared = {one.path[0] for revision in self._revisions for one in revision.ir.capabilities}
         gated = {one.method for one in methods if one.requires}
         # A single method without a capability is best called by its own name.
         return {
@@ -89,15 +89,15 @@ class Features:
             return name
         gated = {
             self._by_method[method.method]
-            for side in self._sides
-            for method in side.ir.methods
+            for revision in self._revisions
+            for method in revision.ir.methods
             if any(one.path[0] == name for one in method.requires)
         }
         return gated.pop() if len(gated) == 1 else name
 
-    def _present(self, side: ComparedRevision) -> frozenset[str]:
-        methods = (self._by_method[one.method] for one in side.ir.methods)
-        paths = (self._of_capability(".".join(one.path)) for one in side.ir.capabilities)
+    def _present(self, revision: ComparedRevision) -> frozenset[str]:
+        methods = (self._by_method[one.method] for one in revision.ir.methods)
+        paths = (self._of_capability(".".join(one.path)) for one in revision.ir.capabilities)
         return frozenset((*methods, *paths))
 
     def _of_type(self, name: str) -> str:
@@ -107,21 +107,25 @@ class Features:
             return next(iter(holders))
         if holders:
             return name
-        schemas = [side.definitions.get(name, {}) for side in self._sides]
+        schemas = [revision.definitions.get(name, {}) for revision in self._revisions]
         if any(error_code(schema) for schema in schemas):
             return _ERRORS
-        return BASE if any(name in envelopes(side.definitions) for side in self._sides) else _UNSENT
+        return (
+            BASE
+            if any(name in envelopes(revision.definitions) for revision in self._revisions)
+            else _UNSENT
+        )
 
     @cached_property
     def _holders(self) -> tuple[Mapping[str, frozenset[str]], Mapping[str, frozenset[str]]]:
         """The features whose messages may hold a type, by type; before, and after."""
-        before, after = map(self._holding, self._sides)
+        before, after = map(self._holding, self._revisions)
         return before, after
 
-    def _holding(self, side: ComparedRevision) -> Mapping[str, frozenset[str]]:
+    def _holding(self, revision: ComparedRevision) -> Mapping[str, frozenset[str]]:
         found: dict[str, set[str]] = defaultdict(set)
-        for method in side.ir.methods:
-            for name in reached(side.definitions, (method.message, *method.results)):
+        for method in revision.ir.methods:
+            for name in reached(revision.definitions, (method.message, *method.results)):
                 found[name].add(self._by_method[method.method])
         return {name: frozenset(features) for name, features in found.items()}
 

@@ -7,12 +7,11 @@ from typing import Any
 
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.jsonvalue import is_object
-from mcp_protogen.compare.bounds import bound_change
 from mcp_protogen.compare.members import Member
 from mcp_protogen.compare.reading import EMBEDDED
 from mcp_protogen.compare.spelling import ANY
 from mcp_protogen.compare.values import Relation, Values
-from mcp_protogen.findings.severities import Found
+from mcp_protogen.findings.severities import Difference
 from mcp_protogen.ir import Senders
 from mcp_protogen.normalise.references import target
 
@@ -20,7 +19,7 @@ Json = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class MemberPair:
     """One member on both sides; None on a side that does not have it.
 
     `names` are those of its type, before and after. `inside` says that it was added or removed
@@ -47,11 +46,11 @@ class MovedMembers:
     before: Json
     after: Json
 
-    def has_after(self, pair: Pair) -> bool:
+    def has_after(self, pair: MemberPair) -> bool:
         """Return whether a removed member can still be reached through named types."""
         return _leads_on(self.after, pair.names[1], pair.before)
 
-    def had_before(self, pair: Pair) -> bool:
+    def had_before(self, pair: MemberPair) -> bool:
         """Return whether an added member could already be reached through named types."""
         return _leads_on(self.before, pair.names[0], pair.after)
 
@@ -74,42 +73,44 @@ def _step(definitions: Json, schema: Json, step: str) -> Json | None:
     return found if is_object(found) else None
 
 
-def changes(pair: Pair, values: Values, elsewhere: MovedMembers, who: Senders) -> Iterator[Found]:
+def changes(
+    pair: MemberPair, values: Values, moved: MovedMembers, who: Senders
+) -> Iterator[Difference]:
     """Yield everything that differs; `who` sends the type that has the member."""
     before, after = pair.before, pair.after
     if before is None or after is None:
-        yield _came_or_went(pair, elsewhere, who)
+        yield _came_or_went(pair, moved, who)
         return
     at = (pair.path, pair.pointer)
     if before.required != after.required:
         code = "field-now-required" if after.required else "field-now-optional"
-        yield Found(code, *at, before.text, after.text, who)
+        yield Difference(code, *at, before.text, after.text, who)
     if before.nullable != after.nullable and before.type != ANY and after.type != ANY:
         code = "field-now-nullable" if after.nullable else "field-not-nullable"
-        yield Found(code, *at, before.text, after.text, who)
+        yield Difference(code, *at, before.text, after.text, who)
     if before.choices and after.choices:
         yield from _choices(pair, who)
     elif change := _type_change(before, after, values):
-        yield Found(change, *at, before.type, after.type, who)
+        yield Difference(change, *at, before.type, after.type, who)
     yield from bounds(pair, who)
     yield from defaults(pair, who)
     # For a whole type, this is reported with the other changes of the type.
     if after.steps[1:] and before.deprecated != after.deprecated:
         code = f"field-{'' if after.deprecated else 'un'}deprecated"
-        yield Found(code, *at, senders=who)
+        yield Difference(code, *at, senders=who)
     if before.schema.get(EMBEDDED) != after.schema.get(EMBEDDED):
-        yield Found("field-schema-changed", *at, senders=who)
+        yield Difference("field-schema-changed", *at, senders=who)
 
 
-def defaults(pair: Pair, who: Senders) -> Iterator[Found]:
+def defaults(pair: MemberPair, who: Senders) -> Iterator[Difference]:
     """Yield the change of the default of two members or two types, if there is one."""
     assert pair.before is not None and pair.after is not None
     was, now = (_shown(one.schema.get("default")) for one in (pair.before, pair.after))
     if was != now:
-        yield Found("field-default-changed", pair.path, pair.pointer, was, now, who)
+        yield Difference("field-default-changed", pair.path, pair.pointer, was, now, who)
 
 
-def alternatives(pair: Pair, values: Values, who: Senders) -> Iterator[Found]:
+def alternatives(pair: MemberPair, values: Values, who: Senders) -> Iterator[Difference]:
     """Yield the differences between two unions."""
     before, after = pair.before, pair.after
     if before is None or after is None:
@@ -120,7 +121,7 @@ def alternatives(pair: Pair, values: Values, who: Senders) -> Iterator[Found]:
     schemas = before.schema, after.schema
     relation = values.of_names(*schemas) or values.relation(*schemas)
     code = f"union-arms-{_ARMS[relation]}"
-    yield Found(code, pair.path, pair.pointer, before.type, after.type, who)
+    yield Difference(code, pair.path, pair.pointer, before.type, after.type, who)
 
 
 _ARMS = {
@@ -131,29 +132,29 @@ _ARMS = {
 }
 
 
-def _came_or_went(pair: Pair, elsewhere: MovedMembers, who: Senders) -> Found:
+def _came_or_went(pair: MemberPair, moved: MovedMembers, who: Senders) -> Difference:
     at = (pair.path, pair.pointer)
     if pair.after is not None:
-        if elsewhere.had_before(pair):
-            return Found("field-moved-out-of-type", *at, "", pair.after.text, who)
+        if moved.had_before(pair):
+            return Difference("field-moved-out-of-type", *at, "", pair.after.text, who)
         need = "required" if pair.after.required else "optional"
         code = f"field-added-{'inside' if pair.inside else need}"
-        return Found(code, *at, "", pair.after.text, who)
+        return Difference(code, *at, "", pair.after.text, who)
     assert pair.before is not None
-    if elsewhere.has_after(pair):
-        return Found("field-moved-into-type", *at, pair.before.text, "", who)
+    if moved.has_after(pair):
+        return Difference("field-moved-into-type", *at, pair.before.text, "", who)
     code = "field-removed-required" if pair.before.required else "field-removed"
     code = "field-removed-inside" if pair.inside else code
-    return Found(code, *at, pair.before.text, "", who)
+    return Difference(code, *at, pair.before.text, "", who)
 
 
-def _choices(pair: Pair, who: Senders) -> Iterator[Found]:
+def _choices(pair: MemberPair, who: Senders) -> Iterator[Difference]:
     assert pair.before is not None and pair.after is not None
     was, now = pair.before.choices, pair.after.choices
     for value in sorted(now - was):
-        yield Found("enum-member-added", pair.path, pair.pointer, "", value, who)
+        yield Difference("enum-member-added", pair.path, pair.pointer, "", value, who)
     for value in sorted(was - now):
-        yield Found("enum-member-removed", pair.path, pair.pointer, value, "", who)
+        yield Difference("enum-member-removed", pair.path, pair.pointer, value, "", who)
 
 
 def _type_change(before: Member, after: Member, values: Values) -> str | None:
@@ -173,7 +174,7 @@ def _type_change(before: Member, after: Member, values: Values) -> str | None:
             return "field-type-specified" if was < now else "field-type-generalised"
 
 
-def bounds(pair: Pair, who: Senders) -> Iterator[Found]:
+def bounds(pair: MemberPair, who: Senders) -> Iterator[Difference]:
     """Yield the differences between the constraints of two members, or of two types."""
     assert pair.before is not None and pair.after is not None
     was, now = pair.before.bounds, pair.after.bounds
@@ -182,10 +183,10 @@ def bounds(pair: Pair, who: Senders) -> Iterator[Found]:
         if code is not None:
             pointer = pair.pointer + _within(pair, keyword)
             before, after = (_shown(one.get(keyword), f"{keyword} ") for one in (was, now))
-            yield Found(code, pair.path, pointer, before, after, who)
+            yield Difference(code, pair.path, pointer, before, after, who)
 
 
-def _within(pair: Pair, keyword: str) -> str:
+def _within(pair: MemberPair, keyword: str) -> str:
     """Return the place of a constraint inside the schema after; empty if it is gone."""
     pointer = jsonpointer.join(*keyword.split("/"))
     try:
@@ -197,3 +198,36 @@ def _within(pair: Pair, keyword: str) -> str:
 
 def _shown(value: Any, label: str = "") -> str:
     return "" if value is None else f"{label}{json.dumps(value, ensure_ascii=False)}"
+
+
+# A smaller upper bound is tighter, and so is a greater lower bound.
+_UPPER = frozenset(
+    {"maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties", "maxContains"}
+)
+_LOWER = frozenset(
+    {"minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties", "minContains"}
+)
+# https://json-schema.org/draft/2020-12/json-schema-validation: sections 7 and 8, where both are
+# annotations unless somebody asks for more.
+_ANNOTATIONS = frozenset({"contentEncoding", "contentMediaType", "contentSchema", "format"})
+
+
+def bound_change(keyword: str, was: Any, now: Any) -> str | None:
+    """Return the code of a change of one constraint; None if there is none.
+
+    `keyword` begins with `items/` if it is about the items of a list.
+    """
+    if was == now:
+        return None
+    name = keyword.rpartition("/")[2]
+    if name in _ANNOTATIONS:
+        return "field-format-changed"
+    if was is None:
+        return "bound-tightened"
+    if now is None:
+        return "bound-loosened"
+    if name in _UPPER:
+        return "bound-tightened" if now < was else "bound-loosened"
+    if name in _LOWER:
+        return "bound-tightened" if now > was else "bound-loosened"
+    return "bound-changed"

@@ -6,11 +6,11 @@ from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.names import pascal
 from mcp_protogen.compare.definitions import Types
 from mcp_protogen.compare.members import Member, members
-from mcp_protogen.findings.severities import Found
+from mcp_protogen.findings.severities import Difference
 from mcp_protogen.ir import FieldIR, ObjectIR
 
 
-def changes(types: Types) -> Iterator[Found]:
+def changes(types: Types) -> Iterator[Difference]:
     """Yield the differences in the facts of members that both sides have."""
     was, now = types.derived
     for name, new in now.items():
@@ -23,14 +23,14 @@ def changes(types: Types) -> Iterator[Found]:
                 yield from _field(types, name, earlier, field)
 
 
-def _field(types: Types, owner: str, was: FieldIR, now: FieldIR) -> Iterator[Found]:
+def _field(types: Types, owner: str, was: FieldIR, now: FieldIR) -> Iterator[Difference]:
     found = [*_values(was, now)]
     if was.deprecated != now.deprecated:
         found.append((f"field-{'' if now.deprecated else 'un'}deprecated", "", ""))
     if found:
         item, pointer, holder = _place(types, owner, now.wire)
         who = types.sent_by(holder, holder)
-        yield from (Found(code, item, pointer, gone, new, who) for code, gone, new in found)
+        yield from (Difference(code, item, pointer, gone, new, who) for code, gone, new in found)
 
 
 def _values(was: FieldIR, now: FieldIR) -> Iterator[tuple[str, str, str]]:

@@ -4,33 +4,33 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from mcp_protogen.base.canonical import digest
-from mcp_protogen.compare.sides import ComparedRevision
+from mcp_protogen.base.printable import counted
+from mcp_protogen.compare.revisions import ComparedRevision
 from mcp_protogen.compare.spelling import spelled
-from mcp_protogen.findings.change import Category
-from mcp_protogen.findings.matrix import Cell, Matrix, Row
+from mcp_protogen.findings.change import Category, Matrix, MatrixCell, MatrixRow
 from mcp_protogen.ir import MethodIR
 
 _DIGITS = 12
 
 
-def matrix_of(sides: Sequence[ComparedRevision]) -> Matrix:
-    """Return all methods and types of `sides`, in the given order."""
+def matrix_of(revisions: Sequence[ComparedRevision]) -> Matrix:
+    """Return all methods and types of `revisions`, in the given order."""
     rows = (
-        *_rows(Category.METHOD, map(_methods, sides)),
-        *_rows(Category.TYPE, map(_types, sides)),
+        *_rows(Category.METHOD, map(_methods, revisions)),
+        *_rows(Category.TYPE, map(_types, revisions)),
     )
-    return Matrix(tuple(side.title for side in sides), rows)
+    return Matrix(tuple(revision.title for revision in revisions), rows)
 
 
-def _rows(category: Category, columns: Iterable[dict[str, Cell]]) -> Iterator[Row]:
+def _rows(category: Category, columns: Iterable[dict[str, MatrixCell]]) -> Iterator[MatrixRow]:
     cells = list(columns)
-    absent = Cell(present=False)
+    absent = MatrixCell(present=False)
     for name in sorted({name for column in cells for name in column}):
-        yield Row(category, name, tuple(column.get(name, absent) for column in cells))
+        yield MatrixRow(category, name, tuple(column.get(name, absent) for column in cells))
 
 
-def _methods(side: ComparedRevision) -> dict[str, Cell]:
-    return {one.method: _cell(_of_method(one), _meaning(one)) for one in side.ir.methods}
+def _methods(revision: ComparedRevision) -> dict[str, MatrixCell]:
+    return {one.method: _cell(_of_method(one), _content(one)) for one in revision.ir.methods}
 
 
 def _of_method(method: MethodIR) -> str:
@@ -38,7 +38,7 @@ def _of_method(method: MethodIR) -> str:
     return f"{' and '.join(method.senders)}{gives}"
 
 
-def _meaning(method: MethodIR) -> list[Any]:
+def _content(method: MethodIR) -> list[Any]:
     """Return the meaning of a method, without its sources."""
     gates = [
         [one.role, list(one.path), one.level, one.sender, [str(case) for case in one.when]]
@@ -50,18 +50,18 @@ def _meaning(method: MethodIR) -> list[Any]:
     ]
 
 
-def _types(side: ComparedRevision) -> dict[str, Cell]:
-    return {name: _cell(_of_type(schema), schema) for name, schema in side.definitions.items()}
+def _types(revision: ComparedRevision) -> dict[str, MatrixCell]:
+    return {name: _cell(_of_type(schema), schema) for name, schema in revision.definitions.items()}
 
 
 def _of_type(schema: dict[str, Any]) -> str:
     members = schema.get("properties", {})
     if members:
-        return f"{len(members)} member{'' if len(members) == 1 else 's'}"
+        return counted(len(members), "member")
     if "anyOf" in schema and all("$ref" in arm for arm in schema["anyOf"]):
         return f"one of {len(schema['anyOf'])}"
     return spelled(schema)
 
 
-def _cell(detail: str, meaning: Any) -> Cell:
-    return Cell(True, detail, digest(meaning)[:_DIGITS])
+def _cell(detail: str, content: Any) -> MatrixCell:
+    return MatrixCell(True, detail, digest(content)[:_DIGITS])

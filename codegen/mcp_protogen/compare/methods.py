@@ -1,16 +1,16 @@
-"""Differences between the methods of two sides: direction, results, traits, gates."""
+"""Differences between the methods of two revisions: direction, results, traits, capabilities."""
 
 from collections.abc import Container, Iterator, Mapping
 from itertools import groupby
 
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.compare.members import members
-from mcp_protogen.compare.sides import ComparedRevision
-from mcp_protogen.findings.severities import Found
-from mcp_protogen.ir import Condition, MethodIR, Requirement, Role, Senders
+from mcp_protogen.compare.revisions import ComparedRevision
+from mcp_protogen.findings.severities import Difference
+from mcp_protogen.ir import ConditionIR, MethodIR, RequirementIR, Role, Senders
 
 
-def changes(before: ComparedRevision, after: ComparedRevision) -> Iterator[Found]:
+def changes(before: ComparedRevision, after: ComparedRevision) -> Iterator[Difference]:
     """Yield everything that differs between the method tables of two sides."""
     # A phase is a part of a session, so that it can only be compared within one era.
     same_era = before.ir.era == after.ir.era
@@ -30,9 +30,9 @@ def changes(before: ComparedRevision, after: ComparedRevision) -> Iterator[Found
                 yield _found("method-phase-changed", new, *texts)
 
 
-def _found(code: str, method: MethodIR, before: str, after: str) -> Found:
+def _found(code: str, method: MethodIR, before: str, after: str) -> Difference:
     pointer = jsonpointer.join("$defs", method.message)
-    return Found(code, method.method, pointer, before, after, frozenset(method.senders))
+    return Difference(code, method.method, pointer, before, after, frozenset(method.senders))
 
 
 def _summary(method: MethodIR) -> str:
@@ -40,7 +40,7 @@ def _summary(method: MethodIR) -> str:
     return f"{method.kind}, sent by {_listed(method.senders)}{gives}"
 
 
-def _compared(old: MethodIR, new: MethodIR) -> Iterator[Found]:
+def _compared(old: MethodIR, new: MethodIR) -> Iterator[Difference]:
     yield from _direction(old, new)
     if old.kind != new.kind:
         yield _found("method-kind-changed", new, old.kind, new.kind)
@@ -61,7 +61,7 @@ def _compared(old: MethodIR, new: MethodIR) -> Iterator[Found]:
         yield _found(code, new, "", f"since {new.deprecated}" if new.deprecated else "")
 
 
-def _direction(old: MethodIR, new: MethodIR) -> Iterator[Found]:
+def _direction(old: MethodIR, new: MethodIR) -> Iterator[Difference]:
     was, now = frozenset[Role](old.senders), frozenset[Role](new.senders)
     if was == now:
         return
@@ -70,12 +70,12 @@ def _direction(old: MethodIR, new: MethodIR) -> Iterator[Found]:
         yield _found("method-sender-added", new, *texts)
     elif now < was:
         pointer = jsonpointer.join("$defs", new.message)
-        yield Found("method-sender-removed", new.method, pointer, *texts, was - now)
+        yield Difference("method-sender-removed", new.method, pointer, *texts, was - now)
     else:
         yield _found("method-direction-changed", new, *texts)
 
 
-def _results(old: MethodIR, new: MethodIR) -> Iterator[Found]:
+def _results(old: MethodIR, new: MethodIR) -> Iterator[Difference]:
     was, now = {*old.results}, {*new.results}
     if was == now:
         return
@@ -86,7 +86,7 @@ def _results(old: MethodIR, new: MethodIR) -> Iterator[Found]:
 
 def _gates(
     old: MethodIR, new: MethodIR, before: ComparedRevision, after: ComparedRevision
-) -> Iterator[Found]:
+) -> Iterator[Difference]:
     was, now = _by_capability(old), _by_capability(new)
     known = _params(old, before)
     implied = {one.constant for one in after.ir.capabilities if one.implied}
@@ -99,14 +99,16 @@ def _gates(
         who: Senders = frozenset(requirement.sender for requirement in later or earlier)
         pointer = jsonpointer.join("$defs", new.message)
         code = _gate_code(later) if earlier else _new_gate(later, known, implied)
-        yield Found(code, new.method, pointer, *texts, who)
+        yield Difference(code, new.method, pointer, *texts, who)
 
 
-def _gate_code(after: tuple[Requirement, ...]) -> str:
+def _gate_code(after: tuple[RequirementIR, ...]) -> str:
     return "gate-changed" if after else "gate-removed"
 
 
-def _new_gate(gate: tuple[Requirement, ...], known: Container[str], implied: Container[str]) -> str:
+def _new_gate(
+    gate: tuple[RequirementIR, ...], known: Container[str], implied: Container[str]
+) -> str:
     """Return the code of a new gate, given the params that were `known` before.
 
     A gate that also holds where a member is absent is about messages that were possible before,
@@ -121,32 +123,32 @@ def _new_gate(gate: tuple[Requirement, ...], known: Container[str], implied: Con
     return "gate-added" if any(one.level == "MUST" for one in gate) else "gate-advised"
 
 
-def _params(method: MethodIR, side: ComparedRevision) -> frozenset[str]:
+def _params(method: MethodIR, revision: ComparedRevision) -> frozenset[str]:
     """Return the members of the params of a method."""
-    if str(method.message) not in side.definitions:
+    if str(method.message) not in revision.definitions:
         return frozenset()
-    paths = members(side.definitions, str(method.message), message=True)
+    paths = members(revision.definitions, str(method.message), message=True)
     return frozenset(path.split(".")[2] for path in paths)
 
 
-def _by_capability(method: MethodIR) -> Mapping[str, tuple[Requirement, ...]]:
+def _by_capability(method: MethodIR) -> Mapping[str, tuple[RequirementIR, ...]]:
     in_order = sorted(method.requires, key=lambda one: one.capability)
     groups = groupby(in_order, key=lambda one: str(one.capability))
     return {name: tuple(requirements) for name, requirements in groups}
 
 
-def _gate(requirements: tuple[Requirement, ...]) -> str:
+def _gate(requirements: tuple[RequirementIR, ...]) -> str:
     return "; ".join(
         f"{one.sender} {one.level} {one.role}:{'.'.join(one.path)}{_when(one.when)}"
         for one in requirements
     )
 
 
-def _when(conditions: tuple[Condition, ...]) -> str:
+def _when(conditions: tuple[ConditionIR, ...]) -> str:
     return f" if {' or '.join(map(_condition, conditions))}" if conditions else ""
 
 
-def _condition(condition: Condition) -> str:
+def _condition(condition: ConditionIR) -> str:
     if condition.one_of is None:
         return f"{condition.member} is given"
     absent = " or absent" if condition.or_absent else ""

@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING
 from mcp_protogen.base.canonical import sha256
 from mcp_protogen.base.problems import Level, Problem, ProblemError
 from mcp_protogen.base.suggest import did_you_mean
-from mcp_protogen.compare.sides import (
+from mcp_protogen.compare.revisions import (
     ComparedRevision,
-    given_side,
+    compared_file,
     inherited_basis,
     revision_of,
-    title_of,
 )
 from mcp_protogen.config import GivenFile
 from mcp_protogen.inputs.pins import Pin, Pins, Publication, load_pins, pin_of
@@ -39,7 +38,7 @@ class _Named:
     given: GivenFile | None = None
 
 
-def named_sides(
+def named_revisions(
     texts: tuple[str, str], source: str | None, *, as_published: bool = False
 ) -> tuple[ComparedRevision, ComparedRevision]:
     """Return both sides of a comparison, with titles that tell them apart.
@@ -60,7 +59,7 @@ def named_sides(
     # If neither revision is known, both are files, and the first one decides.
     basis = known or inherited_basis(next(one.given for one in found if one.given))
     before, after = (
-        given_side(one.revision or basis, one.given, title=title, as_published=as_published)
+        compared_file(one.revision or basis, one.given, title=title, as_published=as_published)
         for one, title in zip(found, titles, strict=True)
     )
     if known is None:
@@ -102,7 +101,7 @@ def _file(place: str, pins: Pins, revision: str | None = None) -> _Named:
     from mcp_protogen.upstream.upstream import read_source, source_name
 
     given = GivenFile(source_name(place), read_source(place))
-    title = place if (name := title_of(given.name)) in pins else name
+    title = place if (name := Path(given.name).name) in pins else name
     return _Named(title, revision or revision_of(given, pins), given)
 
 
@@ -114,14 +113,9 @@ def _publication(revision: str, state: str, source: str | None, pins: Pins) -> _
     if source is None:
         hint = "name a clone of the specification with --source, or the file itself"
         message = f"only the pinned publication of {revision} is available here"
-        raise ProblemError(Problem("no-source", message, text_of(revision, state), hint=hint))
+        raise ProblemError(Problem("no-source", message, f"{revision}@{state}", hint=hint))
     content = _published(pins[revision], publication, source)
     return _Named(title, revision, GivenFile(title, content))
-
-
-def text_of(revision: str, state: str) -> str:
-    """Return the form of a publication on the command line."""
-    return f"{revision}@{state}"
 
 
 def _known(revision: str, state: str, pins: Pins) -> Publication:
@@ -133,7 +127,7 @@ def _known(revision: str, state: str, pins: Pins) -> Publication:
     known = ", ".join(f"{one.sha256[:8]} of {one.date or 'an unknown day'}" for one in publications)
     message = f"{state!r} is {'more than one' if found else 'no known'} publication of {revision}"
     hint = f"write the beginning of a digest or commit; known: {known}"
-    place = text_of(revision, state)
+    place = f"{revision}@{state}"
     raise ProblemError(Problem("unknown-publication", message, place, hint=hint))
 
 

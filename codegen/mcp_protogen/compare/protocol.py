@@ -1,18 +1,20 @@
 """Differences in capabilities, `_meta` keys, headers and rules."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
-from mcp_protogen.compare.sides import ComparedRevision, Header
-from mcp_protogen.compare.traffic import NOBODY, ROLES, answerers
-from mcp_protogen.findings.severities import Found
-from mcp_protogen.ir import CapabilityIR, MetaKeyIR, Role, Senders
+from mcp_protogen.compare.revisions import ComparedRevision, Header
+from mcp_protogen.compare.traffic import answerers
+from mcp_protogen.findings.severities import Difference
+from mcp_protogen.ir import BOTH, NOBODY, CapabilityIR, MetaKeyIR, Role, Senders
 
 _SERVER: Senders = frozenset({"server"})
 
+_T = TypeVar("_T")
 
-def changes(before: ComparedRevision, after: ComparedRevision) -> Iterator[Found]:
+
+def changes(before: ComparedRevision, after: ComparedRevision) -> Iterator[Difference]:
     """Yield all differences that are not about types, methods or errors."""
     yield from _capabilities(before, after)
     yield from _meta_keys(before, after)
@@ -20,17 +22,24 @@ def changes(before: ComparedRevision, after: ComparedRevision) -> Iterator[Found
     yield from _rules(before, after)
 
 
-def _capabilities(before: ComparedRevision, after: ComparedRevision) -> Iterator[Found]:
-    was = {_capability(one): one for one in before.ir.capabilities}
-    now = {_capability(one): one for one in after.ir.capabilities}
+def _pairs(
+    before: Iterable[_T], after: Iterable[_T], key: Callable[[_T], str], text: Callable[[_T], str]
+) -> Iterator[tuple[str, _T | None, _T | None, tuple[str, str]]]:
+    """Yield what differs in its text, by key: before, after, and both texts."""
+    was, now = {key(one): one for one in before}, {key(one): one for one in after}
     for name in sorted({*was, *now}):
         old, new = was.get(name), now.get(name)
-        texts = ("" if old is None else _declared(old), "" if new is None else _declared(new))
-        if texts[0] == texts[1]:
-            continue
+        texts = ("" if old is None else text(old), "" if new is None else text(new))
+        if texts[0] != texts[1]:
+            yield name, old, new, texts
+
+
+def _capabilities(before: ComparedRevision, after: ComparedRevision) -> Iterator[Difference]:
+    both = before.ir.capabilities, after.ir.capabilities
+    for name, old, new, texts in _pairs(*both, _capability, _declared):
         code = "added" if old is None else "removed" if new is None else "changed"
         who: Senders = frozenset(one.role for one in (old, new) if one)
-        yield Found(f"capability-{code}", name, "", *texts, who)
+        yield Difference(f"capability-{code}", name, "", *texts, who)
 
 
 def _capability(one: CapabilityIR) -> str:
@@ -42,18 +51,13 @@ def _declared(one: CapabilityIR) -> str:
     return ("a flag that is true" if one.flag else "by presence") + implied
 
 
-def _meta_keys(before: ComparedRevision, after: ComparedRevision) -> Iterator[Found]:
-    was = {one.key: one for one in before.ir.meta_keys}
-    now = {one.key: one for one in after.ir.meta_keys}
-    for key in sorted({*was, *now}):
-        old, new = was.get(key), now.get(key)
-        texts = ("" if old is None else _written(old), "" if new is None else _written(new))
-        if texts[0] == texts[1]:
-            continue
+def _meta_keys(before: ComparedRevision, after: ComparedRevision) -> Iterator[Difference]:
+    both = before.ir.meta_keys, after.ir.meta_keys
+    for key, old, new, texts in _pairs(*both, lambda one: one.key, _written):
         code = "changed" if old and new else "removed" if old else "added"
         if new and new.required and not (old and old.required):
             code = "now-required" if old else "added-required"
-        yield Found(f"meta-key-{code}", key, "", *texts, _writers(old, new, before, after))
+        yield Difference(f"meta-key-{code}", key, "", *texts, _writers(old, new, before, after))
 
 
 def _written(one: MetaKeyIR) -> str:
@@ -67,12 +71,12 @@ def _writers(
 ) -> Senders:
     """Return the senders of the messages that have a key, now or else before."""
     keys = ((new, after), (old, before))
-    return next((found for key, side in keys if key and (found := _on(key, side))), NOBODY)
+    return next((found for key, revision in keys if key and (found := _on(key, revision))), NOBODY)
 
 
-def _on(key: MetaKeyIR, side: ComparedRevision) -> Senders:
+def _on(key: MetaKeyIR, revision: ComparedRevision) -> Senders:
     found: set[Role] = set()
-    for method in side.ir.methods:
+    for method in revision.ir.methods:
         if method.kind in key.on and (not key.of or method.message in key.of):
             found.update(method.senders)
         results = [one for one in method.results if not key.of or one in key.of]
@@ -81,19 +85,13 @@ def _on(key: MetaKeyIR, side: ComparedRevision) -> Senders:
     return frozenset(found)
 
 
-def _headers(before: ComparedRevision, after: ComparedRevision) -> Iterator[Found]:
-    was = {_header(one): one for one in before.headers}
-    now = {_header(one): one for one in after.headers}
-    for name in sorted({*was, *now}):
-        old, new = was.get(name), now.get(name)
+def _headers(before: ComparedRevision, after: ComparedRevision) -> Iterator[Difference]:
+    for name, old, new, texts in _pairs(before.headers, after.headers, _header, _demand):
         sender: Role = "client" if name.endswith(":request") else "server"
-        texts = ("" if old is None else _demand(old), "" if new is None else _demand(new))
-        if texts[0] == texts[1]:
-            continue
         code = "level-changed" if old and new else "removed" if old else "added"
         if new and _is_demanded(new) and not (old and _is_demanded(old)):
             code = "now-required" if old else "added-required"
-        yield Found(f"header-{code}", name, "", *texts, frozenset({sender}))
+        yield Difference(f"header-{code}", name, "", *texts, frozenset({sender}))
 
 
 def _is_demanded(one: Header) -> bool:
@@ -118,11 +116,11 @@ class _Rule:
     name: str
     value: Any
     switch: Literal["freedom", "none"] = "none"
-    senders: Senders = ROLES
+    senders: Senders = BOTH
 
 
-def _rules_of(side: ComparedRevision) -> Iterator[_Rule]:
-    rules = side.ir.rules
+def _rules_of(revision: ComparedRevision) -> Iterator[_Rule]:
+    rules = revision.ir.rules
     yield _Rule("batches received", rules.receive_batches, "freedom")
     yield _Rule("batches sent", rules.send_batches, "freedom")
     yield _Rule("errors without an id", rules.error_id_optional, "freedom")
@@ -134,10 +132,10 @@ def _rules_of(side: ComparedRevision) -> Iterator[_Rule]:
         yield _Rule(f"{one.member} that is {one.rule}", f"read as {one.value}")
 
 
-def _rules(before: ComparedRevision, after: ComparedRevision) -> Iterator[Found]:
+def _rules(before: ComparedRevision, after: ComparedRevision) -> Iterator[Difference]:
     if before.ir.era != after.ir.era:
         eras = (before.ir.era, after.ir.era)
-        yield Found("era-changed", "lifecycle", "", *eras, ROLES)
+        yield Difference("era-changed", "lifecycle", "", *eras, BOTH)
     was = {rule.name: rule for rule in _rules_of(before)}
     now = {rule.name: rule for rule in _rules_of(after)}
     for name in [*now, *(name for name in was if name not in now)]:
@@ -150,7 +148,7 @@ def _rules(before: ComparedRevision, after: ComparedRevision) -> Iterator[Found]
             code = "rule-relaxed" if new and new.value else "rule-tightened"
         else:
             code = "rule-changed"
-        yield Found(code, name, "", *texts, rule.senders if rule else ROLES)
+        yield Difference(code, name, "", *texts, rule.senders if rule else BOTH)
 
 
 def _value(rule: _Rule | None) -> str:

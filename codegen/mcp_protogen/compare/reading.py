@@ -34,7 +34,7 @@ def readable(schema: Json, json_schemas: Container[str], place: str) -> Json:
     definition. Raise `ProblemError` for intersections that are not of objects.
     """
     definitions = {
-        name: _Reading(json_schemas).schema(value, name)
+        name: _ReadableSchemas(json_schemas).schema(value, name)
         for name, value in schema.get("$defs", {}).items()
     }
     flat, _ = flatten.flattened(definitions, place)
@@ -60,7 +60,7 @@ def with_deprecations(definitions: Json, deprecated: Collection[str]) -> Json:
     return marked
 
 
-class _Reading:
+class _ReadableSchemas:
     def __init__(self, json_schemas: Container[str]) -> None:
         self._json_schemas = json_schemas
 

@@ -1,4 +1,4 @@
-"""The senders of types: the types that travel in each direction, found from the methods.
+"""The senders of types: the types that are sent in each direction, found from the methods.
 
 A type is sent by every side that sends a message in which it may occur, at any depth. Both sides
 send envelopes. Types that no message contains, such as bases, have no sender.
@@ -9,33 +9,23 @@ from dataclasses import dataclass
 from typing import Any
 
 from mcp_protogen.base.jsonvalue import is_array, is_object
-from mcp_protogen.compare.sides import ComparedRevision
-from mcp_protogen.ir import OTHER, MethodIR, Role, Senders
+from mcp_protogen.compare.revisions import ComparedRevision
+from mcp_protogen.ir import BOTH, EMITTERS, OTHER, ROLES, MethodIR, Role, Senders
 from mcp_protogen.normalise.references import target
 
 Json = dict[str, Any]
 
-NOBODY: Senders = frozenset()
-ROLES: Senders = frozenset({"client", "server"})
-EMITTERS: Mapping[str, Senders] = {
-    "client": frozenset({"client"}),
-    "server": frozenset({"server"}),
-    "both": ROLES,
-    "never": NOBODY,
-}
-"""The sides that may answer with an error, by the word of facts."""
 
-
-def senders(side: ComparedRevision) -> Mapping[str, Senders]:
+def senders(revision: ComparedRevision) -> Mapping[str, Senders]:
     """Return the senders of each type."""
     found: dict[str, set[Role]] = {}
-    starts = [start for method in side.ir.methods for start in _starts(method)]
-    for error, roles in _errors(side):
+    starts = [start for method in revision.ir.methods for start in _starts(method)]
+    for error, roles in _errors(revision):
         starts += [(error, role) for role in roles]
     for role in ROLES:
-        for name in reached(side.definitions, [name for name, one in starts if one == role]):
+        for name in reached(revision.definitions, [name for name, one in starts if one == role]):
             found.setdefault(name, set()).add(role)
-    for name in envelopes(side.definitions):
+    for name in envelopes(revision.definitions):
         found.setdefault(name, set()).update(ROLES)
     return {name: frozenset(roles) for name, roles in found.items()}
 
@@ -52,15 +42,15 @@ def _starts(method: MethodIR) -> Iterator[tuple[str, Role]]:
             yield str(result), OTHER[role]
 
 
-def _errors(side: ComparedRevision) -> Iterator[tuple[str, Senders]]:
+def _errors(revision: ComparedRevision) -> Iterator[tuple[str, Senders]]:
     """Yield the error types that have their own code, with their senders.
 
     Without a fact about the code, either side may answer with it.
     """
-    emitters = {error.code: EMITTERS[error.emit] for error in side.ir.errors}
-    for name, schema in side.definitions.items():
+    emitters = {error.code: EMITTERS[error.emit] for error in revision.ir.errors}
+    for name, schema in revision.definitions.items():
         if (error := error_code(schema)) is not None:
-            yield name, emitters.get(error.code, ROLES)
+            yield name, emitters.get(error.code, BOTH)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ The functions read a schema folder and return what its files should hold. Entrie
 stay as they are; only missing ones are added, so that a second draft adds nothing.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,17 +16,18 @@ from mcp_protogen.base.canonical import compact, parse_json
 from mcp_protogen.base.files import replace_files, writing
 from mcp_protogen.base.problems import Problem, raise_errors
 from mcp_protogen.base.resources import schema_folder
-from mcp_protogen.decisions import descriptions, facts
+from mcp_protogen.decisions import facts
 from mcp_protogen.decisions.methods import Shown
-from mcp_protogen.decisions.patches import ledger_file
 from mcp_protogen.decisions.translation import Step, rules_file
 from mcp_protogen.derive.revision import derive_revision, normal_form
-from mcp_protogen.inputs import sources
+from mcp_protogen.inputs import patches, sources
 from mcp_protogen.inputs.facts import Facts, chain, load, merge_patch
+from mcp_protogen.inputs.ledger import Fit, PatchFit, mended
 from mcp_protogen.inputs.patches import ledger_of
 from mcp_protogen.inputs.pins import changing, load_pins, pin_of
 from mcp_protogen.inputs.sources import RevisionSource
-from mcp_protogen.inputs.todo import todos
+from mcp_protogen.inputs.todo import TODO, todos
+from mcp_protogen.ir import FieldIR, LiteralOf, ObjectIR, RevisionIR
 
 Json = dict[str, Any]
 
@@ -58,9 +59,9 @@ class Draft:
     def changed(self) -> Mapping[str, Json]:
         """The files that are to be written."""
         return {
-            path: held
-            for path, held in self.after.items()
-            if held != self.before.get(path) and (path in self.before or any(held.values()))
+            path: content
+            for path, content in self.after.items()
+            if content != self.before.get(path) and (path in self.before or any(content.values()))
         }
 
 
@@ -70,7 +71,9 @@ def write(revision: str, folder: Path) -> Draft:
     with changing(folder):
         made = draft(revision, folder)
         with writing(folder):
-            replace_files({folder / path: compact(held) for path, held in made.changed.items()})
+            replace_files(
+                {folder / path: compact(content) for path, content in made.changed.items()}
+            )
     return made
 
 
@@ -91,9 +94,9 @@ def draft(revision: str, folder: Path) -> Draft:
     if older is not None:
         step = Step(derive_revision(sources.pinned(older, folder)), newer)
         files.after[files.rules] = rules_file(rules, step)
-    missing = tuple(descriptions.missing(newer.ir))
+    missing = tuple(_undescribed(newer.ir))
     texts = files.before(_TEXTS) or {}
-    files.after[_TEXTS] = descriptions.with_missing(texts, missing)
+    files.after[_TEXTS] = _with_missing(texts, missing)
     own = (files.facts, files.patches, files.rules)
     pointers = [(path, at) for path in own for at in todos(files.after.get(path))]
     pointers += [(_TEXTS, jsonpointer.join(*key)) for key in missing]
@@ -149,7 +152,7 @@ def _settled(source: RevisionSource, files: _Files) -> RevisionSource:
     basis: str | None = own["inherits"] if own else source.facts.basis
     inherited = load(files.folder, basis).document if basis else {}
     theirs = ledger_of(files.folder, basis) if basis else ()
-    ledger = ledger_file(files.before(files.patches), source.schema, theirs, source.ledger_place)
+    ledger = _ledger_file(files.before(files.patches), source.schema, theirs, source.ledger_place)
     source = replace(source, ledger=tuple(ledger["patches"]), notes=(), facts_hint="")
     file = own or {"inherits": basis}
     gone: list[str] = []
@@ -173,3 +176,70 @@ def _settled(source: RevisionSource, files: _Files) -> RevisionSource:
 
 def _below(path: Path) -> str:
     return f"{path.parent.name}/{path.name}"
+
+
+def _ledger_file(own: Json | None, schema: Json, before: Sequence[Json], place: str) -> Json:
+    """Return the file of patches, with those of the revision before that it lacks.
+
+    A patch that fits becomes an entry. One that does not fit is listed in a new file: its subject
+    may be done or gone, or else somebody has to look.
+    """
+    document = own or {"patches": []}
+    entries: list[Json] = document["patches"]
+    named = {entry["pointer"] for entry in (*entries, *document.get("left_out", ()))}
+    rest = [entry for entry in before if entry["pointer"] not in named]
+    tried = mended(patches.apply(schema, entries, place), rest, place)
+    done = {**document, "patches": [*entries, *tried.entries]}
+    left_out = [_left_out(one, schema) for one in tried.fits if one.fit is not Fit.FITS]
+    return done if own or not left_out else {**done, "left_out": left_out}
+
+
+def _left_out(one: PatchFit, schema: Json) -> Json:
+    return {"pointer": one.pointer, "state": _state(one, schema), "reason": one.reason}
+
+
+def _state(one: PatchFit, schema: Json) -> str:
+    if one.fit is Fit.DONE:
+        return "done"
+    try:
+        jsonpointer.get(schema, jsonpointer.join(*jsonpointer.split(one.pointer)[:2]))
+    except jsonpointer.Absent:
+        return "gone"
+    return TODO
+
+
+# The texts of something that we have not described.
+_NOTHING = ("", "Deprecated.")
+
+
+def _with_missing(texts: Json, keys: Iterable[tuple[str, str]]) -> Json:
+    """Return all texts, with a TODO for each missing one, given by kind and key."""
+    done: Json = {kind: dict(entries) for kind, entries in texts.items()}
+    for kind, key in keys:
+        done[kind].setdefault(key, TODO)
+    return {kind: dict(sorted(entries.items())) for kind, entries in done.items()}
+
+
+def _undescribed(ir: RevisionIR) -> Iterator[tuple[str, str]]:
+    """Yield what a revision has that people look up and that has no text."""
+    lacking = {
+        "methods": (one.method for one in ir.methods if one.doc in _NOTHING),
+        "capabilities": (
+            ".".join((one.role, *one.path)) for one in ir.capabilities if one.doc in _NOTHING
+        ),
+        "errors": (str(one.name) for one in ir.errors if one.doc in _NOTHING),
+        "types": (str(one.name) for one in ir.types if one.doc in _NOTHING),
+        "fields": (
+            f"{one.name}.{member.wire}"
+            for one in ir.types
+            for member in (one.fields if isinstance(one, ObjectIR) else ())
+            if member.doc in _NOTHING and not _speaks_for_itself(member)
+        ),
+    }
+    yield from ((kind, key) for kind, keys in lacking.items() for key in keys)
+
+
+def _speaks_for_itself(member: FieldIR) -> bool:
+    """Return whether a member has one constant value, or is in every message."""
+    constant = isinstance(member.type, LiteralOf) and len(member.type.values) == 1
+    return constant or member.wire in ("method", "params")

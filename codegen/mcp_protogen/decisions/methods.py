@@ -8,16 +8,16 @@ from typing import Any
 from mcp_protogen.base import names
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.derive import skeleton
-from mcp_protogen.derive.methods import ROLES, derived_traits
+from mcp_protogen.derive.methods import derived_traits
 from mcp_protogen.inputs.basis import era_of
 from mcp_protogen.inputs.todo import TODO
-from mcp_protogen.ir import OTHER, Era, Role
+from mcp_protogen.ir import OTHER, ROLES, Era, Role
 from mcp_protogen.normalise.references import target
 
 Json = dict[str, Any]
 
 # Traits that the specification states in words alone.
-_IN_WORDS = frozenset({"long_lived"})
+_NOT_IN_SCHEMAS = frozenset({"long_lived"})
 _NOTIFIED = "notifications/"
 
 
@@ -88,9 +88,9 @@ def rules(stated: Json, shown: Shown) -> Json:
         "batching": {"receive": batches, "send": batches},
         "server_requests": {"value": shown.server_requests},
     }
-    told_apart = stated.get("result_type", {}).get("member")
+    tag = stated.get("result_type", {}).get("member")
     members = _members(shown.definitions.get("Result", {}))
-    kept = {n: rule for n, rule in stated.items() if n != "result_type" or told_apart in members}
+    kept = {n: rule for n, rule in stated.items() if n != "result_type" or tag in members}
     return kept | {
         name: {**values, "source": TODO}
         for name, values in seen.items()
@@ -114,7 +114,7 @@ def _capabilities(stated: Json, role: Role, shown: Shown) -> Json:
 
 
 def methods(stated: Json, declared: Json, errors: Json, shown: Shown) -> Json:
-    """Return every method, with the gates and codes that still exist.
+    """Return every method, with the required capabilities and codes that still exist.
 
     `declared` are the facts about capabilities, and `errors` those about error codes.
     """
@@ -171,7 +171,7 @@ def _traits(method: skeleton.DerivedMethod, known: Json, shown: Shown) -> list[s
     if method.kind != "request":
         return []
     found = {*derived_traits(method, shown.definitions)}
-    found |= _IN_WORDS.intersection(known.get("traits", ()))
+    found |= _NOT_IN_SCHEMAS.intersection(known.get("traits", ()))
     if method.method != "initialize":
         found.add("cancellable")
     return sorted(found)
@@ -198,18 +198,18 @@ def _gates(method: skeleton.DerivedMethod, declared: Json) -> Json:
     The receiver of `things/list` declares `things`; the sender of
     `notifications/things/list_changed` declares `things.listChanged`.
     """
-    told = method.method.startswith(_NOTIFIED)
+    notified = method.method.startswith(_NOTIFIED)
     first, *rest = method.method.removeprefix(_NOTIFIED).split("/")
-    roles = method.senders if told else [OTHER[sender] for sender in method.senders]
-    party = roles[0] if len(roles) == 1 else "sender" if told else "receiver"
+    roles = method.senders if notified else [OTHER[sender] for sender in method.senders]
+    party = roles[0] if len(roles) == 1 else "sender" if notified else "receiver"
     for path in (f"{first}.{_camel(rest)}", first):
         if all(path in declared.get(role, {}) for role in roles):
             return {f"{party}.{path}": {"level": "MUST", "source": TODO}}
     return {}
 
 
-def _camel(words: list[str]) -> str:
-    text = names.pascal("/".join(words))
+def _camel(parts: list[str]) -> str:
+    text = names.pascal("/".join(parts))
     return text[:1].lower() + text[1:]
 
 

@@ -10,13 +10,20 @@ from typing import Any
 from mcp_protogen.base.canonical import canonical
 from mcp_protogen.derive import filled
 from mcp_protogen.derive.revision import Derived
-from mcp_protogen.inputs.rules import WAYS, Rule, Translation, Verb, Way, translation_of
+from mcp_protogen.inputs.rules import (
+    DIRECTIONS,
+    Rule,
+    StepDirection,
+    Translation,
+    Verb,
+    translation_of,
+)
 from mcp_protogen.inputs.todo import CHOICES, TODO
 from mcp_protogen.normalise.references import target
 from mcp_protogen.plans.tables import unsettled
 
 Json = dict[str, Any]
-_Open = Mapping[tuple[Way, str], str]
+_Open = Mapping[tuple[StepDirection, str], str]
 
 # Values to try where the schema lists none: the plainest one of each kind.
 _PLAINEST: tuple[Any, ...] = ("", 0, False, [], {})
@@ -56,35 +63,35 @@ def _is_moot(entry: Json, found: _Open) -> bool:
     return ours and bool(places) and not any(key in found for key in places)
 
 
-def _open_places(entry: Json) -> Iterator[tuple[Way, str]]:
-    for way in WAYS:
-        for at in entry["at"] if CHOICES in entry.get(way, ()) else ():
-            yield way, at
+def _open_places(entry: Json) -> Iterator[tuple[StepDirection, str]]:
+    for direction in DIRECTIONS:
+        for at in entry["at"] if CHOICES in entry.get(direction, ()) else ():
+            yield direction, at
 
 
 def _entries(missing: _Open, translation: Translation, step: Step) -> Iterator[Json]:
     added = _settled("add", missing, translation, step)
     kept = _settled("keep", missing, translation, step)
     grouped: dict[bytes, Json] = {}
-    for (way, at), what in missing.items():
-        there = step.newer if way == "up" else step.older
-        values = _values(at, there) if (way, at) in added else []
+    for (direction, at), what in missing.items():
+        there = step.newer if direction == "up" else step.older
+        values = _values(at, there) if (direction, at) in added else []
         choices: list[Json] = [{"add": value} for value in values]
-        if not choices and (way, at) in kept:
+        if not choices and (direction, at) in kept:
             choices = [{"keep": True}]
         if choices:
             action = {"difference": what, CHOICES: choices}
-            key = canonical([way, at.partition(".")[2], action])
-            entry: Json = {"at": [], way: action, "reason": TODO, "source": TODO}
+            key = canonical([direction, at.partition(".")[2], action])
+            entry: Json = {"at": [], direction: action, "reason": TODO, "source": TODO}
             grouped.setdefault(key, entry)["at"].append(at)
     yield from grouped.values()
 
 
 def _settled(
     do: Verb, missing: _Open, translation: Translation, step: Step
-) -> set[tuple[Way, str]]:
+) -> set[tuple[StepDirection, str]]:
     """Return the differences that a rule with this verb would settle."""
-    tried = tuple(Rule(at, way, do, None, (), False, "", "#") for way, at in missing)
+    tried = tuple(Rule(at, direction, do, None, (), False, "", "#") for direction, at in missing)
     rest = step.open(replace(translation, rules=(*translation.rules, *tried)))
     return missing.keys() - rest.keys()
 

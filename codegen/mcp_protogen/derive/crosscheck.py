@@ -14,6 +14,7 @@ from mcp_protogen.base.problems import Level, Problem
 from mcp_protogen.derive import filled, skeleton
 from mcp_protogen.inputs.basis import era_of
 from mcp_protogen.inputs.facts import Facts
+from mcp_protogen.ir import ROLES
 from mcp_protogen.normalise.references import PREFIX
 
 Json = dict[str, Any]
@@ -80,7 +81,7 @@ def _methods(definitions: Json, facts: Facts) -> Iterator[_Finding]:
         pointer = jsonpointer.join("methods", method)
         fact = facts.methods.get(method)
         if fact is None:
-            hint = "direction, params and result are taken from the schema; add gates and traits"
+            hint = "direction, params and result are taken from the schema; add requires and traits"
             yield "derived-facts", f"{method} has no facts", pointer, hint
             continue
         yield from _method(schema, fact, pointer, facts)
@@ -107,14 +108,14 @@ def _method(
             yield "facts-disagree", message, f"{pointer}/results", "add it to results"
     for gate in fact.get("requires", {}):
         party, _, path = gate.partition(".")
-        roles = ("client", "server") if party in ("sender", "receiver") else (party,)
+        roles = ROLES if party in ("sender", "receiver") else (party,)
         if any(path not in facts.document["capabilities"].get(role, {}) for role in roles):
             here = f"{pointer}{jsonpointer.join('requires', gate)}"
             yield "facts-disagree", f"{gate} is not a capability", here, "see capabilities"
 
 
 def _capabilities(definitions: Json, facts: Facts) -> Iterator[_Finding]:
-    for role in ("client", "server"):
+    for role in ROLES:
         seen = {
             ".".join(path): flag for path, flag in skeleton.capabilities(definitions, role).items()
         }

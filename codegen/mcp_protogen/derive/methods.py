@@ -13,18 +13,19 @@ from mcp_protogen.derive import skeleton
 from mcp_protogen.derive.types import Context, documented
 from mcp_protogen.ir import (
     OTHER,
+    ROLES,
     CapabilityIR,
-    Condition,
+    ConditionIR,
     ErrorIR,
-    Leniency,
+    LeniencyIR,
     ListOf,
     MetaKeyIR,
     MethodIR,
     ObjectIR,
     Ref,
-    Requirement,
+    RequirementIR,
     Role,
-    Rules,
+    RulesIR,
     TypeExpr,
     TypeIR,
     UnionIR,
@@ -32,14 +33,12 @@ from mcp_protogen.ir import (
 
 Json = dict[str, Any]
 
-ROLES: tuple[Role, ...] = ("client", "server")
 
-
-def rules(context: Context) -> Rules:
-    """Return the rules of how messages of the revision travel."""
+def rules(context: Context) -> RulesIR:
+    """Return the rules of how messages of the revision are sent."""
     stated: Json = context.facts.document["rules"]
     result_type: Json = stated.get("result_type", {})
-    return Rules(
+    return RulesIR(
         receive_batches=stated["batching"]["receive"],
         send_batches=stated["batching"]["send"],
         error_id_optional=stated["error_id_optional"]["value"],
@@ -58,11 +57,11 @@ _LENIENT: Mapping[str, Literal["absent", "negative"]] = {
 }
 
 
-def _leniency(context: Context) -> Iterator[Leniency]:
+def _leniency(context: Context) -> Iterator[LeniencyIR]:
     facts: Json = context.facts.document.get("leniency", {})
     for fact in facts.values():
         _, _, member = fact["where"].partition(".")
-        yield Leniency(member, _LENIENT[fact["rule"]], fact["value"])
+        yield LeniencyIR(member, _LENIENT[fact["rule"]], fact["value"])
 
 
 def capabilities(definitions: Json, context: Context) -> tuple[CapabilityIR, ...]:
@@ -242,7 +241,7 @@ def derived_traits(schema: skeleton.DerivedMethod, definitions: Json) -> Iterato
 
 def _requirements(
     schema: skeleton.DerivedMethod, fact: Json, definitions: Json
-) -> Iterator[Requirement]:
+) -> Iterator[RequirementIR]:
     for key, gate in fact.get("requires", {}).items():
         party, _, dotted = key.partition(".")
         path = tuple(dotted.split("."))
@@ -251,7 +250,7 @@ def _requirements(
             # Inherited facts may name a capability that the schema no longer has.
             if path not in skeleton.capabilities(definitions, role):
                 continue
-            yield Requirement(
+            yield RequirementIR(
                 capability=names.constant(role, *path),
                 role=role,
                 path=path,
@@ -274,9 +273,9 @@ def _role(party: str, sender: Role) -> Role:
             return "server"
 
 
-def _condition(entry: Json) -> Condition:
+def _condition(entry: Json) -> ConditionIR:
     one_of = entry.get("one_of")
-    return Condition(
+    return ConditionIR(
         member=entry["member"],
         one_of=None if one_of is None else tuple(one_of),
         or_absent=entry.get("or_absent", False),

@@ -5,9 +5,10 @@ from typing import Any
 
 from mcp_protogen.base import names
 from mcp_protogen.base.problems import Problem, ProblemError, raise_errors
-from mcp_protogen.derive import collisions, crosscheck, messages, skeleton
+from mcp_protogen.derive import crosscheck, messages, skeleton
 from mcp_protogen.derive import methods as method_tables
 from mcp_protogen.derive import types as type_system
+from mcp_protogen.derive.module_names import collisions
 from mcp_protogen.derive.types import Context
 from mcp_protogen.inputs import patches
 from mcp_protogen.inputs.facts import Facts
@@ -51,7 +52,7 @@ def derive_revision(source: RevisionSource) -> Derived:
         errors=method_tables.errors(definitions, context),
         meta_keys=method_tables.meta_keys(context),
     )
-    raise_errors(tuple(collisions.problems(ir, source.place)))
+    raise_errors(tuple(collisions(ir, source.place)))
     return Derived(ir, normalised, facts, (*source.notes, *loosened, *found))
 
 

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mcp_protogen.ir import Kind, Role
+from mcp_protogen.ir import MessageKind, Role
 from mcp_protogen.normalise.references import target, to
 
 Json = dict[str, Any]
 
 # The unions of the specification's schema, which show the sender of each message type.
-MESSAGE_UNIONS: tuple[tuple[str, Role, Kind], ...] = (
+MESSAGE_UNIONS: tuple[tuple[str, Role, MessageKind], ...] = (
     ("ClientRequest", "client", "request"),
     ("ServerRequest", "server", "request"),
     ("ClientNotification", "client", "notification"),
@@ -29,7 +29,7 @@ class DerivedMethod:
 
     method: str
     message: str
-    kind: Kind
+    kind: MessageKind
     senders: tuple[Role, ...]
     params: str | None
     params_required: bool
@@ -42,7 +42,7 @@ class Use:
 
     message: str
     sender: Role
-    kind: Kind
+    kind: MessageKind
 
 
 def uses(definitions: Json) -> Mapping[str, list[Use]]:

@@ -90,7 +90,7 @@ def _alternatives(expr: TypeExpr) -> Iterator[TypeExpr]:
         yield expr
 
 
-def annotation_elsewhere(expr: TypeExpr) -> str:
+def qualified_annotation(expr: TypeExpr) -> str:
     """Return the annotation of a value after reading, in a module with the models as `m`.
 
     Constants are annotated with their types only, which need no import.
@@ -103,11 +103,11 @@ def annotation_elsewhere(expr: TypeExpr) -> str:
         case LiteralOf(values):
             return _types_of(values)
         case ListOf(item):
-            return f"list[{annotation_elsewhere(item)}]"
+            return f"list[{qualified_annotation(item)}]"
         case MapOf(value):
-            return f"dict[str, {annotation_elsewhere(value)}]"
+            return f"dict[str, {qualified_annotation(value)}]"
         case OneOf():
-            return _either(annotation_elsewhere(arm) for arm in _alternatives(expr))
+            return _either(qualified_annotation(arm) for arm in _alternatives(expr))
         case Anything():
             return "Any"
 

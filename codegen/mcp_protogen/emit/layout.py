@@ -65,7 +65,7 @@ def revision_modules(ir: RevisionIR, selection: Selection, renderer: Renderer) -
     context = {
         **views.revision_context(ir),
         "runtime": renderer.runtime_in(f"{ir.module}/__init__.py"),
-        "sides": [side for side in ("client", "server") if side in selection.modules],
+        "sides": [role for role in ("client", "server") if role in selection.modules],
         "missing": missing_names(selection),
     }
     sources = {

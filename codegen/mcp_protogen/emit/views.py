@@ -6,9 +6,9 @@ from typing import Any, cast
 
 from mcp_protogen.derive.module_names import METHODS_MODULE, handler, iterator, sender
 from mcp_protogen.emit import rows
-from mcp_protogen.emit.annotations import annotation_elsewhere
+from mcp_protogen.emit.annotations import qualified_annotation
 from mcp_protogen.emit.text import literal
-from mcp_protogen.ir import Condition, MethodIR, ObjectIR, Requirement, RevisionIR
+from mcp_protogen.ir import ConditionIR, MethodIR, ObjectIR, RequirementIR, RevisionIR
 from mcp_protogen.plans.tables import PairTables
 from mcp_protogen.runtime.translation.plans import Direction
 
@@ -36,7 +36,7 @@ def params_argument(method: MethodIR) -> str:
 def item(method: MethodIR) -> str:
     """Return the annotation of one item of a paginated list."""
     assert method.items is not None
-    return annotation_elsewhere(method.items[1])
+    return qualified_annotation(method.items[1])
 
 
 def spec_class(method: MethodIR) -> str:
@@ -51,20 +51,34 @@ def spec_type(method: MethodIR) -> str:
 
 
 def documentation(method: MethodIR) -> str:
-    """Return the text about a method and its capabilities, for tables and stubs."""
-    return "\n\n".join(_documentation(method))
+    """Return the text about a method and its capabilities, for tables."""
+    said = f": {method.doc}" if method.doc else "."
+    return _with_needs(f"`{method.method}`{said}", method)
 
 
-def _documentation(method: MethodIR) -> Iterator[str]:
-    yield f"`{method.method}`: {method.doc}" if method.doc else f"`{method.method}`."
-    needs = [_need(requirement) for requirement in _once(method.requires)]
-    if needs:
-        yield "\n".join(needs)
+def purpose(method: MethodIR) -> str:
+    """Return the text of a stub: what it does, in the imperative, and the name of the method."""
+    first, end, rest = method.doc.partition(".")
+    named = f"{first} (`{method.method}`){end}{rest}" if first else f"Send `{method.method}`."
+    return _with_needs(named, method)
 
 
-def _once(requires: tuple[Requirement, ...]) -> Iterator[Requirement]:
+def handling(method: MethodIR) -> str:
+    """Return the text of a stub that handles a message; a request asks for what the stub does."""
+    if method.kind != "notification" and method.doc:
+        return purpose(method)
+    sent_to = f"\n\nIt is sent to {method.doc[0].lower()}{method.doc[1:]}" if method.doc else ""
+    return _with_needs(f"Handle `{method.method}`.{sent_to}", method)
+
+
+def _with_needs(text: str, method: MethodIR) -> str:
+    needs = "\n".join(map(_need, _once(method.requires)))
+    return f"{text}\n\n{needs}" if needs else text
+
+
+def _once(requires: tuple[RequirementIR, ...]) -> Iterator[RequirementIR]:
     """Yield one of the requirements that differ only in their sender."""
-    seen: set[tuple[tuple[str, ...], tuple[Condition, ...]]] = set()
+    seen: set[tuple[tuple[str, ...], tuple[ConditionIR, ...]]] = set()
     for requirement in requires:
         key = (requirement.path, requirement.when)
         if key not in seen:
@@ -72,7 +86,7 @@ def _once(requires: tuple[Requirement, ...]) -> Iterator[Requirement]:
             yield requirement
 
 
-def _need(requirement: Requirement) -> str:
+def _need(requirement: RequirementIR) -> str:
     verb = "Needs" if requirement.level == "MUST" else "Should have"
     whose = "" if requirement.sender != requirement.role else " of its sender"
     when = " or ".join(_when(condition) for condition in requirement.when)
@@ -80,7 +94,7 @@ def _need(requirement: Requirement) -> str:
     return f"{verb} the capability `{path}`{whose}{f' if {when}' if when else ''}."
 
 
-def _when(condition: Condition) -> str:
+def _when(condition: ConditionIR) -> str:
     if condition.one_of is None:
         return f"`{condition.member}` is given"
     values = " or ".join(f"`{value}`" for value in condition.one_of)
@@ -88,7 +102,7 @@ def _when(condition: Condition) -> str:
     return f"`{condition.member}` is {values}{absent}"
 
 
-def condition(condition: Condition) -> str:
+def condition(condition: ConditionIR) -> str:
     """Return the expression that constructs a condition."""
     arguments = [literal(condition.member)]
     if condition.one_of is not None:
@@ -120,7 +134,7 @@ def revision_context(ir: RevisionIR) -> dict[str, Any]:
         and any(method.kind == "embedded" for method in server_sends),
         "has_conditions": any(need.when for method in methods for need in method.requires),
         "server_asks": any(method.kind != "notification" for method in server_sends),
-        **_of_a_side(classes),
+        **_self_descriptions(classes),
         "exported": sorted(names),
         "capabilities_exported": sorted(
             {str(capability.constant) for capability in ir.capabilities}
@@ -162,7 +176,7 @@ def _table(name: str, direction: Direction) -> dict[str, Any]:
     }
 
 
-def _of_a_side(classes: Container[str]) -> Mapping[str, str]:
+def _self_descriptions(classes: Container[str]) -> Mapping[str, str]:
     """Return the types of the name and the capabilities of each side.
 
     A schema need not have them.
@@ -184,10 +198,12 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "condition": condition,
     "documentation": documentation,
     "handler": handler,
+    "handling": handling,
     "item": item,
     "iterator": iterator,
     "params_argument": params_argument,
     "plain_result": plain_result,
+    "purpose": purpose,
     "result": result,
     "result_types": result_types,
     "sender": sender,

@@ -1,11 +1,11 @@
-"""One difference, and its severity for each reader.
+"""Differences with their severities for each reader, and revisions side by side in a matrix.
 
 This module has values only; other modules find differences, judge them and show them. `mcp-gen
 diff`, `audit` and `update` all use these values.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from mcp_protogen.base.problems import Problem
@@ -89,6 +89,10 @@ class Change:
         """The severity for the reader for whom it is worst."""
         return min(self.severity.values(), key=lambda severity: severity.rank)
 
+    def severity_for(self, reader: Reader | None) -> Severity:
+        """Return the severity for a reader, none if it is not judged for them; or the worst one."""
+        return self.worst if reader is None else self.severity.get(reader, Severity.NONE)
+
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
@@ -106,3 +110,50 @@ class Comparison:
     left_out: int = 0
     came: tuple[str, ...] = ()
     went: tuple[str, ...] = ()
+
+    def narrowed(self, reader: Reader | None, least: Severity | None = None) -> "Comparison":
+        """Return it with the changes of at least `least` for the reader, the worst first."""
+        changes = sorted(self._reaching(reader, least or Severity.INFO), key=_by_rank(reader))
+        left_out = self.left_out + len(self.changes) - len(changes)
+        return replace(self, changes=tuple(changes), left_out=left_out)
+
+    def reaches(self, reader: Reader | None, severity: Severity) -> bool:
+        """Return whether a change is at least so severe for the reader."""
+        return any(self._reaching(reader, severity))
+
+    def _reaching(self, reader: Reader | None, least: Severity) -> Iterator[Change]:
+        return (one for one in self.changes if one.severity_for(reader).rank <= least.rank)
+
+
+def _by_rank(reader: Reader | None) -> Callable[[Change], int]:
+    return lambda change: change.severity_for(reader).rank
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixCell:
+    """The state of a row in one revision.
+
+    `detail` is a short text, such as the sender of a method and its result. `digest` stands for the
+    whole meaning: if it differs from that of the cell before, something has changed.
+    """
+
+    present: bool
+    detail: str = ""
+    digest: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixRow:
+    """A method or a type over time; `cells` are in the order of the revisions."""
+
+    category: Category
+    name: str
+    cells: tuple[MatrixCell, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """Every row in every revision, oldest revision first."""
+
+    revisions: tuple[str, ...]
+    rows: tuple[MatrixRow, ...]

@@ -1,7 +1,7 @@
 """The severity of each kind of change for each reader, by the table in `severities.md`.
 
 The author of a client is sender or receiver of what has changed, or both; that depends on its
-direction.
+direction. Audits and test vectors have tables of the same form.
 """
 
 import re
@@ -14,13 +14,13 @@ from typing import Final
 from mcp_protogen.findings.change import Category, Change, Reader, Severity
 from mcp_protogen.ir import OTHER, Role, Senders
 
-_TABLE = Path(__file__).with_name("severities.md")
-_LINE = re.compile(r"^\| (?P<code>[a-z]+(?:-[a-z]+)+) \| (?P<rest>.*) \|$", re.MULTILINE)
+_LINE = re.compile(r"^\| (?P<code>[a-z]+(?:-[a-z]+)*) \| (?P<rest>.*\.) \|$", re.MULTILINE)
+_READERS: Final[Mapping[Role, Reader]] = {"client": Reader.CLIENT, "server": Reader.SERVER}
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """The message of one code, and its severities for each side of a message."""
+class SeverityRow:
+    """The severities of one code for each end of a message; its message, unless findings differ."""
 
     code: str
     category: Category
@@ -31,9 +31,39 @@ class Row:
     gateway: Severity
     why: str
 
+    def levels(self, senders: Senders) -> Mapping[Reader, Severity]:
+        """Return the severity for each reader, if these roles send what it is about."""
+        levels = {Reader.CLIENT: Severity.NONE, Reader.SERVER: Severity.NONE}
+        for role in senders:
+            for end, level in ((role, self.sender), (OTHER[role], self.receiver)):
+                reader = _READERS[end]
+                levels[reader] = min(levels[reader], level, key=lambda one: one.rank)
+        # A gateway passes messages on; what nobody sends does not concern it.
+        gateway = self.gateway if senders else Severity.NONE
+        return levels | {Reader.SDK: self.sdk, Reader.GATEWAY: gateway}
+
+
+@cache
+def severity_table(file: Path) -> Mapping[str, SeverityRow]:
+    """Return the table in a page, by code."""
+    found = _LINE.finditer(file.read_text(encoding="utf-8"))
+    return {line["code"]: _row(line["code"], line["rest"].split(" | ")) for line in found}
+
+
+def _row(code: str, cells: list[str]) -> SeverityRow:
+    about, *message, sender, receiver, sdk, gateway, why = cells
+    ends = Severity(sender), Severity(receiver)
+    others = Severity(sdk), Severity(gateway)
+    return SeverityRow(code, Category(about), "".join(message), *ends, *others, why)
+
+
+def severities() -> Mapping[str, SeverityRow]:
+    """Return the table of the changes between revisions, by code."""
+    return severity_table(Path(__file__).with_suffix(".md"))
+
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Difference:
     """A change that was found and is not judged yet; `senders` send what has changed."""
 
     code: str
@@ -44,24 +74,7 @@ class Found:
     senders: Senders = frozenset()
 
 
-@cache
-def severities() -> Mapping[str, Row]:
-    """Return the table, by code."""
-    found = _LINE.finditer(_TABLE.read_text(encoding="utf-8"))
-    rows = (_row(match["code"], match["rest"].split(" | ")) for match in found)
-    return {row.code: row for row in rows}
-
-
-def _row(code: str, cells: list[str]) -> Row:
-    about, message, *levels, why = cells
-    sender, receiver, sdk, gateway = map(Severity, levels)
-    return Row(code, Category(about), message, sender, receiver, sdk, gateway, why)
-
-
-_READERS: Final[Mapping[Role, Reader]] = {"client": Reader.CLIENT, "server": Reader.SERVER}
-
-
-def judged(found: Found) -> Change:
+def rated(found: Difference) -> Change:
     """Return a change with its severity for each reader."""
     row = severities()[found.code]
     return Change(
@@ -69,25 +82,9 @@ def judged(found: Found) -> Change:
         category=row.category,
         item=found.item,
         message=row.message,
-        severity=_levels(row, found.senders),
+        severity=row.levels(found.senders),
         pointer=found.pointer,
         before=found.before,
         after=found.after,
         why=row.why,
     )
-
-
-def _levels(row: Row, senders: Senders) -> Mapping[Reader, Severity]:
-    levels = {Reader.CLIENT: Severity.NONE, Reader.SERVER: Severity.NONE}
-    for role in senders:
-        ends: tuple[tuple[Role, Severity], ...] = (
-            (role, row.sender),
-            (OTHER[role], row.receiver),
-        )
-        for end, level in ends:
-            reader = _READERS[end]
-            levels[reader] = min(levels[reader], level, key=lambda one: one.rank)
-    levels[Reader.SDK] = row.sdk
-    # A gateway passes messages on; what nobody sends does not concern it.
-    levels[Reader.GATEWAY] = row.gateway if senders else Severity.NONE
-    return levels

@@ -1,4 +1,4 @@
-"""The facts that no schema has: direction, gates, codes, traits, order.
+"""The facts that no schema has: direction, required capabilities, codes, traits, order.
 
 Each fact names its source page. The `facts.json` of a revision is a JSON Merge Patch (RFC 7396)
 over that of the revision it inherits, so that a fact of several revisions is written once.
@@ -170,7 +170,7 @@ def as_shown(folder: Path, document: Json, schema: Mapping[str, Any]) -> Json:
     The same is true for members that senders of other revisions fill in.
     """
     others = [load(folder, name).document for name in known(folder)]
-    shown: Json = {"producer": dict(_filled_in_elsewhere(others, document, schema))}
+    shown: Json = {"producer": dict(_filled_in_by_others(others, document, schema))}
     if era := era_of(schema):
         shown["lifecycle"] = {"era": era}
     with suppress(Absent):
@@ -183,7 +183,7 @@ def as_shown(folder: Path, document: Json, schema: Mapping[str, Any]) -> Json:
     return merged
 
 
-def _filled_in_elsewhere(
+def _filled_in_by_others(
     others: Iterable[Json], document: Json, schema: Mapping[str, Any]
 ) -> Iterator[tuple[str, Json]]:
     """Yield members that other revisions fill in, and that these facts lack.

@@ -41,16 +41,16 @@ def read_inputs(options: GenerationOptions, folder: Path | None = None) -> Gener
         # What is installed may move without the package.
         runtime_digest="" if options.runtime else digest_files(runtime_folder(), runtime_files()),
         templates_digest=_templates_digest(options.templates),
-        options=_told(options),
+        options=_effective_options(options),
         revisions=dict(sorted({**options.kept, **generated}.items())),
     )
 
 
-def _told(options: GenerationOptions) -> dict[str, Any]:
+def _effective_options(options: GenerationOptions) -> dict[str, Any]:
     """Return the options that change the output, whatever revisions there are."""
     templates = "own" if options.templates else None
-    told = {"templates": templates, "runtime": options.runtime, "with": recorded(options.parts)}
-    return {name: value for name, value in told.items() if value is not None}
+    values = {"templates": templates, "runtime": options.runtime, "with": recorded(options.parts)}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 class _SchemaFolder:
@@ -66,7 +66,7 @@ class _SchemaFolder:
         """Return the digests of one revision that is generated."""
         given = options.schemas.get(revision)
         source, published, commit, snapshot = _given(given) if given else self._pinned(revision)
-        facts, patches = self._judgements(revision, snapshot)
+        facts, patches = self._facts_and_patches(revision, snapshot)
         return RevisionInputs(
             source=source,
             published=published,
@@ -79,7 +79,7 @@ class _SchemaFolder:
             era=facts["lifecycle"]["era"] if facts is not None else "",
         )
 
-    def _judgements(self, revision: str, snapshot: bytes) -> tuple[Any, Any]:
+    def _facts_and_patches(self, revision: str, snapshot: bytes) -> tuple[Any, Any]:
         """Return the facts and patches that apply to a revision: its own, or its basis's."""
         own = self._json(revision, "patches.json")
         if (self._folder / revision / "facts.json").is_file():

@@ -155,13 +155,13 @@ def changing(folder: Path | None = None) -> Generator[None, None, None]:
     if nothing can be changed.
     """
     # Imported here, because most runs only read pins.
-    from mcp_protogen.base.folder_lock import held
+    from mcp_protogen.base.folder_lock import exclusive_lock
 
     target = folder or schema_folder()
     with ExitStack() as stack:
         with writing(target):
             target.mkdir(parents=True, exist_ok=True)
-            stack.enter_context(held(target / ".changing"))
+            stack.enter_context(exclusive_lock(target / ".changing"))
             _settle(target)
         yield
 

@@ -19,10 +19,10 @@ from mcp_protogen.inputs.pins import load_pins
 from mcp_protogen.inputs.todo import CHOICES
 
 Json = dict[str, Any]
-Way = Literal["up", "down"]
+StepDirection = Literal["up", "down"]
 Verb = Literal["keep", "drop", "move", "add", "apply", "finish"]
 
-WAYS: tuple[Way, ...] = get_args(Way)
+DIRECTIONS: tuple[StepDirection, ...] = get_args(StepDirection)
 _VERBS: tuple[Verb, ...] = get_args(Verb)
 
 
@@ -37,7 +37,7 @@ class Rule:
     """
 
     at: str
-    way: Way
+    direction: StepDirection
     do: Verb
     value: Any
     settles: tuple[str, ...]
@@ -52,7 +52,7 @@ class CodeRule:
     """An error code of a method that becomes another one; for all methods if it is empty."""
 
     method: str
-    way: Way
+    direction: StepDirection
     was: int
     becomes: int
     reason: str
@@ -63,7 +63,7 @@ class Choice:
     """A place where the action in one direction is still to be chosen."""
 
     at: str
-    way: Way
+    direction: StepDirection
     place: str
     """The place of the choices: file and JSON pointer."""
 
@@ -102,31 +102,37 @@ def translation_of(document: Json, revision: str, place: str) -> Translation:
         for rule in _rules(entry, f"{place}#/rules/{number}")
     )
     errors = tuple(
-        CodeRule(entry["method"], way, entry[way]["was"], entry[way]["becomes"], entry["reason"])
+        CodeRule(
+            entry["method"],
+            direction,
+            entry[direction]["was"],
+            entry[direction]["becomes"],
+            entry["reason"],
+        )
         for entry in document["errors"]
-        for way in WAYS
-        if way in entry
+        for direction in DIRECTIONS
+        if direction in entry
     )
     choices = tuple(
-        Choice(at, way, f"{place}#/rules/{number}/{way}")
+        Choice(at, direction, f"{place}#/rules/{number}/{direction}")
         for number, entry in enumerate(document["rules"])
-        for way in WAYS
-        if CHOICES in entry.get(way, ())
+        for direction in DIRECTIONS
+        if CHOICES in entry.get(direction, ())
         for at in entry["at"]
     )
     return Translation(document["older"], revision, document["became"], rules, errors, choices)
 
 
 def _rules(entry: Json, place: str) -> Iterator[Rule]:
-    for way in WAYS:
-        action: Json | None = entry.get(way)
+    for direction in DIRECTIONS:
+        action: Json | None = entry.get(direction)
         if action is None or CHOICES in action:
             continue
         do: Verb = next(verb for verb in _VERBS if verb in action)
         settles = tuple(action.get("settles", ()))
         whole: bool = action.get("whole", False)
         for at in entry["at"]:
-            yield Rule(at, way, do, action[do], settles, whole, entry["reason"], place)
+            yield Rule(at, direction, do, action[do], settles, whole, entry["reason"], place)
 
 
 def between(

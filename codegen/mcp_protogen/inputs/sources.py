@@ -1,6 +1,6 @@
 """The inputs of one revision, read and checked: pinned ones, or a user's file."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -45,14 +45,14 @@ def load(revision: str, options: GenerationOptions) -> RevisionSource:
         return pinned(revision, schema_folder())
     place, schema, own = _given(given)
     hint = f"to give it facts, pin it: mcp-gen schema add {revision} --from FILE, then draft-facts"
-    return replace(_source(revision, schema_folder(), schema, place, own), facts_hint=hint)
+    return replace(of_snapshot(revision, schema_folder(), schema, place, own), facts_hint=hint)
 
 
 def pinned(revision: str, folder: Path) -> RevisionSource:
     """Return the inputs of a revision that is pinned in a schema folder."""
     place = f"schema/{revision}/schema.json"
     schema: Json = parse_json(read_snapshot(revision, folder), place)
-    source = _source(revision, folder, schema, place, {})
+    source = of_snapshot(revision, folder, schema, place, {})
     hint = f"mcp-gen schema draft-facts {revision} writes what follows from the schema"
     notes = (*source.notes, *_undecided(revision, folder))
     return replace(source, facts_hint=hint, notes=notes)
@@ -74,9 +74,10 @@ def _undecided(revision: str, folder: Path) -> Iterator[Problem]:
             yield Problem("to-decide", message, place, pointers[0], hint, Level.WARNING)
 
 
-def _source(
-    revision: str, folder: Path, schema: Json, place: str, own: dict[str, str]
+def of_snapshot(
+    revision: str, folder: Path, schema: Json, place: str, own: Mapping[str, str]
 ) -> RevisionSource:
+    """Return the inputs of a revision with this schema, whose own descriptions are `own`."""
     merged = facts.holding(folder, revision, schema)
     entries, notes = _ledger(folder, schema, merged)
     return RevisionSource(
@@ -113,14 +114,10 @@ def _given(given: GivenFile) -> tuple[str, Json, dict[str, str]]:
     return given.name, structure, descriptions.extract(published)
 
 
-def inherited_notice(source: RevisionSource) -> Problem | None:
-    """Return a warning for a revision that has no facts of its own."""
-    if not source.facts.inherited:
-        return None
-    return Problem(
-        "derived-facts",
-        f"{source.facts.revision} has no facts: gates and codes are those of {source.facts.basis}",
-        source.facts_place,
-        hint=source.facts_hint,
-        level=Level.WARNING,
-    )
+def inherited_notice(source: RevisionSource) -> Iterator[Problem]:
+    """Yield a warning for a revision that has no facts of its own."""
+    known, place, hint = source.facts, source.facts_place, source.facts_hint
+    if known.inherited:
+        borrowed = f"required capabilities and error codes are those of {known.basis}"
+        message = f"{known.revision} has no facts: {borrowed}"
+        yield Problem("derived-facts", message, place, hint=hint, level=Level.WARNING)

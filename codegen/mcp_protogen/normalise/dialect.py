@@ -52,7 +52,7 @@ def plain(
     Members in `json_schemas` (as `Type.member`) hold a JSON Schema of somebody else and are not
     read. `place` names the schema's file. Raise `ProblemError` with everything that is refused.
     """
-    reading = _Reading(json_schemas, place)
+    reading = _PlainSchemas(json_schemas, place)
     definitions = {
         name: reading.schema(value, f"/$defs/{escape(name)}", name)
         for name, value in schema.get("$defs", {}).items()
@@ -61,7 +61,7 @@ def plain(
     return {**schema, "$defs": definitions}, tuple(reading.problems)
 
 
-class _Reading:
+class _PlainSchemas:
     """One pass over all definitions; `pointer` is the current place, `name` its name."""
 
     def __init__(self, json_schemas: Container[str], place: str) -> None:
@@ -85,13 +85,13 @@ class _Reading:
                 _BOUNDS.get(done["type"], frozenset()) if _is_single(done) else frozenset[str]()
             )
             done |= {key: value[key] for key in value if key in bounds}
-        self._leave_out(value, (key for key in value if key in _ALL_BOUNDS - done.keys()), pointer)
+        self._leave_out((key for key in value if key in _ALL_BOUNDS - done.keys()), pointer)
         return _reference(done)
 
     def _report_unread(self, value: Json, pointer: str) -> None:
         for keyword in sorted(value.keys() & _REFUSED):
             self._refuse(f"{keyword} is not supported", f"{pointer}/{keyword}", "use $ref")
-        self._leave_out(value, sorted(value.keys() & _UNCHECKED), pointer)
+        self._leave_out(sorted(value.keys() & _UNCHECKED), pointer)
 
     def _alternatives(
         self, value: Json, done: Json, pointer: str, name: str, *, member: bool
@@ -122,12 +122,12 @@ class _Reading:
             }
         items = value.get("items")
         if is_array(items):
-            self._leave_out(value, ["items"], pointer)
+            self._leave_out(["items"], pointer)
         elif items is not None and "prefixItems" not in value:
             done["items"] = self.schema(items, f"{pointer}/items", name)
         extra = value.get("additionalProperties")
         if extra is False or (extra not in (None, True, {}) and value.get("properties")):
-            self._leave_out(value, ["additionalProperties"], pointer)
+            self._leave_out(["additionalProperties"], pointer)
         elif extra is not None:
             done["additionalProperties"] = self.schema(
                 extra, f"{pointer}/additionalProperties", name
@@ -148,7 +148,7 @@ class _Reading:
             return
         allowed: list[Any] = [value["const"]] if keyword == "const" else value["enum"]
         if not all(map(_is_literal, allowed)):
-            self._leave_out(value, [keyword], pointer)
+            self._leave_out([keyword], pointer)
             return
         values = [one for one in _distinct(allowed) if kinds is None or of_type(one, kinds)]
         if "const" in value and "enum" in value:
@@ -158,7 +158,7 @@ class _Reading:
         else:
             _allow(values, keyword, done)
 
-    def _leave_out(self, value: Json, keywords: Any, pointer: str) -> None:
+    def _leave_out(self, keywords: Any, pointer: str) -> None:
         for keyword in keywords:
             self._warn(f"{keyword} is not checked by the models", f"{pointer}/{keyword}")
 

@@ -31,7 +31,7 @@ _DEEPEST = 8
 
 
 class Intersection:
-    """A join of schemas that may refer to `definitions`; `note` is told what is lost."""
+    """A join of schemas that may refer to `definitions`; `note` is called with what is lost."""
 
     def __init__(self, definitions: Json, note: Callable[[str], None]) -> None:
         self._definitions = definitions
@@ -116,10 +116,12 @@ class Intersection:
         return self._members(left, right, merged) if "properties" in merged else merged
 
     def _members(self, left: Json, right: Json, merged: Json) -> Json:
-        sides = (left, right)
+        schemas = (left, right)
         members: Json = {}
-        for name in dict.fromkeys(name for side in sides for name in side.get("properties", {})):
-            member = self.both(*(_member(side, name) for side in sides))
+        for name in dict.fromkeys(
+            name for schema in schemas for name in schema.get("properties", {})
+        ):
+            member = self.both(*(_member(schema, name) for schema in schemas))
             if member != NOTHING:
                 members[name] = member
             elif name in merged.get("required", ()):

@@ -49,13 +49,13 @@ def _named(ref: str, definitions: Json) -> str | None:
 
     Return None if it leads nowhere.
     """
-    owner, *way = jsonpointer.split(unquote(ref.removeprefix("#/$defs")))
-    if owner not in definitions or not way:
+    owner, *steps = jsonpointer.split(unquote(ref.removeprefix("#/$defs")))
+    if owner not in definitions or not steps:
         return owner if owner in definitions else None
     inner: Any = definitions[owner]
     outer: Any = definitions
     last: str | int = owner
-    for step in way:
+    for step in steps:
         for _ in definitions:  # an upper limit, in case of a circle
             if not is_object(inner) or not isinstance(inner.get("$ref"), str):
                 break
@@ -70,7 +70,7 @@ def _named(ref: str, definitions: Json) -> str | None:
         inner = outer[last]
     if outer is definitions:
         return str(last)
-    name = owner + "".join(names.pascal(step) for step in way if step not in _KEYWORDS)
+    name = owner + "".join(names.pascal(step) for step in steps if step not in _KEYWORDS)
     while name in definitions:
         name += "Object"
     definitions[name], outer[last] = inner, to(name)

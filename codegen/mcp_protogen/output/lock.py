@@ -5,7 +5,8 @@ out on purpose: the files do not depend on them. Paths in a lock are checked, be
 deleted by them.
 """
 
-from collections.abc import Mapping
+import os
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from stat import S_ISREG
@@ -147,3 +148,25 @@ def _newer(path: Path, writer: str, reason: str) -> ProblemError:
 def _bad(path: Path, reason: str) -> ProblemError:
     hint = "restore it from version control, or move it away and generate with --force"
     return ProblemError(Problem("bad-lock", f"unusable lock: {reason}", str(path), hint=hint))
+
+
+# Folders of files that are installed or built. Hidden folders and virtual environments are skipped,
+# too.
+_FOREIGN = frozenset({"__pycache__", "build", "dist", "node_modules", "site-packages"})
+
+
+def folders_with_locks(start: Path) -> Iterator[Path]:
+    """Yield `start` and all folders below it that are packages, sorted.
+
+    Links are not followed.
+    """
+    for where, folders, files in os.walk(start):
+        folders[:] = sorted(
+            name
+            for name in folders
+            if not name.startswith(".")
+            and name not in _FOREIGN
+            and not os.path.isfile(os.path.join(where, name, "pyvenv.cfg"))
+        )
+        if LOCK_NAME in files:
+            yield Path(where)

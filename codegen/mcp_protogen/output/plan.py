@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from mcp_protogen.base.canonical import sha256
 from mcp_protogen.base.names import module_name
+from mcp_protogen.base.printable import listed
 from mcp_protogen.base.problems import Level, Problem
 from mcp_protogen.output.lock import LOCK_NAME, Lock, LockedFile, lock_file, lock_of
 from mcp_protogen.output.tree import NOT_A_FILE, Tree, parents
@@ -157,7 +158,7 @@ def _edited(locked: Mapping[str, LockedFile], touched: list[str], tree: Tree) ->
             hint = "move it away, or replace it with --force; the target of a link is not touched"
             yield Problem("edited-file", message, path, hint=hint)
         elif not tree.is_written(path, locked[path].sha256):
-            hint = "move the change elsewhere, or give it up with --force"
+            hint = "make the change in another file, or give it up with --force"
             yield Problem("edited-file", "this generated file was edited by hand", path, hint=hint)
 
 
@@ -189,6 +190,5 @@ def _foreign(
                 message = "a file that mcp-gen did not write has the name of a generated one"
                 yield Problem("foreign-file", message, path, hint=hint)
     elif names := sorted(tree.files.keys() - unchanged):
-        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-        message = f"the folder has no lock and holds other files: {', '.join(names[:_NAMED])}{more}"
+        message = f"the folder has no lock and holds other files: {listed(names, _NAMED)}"
         yield Problem("foreign-file", message, hint=hint)

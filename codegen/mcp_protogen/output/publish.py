@@ -78,8 +78,8 @@ def _own_folders(work: Plan, tree: Tree) -> set[str]:
 
     Folders that only had generated files which are now gone are left out.
     """
-    held = {parent for path in work.removed for parent in parents(path)}
-    return set(tree.folders) - held
+    emptied = {parent for path in work.removed for parent in parents(path)}
+    return set(tree.folders) - emptied
 
 
 def _outcome(work: Plan, tree: Tree, *warnings: Problem) -> PublishResult:

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mcp_protogen.base.files import sync, sync_folder, write_new, writing
-from mcp_protogen.base.folder_lock import held
+from mcp_protogen.base.folder_lock import exclusive_lock
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.output.exchange import exchange
 from mcp_protogen.output.tree import file_digest, parents, scan
@@ -132,7 +132,7 @@ def exclusive(target: Path) -> Generator[Workspace, None, None]:
     with ExitStack() as leaving:
         with writing(named, _HINT):
             leaving.callback(_remove_empty, _make_folder(target.parent))
-            leaving.enter_context(held(space.folder))
+            leaving.enter_context(exclusive_lock(space.folder))
             space.recover()
         leaving.callback(space.settle)
         yield space

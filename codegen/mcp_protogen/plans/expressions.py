@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from mcp_protogen.base.names import ClassName
 from mcp_protogen.derive.recursion import names_in, uses
 from mcp_protogen.ir import (
     AliasIR,
@@ -106,7 +105,7 @@ def flat(arms: Iterable[TypeExpr], types: Mapping[str, TypeIR]) -> Iterator[Type
 
 def alternatives(type_: TypeIR) -> tuple[TypeExpr, ...]:
     """Return the arms of a union, or the type itself."""
-    return type_.arms if isinstance(type_, UnionIR) else (Ref(ClassName(type_.name)),)
+    return type_.arms if isinstance(type_, UnionIR) else (Ref(type_.name),)
 
 
 def arms_of(expression: TypeExpr) -> tuple[TypeExpr, ...]:

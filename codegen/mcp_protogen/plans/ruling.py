@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from mcp_protogen.inputs.rules import CodeRule, Rule, Translation, Way
+from mcp_protogen.inputs.rules import CodeRule, Rule, StepDirection, Translation
 
 
 @dataclass(frozen=True)
@@ -16,8 +16,8 @@ class Ruling:
     """The rules of some steps, oldest first, in one direction."""
 
     steps: Sequence[Translation]
-    way: Way
-    asked: set[str] = field(default_factory=set[str])
+    direction: StepDirection
+    looked_up: set[str] = field(default_factory=set[str])
     """The places that were looked up."""
 
     @cached_property
@@ -25,9 +25,9 @@ class Ruling:
         found: dict[str, list[Rule]] = {}
         # Rules apply in the order of the steps that a value takes.
         numbered = list(enumerate(self.steps))
-        for number, step in numbered if self.way == "up" else reversed(numbered):
+        for number, step in numbered if self.direction == "up" else reversed(numbered):
             for rule in step.rules:
-                if rule.way == self.way:
+                if rule.direction == self.direction:
                     found.setdefault(self._carried(rule.at, number), []).append(rule)
         return {place: tuple(rules) for place, rules in found.items()}
 
@@ -46,7 +46,7 @@ class Ruling:
             self._carried(member if member[:1].isupper() else f"{rule.at}.{member}", number)
             for number, step in enumerate(self.steps)
             for rule in step.rules
-            if rule.way == self.way
+            if rule.direction == self.direction
             for member in (*rule.settles, *([rule.at] if rule.do == "keep" else []))
         )
 
@@ -55,7 +55,7 @@ class Ruling:
 
         The caller also looks at the members or arms `inside`.
         """
-        self.asked.update((place, *inside))
+        self.looked_up.update((place, *inside))
         return self._by_place.get(place, ())
 
     def of(self, place: str, verb: str) -> Rule | None:
@@ -65,12 +65,12 @@ class Ruling:
     def idle(self) -> Iterator[Rule]:
         """Yield the rules at places that nobody looked up, after all types have been walked."""
         for place, rules in self._by_place.items():
-            if place not in self.asked:
+            if place not in self.looked_up:
                 yield from rules
 
-    def other_names(self, name: str, way: Way) -> Iterator[str]:
+    def other_names(self, name: str, direction: StepDirection) -> Iterator[str]:
         """Yield the names that a type may have at the other end."""
-        if way == "up":
+        if direction == "up":
             for step in self.steps:
                 name = step.became.get(name, name)
             yield name
@@ -83,4 +83,6 @@ class Ruling:
     @property
     def codes(self) -> tuple[CodeRule, ...]:
         """The error codes that change between the two revisions."""
-        return tuple(code for step in self.steps for code in step.errors if code.way == self.way)
+        return tuple(
+            code for step in self.steps for code in step.errors if code.direction == self.direction
+        )

@@ -6,15 +6,14 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
-from mcp_protogen.base.names import ClassName
 from mcp_protogen.base.problems import Problem, ProblemError, raise_errors
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.config import GenerationOptions
-from mcp_protogen.inputs.rules import Rule, Translation, Way, between, place_of
+from mcp_protogen.inputs.rules import Rule, StepDirection, Translation, between, place_of
 from mcp_protogen.ir import MethodIR, Ref, RevisionIR
 from mcp_protogen.plans.ruling import Ruling
 from mcp_protogen.plans.walk import Walk
-from mcp_protogen.plans.work import Pair, key_of, works
+from mcp_protogen.plans.work import TypePair, key_of, works
 from mcp_protogen.runtime.translation.plans import (
     Arms,
     Direction,
@@ -77,17 +76,17 @@ def pair_tables(older: RevisionIR, newer: RevisionIR, steps: tuple[Translation, 
 
 def unsettled(
     older: RevisionIR, newer: RevisionIR, steps: tuple[Translation, ...]
-) -> Mapping[tuple[Way, str], str]:
+) -> Mapping[tuple[StepDirection, str], str]:
     """Return the places that no rule decides, or that a rule decides without effect.
 
     The keys are the direction and a place that a rule can name; the values are reasons.
     """
-    found: dict[tuple[Way, str], str] = {}
+    found: dict[tuple[StepDirection, str], str] = {}
     for walk, _ in (_walked(older, newer, "up", steps), _walked(newer, older, "down", steps)):
         for one in walk.undecided:
-            found.setdefault((walk.way, place_in(one.at)), one.what)
+            found.setdefault((walk.direction, place_in(one.at)), one.what)
         for rule in walk.ruling.idle():
-            found.setdefault((walk.way, rule.at), "there is nothing at this place")
+            found.setdefault((walk.direction, rule.at), "there is nothing at this place")
     return found
 
 
@@ -97,22 +96,22 @@ def place_in(at: str) -> str:
 
 
 def _walked(
-    source: RevisionIR, target: RevisionIR, way: Way, steps: tuple[Translation, ...]
+    source: RevisionIR, target: RevisionIR, direction: StepDirection, steps: tuple[Translation, ...]
 ) -> tuple[Walk, Mapping[str, Method]]:
-    walk = Walk(source, target, way, Ruling(steps, way))
+    walk = Walk(source, target, direction, Ruling(steps, direction))
     methods = dict(_methods(walk))
     for name in _BESIDE:
         if _has(source, name) and _has(target, name):
-            walk.between(Ref(ClassName(name)), Ref(ClassName(name)), name)
+            walk.between(Ref(name), Ref(name), name)
     return walk, methods
 
 
 def _direction(
-    source: RevisionIR, target: RevisionIR, way: Way, steps: tuple[Translation, ...]
+    source: RevisionIR, target: RevisionIR, direction: StepDirection, steps: tuple[Translation, ...]
 ) -> tuple[Direction, list[Problem]]:
-    walk, methods = _walked(source, target, way, steps)
+    walk, methods = _walked(source, target, direction, steps)
     plans, named = _cut(walk.plans)
-    direction = Direction(
+    table = Direction(
         source.id,
         target.id,
         methods={name: _rewritten(method, named) for name, method in sorted(methods.items())},
@@ -120,12 +119,12 @@ def _direction(
         same=dict(sorted(_same(walk.plans, plans, named))),
         errors=_errors(walk.ruling),
     )
-    newer = target.id if way == "up" else source.id
+    newer = target.id if direction == "up" else source.id
     problems = [_problem(one.at, one.what, walk, newer) for one in walk.undecided]
     if [step.newer for step in steps] == [newer]:
         # Between more distant revisions, the place of a rule may exist only in between.
         problems += [_idle(rule) for rule in walk.ruling.idle()]
-    return direction, problems
+    return table, problems
 
 
 def _has(revision: RevisionIR, name: str) -> bool:
@@ -134,11 +133,11 @@ def _has(revision: RevisionIR, name: str) -> bool:
 
 def _problem(at: str, what: str, walk: Walk, newer: str) -> Problem:
     choices = {
-        (choice.way, choice.at): choice.place
+        (choice.direction, choice.at): choice.place
         for step in walk.ruling.steps
         for choice in step.choices
     }
-    place, _, pointer = choices.get((walk.way, place_in(at)), "").partition("#")
+    place, _, pointer = choices.get((walk.direction, place_in(at)), "").partition("#")
     hint = "write a rule that decides it: here, or in a file given with --rules"
     return Problem(
         "undecided-difference",
@@ -152,7 +151,9 @@ def _problem(at: str, what: str, walk: Walk, newer: str) -> Problem:
 def _idle(rule: Rule) -> Problem:
     place, _, pointer = rule.place.partition("#")
     hint = "name a type, a member (Type.member) or an arm (Type[tag]) of the newer revision"
-    message = f"this rule has no effect: in direction {rule.way}, there is nothing at {rule.at}"
+    message = (
+        f"this rule has no effect: in direction {rule.direction}, there is nothing at {rule.at}"
+    )
     return Problem("bad-rule", message, place, pointer, hint)
 
 
@@ -171,9 +172,9 @@ def _result(walk: Walk, ours: MethodIR, theirs: MethodIR) -> Step | None:
     if not ours.results or not theirs.results:
         return None
     for kind in ours.results[1:]:
-        for name in walk.ruling.other_names(str(kind), walk.way):
+        for name in walk.ruling.other_names(str(kind), walk.direction):
             if name in theirs.results[1:]:
-                walk.between(Ref(kind), Ref(ClassName(name)), ours.method)
+                walk.between(Ref(kind), Ref(name), ours.method)
     return walk.between(Ref(ours.results[0]), Ref(theirs.results[0]), ours.method)
 
 
@@ -184,7 +185,7 @@ def _errors(ruling: Ruling) -> Mapping[tuple[str, int], tuple[int, str]]:
 # Cutting: a plan that does nothing is dropped, with all references to it.
 
 
-def _cut(walked: Mapping[Pair, Plan]) -> tuple[dict[str, Plan], Mapping[str, str]]:
+def _cut(walked: Mapping[TypePair, Plan]) -> tuple[dict[str, Plan], Mapping[str, str]]:
     """Return the plans that do something, by their final names, and the final name of each key."""
     every = {key_of(pair) for pair in walked}
     idle = {key for key in every if not works(To(key), walked)}
@@ -194,7 +195,7 @@ def _cut(walked: Mapping[Pair, Plan]) -> tuple[dict[str, Plan], Mapping[str, str
     return plans, named
 
 
-def _names(working: Mapping[Pair, Plan]) -> Iterator[tuple[str, str]]:
+def _names(working: Mapping[TypePair, Plan]) -> Iterator[tuple[str, str]]:
     """Yield the final name of each plan.
 
     It is the name of the source, if all plans of that source do the same.
@@ -206,7 +207,7 @@ def _names(working: Mapping[Pair, Plan]) -> Iterator[tuple[str, str]]:
 
 
 def _same(
-    walked: Mapping[Pair, Plan], plans: Mapping[str, Plan], named: Mapping[str, str]
+    walked: Mapping[TypePair, Plan], plans: Mapping[str, Plan], named: Mapping[str, str]
 ) -> Iterator[tuple[str, str]]:
     for pair, plan in walked.items():
         if key_of(pair) not in named and plan.becomes and pair.source not in plans:

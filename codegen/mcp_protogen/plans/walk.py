@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from mcp_protogen.inputs.rules import Rule, Way
+from mcp_protogen.inputs.rules import Rule, StepDirection
 from mcp_protogen.ir import (
     Anything,
     FieldIR,
@@ -41,7 +41,7 @@ from mcp_protogen.plans.expressions import (
     usual,
 )
 from mcp_protogen.plans.ruling import Ruling
-from mcp_protogen.plans.work import Pair, key_of, works
+from mcp_protogen.plans.work import TypePair, key_of, works
 from mcp_protogen.runtime.translation.plans import (
     Apply,
     Arms,
@@ -59,7 +59,7 @@ from mcp_protogen.runtime.translation.plans import (
 
 
 @dataclass(frozen=True, slots=True)
-class Undecided:
+class UndecidedDifference:
     """A difference that neither the types nor a rule decide."""
 
     at: str
@@ -72,10 +72,10 @@ class Walk:
 
     source: RevisionIR
     target: RevisionIR
-    way: Way
+    direction: StepDirection
     ruling: Ruling
-    plans: dict[Pair, Plan] = field(default_factory=dict[Pair, Plan])
-    undecided: list[Undecided] = field(default_factory=list[Undecided])
+    plans: dict[TypePair, Plan] = field(default_factory=dict[TypePair, Plan])
+    undecided: list[UndecidedDifference] = field(default_factory=list[UndecidedDifference])
 
     def __post_init__(self) -> None:
         self._sources = {str(one.name): one for one in self.source.types}
@@ -103,10 +103,10 @@ class Walk:
                 return None
 
     def _undecide(self, at: str, what: str) -> None:
-        self.undecided.append(Undecided(at, what))
+        self.undecided.append(UndecidedDifference(at, what))
 
     def _named(self, source: str, target: str) -> Step:
-        pair = Pair(source, target)
+        pair = TypePair(source, target)
         if pair not in self.plans:
             # This ends the walk of a recursive type; until it is done, it counts as work.
             self.plans[pair] = Whole(target, apply=(Apply("", ""),))
@@ -114,7 +114,7 @@ class Walk:
         return To(key_of(pair))
 
     def _plan(self, source: TypeIR, target: TypeIR) -> Plan:
-        newer = str(target.name if self.way == "up" else source.name)
+        newer = str(target.name if self.direction == "up" else source.name)
         rules = self.ruling.at(newer)
         if any(rule.whole for rule in rules):
             return Whole(str(target.name), apply=_functions(rules, "apply"))
@@ -134,7 +134,7 @@ class Walk:
     def _free(self, source: TypeExpr, target: TypeExpr) -> Step | None:
         """Return the step between an object with free keys and one with declared members."""
         name = next(str(one.name) for one in (source, target) if isinstance(one, Ref))
-        pair = Pair(name if isinstance(source, Ref) else f"an object as {name}", "")
+        pair = TypePair(name if isinstance(source, Ref) else f"an object as {name}", "")
         if pair not in self.plans:
             ours, theirs = declared(source, self._sources), declared(target, self._targets)
             self.plans[pair] = self._members(ours, theirs, name, "")
@@ -311,11 +311,9 @@ class Walk:
         return When(tuple(cases), last) if cases else last
 
     def _counterpart(self, arm: TypeExpr, theirs: Sequence[TypeExpr]) -> TypeExpr | None:
-        name = str(arm.name) if isinstance(arm, Ref) else ""
-        names = {name, *self.ruling.other_names(name, self.way)}
-        return next(
-            (one for one in theirs if isinstance(one, Ref) and str(one.name) in names), None
-        )
+        name = arm.name if isinstance(arm, Ref) else ""
+        names = {name, *self.ruling.other_names(name, self.direction)}
+        return next((one for one in theirs if isinstance(one, Ref) and one.name in names), None)
 
     def _mark(self, arm: TypeExpr, arms: Sequence[TypeExpr]) -> tuple[str, Any] | None:
         """Return a member that only this arm requires, with its constant if it has one."""

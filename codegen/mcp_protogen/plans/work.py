@@ -8,19 +8,19 @@ from mcp_protogen.runtime.translation.plans import Arms, Members, Plan, Step, To
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class TypePair:
     """A type of the source and the type of the target that its values become."""
 
     source: str
     target: str
 
 
-def key_of(pair: Pair) -> str:
+def key_of(pair: TypePair) -> str:
     """Return the key of the plan for a pair, which is unique even if several share a source."""
     return f"{pair.source} as {pair.target or 'an object'}"
 
 
-def works(step: Step | None, plans: Mapping[Pair, Plan]) -> bool:
+def works(step: Step | None, plans: Mapping[TypePair, Plan]) -> bool:
     """Return whether a step does anything, by the plans it leads to."""
     by_key = {key_of(pair): plan for pair, plan in plans.items()}
     waiting, seen = list(plans_in(step)), set[str]()

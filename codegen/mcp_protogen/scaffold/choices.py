@@ -6,7 +6,7 @@ from enum import StrEnum
 from mcp_protogen.scaffold.project_name import ProjectName
 
 
-class Kind(StrEnum):
+class ProjectKind(StrEnum):
     """The role of a project."""
 
     SERVER = "server"
@@ -14,7 +14,7 @@ class Kind(StrEnum):
     GATEWAY = "gateway"
 
 
-class Transport(StrEnum):
+class ProjectTransport(StrEnum):
     """The way a project and its peers are connected."""
 
     STDIO = "stdio"
@@ -24,12 +24,12 @@ class Transport(StrEnum):
     @property
     def stdio(self) -> bool:
         """Return whether standard input and output are used."""
-        return self is not Transport.HTTP
+        return self is not ProjectTransport.HTTP
 
     @property
     def http(self) -> bool:
         """Return whether HTTP is used."""
-        return self is not Transport.STDIO
+        return self is not ProjectTransport.STDIO
 
 
 ALL = "all"
@@ -43,8 +43,8 @@ class Choices:
     """
 
     name: ProjectName
-    kind: Kind
-    transport: Transport
+    kind: ProjectKind
+    transport: ProjectTransport
     revision: str
     revisions: tuple[str, ...]
 
@@ -56,10 +56,10 @@ class Choices:
         A gateway is a server on standard input, whatever it passes messages on to.
         """
         found = {"testing", "toolkit"}
-        if self.transport.stdio or self.kind is Kind.GATEWAY:
+        if self.transport.stdio or self.kind is ProjectKind.GATEWAY:
             found.add("stdio")
         if self.transport.http:
             found |= {"http-client", "http-server"}
-        if self.kind is Kind.GATEWAY:
+        if self.kind is ProjectKind.GATEWAY:
             found = found - {"testing"} | {"bridge"}
         return tuple(sorted(found))

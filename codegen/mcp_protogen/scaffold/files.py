@@ -10,17 +10,17 @@ from typing import Any
 from mcp_protogen.base.names import module_name
 from mcp_protogen.base.resources import templates_folder
 from mcp_protogen.scaffold import requirements
-from mcp_protogen.scaffold.choices import Choices, Kind, Transport
-from mcp_protogen.scaffold.features import features
+from mcp_protogen.scaffold.choices import Choices, ProjectKind, ProjectTransport
+from mcp_protogen.scaffold.revisions import features
 
 PROTOCOL = "src/{package}/protocol"
 """The folder of the generated package."""
 
-_EVERY_KIND = frozenset(Kind)
-_EVERY_TRANSPORT = frozenset(Transport)
-_STDIO = frozenset({Transport.STDIO, Transport.BOTH})
-_HTTP = frozenset({Transport.HTTP, Transport.BOTH})
-_SERVER, _CLIENT, _GATEWAY = (frozenset({kind}) for kind in Kind)
+_EVERY_KIND = frozenset(ProjectKind)
+_EVERY_TRANSPORT = frozenset(ProjectTransport)
+_STDIO = frozenset({ProjectTransport.STDIO, ProjectTransport.BOTH})
+_HTTP = frozenset({ProjectTransport.HTTP, ProjectTransport.BOTH})
+_SERVER, _CLIENT, _GATEWAY = (frozenset({kind}) for kind in ProjectKind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +29,8 @@ class _File:
 
     path: str
     template: str
-    kinds: frozenset[Kind] = _EVERY_KIND
-    transports: frozenset[Transport] = _EVERY_TRANSPORT
+    kinds: frozenset[ProjectKind] = _EVERY_KIND
+    transports: frozenset[ProjectTransport] = _EVERY_TRANSPORT
 
 
 _FILES = (

@@ -6,7 +6,7 @@ version.
 
 from collections.abc import Iterator
 
-from mcp_protogen.scaffold.choices import Choices, Kind
+from mcp_protogen.scaffold.choices import Choices, ProjectKind
 
 PYDANTIC = "pydantic>=2.12,<3"
 HTTPX = "httpx2>=2.16,<3"
@@ -31,14 +31,14 @@ def development(choices: Choices) -> tuple[str, ...]:
 
 def _dependencies(choices: Choices) -> Iterator[str]:
     yield PYDANTIC
-    if choices.kind is Kind.SERVER:
+    if choices.kind is ProjectKind.SERVER:
         yield _TZDATA
     if choices.transport.http:
-        yield UVICORN if choices.kind is Kind.SERVER else HTTPX
+        yield UVICORN if choices.kind is ProjectKind.SERVER else HTTPX
 
 
 def _development(choices: Choices) -> Iterator[str]:
     yield from ("pyright>=1.1.400", "pytest>=8.4", "pytest-asyncio>=1.2", "ruff>=0.14")
     if choices.transport.http:
         # Its tests are the other side of its HTTP: a client for a server, a server for a client.
-        yield HTTPX if choices.kind is Kind.SERVER else UVICORN
+        yield HTTPX if choices.kind is ProjectKind.SERVER else UVICORN

@@ -5,14 +5,15 @@ nothing.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 from typing import Any
 
 from mcp_protogen.base.canonical import parse_json, pretty, sha256
-from mcp_protogen.base.names import UnsafeName, module_name
+from mcp_protogen.base.names import REVISION_HINT, is_revision
+from mcp_protogen.base.printable import listed
 from mcp_protogen.base.problems import Problem, ProblemError, raise_errors
 from mcp_protogen.findings.report import Report, Status
 from mcp_protogen.inputs.pins import (
@@ -108,13 +109,13 @@ def verification(
         hint = "name that revision"
         raise ProblemError(Problem("ambiguous-schema", message, against[0], hint=hint))
     names = load_pins(folder) if revision is None else (revision,)
-    verdicts = [verify(name, against, folder) for name in names]
-    problems = tuple(problem for verdict in verdicts for problem in verdict.problems)
+    verifications = [verify(name, against, folder) for name in names]
+    problems = tuple(problem for verification in verifications for problem in verification.problems)
     return Report(
         "schema verify",
         Status.DIFFERS if problems else Status.FINE,
-        tuple(f"{verdict.revision}: {verdict.message}" for verdict in verdicts),
-        revisions=tuple({"revision": v.revision, "genuine": not v.problems} for v in verdicts),
+        tuple(f"{verification.revision}: {verification.message}" for verification in verifications),
+        revisions=tuple({"revision": v.revision, "genuine": not v.problems} for v in verifications),
         problems=problems,
     )
 
@@ -150,7 +151,7 @@ def verify(
 def _mismatch(
     pin: Pin, publication: Publication | None, pointers: tuple[str, ...], place: str
 ) -> Problem:
-    where = _listing(pointers) if pointers else "only in prose"
+    where = listed(pointers, _SHOWN) if pointers else "only in prose"
     if publication is pin.published:
         message = f"this is the pinned file, but its snapshot differs from it: {where}"
         return Problem("snapshot-differs", message, place)
@@ -183,19 +184,11 @@ def _changed(revision: str, structure: Any, folder: Path | None) -> tuple[str, .
     return tuple(differences(parse_json(read_snapshot(revision, folder), revision), structure))
 
 
-def _listing(pointers: Sequence[str]) -> str:
-    more = f" and {len(pointers) - _SHOWN} more" if len(pointers) > _SHOWN else ""
-    return ", ".join(pointers[:_SHOWN]) + more
-
-
 def unsafe(revision: str) -> Iterator[Problem]:
     """Yield a problem if a text cannot be the name of a revision."""
-    try:
-        module_name(revision)
-    except UnsafeName:
-        hint = "letters and digits, with single hyphens or dots between them"
+    if not is_revision(revision):
         message = f"{revision!r} cannot be the name of a revision"
-        yield Problem("unsafe-name", message, hint=hint)
+        yield Problem("unsafe-name", message, hint=REVISION_HINT)
 
 
 def _unreadable_origin(origin: Origin) -> Iterator[Problem]:

@@ -47,7 +47,7 @@ class Candidate:
 
     revision: str
     path: str
-    standing: CandidateState
+    state: CandidateState
     published: Published
     sha256: str
     source: SchemaSource
@@ -57,7 +57,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Candidates:
     """The result of looking at a source: candidates by revision, and warnings."""
 
     candidates: tuple[Candidate, ...]
@@ -76,7 +76,7 @@ class Wanted:
         return revision not in self.ignored and (not self.revisions or revision in self.revisions)
 
 
-def look(source: SchemaSource, pins: Pins, wanted: Wanted) -> Found:
+def look(source: SchemaSource, pins: Pins, wanted: Wanted) -> Candidates:
     """Return the wanted revisions that `source` has.
 
     Raise `ProblemError`: `unreadable-source`, `unsafe-name`, `unknown-revision`, `not-published`
@@ -94,7 +94,7 @@ def look(source: SchemaSource, pins: Pins, wanted: Wanted) -> Found:
         raise _nothing(source, paths)
     candidates = (_candidate(name, paths[name], one, pins, source) for name, one in read.items())
     notices = (*listing.notices, *_missing(source, pins, absent), *_unseen(source, listing, wanted))
-    return Found(tuple(candidates), notices)
+    return Candidates(tuple(candidates), notices)
 
 
 def is_draft(revision: str) -> bool:
@@ -121,12 +121,12 @@ def _candidate(
     twin = next((name for name in reversed(others) if name != revision), "")
     known = pin.known(digest) if pin else None
     if pin is None:
-        standing = CandidateState.COPY if twin and is_draft(revision) else CandidateState.NEW
+        state = CandidateState.COPY if twin and is_draft(revision) else CandidateState.NEW
     elif known is None:
-        standing = CandidateState.MOVED
+        state = CandidateState.MOVED
     else:
-        standing = CandidateState.SAME if known is pin.published else CandidateState.BEHIND
-    return Candidate(revision, path, standing, published, digest, source, pin, known, twin)
+        state = CandidateState.SAME if known is pin.published else CandidateState.BEHIND
+    return Candidate(revision, path, state, published, digest, source, pin, known, twin)
 
 
 def _unknown(

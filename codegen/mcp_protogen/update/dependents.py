@@ -1,14 +1,13 @@
 """The generated packages that depend on a pin, by their locks."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
 from mcp_protogen.base.problems import Level, Problem, ProblemError
 from mcp_protogen.inputs.pins import Pins
-from mcp_protogen.output.lock import LOCK_NAME, Lock, read_lock
-from mcp_protogen.output.search import folders_with_locks
+from mcp_protogen.output.lock import LOCK_NAME, Lock, folders_with_locks, read_lock
 from mcp_protogen.package import RevisionInputs
 from mcp_protogen.update.findings import Finding
 
@@ -56,39 +55,41 @@ class Packages:
 
 def packages_in(folders: Sequence[Path]) -> Packages:
     """Return the packages in these folders; raise `ProblemError` if one of them has none."""
-    locks: list[tuple[str, Lock]] = []
-    problems: list[Problem] = []
-    for folder in folders:
-        try:
-            lock = read_lock(folder)
-        except ProblemError as error:
-            problems += error.problems
-            continue
-        if lock is None:
-            hint = f"name the folder that has {LOCK_NAME} in it"
-            problems.append(
-                Problem("no-lock", "there is no generated package here", str(folder), hint=hint)
-            )
-        else:
-            locks.append((str(folder), lock))
+    found, problems = _read(folders)
+    hint = f"name the folder that has {LOCK_NAME} in it"
+    problems += [
+        Problem("no-lock", "there is no generated package here", str(folder), hint=hint)
+        for folder, lock in found
+        if lock is None
+    ]
     if problems:
         raise ProblemError(*problems)
-    return Packages(tuple(locks))
+    return _packages(found)
 
 
 def packages_below(folder: Path) -> Packages:
     """Return all packages in or below a folder whose locks can be read."""
-    locks: list[tuple[str, Lock]] = []
-    notices: list[Problem] = []
-    for found in folders_with_locks(folder):
+    found, problems = _read(folders_with_locks(folder))
+    return _packages(found, (replace(problem, level=Level.WARNING) for problem in problems))
+
+
+_Read = list[tuple[Path, Lock | None]]
+
+
+def _read(folders: Iterable[Path]) -> tuple[_Read, list[Problem]]:
+    found: _Read = []
+    problems: list[Problem] = []
+    for folder in folders:
         try:
-            lock = read_lock(found)
+            found.append((folder, read_lock(folder)))
         except ProblemError as error:
-            notices += [_warning(problem) for problem in error.problems]
-            continue
-        if lock is not None:
-            locks.append((str(found), lock))
-    return Packages(tuple(locks), tuple(notices))
+            problems += error.problems
+    return found, problems
+
+
+def _packages(found: _Read, notices: Iterable[Problem] = ()) -> Packages:
+    locks = tuple((str(folder), lock) for folder, lock in found if lock is not None)
+    return Packages(locks, tuple(notices))
 
 
 def dependents(finding: Finding, packages: Packages, pins: Pins) -> tuple[Dependent, ...]:
@@ -108,9 +109,3 @@ def _basis(finding: Finding, inputs: RevisionInputs, pins: Pins) -> Basis:
     if inputs.source != _PINNED:
         return Basis.OWN_FILE
     return Basis.PIN if pin and inputs.published == pin.published.sha256 else Basis.EARLIER
-
-
-def _warning(problem: Problem) -> Problem:
-    return Problem(
-        problem.code, problem.message, problem.place, problem.pointer, problem.hint, Level.WARNING
-    )

@@ -12,7 +12,7 @@ from mcp_protogen.inputs.ledger import PatchFit, mended
 from mcp_protogen.inputs.pins import nearest_revision, read_snapshot
 from mcp_protogen.inputs.snapshot import differences, snapshot_of
 from mcp_protogen.update.candidates import Candidate
-from mcp_protogen.update.undecided import Judgements, Undecided, undecided
+from mcp_protogen.update.undecided import OpenDecisions, SchemaFolder, undecided
 
 _SHORT = 12
 
@@ -33,7 +33,7 @@ class Finding:
     pointers: tuple[str, ...]
     comparison: Comparison | None
     patches: tuple[PatchFit, ...]
-    undecided: Undecided
+    undecided: OpenDecisions
 
     @property
     def only_prose(self) -> bool:
@@ -41,17 +41,17 @@ class Finding:
         return not self.pointers
 
 
-def examine(candidate: Candidate, known: Judgements) -> Finding:
+def examine(candidate: Candidate, schemas: SchemaFolder) -> Finding:
     """Return everything about one candidate; raise `ProblemError` if its bytes are no schema."""
     place = place_of(candidate)
     structure = snapshot_of(parse_json(candidate.published.content, place), place)
     metacheck.check(structure, place)
-    basis = _basis(candidate, known)
-    snapshot = read_snapshot(basis, known.folder)
+    basis = _basis(candidate, schemas)
+    snapshot = read_snapshot(basis, schemas.folder)
     pointers = tuple(differences(parse_json(snapshot, basis), structure))
-    open_questions = undecided(candidate.revision, structure, known)
+    open_questions = undecided(candidate.revision, structure, schemas)
     comparison, wrong = _compared(candidate, basis, snapshot if pointers else b"")
-    ledger = patches.ledger_of(known.meaning, basis)
+    ledger = patches.ledger_of(schemas.facts_folder, basis)
     return Finding(
         candidate,
         basis,
@@ -67,13 +67,13 @@ def place_of(candidate: Candidate) -> str:
     return f"{candidate.source.name.rstrip('/')}/{candidate.path}"
 
 
-def _basis(candidate: Candidate, known: Judgements) -> str:
+def _basis(candidate: Candidate, schemas: SchemaFolder) -> str:
     if candidate.pin is not None:
         return candidate.revision
-    nearest = nearest_revision(candidate.revision, known.pins)
+    nearest = nearest_revision(candidate.revision, schemas.pins)
     if nearest is None:
         message = "there is no pinned revision to compare it with"
-        raise ProblemError(Problem("bad-pins", message, str(known.folder)))
+        raise ProblemError(Problem("bad-pins", message, str(schemas.folder)))
     return nearest
 
 
@@ -88,15 +88,15 @@ def _compared(
     after = f"{candidate.revision} as found, {candidate.sha256[:_SHORT]}"
     if not snapshot:
         return Comparison(before, after, ()), ()
-    from mcp_protogen.compare.engine import compare_sides
-    from mcp_protogen.compare.sides import given_side
+    from mcp_protogen.compare.engine import compare_revisions
+    from mcp_protogen.compare.revisions import compared_file
 
     pinned = GivenFile(f"schema/{basis}/schema.json", snapshot)
     published = GivenFile(place_of(candidate), candidate.published.content)
     try:
-        comparison = compare_sides(
-            given_side(basis, pinned, title=before, as_published=True),
-            given_side(candidate.revision, published, title=after, as_published=True),
+        comparison = compare_revisions(
+            compared_file(basis, pinned, title=before, as_published=True),
+            compared_file(candidate.revision, published, title=after, as_published=True),
         )
     except ProblemError as error:
         return None, error.problems

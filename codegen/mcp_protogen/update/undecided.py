@@ -5,7 +5,7 @@ and translated from and to its neighbours among the pinned revisions.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +14,11 @@ from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.config import GenerationOptions
 from mcp_protogen.derive.revision import derive_revision
-from mcp_protogen.inputs import descriptions, facts, patches
-from mcp_protogen.inputs.ledger import inherited, mended
+from mcp_protogen.inputs import sources
+from mcp_protogen.inputs.ledger import mended
 from mcp_protogen.inputs.pins import Pins, read_snapshot
 from mcp_protogen.inputs.rules import between
-from mcp_protogen.inputs.sources import RevisionSource, inherited_notice
+from mcp_protogen.inputs.sources import RevisionSource
 from mcp_protogen.ir import RevisionIR
 from mcp_protogen.plans.tables import pair_tables
 
@@ -26,70 +26,55 @@ Json = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Judgements:
+class SchemaFolder:
     """The pins, and the folder of the facts, patches and rules that go with them."""
 
     pins: Pins
     folder: Path
 
     @property
-    def meaning(self) -> Path:
+    def facts_folder(self) -> Path:
         """The folder of the facts: ours, if this folder has only pins and snapshots."""
         has_facts = (self.folder / "descriptions.json").is_file()
         return self.folder if has_facts else schema_folder()
 
 
 @dataclass(frozen=True, slots=True)
-class Undecided:
+class OpenDecisions:
     """The decisions to make (`open`), and the errors that prevent generation (`wrong`)."""
 
     open: tuple[Problem, ...] = ()
     wrong: tuple[Problem, ...] = ()
 
 
-def undecided(revision: str, structure: Json, known: Judgements) -> Undecided:
+def undecided(revision: str, structure: Json, schemas: SchemaFolder) -> OpenDecisions:
     """Return what is open about a published file of a revision, whose snapshot is `structure`."""
     try:
-        source = _source(revision, structure, known)
+        source = _source(revision, structure, schemas)
         derived = derive_revision(source)
     except ProblemError as error:
-        return Undecided(wrong=error.problems)
-    notice = inherited_notice(source)
-    found = (*([notice] if notice else []), *derived.warnings)
-    return Undecided((*found, *_rules(derived.ir, known)))
+        return OpenDecisions(wrong=error.problems)
+    found = (*sources.inherited_notice(source), *derived.warnings)
+    return OpenDecisions((*found, *_rules(derived.ir, schemas)))
 
 
-def _source(revision: str, structure: Json, known: Judgements) -> RevisionSource:
-    folder = known.meaning
-    place = f"schema/{revision}/patches.json"
-    holding = facts.holding(folder, revision, structure)
-    own = patches.ledger_of(folder, revision)
-    patched = (
-        inherited(structure, folder, revision, holding.basis)
-        if holding.inherited and not own
-        else mended(structure, own, place)
-    )
-    return RevisionSource(
-        schema=patched.schema,
-        ledger=(),
-        facts=holding,
-        descriptions=descriptions.load(folder / "descriptions.json", revision),
-        place=f"schema/{revision}/schema.json",
-        ledger_place=place,
-        facts_place=f"schema/{revision}/facts.json",
-        facts_hint=f"pin it; mcp-gen schema draft-facts {revision} then writes what follows",
-    )
+def _source(revision: str, structure: Json, schemas: SchemaFolder) -> RevisionSource:
+    place = f"schema/{revision}/schema.json"
+    source = sources.of_snapshot(revision, schemas.facts_folder, structure, place, {})
+    patched = mended(structure, source.ledger, source.ledger_place)
+    hint = f"pin it; mcp-gen schema draft-facts {revision} then writes what follows"
+    return replace(source, schema=patched.schema, ledger=(), notes=(), facts_hint=hint)
 
 
-def _rules(found: RevisionIR, known: Judgements) -> tuple[Problem, ...]:
+def _rules(found: RevisionIR, schemas: SchemaFolder) -> tuple[Problem, ...]:
     """Return the differences from its neighbours that have no rule."""
     problems: list[Problem] = []
-    for neighbour in _neighbours(found.id, known.pins):
+    for neighbour in _neighbours(found.id, schemas.pins):
         try:
-            other = _pinned(neighbour, known)
+            other = _pinned(neighbour, schemas)
             older, newer = (other, found) if neighbour < found.id else (found, other)
             options = GenerationOptions(revisions=(older.id, newer.id))
-            pair_tables(older, newer, between(known.meaning, older.id, newer.id, options))
+            pair_tables(older, newer, between(schemas.facts_folder, older.id, newer.id, options))
         except ProblemError as error:
             problems += error.problems
     return tuple(problems)
@@ -104,7 +89,7 @@ def _neighbours(revision: str, pins: Pins) -> Iterator[str]:
         yield min(after)
 
 
-def _pinned(revision: str, known: Judgements) -> RevisionIR:
+def _pinned(revision: str, schemas: SchemaFolder) -> RevisionIR:
     place = f"schema/{revision}/schema.json"
-    structure: Json = parse_json(read_snapshot(revision, known.folder), place)
-    return derive_revision(_source(revision, structure, known)).ir
+    structure: Json = parse_json(read_snapshot(revision, schemas.folder), place)
+    return derive_revision(_source(revision, structure, schemas)).ir

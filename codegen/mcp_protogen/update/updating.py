@@ -1,5 +1,6 @@
 """One look at a source: what has moved, what it means, and what to accept."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -7,8 +8,8 @@ from pathlib import Path
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.inputs.pins import Pin, Pins, load_pins
-from mcp_protogen.update.accepting import accept, chosen
-from mcp_protogen.update.candidates import Candidate, Found, Wanted, look
+from mcp_protogen.update.adoption import Origin, add
+from mcp_protogen.update.candidates import Candidate, Candidates, CandidateState, Wanted, look
 from mcp_protogen.update.dependents import (
     Dependent,
     Packages,
@@ -16,14 +17,14 @@ from mcp_protogen.update.dependents import (
     packages_below,
     packages_in,
 )
-from mcp_protogen.update.findings import Finding, examine
-from mcp_protogen.update.undecided import Judgements
+from mcp_protogen.update.findings import Finding, examine, place_of
+from mcp_protogen.update.undecided import SchemaFolder
 from mcp_protogen.upstream.opening import open_source
 from mcp_protogen.upstream.source import SchemaSource
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class UpdateOptions:
     """The arguments of the user; None or empty where nothing was said."""
 
     wanted: Wanted = field(default_factory=Wanted)
@@ -48,7 +49,7 @@ class News:
 class UpdateResult:
     """The result of a look; `accepted` is the pin as it is now, if one was moved."""
 
-    asked: Asked
+    options: UpdateOptions
     source: SchemaSource
     candidates: tuple[Candidate, ...]
     news: tuple[News, ...]
@@ -56,44 +57,44 @@ class UpdateResult:
     accepted: Pin | None = None
 
 
-def update(asked: Asked) -> UpdateResult:
+def update(options: UpdateOptions) -> UpdateResult:
     """Look at a source, and accept a file if that was asked for; write nothing else.
 
     If a file is accepted, only that is news, with the work that is left. Raise `ProblemError` with
     all obstacles; then nothing has changed.
     """
-    if asked.cache is not None and asked.cache.exists() and not asked.cache.is_dir():
+    if options.cache is not None and options.cache.exists() and not options.cache.is_dir():
         message = "the cache has to be a folder"
-        raise ProblemError(Problem("bad-cache", message, str(asked.cache)))
-    folder = asked.folder or schema_folder()
+        raise ProblemError(Problem("bad-cache", message, str(options.cache)))
+    folder = options.folder or schema_folder()
     pins = load_pins(folder)
-    named = packages_in(asked.packages)
-    source = open_source(_wherever(asked, pins, folder), asked.ref, asked.cache)
-    found = _look(source, pins, asked)
-    if asked.accept is None:
-        concerned = [one for one in found.candidates if one.standing.is_news]
+    named = packages_in(options.packages)
+    source = open_source(_wherever(options, pins, folder), options.ref, options.cache)
+    found = _look(source, pins, options)
+    if options.accept is None:
+        concerned = [one for one in found.candidates if one.state.is_news]
     else:
-        concerned = [chosen(found.candidates, asked.accept)]
+        concerned = [chosen(found.candidates, options.accept)]
     # A large tree takes long to search, and without news its packages do not matter.
-    packages = named if asked.packages or not concerned else packages_below(Path())
-    news = _news(concerned, Judgements(pins, folder), packages)
-    pin = None if asked.accept is None else accept(concerned[0], asked.note, folder)
+    packages = named if options.packages or not concerned else packages_below(Path())
+    news = _news(concerned, SchemaFolder(pins, folder), packages)
+    pin = None if options.accept is None else accept(concerned[0], options.note, folder)
     notices = (*found.notices, *packages.notices)
-    return UpdateResult(asked, source, found.candidates, news, notices, pin)
+    return UpdateResult(options, source, found.candidates, news, notices, pin)
 
 
-def _look(source: SchemaSource, pins: Pins, asked: Asked) -> Found:
+def _look(source: SchemaSource, pins: Pins, options: UpdateOptions) -> Candidates:
     try:
-        return look(source, pins, asked.wanted)
+        return look(source, pins, options.wanted)
     except ProblemError as error:
-        if asked.source is not None or error.problems[0].hint:
+        if options.source is not None or error.problems[0].hint:
             raise
         hint = "if it cannot be reached, name a clone of the specification with --source"
         raise ProblemError(*(replace(one, hint=hint) for one in error.problems)) from error
 
 
 def _news(
-    candidates: Sequence[Candidate], known: Judgements, packages: Packages
+    candidates: Sequence[Candidate], known: SchemaFolder, packages: Packages
 ) -> tuple[News, ...]:
     """Return the news about each candidate; raise `ProblemError` with all their problems."""
     news: list[News] = []
@@ -110,12 +111,12 @@ def _news(
     return tuple(news)
 
 
-def _wherever(asked: Asked, pins: Pins, folder: Path) -> str:
+def _wherever(options: UpdateOptions, pins: Pins, folder: Path) -> str:
     """Return the source that was named, or the repository that all pins come from."""
-    if asked.source == "":
+    if options.source == "":
         raise ProblemError(Problem("not-a-source", "--source is empty", "--source"))
-    if asked.source is not None:
-        return asked.source
+    if options.source is not None:
+        return options.source
     repositories = sorted({pin.repository for pin in pins.values()})
     if len(repositories) == 1:
         return repositories[0]
@@ -124,3 +125,56 @@ def _wherever(asked: Asked, pins: Pins, folder: Path) -> str:
     if not repositories:
         hint = "name one with --source"
     raise ProblemError(Problem("ambiguous-source", message, str(folder), hint=hint))
+
+
+SHORTEST = 12
+_DIGEST = re.compile(rf"[0-9a-f]{{{SHORTEST},64}}")
+
+
+def chosen(candidates: Sequence[Candidate], accepted: str) -> Candidate:
+    """Return the one candidate whose digest begins with `accepted`.
+
+    A candidate that is already pinned is returned only if there is no other. Raise `ProblemError`:
+    `bad-digest`, or `unknown-candidate` with the existing ones. If the source has changed since the
+    digest was shown, nothing matches.
+    """
+    wanted = accepted.lower()
+    if not _DIGEST.fullmatch(wanted):
+        hint = f"pass the sha256 that was shown, or at least its first {SHORTEST} digits"
+        message = f"{accepted!r:.80} is not a sha256 or the beginning of one"
+        raise ProblemError(Problem("bad-digest", message, "--accept", hint=hint))
+    having = [one for one in candidates if one.sha256.startswith(wanted)]
+    # Accepting a pinned file again does no harm, and finishes the work of a killed run.
+    matching = [one for one in having if one.state is not CandidateState.SAME] or having
+    if len(matching) == 1:
+        return matching[0]
+    if matching:
+        names = ", ".join(one.revision for one in matching)
+        message = f"{wanted} is published for several revisions: {names}"
+        hint = "name the revision that you mean"
+    else:
+        message = f"no file at the source has a sha256 that begins with {wanted}"
+        hint = _offered(candidates)
+    raise ProblemError(Problem("unknown-candidate", message, "--accept", hint=hint))
+
+
+def accept(candidate: Candidate, note: str, folder: Path | None) -> Pin:
+    """Pin the revision to the bytes of a candidate, and return the new pin."""
+    origin = Origin(
+        spec_path=candidate.path,
+        spec_commit=candidate.published.commit,
+        date=candidate.published.date,
+        note=note,
+        repository=candidate.source.repository,
+    )
+    content = candidate.published.content
+    return add(candidate.revision, content, origin, place_of(candidate), folder)
+
+
+def _offered(candidates: Sequence[Candidate]) -> str:
+    offered = [
+        f"{one.revision} {one.sha256[:SHORTEST]}"
+        for one in candidates
+        if one.state is not CandidateState.SAME
+    ]
+    return f"possible: {', '.join(offered)}" if offered else "nothing has moved there"

@@ -1,1 +1,1 @@
-"""None"""
+"""The places that published schemas come from: files, folders, clones, and servers."""

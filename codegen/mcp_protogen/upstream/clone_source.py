@@ -62,9 +62,11 @@ class CloneSource:
         mode, _, blob = entry.partition("\t")[0].split(" ")
         place = f"{self.name}/{path}"
         if mode not in _FILE_MODES:
-            raise _unreadable(place, "it is not a file")
+            raise upstream.unreadable(place, "it is not a file")
         if int(self._git("cat-file", "-s", blob)) > upstream.MAX_BYTES:
-            raise _unreadable(place, f"it is larger than {upstream.MAX_BYTES // 1024 // 1024} MiB")
+            raise upstream.unreadable(
+                place, f"it is larger than {upstream.MAX_BYTES // 1024 // 1024} MiB"
+            )
         commit, date = self._brought_by(path)
         return Published(self._git("cat-file", "blob", blob), commit, date)
 
@@ -132,16 +134,12 @@ def git(git_dir: Path, place: str, *arguments: str) -> bytes:
         message = "the program git, which reads clones, is not installed"
         raise ProblemError(Problem("no-git", message, place, hint=hint)) from None
     except subprocess.TimeoutExpired:
-        raise _unreadable(place, f"git took longer than {_SECONDS:.0f} seconds") from None
+        raise upstream.unreadable(place, f"git took longer than {_SECONDS:.0f} seconds") from None
     if done.returncode:
         said = " ".join(done.stderr.decode("utf-8", "replace").split())
-        raise _Refused(*_unreadable(place, f"git says: {said:.300}").problems)
+        raise _Refused(*upstream.unreadable(place, f"git says: {said:.300}").problems)
     return done.stdout
 
 
 class _Refused(ProblemError):
     """Raised if git ended with an error."""
-
-
-def _unreadable(place: str, reason: str) -> ProblemError:
-    return ProblemError(Problem("unreadable-source", f"nothing could be read: {reason}", place))

@@ -6,7 +6,7 @@ from stat import S_ISREG
 
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.upstream.source import Listing, Published, listing_of, path_of
-from mcp_protogen.upstream.upstream import read_source
+from mcp_protogen.upstream.upstream import read_source, unreadable
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +41,7 @@ class FolderSource:
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
-            raise _unreadable(error.strerror or str(error), str(file)) from error
+            raise unreadable(str(file), error.strerror or str(error)) from error
         if not S_ISREG(mode):  # reading from a pipe would wait for somebody to write
-            raise _unreadable("it is not a file", str(file))
+            raise unreadable(str(file), "it is not a file")
         return Published(read_source(str(file)))
-
-
-def _unreadable(reason: str, place: str) -> ProblemError:
-    return ProblemError(Problem("unreadable-source", f"nothing could be read: {reason}", place))

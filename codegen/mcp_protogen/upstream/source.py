@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import Protocol
 
-from mcp_protogen.base.names import UnsafeName, module_name
+from mcp_protogen.base.names import REVISION_HINT, is_revision
 from mcp_protogen.base.problems import Level, Problem
 
 MOST_REVISIONS = 200
@@ -84,24 +84,16 @@ def revision_at(path: str) -> str | None:
 
 def listing_of(names: list[str], place: str, incomplete: str = "") -> Listing:
     """Return a listing of usable names of revisions, with a warning about the others."""
-    usable = sorted({name for name in names if _usable(name)})[:MOST_REVISIONS]
-    unusable = sorted({name for name in names if not _usable(name)})
+    usable = sorted({name for name in names if is_revision(name)})[:MOST_REVISIONS]
+    unusable = sorted({name for name in names if not is_revision(name)})
     notices = tuple(
         Problem(
             "unsafe-name",
             f"{name!r:.80} cannot be the name of a revision, so it was not looked at",
             place,
-            hint="letters and digits, with single hyphens or dots between them",
+            hint=REVISION_HINT,
             level=Level.WARNING,
         )
         for name in unusable[:3]
     )
     return Listing(tuple(usable), incomplete, notices)
-
-
-def _usable(name: str) -> bool:
-    try:
-        module_name(name)
-    except UnsafeName:
-        return False
-    return True

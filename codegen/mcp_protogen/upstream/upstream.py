@@ -70,7 +70,7 @@ def read_source(source: str) -> bytes:
     if parts.scheme == "file":
         return _read(_file_of(parts, source), source)
     if "://" in source:
-        raise _unreadable(source, f"the scheme {parts.scheme} is not supported")
+        raise unreadable(source, f"the scheme {parts.scheme} is not supported")
     return _read(Path(source), source)
 
 
@@ -99,12 +99,12 @@ def _parts_of(source: str) -> SplitResult:
     try:
         return urlsplit(source)
     except ValueError:
-        raise _unreadable(source, "it is not a valid URL") from None
+        raise unreadable(source, "it is not a valid URL") from None
 
 
 def _file_of(parts: SplitResult, source: str) -> Path:
     if parts.netloc not in {"", "localhost"}:
-        raise _unreadable(source, "a file URL cannot name a host; write file:///path")
+        raise unreadable(source, "a file URL cannot name a host; write file:///path")
     return Path(unquote(parts.path))
 
 
@@ -113,7 +113,7 @@ def _read(path: Path, source: str) -> bytes:
         with path.open("rb") as file:
             content = file.read(MAX_BYTES + 1)
     except OSError as error:
-        raise _unreadable(source, error.strerror or str(error)) from error
+        raise unreadable(source, error.strerror or str(error)) from error
     return _bounded(content, source)
 
 
@@ -134,19 +134,19 @@ def ask(question: Question) -> FetchedFile:
     try:
         return _in_time(exchange)
     except TimeoutError as error:
-        raise _unreadable(url, "the server took too long") from error
+        raise unreadable(url, "the server took too long") from error
     except HTTPError as error:
         if error.code == _NOT_MODIFIED and question.etag:
             return FetchedFile(None, question.etag)
-        problem = _unreadable(url, f"HTTP {error.code} {error.reason}")
+        problem = unreadable(url, f"HTTP {error.code} {error.reason}")
         raise (NotThere(*problem.problems) if error.code in _GONE else problem) from error
     except URLError as error:
-        raise _unreadable(url, str(error.reason)) from error
+        raise unreadable(url, str(error.reason)) from error
     except (InvalidURL, ValueError) as error:  # their texts may quote secrets
         message = "it is not a valid URL, or its headers cannot be sent"
-        raise _unreadable(url, message) from error
+        raise unreadable(url, message) from error
     except (OSError, HTTPException) as error:
-        raise _unreadable(url, str(error)) from error
+        raise unreadable(url, str(error)) from error
 
 
 def _in_time(exchange: Callable[[], FetchedFile]) -> FetchedFile:
@@ -225,11 +225,12 @@ def _opener() -> "OpenerDirector":
 
 def _bounded(content: bytes, source: str) -> bytes:
     if len(content) > MAX_BYTES:
-        raise _unreadable(source, f"it is larger than {MAX_BYTES // 1024 // 1024} MiB")
+        raise unreadable(source, f"it is larger than {MAX_BYTES // 1024 // 1024} MiB")
     return content
 
 
-def _unreadable(source: str, reason: str) -> ProblemError:
+def unreadable(source: str, reason: str) -> ProblemError:
+    """Return the problem of a source that cannot be read; its secrets are not shown."""
     shown = _URL.sub(lambda found: without_secrets(found[0]), reason)
     # The text comes from a server, which must not control a terminal with it.
     harmless = "".join(character if character.isprintable() else " " for character in shown)

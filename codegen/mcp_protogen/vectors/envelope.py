@@ -4,12 +4,23 @@ An implementation may have a separate part for it. If a responder says so, fault
 not faults of the tried part.
 """
 
+from collections.abc import Mapping
+
 from mcp_protogen.base.jsonpointer import split
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.vectors.vector import Vector
 
 ENVELOPE_PREFIX = "JSONRPC"
 """The start of the names of JSON-RPC's own types, which both sides send."""
+ENVELOPES: Mapping[str, tuple[str, ...]] = {
+    "request": ("JSONRPCRequest",),
+    "notification": ("JSONRPCNotification",),
+    "result": ("JSONRPCResultResponse", "JSONRPCResponse"),
+}
+"""The definitions of each kind of message, of which the first that a revision has is used.
+
+A response had the shorter name while its definition had no errors.
+"""
 KEPT_APART = "another part of the implementation reads the envelope of messages"
 _INSIDE = frozenset({"params", "result", "error"})
 _OF_MESSAGES = frozenset({"jsonrpc", "method"})

@@ -1,24 +1,26 @@
 """The faults of an implementation with vectors, as changes for the pages of a comparison.
 
-Many vectors fail for one reason. Unless they are wanted separately, they become one finding that
-counts them, names the first and has all places. They are grouped by the keyword of the schema, if
-there is one; by member, for round trips and for envelopes, which are the same in all messages; by
-the message of the implementation, if it gives one; and as one finding if a whole reader is lenient
-or drops unknown members.
+Many vectors fail for one reason. They become one finding that counts them, names the first and has
+all places. They are grouped by the keyword of the schema, if there is one; by member, for round
+trips and for envelopes, which are the same in all messages; by the message of the implementation,
+if it gives one; and as one finding if a whole reader is lenient or drops unknown members.
 """
 
 import json
 import re
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from mcp_protogen.base import jsonpointer
+from mcp_protogen.base.printable import listed
 from mcp_protogen.base.problems import Level, Problem, ProblemError
-from mcp_protogen.findings.change import Category, Change, Comparison
+from mcp_protogen.findings.change import Change, Comparison
+from mcp_protogen.findings.severities import severity_table
+from mcp_protogen.ir import BOTH, ROLES, Senders
 from mcp_protogen.vectors.envelope import is_envelope
-from mcp_protogen.vectors.outcome import Harm, Loss, Outcome, Result, Verdict
-from mcp_protogen.vectors.severities import severities, why
+from mcp_protogen.vectors.outcome import Harm, RoundTripLoss, VectorResult, VectorRun, Verdict
 from mcp_protogen.vectors.vector import Subject, Vector
 
 _SHOWN = 3
@@ -28,10 +30,12 @@ _WHOLESALE = frozenset({"null", "type"})
 """The mistakes that a lenient reader makes everywhere; they are not grouped by place."""
 _OPENNESS = frozenset({"additional", "undeclared"})
 """The codes about `additionalProperties` itself, and not about its schema."""
-_OTHER = {"client": "server", "server": "client"}
+
+SEVERITIES = severity_table(Path(__file__).with_name("severities.md"))
+"""The severities by code. A sender only sees that its peer misbehaves."""
 
 
-def comparison(outcome: Outcome) -> Comparison:
+def comparison(outcome: VectorRun) -> Comparison:
     """Return the findings as a comparison of the revision with the implementation.
 
     Raise `ProblemError` (`nothing-known`) if the implementation knew none of the subjects.
@@ -44,11 +48,11 @@ def comparison(outcome: Outcome) -> Comparison:
     return Comparison(outcome.revision, outcome.target, findings(outcome), notes)
 
 
-def findings(outcome: Outcome, *, grouped: bool = True) -> tuple[Change, ...]:
+def findings(outcome: VectorRun) -> tuple[Change, ...]:
     """Return all faults of the implementation, in the order of the vectors."""
     groups: dict[Hashable, list[_Fault]] = {}
     for fault in _faults(outcome.results):
-        groups.setdefault(fault.group if grouped else fault, []).append(fault)
+        groups.setdefault(fault.group, []).append(fault)
     return tuple(_change(faults) for faults in groups.values())
 
 
@@ -75,7 +79,7 @@ class _Fault:
     """One fault with one vector."""
 
     code: str
-    result: Result
+    result: VectorResult
     item: str
     message: str
     before: str
@@ -83,10 +87,10 @@ class _Fault:
     group: Hashable
 
 
-def _faults(results: Sequence[Result]) -> Iterator[_Fault]:
+def _faults(results: Sequence[VectorResult]) -> Iterator[_Fault]:
     refusals = _Refusals(
         {
-            result.vector.subject: _words(result)
+            result.vector.subject: _reason(result)
             for result in results
             if result.vector.code == "minimal" and result.verdict is Verdict.REFUSED
         }
@@ -100,19 +104,19 @@ def _faults(results: Sequence[Result]) -> Iterator[_Fault]:
             yield _lost(result, loss)
 
 
-def _failed(result: Result) -> _Fault:
+def _failed(result: VectorResult) -> _Fault:
     vector, item = result.vector, item_of(result.vector)
     crashed = result.verdict is Verdict.CRASHED
     code = "crashes" if crashed else "hangs"
     message = "the program ends at this value" if crashed else "no answer to this value in time"
     before = "accepted" if vector.valid else "refused"
     # The same last output has one cause, whatever the value; without any, the cause is unknown.
-    words = _words(result)
-    group = (code, words if ": " in words else item)
+    reason = _reason(result)
+    group = (code, reason if ": " in reason else item)
     return _Fault(code, result, item, message, before, result.error, group)
 
 
-def _words(result: Result) -> str:
+def _reason(result: VectorResult) -> str:
     return _NUMBERS.sub("", result.error)
 
 
@@ -126,9 +130,9 @@ class _Refusals:
     mute: Mapping[Subject, str]
     _causes: dict[Hashable, Hashable] = field(default_factory=dict[Hashable, Hashable])
 
-    def fault(self, result: Result) -> _Fault:
+    def fault(self, result: VectorResult) -> _Fault:
         """Return the fault of refusing a valid value."""
-        vector, words = result.vector, _words(result)
+        vector, reason = result.vector, _reason(result)
         after = f"refused{f': {result.error}' if result.error else ''}"
         if vector.subject in self.mute:
             item = str(vector.subject)
@@ -138,14 +142,14 @@ class _Refusals:
             item, message = item_of(vector), f"refused, although {vector.reason}"
             # The same message about one subject has one cause, at any place in the value; so does
             # the same message about one member of any subject with the same code.
-            shared = (vector.code, _member(vector.pointer), words)
-            cause = self._causes.setdefault((vector.subject, words), shared)
-            cause = cause if words else (vector.code, item)
+            shared = (vector.code, _member(vector.pointer), reason)
+            cause = self._causes.setdefault((vector.subject, reason), shared)
+            cause = cause if reason else (vector.code, item)
         group = ("refuses-valid", cause)
         return _Fault("refuses-valid", result, item, message, "accepted", after, group)
 
 
-def _accepted(result: Result) -> _Fault:
+def _accepted(result: VectorResult) -> _Fault:
     vector = result.vector
     code, item = "accepts-invalid", item_of(vector)
     place = _member(vector.pointer) if is_envelope(vector, vector.pointer) else item
@@ -154,7 +158,7 @@ def _accepted(result: Result) -> _Fault:
     return _Fault(code, result, item, message, "refused", "accepted", group)
 
 
-def _lost(result: Result, loss: Loss) -> _Fault:
+def _lost(result: VectorResult, loss: RoundTripLoss) -> _Fault:
     vector = result.vector
     code, message = _harm(vector, loss)
     item = _path(str(vector.subject), loss.pointer)
@@ -169,7 +173,7 @@ def _member(pointer: str) -> str:
     return next((t for t in reversed(jsonpointer.split(pointer)) if not t.isdigit()), "")
 
 
-def _harm(vector: Vector, loss: Loss) -> tuple[str, str]:
+def _harm(vector: Vector, loss: RoundTripLoss) -> tuple[str, str]:
     match loss.harm:
         case Harm.ADDED:
             return "adds-member", "written, although it was absent"
@@ -183,7 +187,7 @@ def _harm(vector: Vector, loss: Loss) -> tuple[str, str]:
             return "loses-member", "left out, although it was present"
 
 
-def _shows(vector: Vector, code: str, loss: Loss) -> bool:
+def _shows(vector: Vector, code: str, loss: RoundTripLoss) -> bool:
     """Return whether the loss is at the place, and of the kind, that the vector tests."""
     return vector.code == code and vector.pointer == loss.pointer
 
@@ -191,33 +195,35 @@ def _shows(vector: Vector, code: str, loss: Loss) -> bool:
 def _change(faults: Sequence[_Fault]) -> Change:
     first = faults[0]
     vector = first.result.vector
-    receivers = {_OTHER.get(fault.result.vector.subject.sender, "") for fault in faults}
+    row = SEVERITIES[first.code]
+    senders = frozenset(role for fault in faults for role in _senders(fault.result.vector))
     places = tuple(dict.fromkeys(fault.item for fault in faults))
     more = f"; {_listing(len(faults), places)}" if len(faults) > 1 else ""
     return Change(
         code=first.code,
-        category=Category.BEHAVIOUR,
+        category=row.category,
         item=first.item,
         message=first.message,
-        severity=severities(first.code, receivers.pop() if len(receivers) == 1 else ""),
+        severity=row.levels(senders),
         pointer=vector.rule,
         before=first.before,
         after=f"{first.after} ({vector.id}{more})",
-        why=why(first.code),
+        why=row.why,
         places=places if len(places) > 1 else (),
     )
 
 
+def _senders(vector: Vector) -> Senders:
+    """Return who sends the value of a vector: either role, if it is not a message."""
+    return frozenset(role for role in ROLES if role == vector.subject.sender) or BOTH
+
+
 def _listing(number: int, places: Sequence[str]) -> str:
-    _, *others = places
-    text = f"{number} vectors"
-    if others:
-        rest = f" and {len(others) - _SHOWN} more" if len(others) > _SHOWN else ""
-        text += f", also {', '.join(others[:_SHOWN])}{rest}"
-    return text
+    also = f", also {listed(places[1:], _SHOWN)}" if places[1:] else ""
+    return f"{number} vectors{also}"
 
 
-def _unknown(outcome: Outcome) -> Iterator[Problem]:
+def _unknown(outcome: VectorRun) -> Iterator[Problem]:
     """Yield one warning about all subjects that the implementation does not know."""
     subjects = dict.fromkeys(
         str(result.vector.subject)
@@ -225,14 +231,9 @@ def _unknown(outcome: Outcome) -> Iterator[Problem]:
         if result.verdict is Verdict.UNKNOWN
     )
     if subjects:
-        rest = f" and {len(subjects) - _SHOWN} more" if len(subjects) > _SHOWN else ""
         many = "types and messages are" if len(subjects) > 1 else "type or message is"
-        message = f"{len(subjects)} {many} unknown to it: {_first(subjects)}{rest}"
+        message = f"{len(subjects)} {many} unknown to it: {listed(tuple(subjects), _SHOWN)}"
         yield Problem("unknown-to-target", message, outcome.target, level=Level.WARNING)
-
-
-def _first(names: Iterable[str]) -> str:
-    return ", ".join(list(names)[:_SHOWN])
 
 
 def _path(subject: str, pointer: str) -> str:

@@ -45,7 +45,7 @@ def write(folder: Path, files: Mapping[str, bytes], *, force: bool = False) -> C
     with exclusive(folder) as space:
         tree = read_tree(space.target)
         changes = _changes(tree, files)
-        raise_errors(_in_the_way(space, tree, changes, force=force))
+        raise_errors(_obstacles(space, tree, changes, force=force))
         return _replace(space, tree, changes, files) if changes else changes
 
 
@@ -58,9 +58,7 @@ def _changes(tree: Tree, files: Mapping[str, bytes]) -> Changes:
     )
 
 
-def _in_the_way(
-    space: Workspace, tree: Tree, changes: Changes, *, force: bool
-) -> Iterator[Problem]:
+def _obstacles(space: Workspace, tree: Tree, changes: Changes, *, force: bool) -> Iterator[Problem]:
     if LOCK_NAME in tree.files:
         hint = "choose another folder, such as one beside it"
         message = "this folder holds a generated package, which cannot contain vectors"

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from jsonschema.validators import validator_for
+
 from mcp_protogen.base.canonical import canonical, digest
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.config import GenerationOptions
@@ -17,8 +19,7 @@ from mcp_protogen.derive.revision import Derived, derive_revision
 from mcp_protogen.inputs import patches, sources
 from mcp_protogen.inputs.sources import RevisionSource
 from mcp_protogen.vectors.cases import Case
-from mcp_protogen.vectors.judge import Judge
-from mcp_protogen.vectors.places import Place, Walk
+from mcp_protogen.vectors.places import Place, PlaceWalk
 from mcp_protogen.vectors.right import right
 from mcp_protogen.vectors.samples import NoSampleError, Samples
 from mcp_protogen.vectors.shapes import Shapes
@@ -60,10 +61,10 @@ def make(revision: str, options: GenerationOptions | None = None) -> VectorSet:
 def _vectors(document: Json, source: RevisionSource, derived: Derived) -> Iterator[Vector]:
     shapes = Shapes(document)
     samples = Samples(shapes, source.facts.revision)
-    making = _Making(
+    making = _VectorMaker(
         samples,
-        Walk(samples, source.facts.json_schemas),
-        Judge(document),
+        PlaceWalk(samples, source.facts.json_schemas),
+        document,
         Tolerance(derived.facts, derived.ir, shapes),
     )
     known: set[str] = set()
@@ -76,15 +77,15 @@ def _vectors(document: Json, source: RevisionSource, derived: Derived) -> Iterat
 
 
 @dataclass(frozen=True, slots=True)
-class _Making:
+class _VectorMaker:
     samples: Samples
-    walk: Walk
-    judge: Judge
+    walk: PlaceWalk
+    document: Json
     tolerance: Tolerance
 
     def of(self, topic: Topic) -> Iterator[Vector]:
         """Yield the vectors of one subject, valid ones first and each value once."""
-        accepts = self.judge.of(topic)
+        accepts = _validity(self.document, topic)
         places = tuple(self.walk.places(topic.node))
         seen: set[bytes] = set()
         for place in places:
@@ -106,9 +107,9 @@ class _Making:
                 yield vector
 
     def _vector(self, topic: Topic, place: Place, case: Case, *, valid: bool) -> Vector:
-        verdict = "valid" if valid else "invalid"
+        validity = "valid" if valid else "invalid"
         return Vector(
-            id=f"{topic.subject}/{verdict}{place.label}/{case.label}",
+            id=f"{topic.subject}/{validity}{place.label}/{case.label}",
             subject=topic.subject,
             valid=valid,
             value=place.whole(case.value),
@@ -133,3 +134,14 @@ def _is_new(value: Any, seen: set[bytes]) -> bool:
         return False
     seen.add(text)
     return True
+
+
+def _validity(document: Json, topic: Topic) -> Callable[[Any], bool]:
+    """Return a function that says whether a value is valid for a topic.
+
+    It is that of `jsonschema`, which does not know how values were made. Formats are annotations,
+    as the schemas intend.
+    """
+    dialect: Any = validator_for(document)
+    is_valid: Callable[[Any], bool] = dialect({**document, **topic.schema}).is_valid
+    return is_valid

@@ -13,7 +13,7 @@ from typing import Any
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.vectors.samples import Samples, least_items
-from mcp_protogen.vectors.shapes import Node, Shape, Shapes
+from mcp_protogen.vectors.shapes import Node, ResolvedSchema, Shapes
 
 ANY_KEY = "key"
 """The name that stands for every free key of a map."""
@@ -30,7 +30,7 @@ class Place:
     """
 
     node: Node
-    shape: Shape
+    shape: ResolvedSchema
     whole: Callable[[Any], Any]
     path: tuple[str | int, ...] = ()
     label: str = ""
@@ -47,7 +47,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Walk:
+class PlaceWalk:
     """A walk through the places of values; `json_schemas` are members (`Type.member`)."""
 
     samples: Samples
@@ -111,25 +111,25 @@ class Walk:
         inside = place.inside | shape.names
         return replace(place, node=node, shape=shape, closed=closed, inside=inside)
 
-    def _is_foreign(self, shape: Shape, member: str) -> bool:
+    def _is_foreign(self, shape: ResolvedSchema, member: str) -> bool:
         return any(f"{name}.{member}" in self.json_schemas for name in shape.names)
 
 
-def _free_key(shape: Shape) -> str:
+def _free_key(shape: ResolvedSchema) -> str:
     name = ANY_KEY
     while name in shape.members:
         name += "-"
     return name
 
 
-def named_arms(shape: Shape, shapes: Shapes) -> Iterator[tuple[str, Node]]:
+def named_arms(shape: ResolvedSchema, shapes: Shapes) -> Iterator[tuple[str, Node]]:
     """Yield the arms of a union with a name each; equal names are numbered."""
     names = [_arm_name(shapes.of(arm), arm) for arm in shape.arms]
     for number, (name, arm) in enumerate(zip(names, shape.arms, strict=True)):
         yield (f"{name}-{number}" if names.count(name) > 1 else name), arm
 
 
-def _arm_name(shape: Shape, node: Node) -> str:
+def _arm_name(shape: ResolvedSchema, node: Node) -> str:
     """Return the name of an arm: a definition, its required members, or a kind."""
     last = node.parts[-1].schema
     if "$ref" in last:

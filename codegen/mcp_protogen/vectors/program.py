@@ -2,18 +2,22 @@
 
 The end of its standard error is kept. However its use ends, it is stopped afterwards with
 everything that it started in its session. A process in another session may keep the pipes open, and
-is not waited for.
+is not waited for. That is done, too, before a signal ends this process: Ctrl-C raises an exception,
+so that `finally` blocks run; SIGTERM, with which supervisors and CI end a process, and SIGHUP, that
+of a closed terminal, do not.
 """
 
 import asyncio
 import os
 import shlex
 import signal
-from collections.abc import AsyncGenerator, Mapping
+import sys
+import threading
+from collections.abc import AsyncGenerator, Coroutine, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import Any, TypeVar, cast
 
 from mcp_protogen.base.printable import one_line
 from mcp_protogen.base.problems import Problem, ProblemError
@@ -70,7 +74,7 @@ class Program(asyncio.SubprocessProtocol):
             return f"was ended by signal {-code}"
         return f"ended with exit code {code}"
 
-    def last_words(self) -> str:
+    def last_line(self) -> str:
         """Return the last line it wrote to standard error; empty without one."""
         lines = self._noise.decode(errors="replace").split("\n")
         said = [line.strip() for line in lines if line.strip()]
@@ -83,11 +87,7 @@ class Program(asyncio.SubprocessProtocol):
 
     async def kill(self) -> None:
         """End the program with everything that it started and that is still running."""
-        with suppress(ProcessLookupError, PermissionError):
-            if hasattr(os, "killpg"):
-                os.killpg(self._running.get_pid(), signal.SIGKILL)
-            else:
-                self._running.kill()
+        kill_group(self._running.get_pid(), self._running)
         await self._exited.wait()
         self._running.close()
 
@@ -129,6 +129,15 @@ class Program(asyncio.SubprocessProtocol):
         self._exited.set()
 
 
+def kill_group(pid: int, process: asyncio.subprocess.Process | asyncio.SubprocessTransport) -> None:
+    """End a process with everything that it started in its session and that is still running."""
+    with suppress(ProcessLookupError, PermissionError):
+        if hasattr(os, "killpg"):
+            os.killpg(pid, signal.SIGKILL)
+        else:
+            process.kill()
+
+
 @asynccontextmanager
 async def started(start: Start) -> AsyncGenerator[Program, None]:
     """Start a program for the time of the block; raise `ProblemError` (`responder-not-started`)."""
@@ -155,3 +164,35 @@ async def _within_grace(event: asyncio.Event) -> None:
     with suppress(TimeoutError):
         async with asyncio.timeout(_GRACE):
             await event.wait()
+
+
+_Value = TypeVar("_Value")
+
+
+def run(main: Coroutine[Any, Any, _Value]) -> _Value:
+    """Run `main` as `asyncio.run` does; on these signals, cancel it and then end the process."""
+    received: list[signal.Signals] = []
+    try:
+        return asyncio.run(_cancelled_by(received, main))
+    finally:
+        if received:  # the loop is closed: the signal does now what it does by default
+            signal.raise_signal(received[0])
+
+
+async def _cancelled_by(
+    received: list[signal.Signals], main: Coroutine[Any, Any, _Value]
+) -> _Value:
+    task = asyncio.current_task()
+    assert task is not None
+
+    def end(number: signal.Signals) -> None:
+        received.append(number)
+        task.cancel()
+
+    # Handlers live in the main thread, and Windows has none of these signals.
+    if sys.platform != "win32" and threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            # A program that ignores or handles a signal, such as nohup, has a reason.
+            if signal.getsignal(number) is signal.SIG_DFL:
+                asyncio.get_running_loop().add_signal_handler(number, end, number)
+    return await main

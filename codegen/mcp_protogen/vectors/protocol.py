@@ -12,7 +12,7 @@ from mcp_protogen.base.canonical import parse_json
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.base.printable import one_line
 from mcp_protogen.base.problems import Problem, ProblemError
-from mcp_protogen.vectors.outcome import Answer, Verdict
+from mcp_protogen.vectors.outcome import ResponderAnswer, Verdict
 from mcp_protogen.vectors.vector import Subject, Vector
 
 FORMAT = 1
@@ -73,7 +73,7 @@ def read_hello(line: bytes, place: str) -> Introduction:
     return Introduction(called, "envelope" in answer)
 
 
-def read_answer(line: bytes, vector: Vector, place: str) -> Answer:
+def read_answer(line: bytes, vector: Vector, place: str) -> ResponderAnswer:
     """Return the answer to a vector; raise `ProblemError` (`bad-answer`)."""
     answer = _object(line, place, vector.id)
     if answer.get("id") != vector.id:
@@ -87,7 +87,7 @@ def read_answer(line: bytes, vector: Vector, place: str) -> Answer:
         raise ProblemError(Problem("bad-answer", message, place, hint=hint))
     written = (answer["value"],) if verdict is Verdict.ACCEPTED and "value" in answer else ()
     error = one_line(" ".join(str(answer.get("error", "")).split()))
-    return Answer(verdict, error[:_SHOWN], written)
+    return ResponderAnswer(verdict, error[:_SHOWN], written)
 
 
 def _object(line: bytes, place: str, about: str) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from mcp_protogen.vectors.samples import (
     several,
     text,
 )
-from mcp_protogen.vectors.shapes import Shape
+from mcp_protogen.vectors.shapes import ResolvedSchema
 
 _AWKWARD = ("awkward-text", 'déjà \U0001f600 "quoted" \\ line\nline\t\u2028')
 """Characters that often cause faults in encoders and decoders."""
@@ -111,7 +111,7 @@ def _of_kind(kind: str, place: Place, samples: Samples) -> list[tuple[str, Any]]
             return [("type-object", least)] if several_kinds else []
 
 
-def _bounds(shape: Shape) -> Iterator[Case]:
+def _bounds(shape: ResolvedSchema) -> Iterator[Case]:
     for keyword in ("minimum", "maximum"):
         if bound := shape.rule(keyword):
             reason = f"{bound.value} is the {keyword}, and allowed"

@@ -12,11 +12,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mcp_protogen.base.problems import Problem, ProblemError
-from mcp_protogen.vectors import interruption, protocol
+from mcp_protogen.vectors import protocol
 from mcp_protogen.vectors.envelope import KEPT_APART, is_envelope
-from mcp_protogen.vectors.outcome import Outcome, Result, Verdict
-from mcp_protogen.vectors.program import Program, Start, started
-from mcp_protogen.vectors.round_trip import losses
+from mcp_protogen.vectors.outcome import VectorResult, VectorRun, Verdict, losses
+from mcp_protogen.vectors.program import Program, Start, run, started
 from mcp_protogen.vectors.vector import Vector, VectorSet
 
 _PATIENCE = 10
@@ -30,19 +29,19 @@ def run_vectors(
     timeout: float = 10.0,
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
-) -> Outcome:
+) -> VectorRun:
     """Ask the program that `command` starts about each vector.
 
     `timeout` is in seconds, for each answer. Raise `ProblemError`: `responder-not-started`,
     `responder-silent`, `responder-ended`, `responder-refuses` or `bad-answer`.
     """
     start = Start(tuple(command), cwd, env, protocol.LONGEST_LINE)
-    return interruption.run(_run(start, vectors, timeout))
+    return run(_run(start, vectors, timeout))
 
 
-async def _run(start: Start, vectors: VectorSet, timeout: float) -> Outcome:
+async def _run(start: Start, vectors: VectorSet, timeout: float) -> VectorRun:
     said: protocol.Introduction | None = None
-    results: list[Result] = []
+    results: list[VectorResult] = []
     while said is None or len(results) < len(vectors.vectors):
         try:
             async with started(start) as program:
@@ -52,13 +51,13 @@ async def _run(start: Start, vectors: VectorSet, timeout: float) -> Outcome:
                     result = await responder.result(vector)
                     results.append(_without_envelope(result) if said.envelope_apart else result)
         except _NoAnswerError as error:
-            results.append(Result(vectors.vectors[len(results)], error.verdict, error.how))
+            results.append(VectorResult(vectors.vectors[len(results)], error.verdict, error.how))
             if _is_hopeless(results):
                 raise ProblemError(error.problem) from None
-    return Outcome(vectors.revision, said.name, tuple(results))
+    return VectorRun(vectors.revision, said.name, tuple(results))
 
 
-def _without_envelope(result: Result) -> Result:
+def _without_envelope(result: VectorResult) -> VectorResult:
     """Return a result without the faults of a part that reads envelopes."""
     vector = result.vector
     if not vector.valid and is_envelope(vector, vector.pointer):
@@ -67,7 +66,7 @@ def _without_envelope(result: Result) -> Result:
     return replace(result, vector=vector, losses=kept)
 
 
-def _is_hopeless(results: Sequence[Result]) -> bool:
+def _is_hopeless(results: Sequence[VectorResult]) -> bool:
     """Return whether it is useless to continue, after too many failures or a silent start."""
     if len(results) == 1 and results[0].verdict is Verdict.HUNG:
         return True
@@ -101,7 +100,7 @@ class _Responder:
             raise ProblemError(error.problem) from None
         return protocol.read_hello(line, self.place)
 
-    async def result(self, vector: Vector) -> Result:
+    async def result(self, vector: Vector) -> VectorResult:
         """Return the answer to a vector; raise `_NoAnswerError`."""
         line = await self._ask(protocol.question(vector), vector.id)
         answer = protocol.read_answer(line, vector, self.place)
@@ -112,7 +111,7 @@ class _Responder:
             for loss in losses(vector.value, written)
         ]
         harm.sort(key=lambda loss: loss.pointer)
-        return Result(vector, answer.verdict, answer.error, tuple(harm))
+        return VectorResult(vector, answer.verdict, answer.error, tuple(harm))
 
     async def _ask(self, line: bytes, about: str) -> bytes:
         try:
@@ -130,18 +129,18 @@ class _Responder:
     def _silent(self, about: str) -> _NoAnswerError:
         how = f"no answer within {self.timeout:g} seconds"
         message = f"no answer to {about} within {self.timeout:g} seconds"
-        hint = self._last_words() or "does it flush its output after each line?"
+        hint = self._last_line() or "does it flush its output after each line?"
         problem = Problem("responder-silent", message, self.place, hint=hint)
         return _NoAnswerError(Verdict.HUNG, how, problem)
 
     async def _ended(self, about: str) -> _NoAnswerError:
         how = await self.program.ending()
         message = f"it {how} before it answered {about}"
-        hint = self._last_words() or "it has to answer each line until standard input ends"
+        hint = self._last_line() or "it has to answer each line until standard input ends"
         problem = Problem("responder-ended", message, self.place, hint=hint)
-        words = self.program.last_words()
-        return _NoAnswerError(Verdict.CRASHED, f"{how}: {words}" if words else how, problem)
+        line = self.program.last_line()
+        return _NoAnswerError(Verdict.CRASHED, f"{how}: {line}" if line else how, problem)
 
-    def _last_words(self) -> str:
-        words = self.program.last_words()
-        return f"its last line on standard error: {words}" if words else ""
+    def _last_line(self) -> str:
+        line = self.program.last_line()
+        return f"its last line on standard error: {line}" if line else ""

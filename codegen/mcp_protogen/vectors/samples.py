@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mcp_protogen.vectors.shapes import Node, Rule, Shape, Shapes
+from mcp_protogen.vectors.shapes import Keyword, Node, ResolvedSchema, Shapes
 
 _TEXT = "text"
 _TIME = "2025-11-25T10:30:00Z"
@@ -111,7 +111,7 @@ class Samples:
         return self.made(node, member, _DEEPEST, frozenset())
 
     def made(self, node: Node, member: str, deep: int | None, above: frozenset[str]) -> Any:
-        """Return a value below the definitions `above`; `deep` is explained in `_Making`."""
+        """Return a value below the definitions `above`; `deep` is explained in `_SampleMaker`."""
         shape = self.shapes.of(node)
         if shape.names & above:
             if deep is None:
@@ -120,12 +120,12 @@ class Samples:
         inside = above | shape.names
         if deep is not None and shape.names:
             deep = deep - 1 if deep else None
-        making = _Making(self, member, deep, inside)
+        making = _SampleMaker(self, member, deep, inside)
         return making.union(shape) if shape.arms else making.plain(shape)
 
 
 @dataclass(frozen=True, slots=True)
-class _Making:
+class _SampleMaker:
     """One value that is being made; `deep` is how many more references are filled, or None."""
 
     samples: Samples
@@ -133,7 +133,7 @@ class _Making:
     deep: int | None
     above: frozenset[str]
 
-    def union(self, shape: Shape) -> Any:
+    def union(self, shape: ResolvedSchema) -> Any:
         """Return a value of the first arm that is finite."""
         for arm in shape.arms:
             try:
@@ -142,7 +142,7 @@ class _Making:
                 continue
         raise _Endless
 
-    def plain(self, shape: Shape) -> Any:
+    def plain(self, shape: ResolvedSchema) -> Any:
         """Return a value of a shape without arms."""
         if fixed := shape.rule("const"):
             return fixed.value
@@ -166,7 +166,7 @@ class _Making:
             case _:
                 return None
 
-    def _object(self, shape: Shape) -> Any:
+    def _object(self, shape: ResolvedSchema) -> Any:
         made = {name: self._inner(self._required(shape, name), name) for name in shape.required}
         if self.deep is None:
             return made
@@ -179,10 +179,10 @@ class _Making:
         return made
 
     @staticmethod
-    def _required(shape: Shape, name: str) -> Node:
+    def _required(shape: ResolvedSchema, name: str) -> Node:
         return shape.members.get(name) or shape.others or Node(())
 
-    def _array(self, shape: Shape) -> Any:
+    def _array(self, shape: ResolvedSchema) -> Any:
         count = least_items(shape)
         if count == 0:
             return (
@@ -204,7 +204,7 @@ class _Making:
         return self.samples.made(node, member, self.deep, self.above)
 
 
-def text(shape: Shape, member: str = "", revision: str = "") -> str:
+def text(shape: ResolvedSchema, member: str = "", revision: str = "") -> str:
     """Return a string that fits the place, by its format or the name of its member."""
     if member in _REVISION_MEMBERS or member in _REVISION_LISTS:
         chosen = revision
@@ -220,7 +220,7 @@ def text(shape: Shape, member: str = "", revision: str = "") -> str:
     return chosen[: most.value] if most else chosen
 
 
-def number(shape: Shape, wanted: float) -> float:
+def number(shape: ResolvedSchema, wanted: float) -> float:
     """Return the number nearest to the wanted one that the bounds of the place allow."""
     if (least := shape.rule("minimum")) and wanted < least.value:
         wanted = least.value
@@ -246,7 +246,7 @@ def _matching(pattern: str, wanted: str, pointer: str) -> str:
     raise NoSampleError(message, pointer)
 
 
-def least_items(shape: Shape) -> int:
+def least_items(shape: ResolvedSchema) -> int:
     """Return the smallest number of items of an array."""
     least = shape.rule("minItems")
     if least is None:
@@ -255,14 +255,14 @@ def least_items(shape: Shape) -> int:
     return int(least.value)
 
 
-def _require_short(least: Rule, of_what: str) -> None:
+def _require_short(least: Keyword, of_what: str) -> None:
     """Raise `NoSampleError` if a value would fill the memory; no revision comes near it."""
     if least.value > LONGEST:
         message = f"a vector cannot hold {least.value} {of_what} or more"
         raise NoSampleError(message, least.pointer)
 
 
-def several(shape: Shape, item: Any, count: int) -> list[Any]:
+def several(shape: ResolvedSchema, item: Any, count: int) -> list[Any]:
     """Return that many items, which are all different if they have to be."""
     unique = shape.rule("uniqueItems")
     if unique is None or not unique.value:

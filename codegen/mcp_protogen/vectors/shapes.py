@@ -51,7 +51,7 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class Keyword:
     """A keyword: its value, and the pointer to it."""
 
     value: Any
@@ -59,7 +59,7 @@ class Rule:
 
 
 @dataclass(frozen=True)
-class Shape:
+class ResolvedSchema:
     """The content of a node, with references followed and all parts combined.
 
     `names` are the definitions on the way. `parts` are plain: without `$ref` and `allOf`.
@@ -97,7 +97,7 @@ class Shape:
         return None
 
     @cached_property
-    def union(self) -> Rule | None:
+    def union(self) -> Keyword | None:
         """The keyword that has the alternatives."""
         return self.rule(*_UNION)
 
@@ -146,12 +146,12 @@ class Shape:
         """The schema of the items of an array."""
         return Node(tuple(part.at("items") for part in self.parts if "items" in part.schema))
 
-    def rule(self, *keywords: str) -> Rule | None:
+    def rule(self, *keywords: str) -> Keyword | None:
         """Return the first of some keywords that is present."""
         for keyword in keywords:
             for part in self.parts:
                 if keyword in part.schema:
-                    return Rule(part.schema[keyword], f"{part.pointer}/{keyword}")
+                    return Keyword(part.schema[keyword], f"{part.pointer}/{keyword}")
         return None
 
     def _member(self, name: str) -> Node:
@@ -176,12 +176,14 @@ class Shapes:
     """The shapes of the nodes of one document."""
 
     document: Json
-    _known: dict[tuple[str, ...], Shape] = field(default_factory=dict[tuple[str, ...], Shape])
+    _known: dict[tuple[str, ...], ResolvedSchema] = field(
+        default_factory=dict[tuple[str, ...], ResolvedSchema]
+    )
 
-    def of(self, node: Node) -> Shape:
+    def of(self, node: Node) -> ResolvedSchema:
         """Return the shape of a node."""
         names: dict[str, None] = {}
-        return Shape(tuple(self._plain(node.parts, names)), frozenset(names))
+        return ResolvedSchema(tuple(self._plain(node.parts, names)), frozenset(names))
 
     def definition(self, name: str) -> Node:
         """Return the node that refers to a definition."""

@@ -1,7 +1,7 @@
-"""The subjects of vectors: each definition of the schema, and each message that travels.
+"""The subjects of vectors: each definition of the schema, and each message that is sent.
 
-A message is the envelope of JSON-RPC together with the method's own definition. Requests that only
-travel inside a result (embedded ones) are not messages; their definitions have vectors like all
+A message is the envelope of JSON-RPC together with the method's own definition. Requests that are
+only sent inside a result (embedded ones) are not messages; their definitions have vectors like all
 others.
 """
 
@@ -11,20 +11,11 @@ from typing import Any
 
 from mcp_protogen.base import names
 from mcp_protogen.ir import OTHER, MethodIR, RevisionIR
+from mcp_protogen.vectors.envelope import ENVELOPES
 from mcp_protogen.vectors.shapes import Node, Part
 from mcp_protogen.vectors.vector import Subject
 
 Json = dict[str, Any]
-
-_ENVELOPES: Mapping[str, tuple[str, ...]] = {
-    "request": ("JSONRPCRequest",),
-    "notification": ("JSONRPCNotification",),
-    "result": ("JSONRPCResultResponse", "JSONRPCResponse"),
-}
-"""The definitions of each kind of message, of which the first that a revision has is used.
-
-A response had the shorter name while its definition had no errors.
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +58,7 @@ def _messages(method: MethodIR, wire: Mapping[str, str]) -> Iterator[Topic]:
 
 def _envelope(kind: str, wire: Mapping[str, str]) -> Iterator[Json]:
     known = set(wire.values())
-    found = next((name for name in _ENVELOPES[kind] if name in known), None)
+    found = next((name for name in ENVELOPES[kind] if name in known), None)
     if found is not None:
         yield _ref(found)
 

@@ -3,8 +3,13 @@
 `schema/formats/vectors.schema.json` describes them as JSON.
 """
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from enum import StrEnum
 from typing import Any
+
+from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.base.suggest import did_you_mean
 
 FORMAT = 1
 
@@ -54,3 +59,41 @@ class VectorSet:
     revision: str
     schema: str
     vectors: tuple[Vector, ...]
+
+
+class Validity(StrEnum):
+    """The part of the vectors that is wanted."""
+
+    VALID = "valid"
+    INVALID = "invalid"
+
+
+@dataclass(frozen=True, slots=True)
+class VectorFilter:
+    """The wanted vectors; an empty field or None excludes nothing."""
+
+    types: tuple[str, ...] = ()
+    methods: tuple[str, ...] = ()
+    only: Validity | None = None
+
+    def of(self, vectors: VectorSet) -> VectorSet:
+        """Return the wanted vectors; raise `ProblemError` (`unknown-subject`)."""
+        subjects = {vector.subject for vector in vectors.vectors}
+        _require(self.types, {subject.type for subject in subjects}, vectors.revision)
+        _require(self.methods, {subject.method for subject in subjects}, vectors.revision)
+        return replace(vectors, vectors=tuple(v for v in vectors.vectors if self._matches(v)))
+
+    def _matches(self, vector: Vector) -> bool:
+        named = not (self.types or self.methods) or (
+            vector.subject.type in self.types or vector.subject.method in self.methods
+        )
+        return named and (self.only is None or vector.valid == (self.only is Validity.VALID))
+
+
+def _require(names: Iterable[str], known: set[str], revision: str) -> None:
+    known.discard("")
+    for name in names:
+        if name not in known:
+            message = f"there are no vectors of {name!r:.200} in {revision}"
+            hint = did_you_mean(name, known)
+            raise ProblemError(Problem("unknown-subject", message, hint=hint))

@@ -13,7 +13,7 @@ from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.vectors.cases import A, Case, spelled
 from mcp_protogen.vectors.places import Place
 from mcp_protogen.vectors.samples import LONGEST, UNDECLARED, Samples, several, text
-from mcp_protogen.vectors.shapes import Node, Shape
+from mcp_protogen.vectors.shapes import Node, ResolvedSchema
 
 _NEAR: Mapping[str, tuple[Any, ...]] = {
     "object": ([], "text"),
@@ -99,7 +99,7 @@ _TYPES: tuple[tuple[str, type], ...] = (
 )
 
 
-def _values(shape: Shape) -> Iterator[Case]:
+def _values(shape: ResolvedSchema) -> Iterator[Case]:
     if fixed := shape.rule("const"):
         reason = f"the value must be {spelled(fixed.value)}"
         yield Case("const", _other_than(fixed.value), "const", reason, fixed.pointer)
@@ -120,12 +120,12 @@ def _other_than(value: Any) -> Any:
     return _UNKNOWN
 
 
-def _bounds(shape: Shape) -> Iterator[Case]:
+def _bounds(shape: ResolvedSchema) -> Iterator[Case]:
     step = 1 if "number" not in shape.kinds else 0.5
     for keyword, sign in (("minimum", -step), ("maximum", step)):
         if bound := shape.rule(keyword):
-            side = "below" if sign < 0 else "above"
-            reason = f"{side} the {keyword}, {bound.value}"
+            where = "below" if sign < 0 else "above"
+            reason = f"{where} the {keyword}, {bound.value}"
             yield Case(keyword, bound.value + sign, keyword, reason, bound.pointer)
     for keyword in ("exclusiveMinimum", "exclusiveMaximum"):
         if bound := shape.rule(keyword):

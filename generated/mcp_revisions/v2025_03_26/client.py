@@ -67,7 +67,7 @@ class Client(ClientBase):
     async def complete(
         self, params: m.CompleteRequestParams, **options: Unpack[CallOptions]
     ) -> m.CompleteResult:
-        """`completion/complete`: Propose values for an argument of a prompt or template.
+        """Propose values for an argument of a prompt or template (`completion/complete`).
 
         Needs the capability `completions`.
         """
@@ -76,24 +76,24 @@ class Client(ClientBase):
     async def set_level(
         self, params: m.SetLevelRequestParams, **options: Unpack[CallOptions]
     ) -> m.EmptyResult:
-        """`logging/setLevel`: Set the lowest severity of log entries to send.
+        """Set the lowest severity of log entries to send (`logging/setLevel`).
 
         Needs the capability `logging`.
         """
         return await self.request(methods.SET_LEVEL, params, **options)
 
     async def notify_cancelled(self, params: m.CancelledNotificationParams) -> None:
-        """`notifications/cancelled`: Give up a request that has not been answered."""
+        """Give up a request that has not been answered (`notifications/cancelled`)."""
         await self.notify(methods.CANCELLED, params)
 
     async def notify_progress(self, params: m.ProgressNotificationParams) -> None:
-        """`notifications/progress`: Report how far a request has come."""
+        """Report how far a request has come (`notifications/progress`)."""
         await self.notify(methods.PROGRESS, params)
 
     async def notify_roots_list_changed(
         self, params: m.RootsListChangedNotificationParams | None = None
     ) -> None:
-        """`notifications/roots/list_changed`: Report that the list of roots has changed.
+        """Report that the list of roots has changed (`notifications/roots/list_changed`).
 
         Needs the capability `roots.listChanged` of its sender.
         """
@@ -102,13 +102,13 @@ class Client(ClientBase):
     async def ping(
         self, params: m.PingRequestParams | None = None, **options: Unpack[CallOptions]
     ) -> m.EmptyResult:
-        """`ping`: Check that the other side is still there."""
+        """Check that the other side is still there (`ping`)."""
         return await self.request(methods.PING, params, **options)
 
     async def get_prompt(
         self, params: m.GetPromptRequestParams, **options: Unpack[CallOptions]
     ) -> m.GetPromptResult:
-        """`prompts/get`: Fill in a prompt and return its messages.
+        """Fill in a prompt and return its messages (`prompts/get`).
 
         Needs the capability `prompts`.
         """
@@ -117,7 +117,7 @@ class Client(ClientBase):
     async def list_prompts(
         self, params: m.ListPromptsRequestParams | None = None, **options: Unpack[CallOptions]
     ) -> m.ListPromptsResult:
-        """`prompts/list`: List the prompts a server offers.
+        """List the prompts a server offers (`prompts/list`).
 
         Needs the capability `prompts`.
         """
@@ -132,7 +132,7 @@ class Client(ClientBase):
     async def list_resources(
         self, params: m.ListResourcesRequestParams | None = None, **options: Unpack[CallOptions]
     ) -> m.ListResourcesResult:
-        """`resources/list`: List the resources a server offers.
+        """List the resources a server offers (`resources/list`).
 
         Needs the capability `resources`.
         """
@@ -149,7 +149,7 @@ class Client(ClientBase):
     async def read_resource(
         self, params: m.ReadResourceRequestParams, **options: Unpack[CallOptions]
     ) -> m.ReadResourceResult:
-        """`resources/read`: Read the contents of a resource.
+        """Read the contents of a resource (`resources/read`).
 
         Needs the capability `resources`.
         """
@@ -158,7 +158,7 @@ class Client(ClientBase):
     async def subscribe(
         self, params: m.SubscribeRequestParams, **options: Unpack[CallOptions]
     ) -> m.EmptyResult:
-        """`resources/subscribe`: Ask to be told whenever a resource changes.
+        """Subscribe to the changes of a resource (`resources/subscribe`).
 
         Needs the capability `resources.subscribe`.
         """
@@ -169,7 +169,7 @@ class Client(ClientBase):
         params: m.ListResourceTemplatesRequestParams | None = None,
         **options: Unpack[CallOptions],
     ) -> m.ListResourceTemplatesResult:
-        """`resources/templates/list`: List the resource templates a server offers.
+        """List the resource templates a server offers (`resources/templates/list`).
 
         Needs the capability `resources`.
         """
@@ -192,7 +192,7 @@ class Client(ClientBase):
     async def unsubscribe(
         self, params: m.UnsubscribeRequestParams, **options: Unpack[CallOptions]
     ) -> m.EmptyResult:
-        """`resources/unsubscribe`: End a subscription to a resource.
+        """End a subscription to a resource (`resources/unsubscribe`).
 
         Needs the capability `resources.subscribe`.
         """
@@ -201,7 +201,7 @@ class Client(ClientBase):
     async def call_tool(
         self, params: m.CallToolRequestParams, **options: Unpack[CallOptions]
     ) -> m.CallToolResult:
-        """`tools/call`: Run a tool.
+        """Run a tool (`tools/call`).
 
         Needs the capability `tools`.
         """
@@ -210,7 +210,7 @@ class Client(ClientBase):
     async def list_tools(
         self, params: m.ListToolsRequestParams | None = None, **options: Unpack[CallOptions]
     ) -> m.ListToolsResult:
-        """`tools/list`: List the tools a server offers.
+        """List the tools a server offers (`tools/list`).
 
         Needs the capability `tools`.
         """
@@ -223,19 +223,29 @@ class Client(ClientBase):
         return all_items(self, methods.LIST_TOOLS, lambda result: result.tools, params, options)
 
     async def on_cancelled(self, params: m.CancelledNotificationParams) -> None:
-        """`notifications/cancelled`: Give up a request that has not been answered."""
+        """Handle `notifications/cancelled`.
+
+        It is sent to give up a request that has not been answered.
+        """
 
     async def on_logging_message(self, params: m.LoggingMessageNotificationParams) -> None:
-        """`notifications/message`: Send a log entry to the client.
+        """Handle `notifications/message`.
+
+        It is sent to send a log entry to the client.
 
         Needs the capability `logging` of its sender.
         """
 
     async def on_progress(self, params: m.ProgressNotificationParams) -> None:
-        """`notifications/progress`: Report how far a request has come."""
+        """Handle `notifications/progress`.
+
+        It is sent to report how far a request has come.
+        """
 
     async def on_prompt_list_changed(self, params: m.PromptListChangedNotificationParams) -> None:
-        """`notifications/prompts/list_changed`: Report that the list of prompts has changed.
+        """Handle `notifications/prompts/list_changed`.
+
+        It is sent to report that the list of prompts has changed.
 
         Needs the capability `prompts.listChanged` of its sender.
         """
@@ -243,29 +253,35 @@ class Client(ClientBase):
     async def on_resource_list_changed(
         self, params: m.ResourceListChangedNotificationParams
     ) -> None:
-        """`notifications/resources/list_changed`: Report that the list of resources has changed.
+        """Handle `notifications/resources/list_changed`.
+
+        It is sent to report that the list of resources has changed.
 
         Needs the capability `resources.listChanged` of its sender.
         """
 
     async def on_resource_updated(self, params: m.ResourceUpdatedNotificationParams) -> None:
-        """`notifications/resources/updated`: Report that a resource has changed.
+        """Handle `notifications/resources/updated`.
+
+        It is sent to report that a resource has changed.
 
         Needs the capability `resources.subscribe` of its sender.
         """
 
     async def on_tool_list_changed(self, params: m.ToolListChangedNotificationParams) -> None:
-        """`notifications/tools/list_changed`: Report that the list of tools has changed.
+        """Handle `notifications/tools/list_changed`.
+
+        It is sent to report that the list of tools has changed.
 
         Needs the capability `tools.listChanged` of its sender.
         """
 
     async def on_ping(self, params: m.PingRequestParams) -> m.EmptyResult:
-        """`ping`: Check that the other side is still there."""
+        """Check that the other side is still there (`ping`)."""
         raise MethodNotFound("ping")
 
     async def on_list_roots(self, params: m.ListRootsRequestParams) -> m.ListRootsResult:
-        """`roots/list`: List the directories and files the server may work on.
+        """List the directories and files the server may work on (`roots/list`).
 
         Needs the capability `roots`.
         """
@@ -274,7 +290,7 @@ class Client(ClientBase):
     async def on_create_message(
         self, params: m.CreateMessageRequestParams
     ) -> m.CreateMessageResult:
-        """`sampling/createMessage`: Sample a model through the client.
+        """Sample a model through the client (`sampling/createMessage`).
 
         Needs the capability `sampling`.
         """

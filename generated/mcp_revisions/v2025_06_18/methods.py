@@ -338,7 +338,7 @@ SUBSCRIBE: Final[RequestSpec[m.SubscribeRequestParams, m.EmptyResult]] = Request
     since="2024-11-05",
     removed="2026-07-28",
 )
-"""`resources/subscribe`: Ask to be told whenever a resource changes.
+"""`resources/subscribe`: Subscribe to the changes of a resource.
 
 Needs the capability `resources.subscribe`.
 """

@@ -77,7 +77,7 @@ class Client(ClientBase):
     async def complete(
         self, params: m.CompleteRequestParams, **options: Unpack[CallOptions]
     ) -> m.CompleteResult:
-        """`completion/complete`: Propose values for an argument of a prompt or template.
+        """Propose values for an argument of a prompt or template (`completion/complete`).
 
         Needs the capability `completions`.
         """
@@ -86,29 +86,29 @@ class Client(ClientBase):
     async def set_level(
         self, params: m.SetLevelRequestParams, **options: Unpack[CallOptions]
     ) -> m.EmptyResult:
-        """`logging/setLevel`: Set the lowest severity of log entries to send.
+        """Set the lowest severity of log entries to send (`logging/setLevel`).
 
         Needs the capability `logging`.
         """
         return await self.request(methods.SET_LEVEL, params, **options)
 
     async def notify_cancelled(self, params: m.CancelledNotificationParams | None = None) -> None:
-        """`notifications/cancelled`: Give up a request that has not been answered."""
+        """Give up a request that has not been answered (`notifications/cancelled`)."""
         await self.notify(methods.CANCELLED, params)
 
     async def notify_progress(self, params: m.ProgressNotificationParams) -> None:
-        """`notifications/progress`: Report how far a request has come."""
+        """Report how far a request has come (`notifications/progress`)."""
         await self.notify(methods.PROGRESS, params)
 
     async def notify_roots_list_changed(self, params: m.NotificationParams | None = None) -> None:
-        """`notifications/roots/list_changed`: Report that the list of roots has changed.
+        """Report that the list of roots has changed (`notifications/roots/list_changed`).
 
         Needs the capability `roots.listChanged` of its sender.
         """
         await self.notify(methods.ROOTS_LIST_CHANGED, params)
 
     async def notify_task_status(self, params: m.TaskStatusNotificationParams) -> None:
-        """`notifications/tasks/status`: Report that a task has changed its state.
+        """Report that a task has changed its state (`notifications/tasks/status`).
 
         Needs the capability `tasks` of its sender.
         """
@@ -117,13 +117,13 @@ class Client(ClientBase):
     async def ping(
         self, params: m.RequestParams | None = None, **options: Unpack[CallOptions]
     ) -> m.EmptyResult:
-        """`ping`: Check that the other side is still there."""
+        """Check that the other side is still there (`ping`)."""
         return await self.request(methods.PING, params, **options)
 
     async def get_prompt(
         self, params: m.GetPromptRequestParams, **options: Unpack[CallOptions]
     ) -> m.GetPromptResult:
-        """`prompts/get`: Fill in a prompt and return its messages.
+        """Fill in a prompt and return its messages (`prompts/get`).
 
         Needs the capability `prompts`.
         """
@@ -132,7 +132,7 @@ class Client(ClientBase):
     async def list_prompts(
         self, params: m.PaginatedRequestParams | None = None, **options: Unpack[CallOptions]
     ) -> m.ListPromptsResult:
-        """`prompts/list`: List the prompts a server offers.
+        """List the prompts a server offers (`prompts/list`).
 
         Needs the capability `prompts`.
         """
@@ -147,7 +147,7 @@ class Client(ClientBase):
     async def list_resources(
         self, params: m.PaginatedRequestParams | None = None, **options: Unpack[CallOptions]
     ) -> m.ListResourcesResult:
-        """`resources/list`: List the resources a server offers.
+        """List the resources a server offers (`resources/list`).
 
         Needs the capability `resources`.
         """
@@ -164,7 +164,7 @@ class Client(ClientBase):
     async def read_resource(
         self, params: m.ReadResourceRequestParams, **options: Unpack[CallOptions]
     ) -> m.ReadResourceResult:
-        """`resources/read`: Read the contents of a resource.
+        """Read the contents of a resource (`resources/read`).
 
         Needs the capability `resources`.
         """
@@ -173,7 +173,7 @@ class Client(ClientBase):
     async def subscribe(
         self, params: m.SubscribeRequestParams, **options: Unpack[CallOptions]
     ) -> m.EmptyResult:
-        """`resources/subscribe`: Ask to be told whenever a resource changes.
+        """Subscribe to the changes of a resource (`resources/subscribe`).
 
         Needs the capability `resources.subscribe`.
         """
@@ -182,7 +182,7 @@ class Client(ClientBase):
     async def list_resource_templates(
         self, params: m.PaginatedRequestParams | None = None, **options: Unpack[CallOptions]
     ) -> m.ListResourceTemplatesResult:
-        """`resources/templates/list`: List the resource templates a server offers.
+        """List the resource templates a server offers (`resources/templates/list`).
 
         Needs the capability `resources`.
         """
@@ -203,7 +203,7 @@ class Client(ClientBase):
     async def unsubscribe(
         self, params: m.UnsubscribeRequestParams, **options: Unpack[CallOptions]
     ) -> m.EmptyResult:
-        """`resources/unsubscribe`: End a subscription to a resource.
+        """End a subscription to a resource (`resources/unsubscribe`).
 
         Needs the capability `resources.subscribe`.
         """
@@ -212,7 +212,7 @@ class Client(ClientBase):
     async def cancel_task(
         self, params: m.CancelTaskRequestParams, **options: Unpack[CallOptions]
     ) -> m.CancelTaskResult:
-        """`tasks/cancel`: Stop a task.
+        """Stop a task (`tasks/cancel`).
 
         Needs the capability `tasks.cancel`.
         """
@@ -221,7 +221,7 @@ class Client(ClientBase):
     async def get_task(
         self, params: m.GetTaskRequestParams, **options: Unpack[CallOptions]
     ) -> m.GetTaskResult:
-        """`tasks/get`: Look up the state of a task.
+        """Look up the state of a task (`tasks/get`).
 
         Needs the capability `tasks`.
         """
@@ -230,7 +230,7 @@ class Client(ClientBase):
     async def list_tasks(
         self, params: m.PaginatedRequestParams | None = None, **options: Unpack[CallOptions]
     ) -> m.ListTasksResult:
-        """`tasks/list`: List the tasks the receiver keeps.
+        """List the tasks the receiver keeps (`tasks/list`).
 
         Needs the capability `tasks.list`.
         """
@@ -245,7 +245,7 @@ class Client(ClientBase):
     async def get_task_payload(
         self, params: m.GetTaskPayloadRequestParams, **options: Unpack[CallOptions]
     ) -> m.GetTaskPayloadResult:
-        """`tasks/result`: Wait for a task to end and return its outcome.
+        """Wait for a task to end and return its outcome (`tasks/result`).
 
         Needs the capability `tasks`.
         """
@@ -254,7 +254,7 @@ class Client(ClientBase):
     async def call_tool(
         self, params: m.CallToolRequestParams, **options: Unpack[CallOptions]
     ) -> m.CallToolResult | m.CreateTaskResult:
-        """`tools/call`: Run a tool.
+        """Run a tool (`tools/call`).
 
         Needs the capability `tools`.
         Needs the capability `tasks.requests.tools.call` if `task` is given.
@@ -264,7 +264,7 @@ class Client(ClientBase):
     async def list_tools(
         self, params: m.PaginatedRequestParams | None = None, **options: Unpack[CallOptions]
     ) -> m.ListToolsResult:
-        """`tools/list`: List the tools a server offers.
+        """List the tools a server offers (`tools/list`).
 
         Needs the capability `tools`.
         """
@@ -277,7 +277,7 @@ class Client(ClientBase):
         return all_items(self, methods.LIST_TOOLS, lambda result: result.tools, params, options)
 
     async def on_elicit(self, params: m.ElicitRequestParams) -> m.ElicitResult | m.CreateTaskResult:
-        """`elicitation/create`: Ask the user for input.
+        """Ask the user for input (`elicitation/create`).
 
         Needs the capability `elicitation`.
         Needs the capability `elicitation.form` if `mode` is `form` or absent.
@@ -287,61 +287,81 @@ class Client(ClientBase):
         raise MethodNotFound("elicitation/create")
 
     async def on_cancelled(self, params: m.CancelledNotificationParams) -> None:
-        """`notifications/cancelled`: Give up a request that has not been answered."""
+        """Handle `notifications/cancelled`.
+
+        It is sent to give up a request that has not been answered.
+        """
 
     async def on_elicitation_complete(
         self, params: m.ElicitationCompleteNotificationParams
     ) -> None:
-        """`notifications/elicitation/complete`: Report that a URL elicitation is concluded.
+        """Handle `notifications/elicitation/complete`.
+
+        It is sent to report that a URL elicitation is concluded.
 
         Needs the capability `elicitation.url`.
         """
 
     async def on_logging_message(self, params: m.LoggingMessageNotificationParams) -> None:
-        """`notifications/message`: Send a log entry to the client.
+        """Handle `notifications/message`.
+
+        It is sent to send a log entry to the client.
 
         Needs the capability `logging` of its sender.
         """
 
     async def on_progress(self, params: m.ProgressNotificationParams) -> None:
-        """`notifications/progress`: Report how far a request has come."""
+        """Handle `notifications/progress`.
+
+        It is sent to report how far a request has come.
+        """
 
     async def on_prompt_list_changed(self, params: m.NotificationParams) -> None:
-        """`notifications/prompts/list_changed`: Report that the list of prompts has changed.
+        """Handle `notifications/prompts/list_changed`.
+
+        It is sent to report that the list of prompts has changed.
 
         Needs the capability `prompts.listChanged` of its sender.
         """
 
     async def on_resource_list_changed(self, params: m.NotificationParams) -> None:
-        """`notifications/resources/list_changed`: Report that the list of resources has changed.
+        """Handle `notifications/resources/list_changed`.
+
+        It is sent to report that the list of resources has changed.
 
         Needs the capability `resources.listChanged` of its sender.
         """
 
     async def on_resource_updated(self, params: m.ResourceUpdatedNotificationParams) -> None:
-        """`notifications/resources/updated`: Report that a resource has changed.
+        """Handle `notifications/resources/updated`.
+
+        It is sent to report that a resource has changed.
 
         Needs the capability `resources.subscribe` of its sender.
         """
 
     async def on_task_status(self, params: m.TaskStatusNotificationParams) -> None:
-        """`notifications/tasks/status`: Report that a task has changed its state.
+        """Handle `notifications/tasks/status`.
+
+        It is sent to report that a task has changed its state.
 
         Needs the capability `tasks` of its sender.
         """
 
     async def on_tool_list_changed(self, params: m.NotificationParams) -> None:
-        """`notifications/tools/list_changed`: Report that the list of tools has changed.
+        """Handle `notifications/tools/list_changed`.
+
+        It is sent to report that the list of tools has changed.
 
         Needs the capability `tools.listChanged` of its sender.
         """
 
     async def on_ping(self, params: m.RequestParams) -> m.EmptyResult:
-        """`ping`: Check that the other side is still there."""
+        """Check that the other side is still there (`ping`)."""
         raise MethodNotFound("ping")
 
     async def on_list_roots(self, params: m.RequestParams) -> m.ListRootsResult:
-        """`roots/list`: List the directories and files the server may work on.
+        """List the directories and files the server may work on (`roots/list`).
 
         Needs the capability `roots`.
         """
@@ -350,7 +370,7 @@ class Client(ClientBase):
     async def on_create_message(
         self, params: m.CreateMessageRequestParams
     ) -> m.CreateMessageResult | m.CreateTaskResult:
-        """`sampling/createMessage`: Sample a model through the client.
+        """Sample a model through the client (`sampling/createMessage`).
 
         Needs the capability `sampling`.
         Should have the capability `sampling.context` if `includeContext` is `thisServer` or
@@ -361,21 +381,21 @@ class Client(ClientBase):
         raise MethodNotFound("sampling/createMessage")
 
     async def on_cancel_task(self, params: m.CancelTaskRequestParams) -> m.CancelTaskResult:
-        """`tasks/cancel`: Stop a task.
+        """Stop a task (`tasks/cancel`).
 
         Needs the capability `tasks.cancel`.
         """
         raise MethodNotFound("tasks/cancel")
 
     async def on_get_task(self, params: m.GetTaskRequestParams) -> m.GetTaskResult:
-        """`tasks/get`: Look up the state of a task.
+        """Look up the state of a task (`tasks/get`).
 
         Needs the capability `tasks`.
         """
         raise MethodNotFound("tasks/get")
 
     async def on_list_tasks(self, params: m.PaginatedRequestParams) -> m.ListTasksResult:
-        """`tasks/list`: List the tasks the receiver keeps.
+        """List the tasks the receiver keeps (`tasks/list`).
 
         Needs the capability `tasks.list`.
         """
@@ -384,7 +404,7 @@ class Client(ClientBase):
     async def on_get_task_payload(
         self, params: m.GetTaskPayloadRequestParams
     ) -> m.GetTaskPayloadResult:
-        """`tasks/result`: Wait for a task to end and return its outcome.
+        """Wait for a task to end and return its outcome (`tasks/result`).
 
         Needs the capability `tasks`.
         """

@@ -82,20 +82,20 @@ class Client(ClientBase):
     async def complete(
         self, params: m.CompleteRequestParams, **options: Unpack[CallOptions]
     ) -> m.CompleteResult:
-        """`completion/complete`: Propose values for an argument of a prompt or template.
+        """Propose values for an argument of a prompt or template (`completion/complete`).
 
         Needs the capability `completions`.
         """
         return await self.request(methods.COMPLETE, params, **options)
 
     async def notify_cancelled(self, params: m.CancelledNotificationParams) -> None:
-        """`notifications/cancelled`: Give up a request; from a server, end a listen stream."""
+        """Give up a request; from a server, end a listen stream (`notifications/cancelled`)."""
         await self.notify(methods.CANCELLED, params)
 
     async def get_prompt(
         self, params: m.GetPromptRequestParams, **options: Unpack[CallOptions]
     ) -> m.GetPromptResult:
-        """`prompts/get`: Fill in a prompt and return its messages.
+        """Fill in a prompt and return its messages (`prompts/get`).
 
         Needs the capability `prompts`.
         """
@@ -107,7 +107,7 @@ class Client(ClientBase):
     async def list_prompts(
         self, params: m.PaginatedRequestParams | None = None, **options: Unpack[CallOptions]
     ) -> m.ListPromptsResult:
-        """`prompts/list`: List the prompts a server offers.
+        """List the prompts a server offers (`prompts/list`).
 
         Needs the capability `prompts`.
         """
@@ -122,7 +122,7 @@ class Client(ClientBase):
     async def list_resources(
         self, params: m.PaginatedRequestParams | None = None, **options: Unpack[CallOptions]
     ) -> m.ListResourcesResult:
-        """`resources/list`: List the resources a server offers.
+        """List the resources a server offers (`resources/list`).
 
         Needs the capability `resources`.
         """
@@ -139,7 +139,7 @@ class Client(ClientBase):
     async def read_resource(
         self, params: m.ReadResourceRequestParams, **options: Unpack[CallOptions]
     ) -> m.ReadResourceResult:
-        """`resources/read`: Read the contents of a resource.
+        """Read the contents of a resource (`resources/read`).
 
         Needs the capability `resources`.
         """
@@ -151,7 +151,7 @@ class Client(ClientBase):
     async def list_resource_templates(
         self, params: m.PaginatedRequestParams | None = None, **options: Unpack[CallOptions]
     ) -> m.ListResourceTemplatesResult:
-        """`resources/templates/list`: List the resource templates a server offers.
+        """List the resource templates a server offers (`resources/templates/list`).
 
         Needs the capability `resources`.
         """
@@ -172,19 +172,19 @@ class Client(ClientBase):
     async def discover(
         self, params: m.RequestParams | None = None, **options: Unpack[CallOptions]
     ) -> m.DiscoverResult:
-        """`server/discover`: Find out which versions and features a server supports."""
+        """Find out which versions and features a server supports (`server/discover`)."""
         return await self.request(methods.DISCOVER, params, **options)
 
     async def subscriptions_listen(
         self, params: m.SubscriptionsListenRequestParams, **options: Unpack[CallOptions]
     ) -> m.SubscriptionsListenResult:
-        """`subscriptions/listen`: Open a stream of the notifications asked for."""
+        """Open a stream of the notifications asked for (`subscriptions/listen`)."""
         return await self.request(methods.SUBSCRIPTIONS_LISTEN, params, **options)
 
     async def call_tool(
         self, params: m.CallToolRequestParams, **options: Unpack[CallOptions]
     ) -> m.CallToolResult:
-        """`tools/call`: Run a tool.
+        """Run a tool (`tools/call`).
 
         Needs the capability `tools`.
         """
@@ -196,7 +196,7 @@ class Client(ClientBase):
     async def list_tools(
         self, params: m.PaginatedRequestParams | None = None, **options: Unpack[CallOptions]
     ) -> m.ListToolsResult:
-        """`tools/list`: List the tools a server offers.
+        """List the tools a server offers (`tools/list`).
 
         Needs the capability `tools`.
         """
@@ -209,7 +209,7 @@ class Client(ClientBase):
         return all_items(self, methods.LIST_TOOLS, lambda result: result.tools, params, options)
 
     async def on_elicit(self, params: m.ElicitRequestParams) -> m.ElicitResult:
-        """`elicitation/create`: Ask the user for input.
+        """Ask the user for input (`elicitation/create`).
 
         Needs the capability `elicitation`.
         Needs the capability `elicitation.form` if `mode` is `form` or absent.
@@ -218,32 +218,45 @@ class Client(ClientBase):
         raise MethodNotFound("elicitation/create")
 
     async def on_cancelled(self, params: m.CancelledNotificationParams) -> None:
-        """`notifications/cancelled`: Give up a request; from a server, end a listen stream."""
+        """Handle `notifications/cancelled`.
+
+        It is sent to give up a request; from a server, end a listen stream.
+        """
 
     async def on_logging_message(self, params: m.LoggingMessageNotificationParams) -> None:
-        """`notifications/message`: Send a log entry to a request that asked for entries.
-        Deprecated.
+        """Handle `notifications/message`.
+
+        It is sent to send a log entry to a request that asked for entries. Deprecated.
 
         Needs the capability `logging` of its sender.
         """
 
     async def on_progress(self, params: m.ProgressNotificationParams) -> None:
-        """`notifications/progress`: Report how far a request has come."""
+        """Handle `notifications/progress`.
+
+        It is sent to report how far a request has come.
+        """
 
     async def on_prompt_list_changed(self, params: m.NotificationParams) -> None:
-        """`notifications/prompts/list_changed`: Report, on a listen stream, a changed list.
+        """Handle `notifications/prompts/list_changed`.
+
+        It is sent to report, on a listen stream, a changed list.
 
         Needs the capability `prompts.listChanged` of its sender.
         """
 
     async def on_resource_list_changed(self, params: m.NotificationParams) -> None:
-        """`notifications/resources/list_changed`: Report, on a listen stream, a changed list.
+        """Handle `notifications/resources/list_changed`.
+
+        It is sent to report, on a listen stream, a changed list.
 
         Needs the capability `resources.listChanged` of its sender.
         """
 
     async def on_resource_updated(self, params: m.ResourceUpdatedNotificationParams) -> None:
-        """`notifications/resources/updated`: Report, on a listen stream, a changed resource.
+        """Handle `notifications/resources/updated`.
+
+        It is sent to report, on a listen stream, a changed resource.
 
         Needs the capability `resources.subscribe` of its sender.
         """
@@ -251,16 +264,21 @@ class Client(ClientBase):
     async def on_subscriptions_acknowledged(
         self, params: m.SubscriptionsAcknowledgedNotificationParams
     ) -> None:
-        """`notifications/subscriptions/acknowledged`: Confirm a subscription and its terms."""
+        """Handle `notifications/subscriptions/acknowledged`.
+
+        It is sent to confirm a subscription and its terms.
+        """
 
     async def on_tool_list_changed(self, params: m.NotificationParams) -> None:
-        """`notifications/tools/list_changed`: Report, on a listen stream, a changed list.
+        """Handle `notifications/tools/list_changed`.
+
+        It is sent to report, on a listen stream, a changed list.
 
         Needs the capability `tools.listChanged` of its sender.
         """
 
     async def on_list_roots(self, params: m.ListRootsRequestParams) -> m.ListRootsResult:
-        """`roots/list`: List the directories and files the server may work on. Deprecated.
+        """List the directories and files the server may work on (`roots/list`). Deprecated.
 
         Needs the capability `roots`.
         """
@@ -269,7 +287,7 @@ class Client(ClientBase):
     async def on_create_message(
         self, params: m.CreateMessageRequestParams
     ) -> m.CreateMessageResult:
-        """`sampling/createMessage`: Sample a model through the client. Deprecated.
+        """Sample a model through the client (`sampling/createMessage`). Deprecated.
 
         Needs the capability `sampling`.
         Should have the capability `sampling.context` if `includeContext` is `thisServer` or

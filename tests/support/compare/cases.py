@@ -3,8 +3,8 @@
 from dataclasses import replace
 from typing import Any
 
-from mcp_protogen.compare.sides import ComparedRevision
-from mcp_protogen.ir import Condition
+from mcp_protogen.compare.revisions import ComparedRevision
+from mcp_protogen.ir import ConditionIR
 
 from support.compare.made_up import (
     RULES,
@@ -180,7 +180,7 @@ METHODS = (
     one(
         "gate-on-new-member",
         NOTHING,
-        asking(requires=(gate(when=(Condition("mode", ("url",), False),)),)),
+        asking(requires=(gate(when=(ConditionIR("mode", ("url",), False),)),)),
     ),
     one("gate-removed", asking(requires=(gate(),)), NOTHING),
     one("gate-changed", asking(requires=(gate(),)), asking(requires=(gate(level="SHOULD"),))),

@@ -8,7 +8,7 @@ from typing import Any
 
 from mcp_protogen.base.names import ClassName, Constant, FieldName, ModuleName, Stem
 from mcp_protogen.compare.reading import readable
-from mcp_protogen.compare.sides import ComparedRevision, Header
+from mcp_protogen.compare.revisions import ComparedRevision, Header
 from mcp_protogen.ir import (
     CapabilityIR,
     ErrorIR,
@@ -16,10 +16,10 @@ from mcp_protogen.ir import (
     MetaKeyIR,
     MethodIR,
     ObjectIR,
-    Requirement,
+    RequirementIR,
     RevisionIR,
     Role,
-    Rules,
+    RulesIR,
     Scalar,
 )
 
@@ -49,7 +49,7 @@ ASK = MethodIR(
     source="",
     doc="",
 )
-RULES = Rules(
+RULES = RulesIR(
     receive_batches=False,
     send_batches=False,
     error_id_optional=False,
@@ -119,9 +119,9 @@ def asking(**differences: Any) -> ComparedRevision:
     return side(methods=(replace(ASK, **differences),))
 
 
-def gate(role: Role = "server", **differences: Any) -> Requirement:
+def gate(role: Role = "server", **differences: Any) -> RequirementIR:
     """A capability that the client needs before it asks."""
-    usual = Requirement(
+    usual = RequirementIR(
         capability=Constant(f"{role}_things".upper()),
         role=role,
         path=("things",),

@@ -5,8 +5,8 @@ Run it as a program to write it down anew, and read the difference before commit
 
 from pathlib import Path
 
-from mcp_protogen.compare.engine import compare_sides
-from mcp_protogen.compare.sides import pinned_side
+from mcp_protogen.compare.engine import compare_revisions
+from mcp_protogen.compare.revisions import compared_pin
 from mcp_protogen.findings.change import Change
 
 from support.folders import TESTS
@@ -51,7 +51,7 @@ FOLDER = TESTS / "compare" / "unlisted"
 
 def written(before: str, after: str) -> str:
     """A line for each change, in the order in which they are found."""
-    changes = compare_sides(pinned_side(before), pinned_side(after)).changes
+    changes = compare_revisions(compared_pin(before), compared_pin(after)).changes
     return "".join(map(_line, filter(_is_unlisted, changes)))
 
 

@@ -5,8 +5,16 @@ from dataclasses import replace
 from pathlib import Path
 
 from mcp_protogen.base.problems import Level, Problem
-from mcp_protogen.findings.change import Category, Change, Comparison, Reader, Severity
-from mcp_protogen.findings.matrix import Cell, Matrix, Row
+from mcp_protogen.findings.change import (
+    Category,
+    Change,
+    Comparison,
+    Matrix,
+    MatrixCell,
+    MatrixRow,
+    Reader,
+    Severity,
+)
 from mcp_protogen.findings.pages import PageFormat, render
 
 BREAKING, WARNING, INFO, NONE = Severity
@@ -78,26 +86,26 @@ NOTHING = Comparison("2025-03-26", "2025-03-26", ())
 
 
 def matrix(
-    *rows: Row, revisions: tuple[str, ...] = ("2024-11-05", "2025-03-26", "2025-06-18")
+    *rows: MatrixRow, revisions: tuple[str, ...] = ("2024-11-05", "2025-03-26", "2025-06-18")
 ) -> Matrix:
     """Rows of three revisions."""
     return Matrix(revisions, rows)
 
 
-def there(detail: str, digest: str = "") -> Cell:
+def there(detail: str, digest: str = "") -> MatrixCell:
     """A cell of a revision that has it."""
-    return Cell(True, detail, digest or detail)
+    return MatrixCell(True, detail, digest or detail)
 
 
-ABSENT = Cell(False)
-PING = Row(Category.METHOD, "ping", (there("both"), there("both"), ABSENT))
-CALL = Row(
+ABSENT = MatrixCell(False)
+PING = MatrixRow(Category.METHOD, "ping", (there("both"), there("both"), ABSENT))
+CALL = MatrixRow(
     Category.METHOD,
     "tools/call",
     (there("client"), there("client", "other"), there("client", "other")),
 )
-AUDIO = Row(Category.TYPE, "AudioContent", (ABSENT, ABSENT, there("object, 4 members")))
-TEXT = Row(Category.TYPE, "TextContent", (there("object, 3 members"),) * 3)
+AUDIO = MatrixRow(Category.TYPE, "AudioContent", (ABSENT, ABSENT, there("object, 4 members")))
+TEXT = MatrixRow(Category.TYPE, "TextContent", (there("object, 3 members"),) * 3)
 MATRIX = matrix(PING, CALL, AUDIO, TEXT)
 
 HARM = (
@@ -112,7 +120,7 @@ def hostile() -> tuple[Comparison, Matrix]:
     change = Change("x-y", Category.FIELD, HARM, HARM, everybody(WARNING), HARM, HARM, HARM, HARM)
     change = replace(change, feature=HARM)
     note = Problem("x-y", HARM, HARM, HARM, HARM, Level.WARNING)
-    row = Row(Category.TYPE, HARM, (there(HARM), ABSENT, there(HARM)))
+    row = MatrixRow(Category.TYPE, HARM, (there(HARM), ABSENT, there(HARM)))
     comparison = Comparison(HARM, HARM, (change,), (note,), went=(HARM,))
     return comparison, matrix(row, revisions=(HARM, "b", "c"))
 
@@ -143,7 +151,7 @@ def _changes() -> Iterator[Change]:
         yield Change(code, category, item, "type changed", severity, pointer, before, after, why)
 
 
-def _rows() -> Iterator[Row]:
+def _rows() -> Iterator[MatrixRow]:
     for number in range(300):
         category = Category.METHOD if number < 40 else Category.TYPE
         name = f"notifications/subscriptions/acknowledged{number}"
@@ -151,7 +159,7 @@ def _rows() -> Iterator[Row]:
             ABSENT if revision < number % 3 else there(f"object, {revision + number % 7} members")
             for revision in range(5)
         )
-        yield Row(category, name, cells)
+        yield MatrixRow(category, name, cells)
 
 
 def page(

@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from mcp_protogen.scaffold.choices import Choices, Kind, Transport
+from mcp_protogen.scaffold.choices import Choices, ProjectKind, ProjectTransport
 from mcp_protogen.scaffold.files import project_files, protocol_folder
 from mcp_protogen.scaffold.project_name import project_name
-from mcp_protogen.scaffold.spoken import usual
+from mcp_protogen.scaffold.revisions import default_revisions
 
 from support.folders import GENERATED, TESTS
 from support.peers.places import made, run_command
@@ -32,8 +32,8 @@ from support.revisions import ERAS, REVISIONS
 
 GOLDEN: Final = GENERATED / "mcp_revisions"
 CONSTRAINTS: Final = TESTS / "scaffold" / "constraints.txt"
-OTHER_REVISIONS: Final = tuple(one for one in REVISIONS if one != usual()[0])
-ALL_REVISIONS: Final = (usual()[0], *OTHER_REVISIONS)
+OTHER_REVISIONS: Final = tuple(one for one in REVISIONS if one != default_revisions()[0])
+ALL_REVISIONS: Final = (default_revisions()[0], *OTHER_REVISIONS)
 # A make that runs these tests tells those below it that they are not the first.
 FIRST: Final = {"MAKEFLAGS": "", "MAKELEVEL": ""}
 # What pip ends with after the last of its retries; after any earlier one it may still succeed.
@@ -59,7 +59,10 @@ class Project:
 
 
 def choices(
-    kind: Kind, transport: Transport, revisions: Sequence[str] = ERAS, name: str = ""
+    kind: ProjectKind,
+    transport: ProjectTransport,
+    revisions: Sequence[str] = ERAS,
+    name: str = "",
 ) -> Choices:
     """What is decided on for a project; its code is written in the first of the revisions.
 
@@ -71,18 +74,18 @@ def choices(
 
 VARIETY: Final = (
     # What it is when nobody says otherwise.
-    choices(Kind.SERVER, Transport.STDIO, usual()),
-    choices(Kind.SERVER, Transport.STDIO, ["2024-11-05"]),
-    choices(Kind.SERVER, Transport.STDIO, ["2025-06-18"]),
-    choices(Kind.SERVER, Transport.HTTP, ["2025-03-26"]),
-    choices(Kind.SERVER, Transport.HTTP, ["2026-07-28"]),
-    choices(Kind.SERVER, Transport.BOTH, ["2025-11-25"]),
-    choices(Kind.CLIENT, Transport.STDIO, ["2024-11-05"]),
-    choices(Kind.CLIENT, Transport.HTTP, ["2026-07-28"]),
-    choices(Kind.CLIENT, Transport.BOTH, ["2025-11-25"]),
-    choices(Kind.GATEWAY, Transport.STDIO, ["2026-07-28"]),
-    choices(Kind.GATEWAY, Transport.HTTP, ["2024-11-05"]),
-    choices(Kind.GATEWAY, Transport.BOTH, ["2025-11-25"]),
+    choices(ProjectKind.SERVER, ProjectTransport.STDIO, default_revisions()),
+    choices(ProjectKind.SERVER, ProjectTransport.STDIO, ["2024-11-05"]),
+    choices(ProjectKind.SERVER, ProjectTransport.STDIO, ["2025-06-18"]),
+    choices(ProjectKind.SERVER, ProjectTransport.HTTP, ["2025-03-26"]),
+    choices(ProjectKind.SERVER, ProjectTransport.HTTP, ["2026-07-28"]),
+    choices(ProjectKind.SERVER, ProjectTransport.BOTH, ["2025-11-25"]),
+    choices(ProjectKind.CLIENT, ProjectTransport.STDIO, ["2024-11-05"]),
+    choices(ProjectKind.CLIENT, ProjectTransport.HTTP, ["2026-07-28"]),
+    choices(ProjectKind.CLIENT, ProjectTransport.BOTH, ["2025-11-25"]),
+    choices(ProjectKind.GATEWAY, ProjectTransport.STDIO, ["2026-07-28"]),
+    choices(ProjectKind.GATEWAY, ProjectTransport.HTTP, ["2024-11-05"]),
+    choices(ProjectKind.GATEWAY, ProjectTransport.BOTH, ["2025-11-25"]),
 )
 """Every kind over every transport, and every revision that a server can be written in."""
 
@@ -210,7 +213,7 @@ def tool(name: str) -> Path:
 @cache
 def others() -> Path:
     """The `site-packages` of what projects need from others; skips if it cannot be installed."""
-    wanted = choices(Kind.SERVER, Transport.BOTH, name="needs-everything")
+    wanted = choices(ProjectKind.SERVER, ProjectTransport.BOTH, name="needs-everything")
     files = {
         **project_files(wanted),
         f"{protocol_folder(wanted)}/__init__.py": b"",
@@ -221,10 +224,10 @@ def others() -> Path:
         for path, content in files.items():
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
             (folder / path).write_bytes(content)
-        usual = [f"{name}={value}" for name, value in FIRST.items()]
+        default_revisions = [f"{name}={value}" for name, value in FIRST.items()]
         setup = ["make", "-C", str(folder), "setup", f"PYTHON={sys.executable}"]
         try:
-            run_command(["env", *usual, "PIP_CONSTRAINT=constraints.txt", *setup])
+            run_command(["env", *default_revisions, "PIP_CONSTRAINT=constraints.txt", *setup])
         except RuntimeError as error:
             # Where pip reaches no index, nothing can be tried; else it is a fault of the project.
             assert _GAVE_UP.search(str(error)), error

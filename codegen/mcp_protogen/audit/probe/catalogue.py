@@ -44,8 +44,8 @@ class Catalogue:
     def _is_known(self, module: str, name: str, value: Any) -> bool:
         """Return whether a package or a module inside it has this alias already.
 
-        Equal aliases are often one object, above all `str`. They are told apart by their names, and
-        by the modules that define them.
+        Equal aliases are often one object, above all `str`. They are distinguished by their names,
+        and by the modules that define them.
         """
         known = self._aliases.setdefault((name, id(value)), [])
         for other in known:

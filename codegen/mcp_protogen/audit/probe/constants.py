@@ -23,7 +23,7 @@ def constants(modules: list[ModuleType]) -> list[dict[str, Any]]:
     return found
 
 
-def words(modules: list[ModuleType], wanted: list[str]) -> list[str]:
+def known_methods(modules: list[ModuleType], wanted: list[str]) -> list[str]:
     """Return the wanted words that occur in constants, tables and enumerations of the modules."""
     found: set[str] = set()
     for module in modules:
@@ -55,10 +55,10 @@ def _rows(value: Any, methods: set[str]) -> list[list[str]]:
     if not isinstance(value, Mapping):
         return []
     keys: list[Any] = [*value.keys()]
-    held: list[Any] = [*value.values()]
+    values: list[Any] = [*value.values()]
     rows = [list(_texts(key, 1)) for key in keys]
     is_table = all(methods & set(row) for row in rows)
-    return rows if is_table and not all(map(_is_data, held)) else []
+    return rows if is_table and not all(map(_is_data, values)) else []
 
 
 def _is_data(value: Any) -> bool:

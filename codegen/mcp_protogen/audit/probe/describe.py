@@ -12,8 +12,8 @@ import sys
 from typing import Any
 
 from .catalogue import Catalogue
-from .constants import constants, tables, words
-from .importing import import_target, spoken_through, take
+from .constants import constants, known_methods, tables
+from .importing import import_target, message_packages, take
 
 FORMAT = 1
 
@@ -24,7 +24,7 @@ def main(job: dict[str, Any], channel: int) -> None:
     document: dict[str, Any] = {"format": FORMAT, "skipped": found.skipped}
     if found.modules:
         catalogue = Catalogue(found.modules)
-        through = spoken_through(catalogue.types, found, job)
+        through = message_packages(catalogue.types, found, job)
         if through:
             take(through, found)
             catalogue = Catalogue(found.modules)
@@ -35,7 +35,7 @@ def main(job: dict[str, Any], channel: int) -> None:
             "modules": [module.__name__ for module in found.modules],
             "types": catalogue.types,
             "constants": constants(found.modules),
-            "words": words(found.modules, job["methods"]),
+            "methods": known_methods(found.modules, job["methods"]),
             "tables": tables(found.modules, job["methods"]),
             "pydantic": getattr(sys.modules.get("pydantic"), "VERSION", ""),
         }

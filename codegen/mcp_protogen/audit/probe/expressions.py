@@ -121,8 +121,10 @@ def _other(annotation: Any, refer: Refer) -> dict[str, Any]:
 
 def plain(value: Any) -> Any:
     """Return a constant as JSON has it; another value of an enumeration becomes its `repr`."""
-    held = value.value if isinstance(value, enum.Enum) else value
-    return held if held is None or isinstance(held, (str, int, float)) else repr(held)
+    constant = value.value if isinstance(value, enum.Enum) else value
+    return (
+        constant if constant is None or isinstance(constant, (str, int, float)) else repr(constant)
+    )
 
 
 def _anything(annotation: Any) -> dict[str, Any]:

@@ -1,8 +1,8 @@
 """Imports of a target: the named modules, all below them, and those its messages come from.
 
-Only messages travel. A target without its own messages, such as a framework or an adapter, has them
-from another package. Then the types of that package travel, and not the target's own classes of the
-same names.
+An audit is about messages. A target without its own messages, such as a framework or an adapter,
+has them from another package. Then the types of that package are audited, and not the target's own
+classes of the same names.
 """
 
 import importlib
@@ -46,7 +46,7 @@ def take(names: Iterable[str], found: Imported) -> None:
             _take(module, found)
 
 
-def spoken_through(
+def message_packages(
     types: dict[str, dict[str, Any]], found: Imported, job: dict[str, Any]
 ) -> list[str]:
     """Return the modules of other packages whose messages a target exchanges.
@@ -56,19 +56,19 @@ def spoken_through(
     does not count. `types` are those of a catalogue. A private module stands for its package.
     """
     own = {module.__name__ for module in found.modules}
-    held: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for key, entry in types.items():
         module = key.partition(":")[0]
         place = "" if module in own else module
-        held[place] = held.get(place, 0) + _is_message(entry, job)
-    here = held.pop("", 0)
-    spoken = {
+        counts[place] = counts.get(place, 0) + _is_message(entry, job)
+    here = counts.pop("", 0)
+    packages = {
         _public(module)
-        for module, referred in held.items()
+        for module, referred in counts.items()
         if max(referred, _messages_in(module, job)) >= _PROTOCOL
         and (here < _PROTOCOL or here <= referred)
     }
-    return sorted(spoken)
+    return sorted(packages)
 
 
 def _is_message(entry: dict[str, Any], job: dict[str, Any]) -> bool:
@@ -78,8 +78,8 @@ def _is_message(entry: dict[str, Any], job: dict[str, Any]) -> bool:
 
 def _messages_in(module: str, job: dict[str, Any]) -> int:
     """Return how many classes with names of messages a module defines."""
-    held = getattr(sys.modules.get(module), "__dict__", {})
-    named = [held[name] for name in job["messages"] if isinstance(held.get(name), type)]
+    namespace = getattr(sys.modules.get(module), "__dict__", {})
+    named = [namespace[name] for name in job["messages"] if isinstance(namespace.get(name), type)]
     return sum(cls.__module__ == module for cls in named)
 
 

@@ -73,13 +73,13 @@ class Readers:
         except Exception as error:  # validators of the target may raise anything
             model = _from_json(adapter, value, objects)
             if model is NOTHING:
-                return Read(_words(error))
+                return Read(_error_text(error))
         if isinstance(model, dict):
             return Read("")  # a typed dictionary may be any part of the given value
         try:
             return Read("", self._written(adapter, model))
         except Exception as error:  # serializers of the target may raise anything, too
-            return Read(f"read, but cannot be written: {_words(error)}")
+            return Read(f"read, but cannot be written: {_error_text(error)}")
 
     def _written(self, adapter: Any, model: Any) -> Any:
         if _writes_itself(model):
@@ -114,11 +114,11 @@ def _by_own_means(objects: list[Any], value: Any) -> Read:
             made = item.from_dict(value)
             return Read("", made.to_dict()) if hasattr(made, "to_dict") else Read("")
         except Exception as raised:  # a class may refuse with any exception
-            error = error or _words(raised)
+            error = error or _error_text(raised)
     return Read(error)
 
 
-def _words(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     """Return the target's own message, on one line."""
     errors = getattr(error, "errors", None)
     if callable(errors):

@@ -29,23 +29,23 @@ def main(job: dict[str, Any], channel: int) -> None:
     wrong = [entry["error"] for entry in found.skipped if entry["module"] in job["modules"]]
     with os.fdopen(channel, "w", encoding="utf-8") as out:
         for line in sys.stdin.buffer:
-            asked = json.loads(line)
-            if "responder" in asked:
+            question = json.loads(line)
+            if "responder" in question:
                 answer = {"responder": FORMAT, "name": job["name"]}
                 answer |= {} if job["envelopes"] else {"envelope": "apart"}
                 answer |= {"error": wrong[0]} if wrong else {}
             else:
-                answer = {"id": asked["id"], **_answer(asked, job, readers)}
+                answer = {"id": question["id"], **_answer(question, job, readers)}
             out.write(json.dumps(answer, default=repr) + "\n")
             out.flush()
 
 
-def _answer(asked: dict[str, Any], job: dict[str, Any], readers: Readers) -> dict[str, Any]:
-    if asked.get("type"):
-        entry = job["types"].get(asked["type"])
+def _answer(question: dict[str, Any], job: dict[str, Any], readers: Readers) -> dict[str, Any]:
+    if question.get("type"):
+        entry = job["types"].get(question["type"])
     else:
-        entry = job["messages"].get(f"{asked['method']}:{asked['kind']}:{asked['sender']}")
-    value = asked["value"]
+        entry = job["messages"].get(f"{question['method']}:{question['kind']}:{question['sender']}")
+    value = question["value"]
     if not job["envelopes"] and isinstance(value, dict) and "method" in value:
         value = _inside(value)
     read = None if entry is None else _read(entry, value, readers)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from mcp_protogen.findings.change import Comparison, Reader
 
 if TYPE_CHECKING:
-    from mcp_protogen.findings.matrix import Matrix
+    from mcp_protogen.findings.change import Matrix
 
 
 class PageFormat(StrEnum):

@@ -11,7 +11,7 @@ from typing import Any
 
 from mcp_protogen.findings.change import Comparison, Reader, Severity
 from mcp_protogen.findings.pages.headline import headline
-from mcp_protogen.findings.pages.ranking import Ranked, counts, ranked, severity_for
+from mcp_protogen.findings.pages.ranking import Ranked, counts, ranked
 
 FORMAT = 1
 
@@ -39,7 +39,7 @@ def as_json(comparison: Comparison, reader: Reader | None) -> dict[str, Any]:
 
 
 def _counts(comparison: Comparison, reader: Reader) -> Mapping[Severity, int]:
-    return counts(severity_for(change, reader) for change in comparison.changes)
+    return counts(change.severity_for(reader) for change in comparison.changes)
 
 
 def _change(entry: Ranked) -> dict[str, Any]:
@@ -49,7 +49,7 @@ def _change(entry: Ranked) -> dict[str, Any]:
         "category": change.category,
         "item": change.item,
         "message": change.message,
-        "severity": {reader: severity_for(change, reader) for reader in Reader},
+        "severity": {reader: change.severity_for(reader) for reader in Reader},
         "worst": change.worst,
         "pointer": change.pointer,
         "before": change.before,

@@ -28,8 +28,8 @@ def parts(comparison: Comparison, reader: Reader | None) -> Iterator[Annotation 
     """
     safe = made_safe(comparison)
     title = f"{safe.before} -> {safe.after}"
-    if told := headline(safe, reader):
-        yield Annotation("notice", title, told)
+    if sentence := headline(safe, reader):
+        yield Annotation("notice", title, sentence)
     for entry in concerning(safe, reader):
         about = f"{entry.change.code}: {entry.change.item}"
         yield Annotation(_LEVELS[entry.severity], about, _message(entry, reader))

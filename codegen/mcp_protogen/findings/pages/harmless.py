@@ -1,43 +1,24 @@
 """Comparisons with texts that are safe to show; they come from schemas and packages of others."""
 
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, TypeVar
 
 from mcp_protogen.base.printable import one_line
-from mcp_protogen.base.problems import Problem
-from mcp_protogen.findings.change import Change, Comparison
+
+Value = TypeVar("Value")
 
 
-def made_safe(comparison: Comparison) -> Comparison:
-    """Return the comparison with every text on one line and printable."""
-    return replace(
-        comparison,
-        before=one_line(comparison.before),
-        after=one_line(comparison.after),
-        changes=tuple(map(_safe_change, comparison.changes)),
-        notes=tuple(map(_safe_note, comparison.notes)),
-        came=tuple(map(one_line, comparison.came)),
-        went=tuple(map(one_line, comparison.went)),
-    )
+def made_safe(value: Value) -> Value:
+    """Return a dataclass with every text in it, at any depth, on one line and printable."""
+    shown: Any = value
+    parts = {one.name: _safe(getattr(value, one.name)) for one in fields(shown)}
+    safe: Value = replace(shown, **parts)
+    return safe
 
 
-def _safe_change(change: Change) -> Change:
-    return replace(
-        change,
-        item=one_line(change.item),
-        message=one_line(change.message),
-        pointer=one_line(change.pointer),
-        before=one_line(change.before),
-        after=one_line(change.after),
-        why=one_line(change.why),
-        feature=one_line(change.feature),
-    )
-
-
-def _safe_note(note: Problem) -> Problem:
-    return replace(
-        note,
-        message=one_line(note.message),
-        place=one_line(note.place),
-        pointer=one_line(note.pointer),
-        hint=one_line(note.hint),
-    )
+def _safe(part: Any) -> Any:
+    if isinstance(part, tuple):
+        return tuple(map(_safe, part))
+    if is_dataclass(part):
+        return made_safe(part)
+    return one_line(part) if type(part) is str else part  # a member of an enumeration is ours

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from mcp_protogen.findings.change import Category, Comparison, Reader, Severity
-from mcp_protogen.findings.pages.ranking import Ranked, concerning, noun, severity_for
+from mcp_protogen.findings.pages.ranking import Ranked, concerning, noun
 
 # The rest of a longer list is counted.
 _FEATURES = 8
@@ -26,10 +26,10 @@ def headline(comparison: Comparison, reader: Reader | None) -> str:
     worst = entries[0].severity
     counts = ", ".join(_counts(entries, worst, reader))
     found = sorted(_features(comparison, [one for one in entries if one.severity is worst]))
-    told = _listed([one.text for one in found], _FEATURES)
+    listed = _listed([one.text for one in found], _FEATURES)
     new = [name for name in comparison.came if any(e.change.feature == name for e in entries)]
     also = f"; new: {_listed(new, _FEATURES)}" if new else ""
-    said = f": {told}" if told else ""
+    said = f": {listed}" if listed else ""
     return f"{comparison.after} against {comparison.before}: {counts}{said}{also}."
 
 
@@ -39,10 +39,10 @@ def _counts(entries: Sequence[Ranked], severity: Severity, reader: Reader | None
     It is for the reader, or for clients and servers, or else for all that are affected.
     """
     found = Counter(
-        one for entry in entries for one in Reader if severity_for(entry.change, one) is severity
+        one for entry in entries for one in Reader if entry.change.severity_for(one) is severity
     )
-    asked = (reader,) if reader else (Reader.CLIENT, Reader.SERVER)
-    readers = [one for one in asked if found[one]] or [one for one in Reader if found[one]]
+    wanted = (reader,) if reader else (Reader.CLIENT, Reader.SERVER)
+    readers = [one for one in wanted if found[one]] or [one for one in Reader if found[one]]
     for position, one in enumerate(readers):
         what = "" if position else f"{noun(severity, found[one])} "
         yield f"{found[one]} {what}for {_READERS[one]}"

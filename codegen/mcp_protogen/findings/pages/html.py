@@ -1,4 +1,4 @@
-"""A comparison as one page for a browser, which loads nothing from elsewhere.
+"""A comparison as one page for a browser, which loads nothing else.
 
 Style and script are in the page. All content is in the markup, so that the page can be read without
 its script, which only filters. Names and defaults come from schemas of others: they are escaped,
@@ -11,12 +11,11 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from mcp_protogen.base.resources import templates_folder
-from mcp_protogen.findings.change import Comparison, Reader, Severity
-from mcp_protogen.findings.matrix import Matrix
+from mcp_protogen.findings.change import Comparison, Matrix, Reader, Severity
 from mcp_protogen.findings.pages.harmless import made_safe
 from mcp_protogen.findings.pages.headline import headline
 from mcp_protogen.findings.pages.html_views import columns_of, filters_of, groups_of, sections_of
-from mcp_protogen.findings.pages.ranking import counts, severity_for, summary
+from mcp_protogen.findings.pages.ranking import counts, summary
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -50,7 +49,7 @@ def render(comparison: Comparison, matrix: Matrix | None, *, reader: Reader | No
 def _tally(comparison: Comparison) -> dict[Reader, dict[Severity, int]]:
     """Return the number of changes of each severity, for each reader."""
     return {
-        reader: dict(counts(severity_for(change, reader) for change in comparison.changes))
+        reader: dict(counts(change.severity_for(reader) for change in comparison.changes))
         for reader in Reader
     }
 

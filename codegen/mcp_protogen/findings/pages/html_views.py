@@ -7,11 +7,19 @@ from enum import StrEnum
 from itertools import groupby, pairwise
 
 from mcp_protogen.base.printable import one_line
-from mcp_protogen.findings.change import Category, Change, Comparison, Reader, Severity
-from mcp_protogen.findings.matrix import Cell, Matrix, Row
-from mcp_protogen.findings.pages.ranking import CATEGORIES, HEADINGS, ranked, severity_for
+from mcp_protogen.findings.change import (
+    Category,
+    Change,
+    Comparison,
+    Matrix,
+    MatrixCell,
+    MatrixRow,
+    Reader,
+    Severity,
+)
+from mcp_protogen.findings.pages.ranking import CATEGORIES, HEADINGS, ranked
 
-_MEANINGS: Mapping[Severity, str] = {
+_DESCRIPTIONS: Mapping[Severity, str] = {
     Severity.BREAKING: "What worked before fails, or is refused.",
     Severity.WARNING: "What worked before still works, but has another meaning or lacks something.",
     Severity.INFO: "Something to know, or to use.",
@@ -21,7 +29,7 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 _POSITION = {category: position for position, category in enumerate(Category)}
 
 
-class Mark(StrEnum):
+class CellMark(StrEnum):
     """The change of a row in a revision."""
 
     NEW = "new"
@@ -49,7 +57,7 @@ class SectionView:
 
     severity: Severity
     heading: str
-    meaning: str
+    description: str
     changes: tuple[ChangeView, ...]
 
 
@@ -65,7 +73,7 @@ class ColumnView:
 class CellView:
     """A cell of the matrix, compared with the revision before it."""
 
-    mark: Mark
+    mark: CellMark
     detail: str
 
 
@@ -110,7 +118,7 @@ def sections_of(comparison: Comparison, reader: Reader | None) -> tuple[SectionV
         SectionView(
             severity,
             HEADINGS[severity],
-            _MEANINGS[severity],
+            _DESCRIPTIONS[severity],
             tuple(view for view in views if view.severity is severity),
         )
         for severity in Severity
@@ -126,7 +134,7 @@ def _change_views(comparison: Comparison, reader: Reader | None) -> tuple[Change
             order,
             CATEGORIES[entry.change.category],
             entry.severity,
-            {one: severity_for(entry.change, one) for one in Reader},
+            {one: entry.change.severity_for(one) for one in Reader},
             entry.change,
         )
         for order, (entry, anchor) in enumerate(zip(entries, anchors, strict=True))
@@ -154,9 +162,9 @@ def _anchors(changes: Sequence[Change]) -> Iterator[str]:
 
 def columns_of(comparison: Comparison, matrix: Matrix | None) -> tuple[ColumnView, ...]:
     """Return the revisions of the matrix."""
-    sides = (comparison.before, comparison.after)
+    compared = (comparison.before, comparison.after)
     titles = map(one_line, matrix.revisions if matrix else ())
-    return tuple(ColumnView(title, title in sides) for title in titles)
+    return tuple(ColumnView(title, title in compared) for title in titles)
 
 
 def groups_of(matrix: Matrix | None) -> tuple[GroupView, ...]:
@@ -168,28 +176,28 @@ def groups_of(matrix: Matrix | None) -> tuple[GroupView, ...]:
     )
 
 
-def _row_view(row: Row) -> RowView:
+def _row_view(row: MatrixRow) -> RowView:
     first, *_ = row.cells
-    start = Mark.SAME if first.present else Mark.ABSENT
+    start = CellMark.SAME if first.present else CellMark.ABSENT
     marks = (start, *(_mark(before, now) for before, now in pairwise(row.cells)))
     cells = zip(marks, row.cells, strict=True)
     return RowView(
         name=one_line(row.name),
-        moves=any(mark in (Mark.NEW, Mark.CHANGED, Mark.GONE) for mark in marks),
+        moves=any(mark in (CellMark.NEW, CellMark.CHANGED, CellMark.GONE) for mark in marks),
         cells=tuple(CellView(mark, one_line(cell.detail)) for mark, cell in cells),
     )
 
 
-def _mark(before: Cell, now: Cell) -> Mark:
+def _mark(before: MatrixCell, now: MatrixCell) -> CellMark:
     if before.present and now.present:
         return (
-            Mark.SAME
+            CellMark.SAME
             if (before.digest, before.detail) == (now.digest, now.detail)
-            else Mark.CHANGED
+            else CellMark.CHANGED
         )
     if now.present:
-        return Mark.NEW
-    return Mark.GONE if before.present else Mark.ABSENT
+        return CellMark.NEW
+    return CellMark.GONE if before.present else CellMark.ABSENT
 
 
 def filters_of(comparison: Comparison, matrix: Matrix | None) -> FiltersView:

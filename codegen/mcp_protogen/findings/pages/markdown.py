@@ -1,6 +1,6 @@
 """A comparison as a changelog in Markdown, to paste into a release note.
 
-Text from elsewhere is escaped, so that a name with `*`, a backtick or a tag in it looks the same on
+Text from outside is escaped, so that a name with `*`, a backtick or a tag in it looks the same on
 the page as in the source.
 """
 
@@ -28,8 +28,8 @@ def render(comparison: Comparison, *, reader: Reader | None) -> str:
 def _lines(comparison: Comparison, reader: Reader | None) -> Iterator[str]:
     yield f"## {prose(comparison.before)} → {prose(comparison.after)}"
     yield ""
-    if told := headline(comparison, reader):
-        yield f"**{prose(told)}**"
+    if sentence := headline(comparison, reader):
+        yield f"**{prose(sentence)}**"
         yield ""
     yield f"{_capitalised(summary(comparison, reader))}."
     entries = concerning(comparison, reader)

@@ -89,17 +89,10 @@ def summary(comparison: Comparison, reader: Reader | None) -> str:
     return f"{line}, {comparison.left_out} left out" if comparison.left_out else line
 
 
-def severity_for(change: Change, reader: Reader) -> Severity:
-    """Return the severity of a change for a reader; none if it is not judged for them."""
-    return change.severity.get(reader, Severity.NONE)
-
-
 def _ranked(change: Change, reader: Reader | None) -> Ranked:
-    if reader is not None:
-        return Ranked(change, severity_for(change, reader), (reader,))
-    worst = change.worst
-    concerned = tuple(one for one in Reader if severity_for(change, one) is worst)
-    return Ranked(change, worst, concerned)
+    severity = change.severity_for(reader)
+    concerned = tuple(one for one in Reader if change.severity_for(one) is severity)
+    return Ranked(change, severity, (reader,) if reader else concerned)
 
 
 def _order(entry: Ranked) -> tuple[int, int, str, str, str]:

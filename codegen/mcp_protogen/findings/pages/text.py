@@ -20,7 +20,6 @@ from mcp_protogen.findings.pages.ranking import (
     Ranked,
     concerning,
     counts,
-    severity_for,
     summary,
 )
 
@@ -47,8 +46,8 @@ def render(
     safe = made_safe(comparison)
     page = _Page(_Paint(colour), reader, max(width, _NARROWEST))
     lines = [page.paint(_BOLD, f"{safe.before} -> {safe.after}"), ""]
-    if told := headline(safe, reader):
-        lines += [*_filled(told, page.width), ""]
+    if sentence := headline(safe, reader):
+        lines += [*_filled(sentence, page.width), ""]
     shown = concerning(safe, reader)
     for severity, entries in groupby(shown, key=lambda entry: entry.severity):
         lines += page.section(severity, list(entries))
@@ -91,10 +90,10 @@ class _Page:
 
         A reason that is already given for a worse severity is left out.
         """
-        told = {entry.change.why for entry in shown if entry.severity.rank < severity.rank}
+        given = {entry.change.why for entry in shown if entry.severity.rank < severity.rank}
         codes: dict[str, dict[str, None]] = {}
         for entry in shown:
-            if entry.severity is severity and entry.change.why not in told | {""}:
+            if entry.severity is severity and entry.change.why not in given | {""}:
                 codes.setdefault(entry.change.why, {})[entry.change.code] = None
         for why, named in codes.items():
             first, *more = _filled(f"{', '.join(named)}: {why}", self.width - len(_INDENT))
@@ -155,23 +154,27 @@ class _Page:
 
     def _labelled(self, margin: str, message: str, entry: Ranked) -> list[str]:
         """Return the message as lines, with the label after or below it."""
-        room = self.width - len(margin)
+        available = self.width - len(margin)
         label = self._label(entry)
-        lines = _filled(message, room)
-        fits = bool(lines) and len(lines[-1]) + 2 + len(label) <= room
+        lines = _filled(message, available)
+        fits = bool(lines) and len(lines[-1]) + 2 + len(label) <= available
         dim = self.paint(_DIM, label)
         lines = [*lines[:-1], f"{lines[-1]}  {dim}"] if fits else [*lines, dim]
         return [margin + line for line in lines]
 
     def _values(self, change: Change, margin: str) -> Iterator[str]:
         """Yield the values before and after, side by side if there is room."""
-        room = self.width - len(margin)
-        if change.before and change.after and len(_joined(change.before, change.after)) <= room:
+        available = self.width - len(margin)
+        if (
+            change.before
+            and change.after
+            and len(_joined(change.before, change.after)) <= available
+        ):
             before, after = self.paint(_RED, change.before), self.paint(_GREEN, change.after)
             yield margin + _joined(before, after)
             return
         for sign, value, colour in (("-", change.before, _RED), ("+", change.after, _GREEN)):
-            for number, line in enumerate(_filled(value, room - 2)):
+            for number, line in enumerate(_filled(value, available - 2)):
                 lead = " " if number else sign
                 yield f"{margin}{self.paint(colour, f'{lead} {line}')}"
 
@@ -209,7 +212,7 @@ def _tally(comparison: Comparison) -> Iterator[str]:
     columns = [severity for severity in Severity if severity is not Severity.NONE]
     yield "for      " + "".join(f"{severity:>10}" for severity in columns)
     for reader in Reader:
-        found = counts(severity_for(change, reader) for change in comparison.changes)
+        found = counts(change.severity_for(reader) for change in comparison.changes)
         yield f"{reader:<9}" + "".join(f"{found[severity]:>10}" for severity in columns)
 
 

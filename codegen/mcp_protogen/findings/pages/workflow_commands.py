@@ -1,6 +1,6 @@
 """Workflow commands of GitHub Actions: lines of a log that become annotations.
 
-Their content is escaped, so that text from elsewhere stays inside its annotation:
+Their content is escaped, so that text from outside stays inside its annotation:
 https://docs.github.com/actions/reference/workflows-and-actions/workflow-commands GitHub shows some
 annotations, drops the others silently and cuts long ones. What does not fit is written into the
 log, and an annotation says so.
@@ -56,19 +56,19 @@ def written(parts: Iterable[Annotation | str]) -> Iterator[str]:
     """
     found = list(parts)
     left = Counter(one.level for one in found if isinstance(one, Annotation))
-    room = {level: SHOWN if number <= SHOWN else SHOWN - 1 for level, number in left.items()}
+    quota = {level: SHOWN if number <= SHOWN else SHOWN - 1 for level, number in left.items()}
     for one in found:
         if isinstance(one, str):
             yield log_line(one)
             continue
-        if room[one.level] > 0:
+        if quota[one.level] > 0:
             yield one.command
-        elif room[one.level] == 0:
+        elif quota[one.level] == 0:
             yield _more(one.level, left[one.level]).command
-        if room[one.level] <= 0 or not one.fits:
+        if quota[one.level] <= 0 or not one.fits:
             yield one.line
         left[one.level] -= 1
-        room[one.level] -= 1
+        quota[one.level] -= 1
 
 
 def _more(level: str, number: int) -> Annotation:

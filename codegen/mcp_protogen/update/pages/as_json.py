@@ -52,7 +52,7 @@ def _document(**members: Any) -> str:
 def _revision(candidate: Candidate, news: News | None) -> dict[str, Any]:
     return {
         "revision": candidate.revision,
-        "standing": candidate.standing,
+        "state": candidate.state,
         "path": candidate.path,
         "sha256": candidate.sha256,
         "commit": candidate.published.commit,

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from mcp_protogen.findings.pages.github import parts as comparison_parts
 from mcp_protogen.findings.pages.workflow_commands import Annotation, problem_annotation, written
 from mcp_protogen.update.candidates import CandidateState
-from mcp_protogen.update.pages import words
+from mcp_protogen.update.pages import phrases
 from mcp_protogen.update.updating import News, UpdateResult
 
 _TITLES = {
@@ -27,29 +27,29 @@ def _parts(outcome: UpdateResult) -> Iterator[Annotation | str]:
     yield from map(problem_annotation, outcome.notices)
     for news in outcome.news:
         yield from _details(news)
-    yield words.summary(outcome)
+    yield phrases.summary(outcome)
 
 
 def _headline(outcome: UpdateResult, news: News) -> Annotation:
     finding = news.finding
     message = (
-        f"{words.headline(finding)}: {words.changes(finding)}."
-        f" To accept: {words.command(outcome, finding)}"
+        f"{phrases.headline(finding)}: {phrases.changes(finding)}."
+        f" To accept: {phrases.command(outcome, finding)}"
     )
-    title = _TITLES.get(finding.candidate.standing, "schema")
+    title = _TITLES.get(finding.candidate.state, "schema")
     return Annotation("warning", title, message)
 
 
 def _details(news: News) -> Iterator[Annotation | str]:
     finding = news.finding
-    for patch, advice in words.advice(finding):
+    for patch, advice in phrases.advice(finding):
         message = f"{patch.pointer}: {advice}"
         file = patch.place.partition("#")[0]
         yield Annotation("warning", f"patch {patch.fit}", message, file)
     yield from map(problem_annotation, (*finding.undecided.wrong, *finding.undecided.open))
     for package in news.packages:
         if package.would_change:
-            message = f"{package.folder}: {words.effect(package, finding)}"
+            message = f"{package.folder}: {phrases.effect(package, finding)}"
             yield Annotation("notice", "package to generate again", message)
     if finding.comparison is not None:
         yield from comparison_parts(finding.comparison, None)

@@ -8,7 +8,7 @@ from mcp_protogen.findings.pages import PageFormat
 from mcp_protogen.findings.pages import markdown as comparison_page
 from mcp_protogen.findings.pages import render as render_comparison
 from mcp_protogen.update.findings import Finding
-from mcp_protogen.update.pages import words
+from mcp_protogen.update.pages import phrases
 from mcp_protogen.update.updating import News, UpdateResult
 
 
@@ -18,10 +18,10 @@ def render(outcome: UpdateResult) -> str:
 
 
 def _lines(outcome: UpdateResult) -> Iterator[str]:
-    yield f"{_prose(words.summary(outcome))}."
+    yield f"{_prose(phrases.summary(outcome))}."
     for notice in outcome.notices:
         yield ""
-        yield f"> {_prose(words.problem(notice))}"
+        yield f"> {_prose(phrases.problem(notice))}"
     for news in outcome.news:
         yield ""
         yield from _section(outcome, news)
@@ -29,21 +29,21 @@ def _lines(outcome: UpdateResult) -> Iterator[str]:
 
 def _section(outcome: UpdateResult, news: News) -> Iterator[str]:
     finding = news.finding
-    yield f"# {_prose(words.headline(finding))}"
+    yield f"# {_prose(phrases.headline(finding))}"
     yield ""
-    yield f"- pinned: {_prose(words.pinned(finding))}"
-    yield f"- found: {_prose(words.found(finding.candidate))}"
-    yield f"- changes: {_prose(words.changes(finding))}"
+    yield f"- pinned: {_prose(phrases.pinned(finding))}"
+    yield f"- found: {_prose(phrases.found(finding.candidate))}"
+    yield f"- changes: {_prose(phrases.changes(finding))}"
     yield f"- sha256: {_code(finding.candidate.sha256)}"
     if outcome.accepted is None:
-        yield f"- to accept: {_code(words.command(outcome, finding))}"
+        yield f"- to accept: {_code(phrases.command(outcome, finding))}"
     if finding.comparison is not None and finding.comparison.changes:
         yield ""
         yield render_comparison(PageFormat.MARKDOWN, finding.comparison).rstrip("\n")
     yield from _settling(finding)
     if news.packages:
         lines = [
-            f"{_code(one.folder)}: {_prose(words.effect(one, finding))}" for one in news.packages
+            f"{_code(one.folder)}: {_prose(phrases.effect(one, finding))}" for one in news.packages
         ]
         yield from _list("Packages", lines)
 
@@ -52,11 +52,11 @@ def _settling(finding: Finding) -> Iterator[str]:
     if finding.patches:
         advice = [
             f"{_code(one.place)}, {_code(one.pointer)}: {_prose(text)}"
-            for one, text in words.advice(finding)
+            for one, text in phrases.advice(finding)
         ]
-        yield from _list(f"Patches: {words.patches(finding)}", advice)
+        yield from _list(f"Patches: {phrases.patches(finding)}", advice)
     if finding.undecided.wrong:
-        wrong = [_prose(words.problem(one)) for one in finding.undecided.wrong]
+        wrong = [_prose(phrases.problem(one)) for one in finding.undecided.wrong]
         yield from _list("Nothing can be generated from it as it is", wrong)
     if finding.undecided.open:
         yield from _list("To decide", ())
@@ -69,9 +69,9 @@ def _list(heading: str, texts: Sequence[str]) -> Iterator[str]:
     yield ""
     yield f"## {heading}"
     yield ""
-    yield from (f"- {text}" for text in texts[: words.MOST_SHOWN])
-    if len(texts) > words.MOST_SHOWN:
-        yield f"- and {len(texts) - words.MOST_SHOWN} more"
+    yield from (f"- {text}" for text in texts[: phrases.MOST_SHOWN])
+    if len(texts) > phrases.MOST_SHOWN:
+        yield f"- and {len(texts) - phrases.MOST_SHOWN} more"
 
 
 def _prose(text: str) -> str:

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 
-from mcp_protogen.base.printable import one_line
+from mcp_protogen.base.printable import counted, one_line
 from mcp_protogen.base.problems import Level, summed_up
 from mcp_protogen.findings.pages import PageFormat
 from mcp_protogen.findings.pages import render as render_comparison
 from mcp_protogen.update.findings import Finding
-from mcp_protogen.update.pages import words
+from mcp_protogen.update.pages import phrases
 from mcp_protogen.update.updating import News, UpdateResult
 
 _BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
@@ -19,7 +19,7 @@ def render(outcome: UpdateResult, *, colour: bool) -> str:
 
 
 def _lines(outcome: UpdateResult, colour: bool) -> Iterator[str]:
-    summary = one_line(words.summary(outcome))
+    summary = one_line(phrases.summary(outcome))
     if outcome.accepted is not None:
         yield summary
         for news in outcome.news:
@@ -32,10 +32,10 @@ def _lines(outcome: UpdateResult, colour: bool) -> Iterator[str]:
 
 def _shown(outcome: UpdateResult, news: News, colour: bool) -> Iterator[str]:
     finding = news.finding
-    yield _bold(one_line(words.headline(finding)), colour)
-    yield f"  pinned   {one_line(words.pinned(finding))}"
-    yield f"  found    {one_line(words.found(finding.candidate))}"
-    yield f"  changes  {one_line(words.changes(finding))}"
+    yield _bold(one_line(phrases.headline(finding)), colour)
+    yield f"  pinned   {one_line(phrases.pinned(finding))}"
+    yield f"  found    {one_line(phrases.found(finding.candidate))}"
+    yield f"  changes  {one_line(phrases.changes(finding))}"
     yield ""
     if finding.comparison is not None and finding.comparison.changes:
         page = render_comparison(PageFormat.TEXT, finding.comparison, colour=colour)
@@ -43,7 +43,7 @@ def _shown(outcome: UpdateResult, news: News, colour: bool) -> Iterator[str]:
         yield ""
     yield from _settling(finding)
     yield from _packages(news)
-    yield f"  to accept: {one_line(words.command(outcome, finding))}"
+    yield f"  to accept: {one_line(phrases.command(outcome, finding))}"
     yield ""
 
 
@@ -55,14 +55,14 @@ def _left(news: News) -> Iterator[str]:
 
 def _settling(finding: Finding) -> Iterator[str]:
     if finding.patches:
-        yield f"  patches: {words.patches(finding)}"
-        advice = words.advice(finding)
+        yield f"  patches: {phrases.patches(finding)}"
+        advice = phrases.advice(finding)
         yield from _list([f"{one.place}, {one.pointer}: {text}" for one, text in advice])
     if finding.undecided.wrong:
         yield "  nothing can be generated from it as it is:"
-        yield from _list([words.problem(one) for one in finding.undecided.wrong])
+        yield from _list([phrases.problem(one) for one in finding.undecided.wrong])
     if finding.undecided.open:
-        number = words.counted(len(finding.undecided.open), "thing")
+        number = counted(len(finding.undecided.open), "thing")
         yield f"  {number} to decide:"
         for _, lines in summed_up(finding.undecided.open, {*Level}):
             yield from (f"    {one_line(line)}" for line in lines)
@@ -72,15 +72,15 @@ def _packages(news: News) -> Iterator[str]:
     if news.packages:
         yield "  packages:"
         yield from _list(
-            [f"{one.folder}: {words.effect(one, news.finding)}" for one in news.packages]
+            [f"{one.folder}: {phrases.effect(one, news.finding)}" for one in news.packages]
         )
 
 
 def _list(texts: Sequence[str]) -> Iterator[str]:
-    for text in texts[: words.MOST_SHOWN]:
+    for text in texts[: phrases.MOST_SHOWN]:
         yield f"    {one_line(text)}"
-    if len(texts) > words.MOST_SHOWN:
-        yield f"    and {len(texts) - words.MOST_SHOWN} more (--format json has them all)"
+    if len(texts) > phrases.MOST_SHOWN:
+        yield f"    and {len(texts) - phrases.MOST_SHOWN} more (--format json has them all)"
 
 
 def _bold(text: str, colour: bool) -> str:

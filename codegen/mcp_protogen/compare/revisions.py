@@ -5,7 +5,6 @@ those of its patches that fit.
 """
 
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from mcp_protogen.base.canonical import parse_json, pretty, sha256
@@ -59,12 +58,12 @@ class ComparedRevision:
     notes: tuple[Problem, ...] = ()
 
 
-def pinned_side(revision: str) -> ComparedRevision:
+def compared_pin(revision: str) -> ComparedRevision:
     """Return a revision as it is pinned; raise `ProblemError` for an unknown one."""
-    return given_side(revision, None)
+    return compared_file(revision, None)
 
 
-def given_side(
+def compared_file(
     revision: str, given: GivenFile | None, *, title: str = "", as_published: bool = False
 ) -> ComparedRevision:
     """Return a published file that stands for `revision`, or the pinned snapshot if none.
@@ -96,8 +95,7 @@ def given_side(
 def _as_given(source: RevisionSource) -> tuple[RevisionSource, tuple[Problem, ...]]:
     """Return a source as it is read if its schema is not the pinned one."""
     if source.facts.inherited:
-        notice = sources.inherited_notice(source)
-        return source, (notice,) if notice else ()
+        return source, tuple(sources.inherited_notice(source))
     mended = ledger.mended(source.schema, source.ledger, source.ledger_place)
     # Borrowed facts may contradict the schema: that is a difference, not an error.
     known = source.facts
@@ -134,11 +132,6 @@ def revision_of(given: GivenFile, pins: Pins) -> str | None:
 def inherited_basis(given: GivenFile) -> str:
     """Return the revision whose facts a package from an unpinned file would have."""
     return sources.load(_UNNAMED, GenerationOptions((_UNNAMED,), {_UNNAMED: given})).facts.basis
-
-
-def title_of(source: str) -> str:
-    """Return the title of a file as a side: its name, without the folders."""
-    return Path(source).name
 
 
 def _headers(document: Json) -> tuple[Header, ...]:

@@ -1,29 +1,31 @@
-"""The revisions that a project speaks, and the one its code is written in."""
+"""The revisions of a project: those that it speaks, and what its code shows of one of them."""
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
+from mcp_protogen.base.canonical import parse_json
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.base.suggest import did_you_mean
 from mcp_protogen.inputs import facts
-from mcp_protogen.inputs.pins import load_pins
+from mcp_protogen.inputs.pins import load_pins, read_snapshot
 from mcp_protogen.scaffold.choices import ALL
 
 
-def usual() -> tuple[str, ...]:
+def default_revisions() -> tuple[str, ...]:
     """Return the default revisions of a project, first the one to write in."""
     folder = schema_folder()
     newest = facts.load(folder, facts.known(folder)[-1]).document
     return tuple(newest["projects"]["revisions"])
 
 
-def spoken(asked: Iterable[str]) -> tuple[str, tuple[str, ...]]:
+def project_revisions(requested: Iterable[str]) -> tuple[str, tuple[str, ...]]:
     """Return the revision to write in, and all to speak, from names and lists of names.
 
     The first name is the one to write in; "all" stands for the usual one and all others. Raise
     `ProblemError` (`no-revision`, `unknown-revision`).
     """
-    names = [name for text in asked for name in _names(text)]
+    names = [name for text in requested for name in _names(text)]
     if not names:
         raise ProblemError(Problem("no-revision", "no revision is asked for", hint="name one"))
     pins = load_pins()
@@ -31,7 +33,7 @@ def spoken(asked: Iterable[str]) -> tuple[str, tuple[str, ...]]:
     if unknown:
         raise ProblemError(*(_unknown(name, pins) for name in dict.fromkeys(unknown)))
     every = {*pins} if ALL in names else {*names}
-    return usual()[0] if names[0] == ALL else names[0], tuple(sorted(every))
+    return default_revisions()[0] if names[0] == ALL else names[0], tuple(sorted(every))
 
 
 def _names(text: str) -> Iterator[str]:
@@ -41,3 +43,17 @@ def _names(text: str) -> Iterator[str]:
 def _unknown(name: str, pins: Iterable[str]) -> Problem:
     message = f"no schema is pinned for {name!r:.80}"
     return Problem("unknown-revision", message, hint=did_you_mean(name, pins))
+
+
+def features(revision: str) -> dict[str, bool]:
+    """Return by name whether tools have structured results and tasks, and servers can ask.
+
+    This is read off the pinned schema, so that a further revision needs no change here.
+    """
+    schema: dict[str, Any] = parse_json(read_snapshot(revision), revision)
+    types: dict[str, Any] = schema.get("$defs") or schema["definitions"]
+    return {
+        "structured": "structuredContent" in types["CallToolResult"]["properties"],
+        "tasks": "CreateTaskResult" in types,
+        "elicitation": "ElicitRequest" in types,
+    }

@@ -1,12 +1,14 @@
-"""The reports of `mcp-gen schema draft-facts`: what was written, and what is left to decide."""
+"""The reports about pinned schemas: which ones there are, and the drafts of their decisions."""
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.decisions import drafting
 from mcp_protogen.decisions.drafting import Draft
 from mcp_protogen.findings.report import Action, FileChange, Report, Status
+from mcp_protogen.inputs.pins import Pin, load_pins
 
 
 def write(revision: str, folder: Path | None = None) -> Report:
@@ -38,3 +40,24 @@ def _report(made: Draft, revision: str, status: Status) -> Report:
         revisions=({"revision": revision, "undecided": left},),
         problems=made.contradictions,
     )
+
+
+def catalogue() -> Report:
+    """Return every pinned revision with the publication it stands for."""
+    pins = load_pins()
+    rows = tuple(_row(revision, pin) for revision, pin in pins.items())
+    lines = [f"{r['revision']:<12} {r['sha256'][:12]}  {r['published'] or '':<10}" for r in rows]
+    heading = f"{'revision':<12} {'sha256':<12}  published"
+    return Report("revisions", Status.FINE, (heading, *map(str.rstrip, lines)), revisions=rows)
+
+
+def _row(revision: str, pin: Pin) -> dict[str, Any]:
+    return {
+        "revision": revision,
+        "sha256": pin.published.sha256,
+        "published": pin.published.date,
+        "earlier_publications": len(pin.history),
+        "repository": pin.repository,
+        "spec_path": pin.spec_path,
+        "spec_commit": pin.published.spec_commit,
+    }

@@ -1,8 +1,8 @@
 """The texts that all pages share. Nothing is escaped here: each page does that itself."""
 
-from collections.abc import Sequence
 from shlex import quote
 
+from mcp_protogen.base.printable import counted, listed
 from mcp_protogen.base.problems import Problem
 from mcp_protogen.findings.pages.ranking import summary as change_summary
 from mcp_protogen.inputs.ledger import Fit, PatchFit
@@ -47,10 +47,10 @@ def where(outcome: UpdateResult) -> str:
 def headline(finding: Finding) -> str:
     """Return what has happened to a revision, in a few words."""
     candidate = finding.candidate
-    if candidate.standing is CandidateState.NEW or candidate.standing is CandidateState.COPY:
+    if candidate.state is CandidateState.NEW or candidate.state is CandidateState.COPY:
         text = f"{candidate.revision} is {'not pinned' if is_draft(candidate.revision) else 'new'}"
         return f"{text}; it is the file of {candidate.twin}" if candidate.twin else text
-    if candidate.standing is CandidateState.BEHIND:
+    if candidate.state is CandidateState.BEHIND:
         return f"{candidate.revision} is an earlier publication there"
     if candidate.twin:
         return f"{candidate.revision} has moved to the file of {candidate.twin}"
@@ -83,15 +83,16 @@ def changes(finding: Finding) -> str:
     if finding.comparison is None:
         return f"{places}; what that means could not be found out"
     if not finding.comparison.changes:
-        return f"{places}, none of which changes what may be sent: {listed(finding.pointers)}"
+        pointers = listed(finding.pointers, MOST_SHOWN)
+        return f"{places}, none of which changes what may be sent: {pointers}"
     return f"{change_summary(finding.comparison, None)}; {places}"
 
 
 def patches(finding: Finding) -> str:
     """Return the state of the ledger, on one line."""
-    words = _FITS_OF_ANOTHER if finding.candidate.pin is None else _FITS
-    numbers = [(sum(one.fit is fit for one in finding.patches), word) for fit, word in words]
-    return ", ".join(f"{number} {word}" for number, word in numbers if number)
+    labels = _FITS_OF_ANOTHER if finding.candidate.pin is None else _FITS
+    numbers = [(sum(one.fit is fit for one in finding.patches), label) for fit, label in labels]
+    return ", ".join(f"{number} {label}" for number, label in numbers if number)
 
 
 def advice(finding: Finding) -> tuple[tuple[PatchFit, str], ...]:
@@ -115,16 +116,16 @@ def effect(dependent: Dependent, finding: Finding) -> str:
 
 def command(outcome: UpdateResult, finding: Finding) -> str:
     """Return the command that accepts a finding, after the same look."""
-    asked = outcome.asked
+    options = outcome.options
     said = {
-        "--source": asked.source and outcome.source.name,  # without a password in a URL
-        "--ref": asked.ref,
-        "--cache": asked.cache,
-        "--schema-folder": asked.folder,
+        "--source": options.source and outcome.source.name,  # without a password in a URL
+        "--ref": options.ref,
+        "--cache": options.cache,
+        "--schema-folder": options.folder,
         "--accept": finding.candidate.sha256[:SHORT],
     }
-    options = [f"{option} {quote(str(value))}" for option, value in said.items() if value]
-    return " ".join(["mcp-gen update", finding.candidate.revision, *options])
+    arguments = [f"{option} {quote(str(value))}" for option, value in said.items() if value]
+    return " ".join(["mcp-gen update", finding.candidate.revision, *arguments])
 
 
 def problem(one: Problem) -> str:
@@ -132,17 +133,6 @@ def problem(one: Problem) -> str:
     where = f"{one.where}: " if one.where else ""
     hint = f" ({one.hint})" if one.hint else ""
     return f"{where}{one.message}{hint}"
-
-
-def listed(texts: Sequence[str]) -> str:
-    """Return texts on one line, cut if there are many."""
-    more = f" and {len(texts) - MOST_SHOWN} more" if len(texts) > MOST_SHOWN else ""
-    return ", ".join(texts[:MOST_SHOWN]) + more
-
-
-def counted(number: int, noun: str) -> str:
-    """Return a number with its noun."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 _FITS = (
