@@ -37,31 +37,31 @@ class Session(SessionBase):
     async def elicit(
         self, params: m.ElicitRequestParams, **options: Unpack[CallOptions]
     ) -> m.ElicitResult:
-        """`elicitation/create`: Ask the user for input.
+        """Ask the user for input (`elicitation/create`).
 
         Needs the capability `elicitation`.
         """
         return await self.request(methods.ELICIT, params, **options)
 
     async def notify_cancelled(self, params: m.CancelledNotificationParams) -> None:
-        """`notifications/cancelled`: Give up a request that has not been answered."""
+        """Give up a request that has not been answered (`notifications/cancelled`)."""
         await self.notify(methods.CANCELLED, params)
 
     async def notify_logging_message(self, params: m.LoggingMessageNotificationParams) -> None:
-        """`notifications/message`: Send a log entry to the client.
+        """Send a log entry to the client (`notifications/message`).
 
         Needs the capability `logging` of its sender.
         """
         await self.notify(methods.LOGGING_MESSAGE, params)
 
     async def notify_progress(self, params: m.ProgressNotificationParams) -> None:
-        """`notifications/progress`: Report how far a request has come."""
+        """Report how far a request has come (`notifications/progress`)."""
         await self.notify(methods.PROGRESS, params)
 
     async def notify_prompt_list_changed(
         self, params: m.PromptListChangedNotificationParams | None = None
     ) -> None:
-        """`notifications/prompts/list_changed`: Report that the list of prompts has changed.
+        """Report that the list of prompts has changed (`notifications/prompts/list_changed`).
 
         Needs the capability `prompts.listChanged` of its sender.
         """
@@ -70,14 +70,14 @@ class Session(SessionBase):
     async def notify_resource_list_changed(
         self, params: m.ResourceListChangedNotificationParams | None = None
     ) -> None:
-        """`notifications/resources/list_changed`: Report that the list of resources has changed.
+        """Report that the list of resources has changed (`notifications/resources/list_changed`).
 
         Needs the capability `resources.listChanged` of its sender.
         """
         await self.notify(methods.RESOURCE_LIST_CHANGED, params)
 
     async def notify_resource_updated(self, params: m.ResourceUpdatedNotificationParams) -> None:
-        """`notifications/resources/updated`: Report that a resource has changed.
+        """Report that a resource has changed (`notifications/resources/updated`).
 
         Needs the capability `resources.subscribe` of its sender.
         """
@@ -86,7 +86,7 @@ class Session(SessionBase):
     async def notify_tool_list_changed(
         self, params: m.ToolListChangedNotificationParams | None = None
     ) -> None:
-        """`notifications/tools/list_changed`: Report that the list of tools has changed.
+        """Report that the list of tools has changed (`notifications/tools/list_changed`).
 
         Needs the capability `tools.listChanged` of its sender.
         """
@@ -95,13 +95,13 @@ class Session(SessionBase):
     async def ping(
         self, params: m.PingRequestParams | None = None, **options: Unpack[CallOptions]
     ) -> m.EmptyResult:
-        """`ping`: Check that the other side is still there."""
+        """Check that the other side is still there (`ping`)."""
         return await self.request(methods.PING, params, **options)
 
     async def list_roots(
         self, params: m.ListRootsRequestParams | None = None, **options: Unpack[CallOptions]
     ) -> m.ListRootsResult:
-        """`roots/list`: List the directories and files the server may work on.
+        """List the directories and files the server may work on (`roots/list`).
 
         Needs the capability `roots`.
         """
@@ -110,7 +110,7 @@ class Session(SessionBase):
     async def create_message(
         self, params: m.CreateMessageRequestParams, **options: Unpack[CallOptions]
     ) -> m.CreateMessageResult:
-        """`sampling/createMessage`: Sample a model through the client.
+        """Sample a model through the client (`sampling/createMessage`).
 
         Needs the capability `sampling`.
         """
@@ -164,7 +164,7 @@ class Server(ServerBase[Session]):
     async def on_complete(
         self, session: Session, params: m.CompleteRequestParams
     ) -> m.CompleteResult:
-        """`completion/complete`: Propose values for an argument of a prompt or template.
+        """Propose values for an argument of a prompt or template (`completion/complete`).
 
         Needs the capability `completions`.
         """
@@ -173,39 +173,50 @@ class Server(ServerBase[Session]):
     async def on_set_level(
         self, session: Session, params: m.SetLevelRequestParams
     ) -> m.EmptyResult:
-        """`logging/setLevel`: Set the lowest severity of log entries to send.
+        """Set the lowest severity of log entries to send (`logging/setLevel`).
 
         Needs the capability `logging`.
         """
         raise MethodNotFound("logging/setLevel")
 
     async def on_cancelled(self, session: Session, params: m.CancelledNotificationParams) -> None:
-        """`notifications/cancelled`: Give up a request that has not been answered."""
+        """Handle `notifications/cancelled`.
+
+        It is sent to give up a request that has not been answered.
+        """
 
     async def on_initialized(
         self, session: Session, params: m.InitializedNotificationParams
     ) -> None:
-        """`notifications/initialized`: Report that the client is ready for normal work."""
+        """Handle `notifications/initialized`.
+
+        It is sent to report that the client is ready for normal work.
+        """
 
     async def on_progress(self, session: Session, params: m.ProgressNotificationParams) -> None:
-        """`notifications/progress`: Report how far a request has come."""
+        """Handle `notifications/progress`.
+
+        It is sent to report how far a request has come.
+        """
 
     async def on_roots_list_changed(
         self, session: Session, params: m.RootsListChangedNotificationParams
     ) -> None:
-        """`notifications/roots/list_changed`: Report that the list of roots has changed.
+        """Handle `notifications/roots/list_changed`.
+
+        It is sent to report that the list of roots has changed.
 
         Needs the capability `roots.listChanged` of its sender.
         """
 
     async def on_ping(self, session: Session, params: m.PingRequestParams) -> m.EmptyResult:
-        """`ping`: Check that the other side is still there."""
+        """Check that the other side is still there (`ping`)."""
         raise MethodNotFound("ping")
 
     async def on_get_prompt(
         self, session: Session, params: m.GetPromptRequestParams
     ) -> m.GetPromptResult:
-        """`prompts/get`: Fill in a prompt and return its messages.
+        """Fill in a prompt and return its messages (`prompts/get`).
 
         Needs the capability `prompts`.
         """
@@ -214,7 +225,7 @@ class Server(ServerBase[Session]):
     async def on_list_prompts(
         self, session: Session, params: m.ListPromptsRequestParams
     ) -> m.ListPromptsResult:
-        """`prompts/list`: List the prompts a server offers.
+        """List the prompts a server offers (`prompts/list`).
 
         Needs the capability `prompts`.
         """
@@ -223,7 +234,7 @@ class Server(ServerBase[Session]):
     async def on_list_resources(
         self, session: Session, params: m.ListResourcesRequestParams
     ) -> m.ListResourcesResult:
-        """`resources/list`: List the resources a server offers.
+        """List the resources a server offers (`resources/list`).
 
         Needs the capability `resources`.
         """
@@ -232,7 +243,7 @@ class Server(ServerBase[Session]):
     async def on_read_resource(
         self, session: Session, params: m.ReadResourceRequestParams
     ) -> m.ReadResourceResult:
-        """`resources/read`: Read the contents of a resource.
+        """Read the contents of a resource (`resources/read`).
 
         Needs the capability `resources`.
         """
@@ -241,7 +252,7 @@ class Server(ServerBase[Session]):
     async def on_subscribe(
         self, session: Session, params: m.SubscribeRequestParams
     ) -> m.EmptyResult:
-        """`resources/subscribe`: Ask to be told whenever a resource changes.
+        """Subscribe to the changes of a resource (`resources/subscribe`).
 
         Needs the capability `resources.subscribe`.
         """
@@ -250,7 +261,7 @@ class Server(ServerBase[Session]):
     async def on_list_resource_templates(
         self, session: Session, params: m.ListResourceTemplatesRequestParams
     ) -> m.ListResourceTemplatesResult:
-        """`resources/templates/list`: List the resource templates a server offers.
+        """List the resource templates a server offers (`resources/templates/list`).
 
         Needs the capability `resources`.
         """
@@ -259,7 +270,7 @@ class Server(ServerBase[Session]):
     async def on_unsubscribe(
         self, session: Session, params: m.UnsubscribeRequestParams
     ) -> m.EmptyResult:
-        """`resources/unsubscribe`: End a subscription to a resource.
+        """End a subscription to a resource (`resources/unsubscribe`).
 
         Needs the capability `resources.subscribe`.
         """
@@ -268,7 +279,7 @@ class Server(ServerBase[Session]):
     async def on_call_tool(
         self, session: Session, params: m.CallToolRequestParams
     ) -> m.CallToolResult:
-        """`tools/call`: Run a tool.
+        """Run a tool (`tools/call`).
 
         Needs the capability `tools`.
         """
@@ -277,7 +288,7 @@ class Server(ServerBase[Session]):
     async def on_list_tools(
         self, session: Session, params: m.ListToolsRequestParams
     ) -> m.ListToolsResult:
-        """`tools/list`: List the tools a server offers.
+        """List the tools a server offers (`tools/list`).
 
         Needs the capability `tools`.
         """

@@ -38,7 +38,7 @@ class Session(SessionBase):
     async def elicit(
         self, params: m.ElicitRequestParams, **options: Unpack[CallOptions]
     ) -> m.ElicitResult | m.CreateTaskResult:
-        """`elicitation/create`: Ask the user for input.
+        """Ask the user for input (`elicitation/create`).
 
         Needs the capability `elicitation`.
         Needs the capability `elicitation.form` if `mode` is `form` or absent.
@@ -48,31 +48,31 @@ class Session(SessionBase):
         return await self.request(methods.ELICIT, params, **options)
 
     async def notify_cancelled(self, params: m.CancelledNotificationParams | None = None) -> None:
-        """`notifications/cancelled`: Give up a request that has not been answered."""
+        """Give up a request that has not been answered (`notifications/cancelled`)."""
         await self.notify(methods.CANCELLED, params)
 
     async def notify_elicitation_complete(
         self, params: m.ElicitationCompleteNotificationParams
     ) -> None:
-        """`notifications/elicitation/complete`: Report that a URL elicitation is concluded.
+        """Report that a URL elicitation is concluded (`notifications/elicitation/complete`).
 
         Needs the capability `elicitation.url`.
         """
         await self.notify(methods.ELICITATION_COMPLETE, params)
 
     async def notify_logging_message(self, params: m.LoggingMessageNotificationParams) -> None:
-        """`notifications/message`: Send a log entry to the client.
+        """Send a log entry to the client (`notifications/message`).
 
         Needs the capability `logging` of its sender.
         """
         await self.notify(methods.LOGGING_MESSAGE, params)
 
     async def notify_progress(self, params: m.ProgressNotificationParams) -> None:
-        """`notifications/progress`: Report how far a request has come."""
+        """Report how far a request has come (`notifications/progress`)."""
         await self.notify(methods.PROGRESS, params)
 
     async def notify_prompt_list_changed(self, params: m.NotificationParams | None = None) -> None:
-        """`notifications/prompts/list_changed`: Report that the list of prompts has changed.
+        """Report that the list of prompts has changed (`notifications/prompts/list_changed`).
 
         Needs the capability `prompts.listChanged` of its sender.
         """
@@ -81,28 +81,28 @@ class Session(SessionBase):
     async def notify_resource_list_changed(
         self, params: m.NotificationParams | None = None
     ) -> None:
-        """`notifications/resources/list_changed`: Report that the list of resources has changed.
+        """Report that the list of resources has changed (`notifications/resources/list_changed`).
 
         Needs the capability `resources.listChanged` of its sender.
         """
         await self.notify(methods.RESOURCE_LIST_CHANGED, params)
 
     async def notify_resource_updated(self, params: m.ResourceUpdatedNotificationParams) -> None:
-        """`notifications/resources/updated`: Report that a resource has changed.
+        """Report that a resource has changed (`notifications/resources/updated`).
 
         Needs the capability `resources.subscribe` of its sender.
         """
         await self.notify(methods.RESOURCE_UPDATED, params)
 
     async def notify_task_status(self, params: m.TaskStatusNotificationParams) -> None:
-        """`notifications/tasks/status`: Report that a task has changed its state.
+        """Report that a task has changed its state (`notifications/tasks/status`).
 
         Needs the capability `tasks` of its sender.
         """
         await self.notify(methods.TASK_STATUS, params)
 
     async def notify_tool_list_changed(self, params: m.NotificationParams | None = None) -> None:
-        """`notifications/tools/list_changed`: Report that the list of tools has changed.
+        """Report that the list of tools has changed (`notifications/tools/list_changed`).
 
         Needs the capability `tools.listChanged` of its sender.
         """
@@ -111,13 +111,13 @@ class Session(SessionBase):
     async def ping(
         self, params: m.RequestParams | None = None, **options: Unpack[CallOptions]
     ) -> m.EmptyResult:
-        """`ping`: Check that the other side is still there."""
+        """Check that the other side is still there (`ping`)."""
         return await self.request(methods.PING, params, **options)
 
     async def list_roots(
         self, params: m.RequestParams | None = None, **options: Unpack[CallOptions]
     ) -> m.ListRootsResult:
-        """`roots/list`: List the directories and files the server may work on.
+        """List the directories and files the server may work on (`roots/list`).
 
         Needs the capability `roots`.
         """
@@ -126,7 +126,7 @@ class Session(SessionBase):
     async def create_message(
         self, params: m.CreateMessageRequestParams, **options: Unpack[CallOptions]
     ) -> m.CreateMessageResult | m.CreateTaskResult:
-        """`sampling/createMessage`: Sample a model through the client.
+        """Sample a model through the client (`sampling/createMessage`).
 
         Needs the capability `sampling`.
         Should have the capability `sampling.context` if `includeContext` is `thisServer` or
@@ -139,7 +139,7 @@ class Session(SessionBase):
     async def cancel_task(
         self, params: m.CancelTaskRequestParams, **options: Unpack[CallOptions]
     ) -> m.CancelTaskResult:
-        """`tasks/cancel`: Stop a task.
+        """Stop a task (`tasks/cancel`).
 
         Needs the capability `tasks.cancel`.
         """
@@ -148,7 +148,7 @@ class Session(SessionBase):
     async def get_task(
         self, params: m.GetTaskRequestParams, **options: Unpack[CallOptions]
     ) -> m.GetTaskResult:
-        """`tasks/get`: Look up the state of a task.
+        """Look up the state of a task (`tasks/get`).
 
         Needs the capability `tasks`.
         """
@@ -157,7 +157,7 @@ class Session(SessionBase):
     async def list_tasks(
         self, params: m.PaginatedRequestParams | None = None, **options: Unpack[CallOptions]
     ) -> m.ListTasksResult:
-        """`tasks/list`: List the tasks the receiver keeps.
+        """List the tasks the receiver keeps (`tasks/list`).
 
         Needs the capability `tasks.list`.
         """
@@ -172,7 +172,7 @@ class Session(SessionBase):
     async def get_task_payload(
         self, params: m.GetTaskPayloadRequestParams, **options: Unpack[CallOptions]
     ) -> m.GetTaskPayloadResult:
-        """`tasks/result`: Wait for a task to end and return its outcome.
+        """Wait for a task to end and return its outcome (`tasks/result`).
 
         Needs the capability `tasks`.
         """
@@ -231,7 +231,7 @@ class Server(ServerBase[Session]):
     async def on_complete(
         self, session: Session, params: m.CompleteRequestParams
     ) -> m.CompleteResult:
-        """`completion/complete`: Propose values for an argument of a prompt or template.
+        """Propose values for an argument of a prompt or template (`completion/complete`).
 
         Needs the capability `completions`.
         """
@@ -240,23 +240,34 @@ class Server(ServerBase[Session]):
     async def on_set_level(
         self, session: Session, params: m.SetLevelRequestParams
     ) -> m.EmptyResult:
-        """`logging/setLevel`: Set the lowest severity of log entries to send.
+        """Set the lowest severity of log entries to send (`logging/setLevel`).
 
         Needs the capability `logging`.
         """
         raise MethodNotFound("logging/setLevel")
 
     async def on_cancelled(self, session: Session, params: m.CancelledNotificationParams) -> None:
-        """`notifications/cancelled`: Give up a request that has not been answered."""
+        """Handle `notifications/cancelled`.
+
+        It is sent to give up a request that has not been answered.
+        """
 
     async def on_initialized(self, session: Session, params: m.NotificationParams) -> None:
-        """`notifications/initialized`: Report that the client is ready for normal work."""
+        """Handle `notifications/initialized`.
+
+        It is sent to report that the client is ready for normal work.
+        """
 
     async def on_progress(self, session: Session, params: m.ProgressNotificationParams) -> None:
-        """`notifications/progress`: Report how far a request has come."""
+        """Handle `notifications/progress`.
+
+        It is sent to report how far a request has come.
+        """
 
     async def on_roots_list_changed(self, session: Session, params: m.NotificationParams) -> None:
-        """`notifications/roots/list_changed`: Report that the list of roots has changed.
+        """Handle `notifications/roots/list_changed`.
+
+        It is sent to report that the list of roots has changed.
 
         Needs the capability `roots.listChanged` of its sender.
         """
@@ -264,19 +275,21 @@ class Server(ServerBase[Session]):
     async def on_task_status(
         self, session: Session, params: m.TaskStatusNotificationParams
     ) -> None:
-        """`notifications/tasks/status`: Report that a task has changed its state.
+        """Handle `notifications/tasks/status`.
+
+        It is sent to report that a task has changed its state.
 
         Needs the capability `tasks` of its sender.
         """
 
     async def on_ping(self, session: Session, params: m.RequestParams) -> m.EmptyResult:
-        """`ping`: Check that the other side is still there."""
+        """Check that the other side is still there (`ping`)."""
         raise MethodNotFound("ping")
 
     async def on_get_prompt(
         self, session: Session, params: m.GetPromptRequestParams
     ) -> m.GetPromptResult:
-        """`prompts/get`: Fill in a prompt and return its messages.
+        """Fill in a prompt and return its messages (`prompts/get`).
 
         Needs the capability `prompts`.
         """
@@ -285,7 +298,7 @@ class Server(ServerBase[Session]):
     async def on_list_prompts(
         self, session: Session, params: m.PaginatedRequestParams
     ) -> m.ListPromptsResult:
-        """`prompts/list`: List the prompts a server offers.
+        """List the prompts a server offers (`prompts/list`).
 
         Needs the capability `prompts`.
         """
@@ -294,7 +307,7 @@ class Server(ServerBase[Session]):
     async def on_list_resources(
         self, session: Session, params: m.PaginatedRequestParams
     ) -> m.ListResourcesResult:
-        """`resources/list`: List the resources a server offers.
+        """List the resources a server offers (`resources/list`).
 
         Needs the capability `resources`.
         """
@@ -303,7 +316,7 @@ class Server(ServerBase[Session]):
     async def on_read_resource(
         self, session: Session, params: m.ReadResourceRequestParams
     ) -> m.ReadResourceResult:
-        """`resources/read`: Read the contents of a resource.
+        """Read the contents of a resource (`resources/read`).
 
         Needs the capability `resources`.
         """
@@ -312,7 +325,7 @@ class Server(ServerBase[Session]):
     async def on_subscribe(
         self, session: Session, params: m.SubscribeRequestParams
     ) -> m.EmptyResult:
-        """`resources/subscribe`: Ask to be told whenever a resource changes.
+        """Subscribe to the changes of a resource (`resources/subscribe`).
 
         Needs the capability `resources.subscribe`.
         """
@@ -321,7 +334,7 @@ class Server(ServerBase[Session]):
     async def on_list_resource_templates(
         self, session: Session, params: m.PaginatedRequestParams
     ) -> m.ListResourceTemplatesResult:
-        """`resources/templates/list`: List the resource templates a server offers.
+        """List the resource templates a server offers (`resources/templates/list`).
 
         Needs the capability `resources`.
         """
@@ -330,7 +343,7 @@ class Server(ServerBase[Session]):
     async def on_unsubscribe(
         self, session: Session, params: m.UnsubscribeRequestParams
     ) -> m.EmptyResult:
-        """`resources/unsubscribe`: End a subscription to a resource.
+        """End a subscription to a resource (`resources/unsubscribe`).
 
         Needs the capability `resources.subscribe`.
         """
@@ -339,7 +352,7 @@ class Server(ServerBase[Session]):
     async def on_cancel_task(
         self, session: Session, params: m.CancelTaskRequestParams
     ) -> m.CancelTaskResult:
-        """`tasks/cancel`: Stop a task.
+        """Stop a task (`tasks/cancel`).
 
         Needs the capability `tasks.cancel`.
         """
@@ -348,7 +361,7 @@ class Server(ServerBase[Session]):
     async def on_get_task(
         self, session: Session, params: m.GetTaskRequestParams
     ) -> m.GetTaskResult:
-        """`tasks/get`: Look up the state of a task.
+        """Look up the state of a task (`tasks/get`).
 
         Needs the capability `tasks`.
         """
@@ -357,7 +370,7 @@ class Server(ServerBase[Session]):
     async def on_list_tasks(
         self, session: Session, params: m.PaginatedRequestParams
     ) -> m.ListTasksResult:
-        """`tasks/list`: List the tasks the receiver keeps.
+        """List the tasks the receiver keeps (`tasks/list`).
 
         Needs the capability `tasks.list`.
         """
@@ -366,7 +379,7 @@ class Server(ServerBase[Session]):
     async def on_get_task_payload(
         self, session: Session, params: m.GetTaskPayloadRequestParams
     ) -> m.GetTaskPayloadResult:
-        """`tasks/result`: Wait for a task to end and return its outcome.
+        """Wait for a task to end and return its outcome (`tasks/result`).
 
         Needs the capability `tasks`.
         """
@@ -375,7 +388,7 @@ class Server(ServerBase[Session]):
     async def on_call_tool(
         self, session: Session, params: m.CallToolRequestParams
     ) -> m.CallToolResult | m.CreateTaskResult:
-        """`tools/call`: Run a tool.
+        """Run a tool (`tools/call`).
 
         Needs the capability `tools`.
         Needs the capability `tasks.requests.tools.call` if `task` is given.
@@ -385,7 +398,7 @@ class Server(ServerBase[Session]):
     async def on_list_tools(
         self, session: Session, params: m.PaginatedRequestParams
     ) -> m.ListToolsResult:
-        """`tools/list`: List the tools a server offers.
+        """List the tools a server offers (`tools/list`).
 
         Needs the capability `tools`.
         """

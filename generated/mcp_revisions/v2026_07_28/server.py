@@ -48,7 +48,7 @@ class Session(SessionBase):
     async def elicit(
         self, params: m.ElicitRequestParams, **options: Unpack[CallOptions]
     ) -> m.ElicitResult:
-        """`elicitation/create`: Ask the user for input.
+        """Ask the user for input (`elicitation/create`).
 
         Needs the capability `elicitation`.
         Needs the capability `elicitation.form` if `mode` is `form` or absent.
@@ -57,11 +57,11 @@ class Session(SessionBase):
         return await self.request(methods.ELICIT, params, **options)
 
     async def notify_cancelled(self, params: m.CancelledNotificationParams) -> None:
-        """`notifications/cancelled`: Give up a request; from a server, end a listen stream."""
+        """Give up a request; from a server, end a listen stream (`notifications/cancelled`)."""
         await self.notify(methods.CANCELLED, params)
 
     async def notify_logging_message(self, params: m.LoggingMessageNotificationParams) -> None:
-        """`notifications/message`: Send a log entry to a request that asked for entries.
+        """Send a log entry to a request that asked for entries (`notifications/message`).
         Deprecated.
 
         Needs the capability `logging` of its sender.
@@ -69,11 +69,11 @@ class Session(SessionBase):
         await self.notify(methods.LOGGING_MESSAGE, params)
 
     async def notify_progress(self, params: m.ProgressNotificationParams) -> None:
-        """`notifications/progress`: Report how far a request has come."""
+        """Report how far a request has come (`notifications/progress`)."""
         await self.notify(methods.PROGRESS, params)
 
     async def notify_prompt_list_changed(self, params: m.NotificationParams | None = None) -> None:
-        """`notifications/prompts/list_changed`: Report, on a listen stream, a changed list.
+        """Report, on a listen stream, a changed list (`notifications/prompts/list_changed`).
 
         Needs the capability `prompts.listChanged` of its sender.
         """
@@ -82,14 +82,14 @@ class Session(SessionBase):
     async def notify_resource_list_changed(
         self, params: m.NotificationParams | None = None
     ) -> None:
-        """`notifications/resources/list_changed`: Report, on a listen stream, a changed list.
+        """Report, on a listen stream, a changed list (`notifications/resources/list_changed`).
 
         Needs the capability `resources.listChanged` of its sender.
         """
         await self.notify(methods.RESOURCE_LIST_CHANGED, params)
 
     async def notify_resource_updated(self, params: m.ResourceUpdatedNotificationParams) -> None:
-        """`notifications/resources/updated`: Report, on a listen stream, a changed resource.
+        """Report, on a listen stream, a changed resource (`notifications/resources/updated`).
 
         Needs the capability `resources.subscribe` of its sender.
         """
@@ -98,11 +98,11 @@ class Session(SessionBase):
     async def notify_subscriptions_acknowledged(
         self, params: m.SubscriptionsAcknowledgedNotificationParams
     ) -> None:
-        """`notifications/subscriptions/acknowledged`: Confirm a subscription and its terms."""
+        """Confirm a subscription and its terms (`notifications/subscriptions/acknowledged`)."""
         await self.notify(methods.SUBSCRIPTIONS_ACKNOWLEDGED, params)
 
     async def notify_tool_list_changed(self, params: m.NotificationParams | None = None) -> None:
-        """`notifications/tools/list_changed`: Report, on a listen stream, a changed list.
+        """Report, on a listen stream, a changed list (`notifications/tools/list_changed`).
 
         Needs the capability `tools.listChanged` of its sender.
         """
@@ -111,7 +111,7 @@ class Session(SessionBase):
     async def list_roots(
         self, params: m.ListRootsRequestParams | None = None, **options: Unpack[CallOptions]
     ) -> m.ListRootsResult:
-        """`roots/list`: List the directories and files the server may work on. Deprecated.
+        """List the directories and files the server may work on (`roots/list`). Deprecated.
 
         Needs the capability `roots`.
         """
@@ -120,7 +120,7 @@ class Session(SessionBase):
     async def create_message(
         self, params: m.CreateMessageRequestParams, **options: Unpack[CallOptions]
     ) -> m.CreateMessageResult:
-        """`sampling/createMessage`: Sample a model through the client. Deprecated.
+        """Sample a model through the client (`sampling/createMessage`). Deprecated.
 
         Needs the capability `sampling`.
         Should have the capability `sampling.context` if `includeContext` is `thisServer` or
@@ -169,19 +169,22 @@ class Server(ServerBase[Session]):
     async def on_complete(
         self, session: Session, params: m.CompleteRequestParams
     ) -> m.CompleteResult:
-        """`completion/complete`: Propose values for an argument of a prompt or template.
+        """Propose values for an argument of a prompt or template (`completion/complete`).
 
         Needs the capability `completions`.
         """
         raise MethodNotFound("completion/complete")
 
     async def on_cancelled(self, session: Session, params: m.CancelledNotificationParams) -> None:
-        """`notifications/cancelled`: Give up a request; from a server, end a listen stream."""
+        """Handle `notifications/cancelled`.
+
+        It is sent to give up a request; from a server, end a listen stream.
+        """
 
     async def on_get_prompt(
         self, session: Session, params: m.GetPromptRequestParams
     ) -> m.GetPromptResult | m.InputRequiredResult:
-        """`prompts/get`: Fill in a prompt and return its messages.
+        """Fill in a prompt and return its messages (`prompts/get`).
 
         Needs the capability `prompts`.
         """
@@ -190,7 +193,7 @@ class Server(ServerBase[Session]):
     async def on_list_prompts(
         self, session: Session, params: m.PaginatedRequestParams
     ) -> m.ListPromptsResult:
-        """`prompts/list`: List the prompts a server offers.
+        """List the prompts a server offers (`prompts/list`).
 
         Needs the capability `prompts`.
         """
@@ -199,7 +202,7 @@ class Server(ServerBase[Session]):
     async def on_list_resources(
         self, session: Session, params: m.PaginatedRequestParams
     ) -> m.ListResourcesResult:
-        """`resources/list`: List the resources a server offers.
+        """List the resources a server offers (`resources/list`).
 
         Needs the capability `resources`.
         """
@@ -208,7 +211,7 @@ class Server(ServerBase[Session]):
     async def on_read_resource(
         self, session: Session, params: m.ReadResourceRequestParams
     ) -> m.ReadResourceResult | m.InputRequiredResult:
-        """`resources/read`: Read the contents of a resource.
+        """Read the contents of a resource (`resources/read`).
 
         Needs the capability `resources`.
         """
@@ -217,26 +220,26 @@ class Server(ServerBase[Session]):
     async def on_list_resource_templates(
         self, session: Session, params: m.PaginatedRequestParams
     ) -> m.ListResourceTemplatesResult:
-        """`resources/templates/list`: List the resource templates a server offers.
+        """List the resource templates a server offers (`resources/templates/list`).
 
         Needs the capability `resources`.
         """
         raise MethodNotFound("resources/templates/list")
 
     async def on_discover(self, session: Session, params: m.RequestParams) -> m.DiscoverResult:
-        """`server/discover`: Find out which versions and features a server supports."""
+        """Find out which versions and features a server supports (`server/discover`)."""
         raise MethodNotFound("server/discover")
 
     async def on_subscriptions_listen(
         self, session: Session, params: m.SubscriptionsListenRequestParams
     ) -> m.SubscriptionsListenResult:
-        """`subscriptions/listen`: Open a stream of the notifications asked for."""
+        """Open a stream of the notifications asked for (`subscriptions/listen`)."""
         raise MethodNotFound("subscriptions/listen")
 
     async def on_call_tool(
         self, session: Session, params: m.CallToolRequestParams
     ) -> m.CallToolResult | m.InputRequiredResult:
-        """`tools/call`: Run a tool.
+        """Run a tool (`tools/call`).
 
         Needs the capability `tools`.
         """
@@ -245,7 +248,7 @@ class Server(ServerBase[Session]):
     async def on_list_tools(
         self, session: Session, params: m.PaginatedRequestParams
     ) -> m.ListToolsResult:
-        """`tools/list`: List the tools a server offers.
+        """List the tools a server offers (`tools/list`).
 
         Needs the capability `tools`.
         """
