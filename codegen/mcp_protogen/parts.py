@@ -128,7 +128,7 @@ CONTENTS: Final = (
     Contents(
         frozenset({"client"}),
         {
-            "client": ("base", "checked_results", "connect", "handshake", "input_rounds"),
+            "client": ("base", "checked_results", "connect", "handshake"),
             "core": _SCHEMAS,
             "rules": ("client_negotiation",),
         },

@@ -1,29 +1,33 @@
 """The client: one connection to a server, its calls and its handlers in one class."""
 
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
-from typing import Any, ClassVar, Final, TypeVar
+from typing import Any, ClassVar, Final, TypeAlias, TypeVar
 
 from ..connection.connection import Connection
-from ..core.errors import LocalError, MethodNotFound
+from ..core.errors import InvalidAnswer, LocalError, MethodNotFound
 from ..core.forms import ELICIT, as_asked
 from ..core.json import JSONObject
 from ..core.models.base import WireModel
+from ..core.models.validation_errors import escaped
 from ..core.options import CallOptions, Options
 from ..core.spec import NotificationSpec, RequestSpec, Role
-from ..core.tasks import Tasks
+from ..core.tasks import Tasks, together
 from ..messages.parsed import Notification
 from ..rpc.endpoint import Endpoint
 from ..rpc.incoming import Job
 from ..rpc.peer import Peer
 from ..rpc.send_queue import MessageSink
+from ..rules import capabilities
 from ..rules.client_negotiation import NegotiatedRevision
 from ..rules.handlers import Handlers, HandlerSet, runtime_of
 from ..translation.revision_view import RevisionView
-from . import input_rounds
 
 P = TypeVar("P")
 R = TypeVar("R")
+
+Work: TypeAlias = Callable[[], Awaitable[Any]]
+"""Answers one question of the server."""
 
 
 class ClientConnection:
@@ -68,6 +72,52 @@ class ClientConnection:
         """Subscribe to a resource, or unsubscribe from it, as `method` says."""
         await self.request_native(method, uri=uri)
 
+    async def complete(
+        self,
+        spec: RequestSpec[Any, Any],
+        params: Any,
+        result: Any,
+        request: Callable[[Any], Awaitable[Any]],
+    ) -> Any:
+        """Answer what the server asks back in `result`, and make the request again, until done.
+
+        Each round is a request of its own, with a new id (2026-07-28, basic/patterns/mrtr). Raise
+        `InvalidAnswer` if the server asks too often, or for what the client has not declared.
+        """
+        asking: type[Any] = spec.results[-1]
+        answers: dict[str, Any]
+
+        async def answer(key: str, work: Work) -> None:
+            answers[key] = await work()
+
+        for _ in range(self.endpoint.options.max_rounds - 1):
+            if not isinstance(result, asking):
+                return result
+            questions: Mapping[str, Any] = result.input_requests or {}
+            # Nothing is answered before all questions of a round are checked.
+            prepared = {key: self.prepare(key, question) for key, question in questions.items()}
+            answers = {}
+            await together([answer(key, work) for key, work in prepared.items()])
+            more = {"input_responses": answers or None, "request_state": result.request_state}
+            result = await request(params.model_copy(update=more))
+        if isinstance(result, asking):
+            raise InvalidAnswer(f"{spec.method} asks for more input again and again")
+        return result
+
+    def prepare(self, key: str, question: Any) -> Work:
+        """Return what answers a question; raise `InvalidAnswer` if it may not be asked."""
+        client = self.view.side
+        self.check_question(key, client.INPUT_REQUESTS[question.method][0], question.params)
+        return partial(client.__mcp_runtime__.answer, question.method, question.params)
+
+    def check_question(self, key: str, spec: RequestSpec[Any, Any], params: object) -> None:
+        """Raise `InvalidAnswer` for a question that needs what the client has not declared."""
+        need = capabilities.unmet(
+            spec.requires, "server", params, self.endpoint.connection.declared
+        )
+        if need is not None:
+            raise unfit_question(key, f"needs {need.capability.name}, which is not declared")
+
     async def _serve(self, job: Job) -> Any:
         request = job.request
         method = request.spec.method
@@ -94,6 +144,11 @@ class ClientConnection:
         """Return the work that a notification is for the client, if it is any."""
         handler = self.handlers.get(notification.spec.method)
         return None if handler is None else handler(notification.params)
+
+
+def unfit_question(key: str, problem: str) -> InvalidAnswer:
+    """Return what is wrong with a question."""
+    return InvalidAnswer("Invalid question", [(f"/result/inputRequests/{escaped(key)}", problem)])
 
 
 class ClientRuntime(HandlerSet):
@@ -142,26 +197,16 @@ class ClientRuntime(HandlerSet):
     async def complete(
         self, spec: RequestSpec[P, Any], params: P | None, options: CallOptions
     ) -> Any:
-        """Make a request, answer what the server asks back, and make it again, until it is done.
-
-        Raises `InvalidAnswer` if it asks too often, or for what the client has not declared.
-        """
+        """Make a request, and go on as `ClientConnection.complete` does."""
         result = await self.client.request(spec, params, **options)
         if not isinstance(result, spec.results[-1]):
             return result
-        given: Any = spec.params.from_wire({}) if params is None else params
+        given = spec.params.from_wire({}) if params is None else params
 
-        async def again(answers: Mapping[str, Any] | None, state: str | None) -> Any:
-            more = {"input_responses": answers, "request_state": state}
-            return await self.client.request(spec, given.model_copy(update=more), **options)
+        async def again(answered: Any) -> Any:
+            return await self.client.request(spec, answered, **options)
 
-        limit = self.endpoint.options.max_rounds
-        return await input_rounds.complete(spec, result, self._prepare, again, limit)
-
-    def _prepare(self, key: str, question: Any) -> input_rounds.Work:
-        spec, _ = self.owner.INPUT_REQUESTS[question.method]
-        input_rounds.check(key, spec, question.params, self.endpoint.connection.declared)
-        return partial(self.answer, question.method, question.params)
+        return await self.connection.complete(spec, given, result, again)
 
     async def answer(self, method: str, params: Any) -> Any:
         """Answer a question that came inside a result."""

@@ -25,8 +25,7 @@ from ..messages.parsed import Notification
 from ..rules import capabilities
 from ..translation.revision_view import RevisionView
 from ..translation.table import TranslatingTable
-from . import input_rounds
-from .base import ClientBase, ClientConnection
+from .base import ClientBase, ClientConnection, Work, unfit_question
 from .listen_stream import ACKNOWLEDGED, LISTEN, SUBSCRIBE, UNSUBSCRIBE, ListenStream
 
 _LOG: Final = "notifications/message"
@@ -214,30 +213,29 @@ class ToStateless(ClientConnection):
         native = table.wire.requests[method]
         given = table.carry_out(method, "params", {} if params is None else params.to_wire())
 
-        async def again(answers: JSONObject | None, state: str | None) -> Any:
-            more = {"inputResponses": answers, "requestState": state}
-            known = {name: value for name, value in more.items() if value is not None}
-            full = native.params.from_wire({**given, **known})
-            return await endpoint.request(native, full, options)
+        async def again(answered: Any) -> Any:
+            return await endpoint.request(native, answered, options)
 
-        limit = endpoint.options.max_rounds
-        plain = await input_rounds.complete(native, asked, self._prepare, again, limit)
+        plain = await self.complete(native, native.params.from_wire(given), asked, again)
         result: type[WireModel] = spec.results[0]
         return result.from_wire(table.carry_in(method, "result", plain.to_wire()))
 
-    def _prepare(self, key: str, question: Any) -> input_rounds.Work:
-        method: str = question.method
+    def prepare(self, key: str, question: Any) -> Work:
+        method, table = question.method, self._table
         spec, handler = self.view.side.TABLE.requests.get(method), self.handlers.get(method)
         if spec is None or handler is None:
-            raise input_rounds.unfit(key, f"there is no handler for {method}")
+            raise unfit_question(key, f"there is no handler for {method}")
         asked: JSONObject = {} if question.params is None else question.params.to_wire()
-        params = validator_of(spec.params)(self._table.carry_in(method, "params", asked))
-        input_rounds.check(key, spec, params, self.endpoint.connection.declared)
+        params = validator_of(spec.params)(table.carry_in(method, "params", asked))
+        self.check_question(key, spec, params)
 
-        async def answer() -> JSONObject:
+        async def answer() -> WireModel:
             result: WireModel = await handler(params)
-            answer = self._table.carry_out(method, "result", result.to_wire())
-            return as_asked(answer, asked, params.to_wire()) if method == ELICIT else answer
+            answer = table.carry_out(method, "result", result.to_wire())
+            if method == ELICIT:
+                answer = as_asked(answer, asked, params.to_wire())
+            native: type[WireModel] = table.wire.input_requests[method].results[0]
+            return native.from_wire(answer)
 
         return answer
 
