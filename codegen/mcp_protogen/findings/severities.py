@@ -35,8 +35,8 @@ class SeverityRow:
         """Return the severity for each reader, if these roles send what it is about."""
         levels = {Reader.CLIENT: Severity.NONE, Reader.SERVER: Severity.NONE}
         for role in senders:
-            for end, level in ((role, self.sender), (OTHER[role], self.receiver)):
-                reader = _READERS[end]
+            ends = (_READERS[role], self.sender), (_READERS[OTHER[role]], self.receiver)
+            for reader, level in ends:
                 levels[reader] = min(levels[reader], level, key=lambda one: one.rank)
         # A gateway passes messages on; what nobody sends does not concern it.
         gateway = self.gateway if senders else Severity.NONE

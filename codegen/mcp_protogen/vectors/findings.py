@@ -196,7 +196,7 @@ def _change(faults: Sequence[_Fault]) -> Change:
     first = faults[0]
     vector = first.result.vector
     row = SEVERITIES[first.code]
-    senders = frozenset(role for fault in faults for role in _senders(fault.result.vector))
+    senders: Senders = frozenset(role for fault in faults for role in _senders(fault.result.vector))
     places = tuple(dict.fromkeys(fault.item for fault in faults))
     more = f"; {_listing(len(faults), places)}" if len(faults) > 1 else ""
     return Change(

@@ -1,7 +1,8 @@
 """Comparisons with texts that are safe to show; they come from schemas and packages of others."""
 
+from collections.abc import Sequence
 from dataclasses import fields, is_dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from mcp_protogen.base.printable import one_line
 
@@ -18,7 +19,7 @@ def made_safe(value: Value) -> Value:
 
 def _safe(part: Any) -> Any:
     if isinstance(part, tuple):
-        return tuple(map(_safe, part))
+        return tuple(map(_safe, cast("Sequence[object]", part)))
     if is_dataclass(part):
         return made_safe(part)
     return one_line(part) if type(part) is str else part  # a member of an enumeration is ours
