@@ -165,20 +165,17 @@ class TestShutdown:
 
         self.refused(entering, old_sse=True)
 
-    def test_it_is_told_to_come_again(self) -> None:
-        async def script() -> None:
-            held = Held()
-            async with serving(ours(held)) as site:
-                session = await site.initialize()
-                under_way = asyncio.create_task(session.call("held"))
-                await held.begun.wait()
-                closing = asyncio.create_task(site.app.close())
-                await asyncio.sleep(0)
-                assert (await site.post(hello())).headers["retry-after"] == "1"
-                held.go.set()
-                await asyncio.gather(under_way, closing)
-
-        run(script())
+    async def test_it_is_told_to_come_again(self) -> None:
+        held = Held()
+        async with serving(ours(held)) as site:
+            session = await site.initialize()
+            under_way = asyncio.create_task(session.call("held"))
+            await held.begun.wait()
+            closing = asyncio.create_task(site.app.close())
+            await asyncio.sleep(0)
+            assert (await site.post(hello())).headers["retry-after"] == "1"
+            held.go.set()
+            await asyncio.gather(under_way, closing)
 
 
 class Clock:
@@ -227,57 +224,45 @@ class TestLifetime:
     async def pings(session: Session) -> int:
         return (await session.post(request("ping", 9))).status_code
 
-    def test_it_runs_from_the_end_of_a_stream(self, clock: Clock) -> None:
-        async def script() -> None:
-            async with serving(ours(Held()), session_lifetime=100) as site:
-                session = await site.initialize()
-                async with session.get():
-                    clock.pass_by(150)
-                await settled(site.app)
-                clock.pass_by(90)
-                assert await self.pings(session) == 200
-
-        run(script())
-
-    def test_it_runs_from_the_end_of_a_request(self, clock: Clock) -> None:
-        async def script() -> None:
-            held = Held()
-            async with serving(ours(held), session_lifetime=100) as site:
-                session = await site.initialize()
-                under_way = asyncio.create_task(session.call("held"))
-                await held.begun.wait()
+    async def test_it_runs_from_the_end_of_a_stream(self, clock: Clock) -> None:
+        async with serving(ours(Held()), session_lifetime=100) as site:
+            session = await site.initialize()
+            async with session.get():
                 clock.pass_by(150)
-                held.go.set()
-                await under_way
-                await settled(site.app)
-                clock.pass_by(90)
-                assert await self.pings(session) == 200
+            await settled(site.app)
+            clock.pass_by(90)
+            assert await self.pings(session) == 200
 
-        run(script())
+    async def test_it_runs_from_the_end_of_a_request(self, clock: Clock) -> None:
+        held = Held()
+        async with serving(ours(held), session_lifetime=100) as site:
+            session = await site.initialize()
+            under_way = asyncio.create_task(session.call("held"))
+            await held.begun.wait()
+            clock.pass_by(150)
+            held.go.set()
+            await under_way
+            await settled(site.app)
+            clock.pass_by(90)
+            assert await self.pings(session) == 200
 
-    def test_it_does_end_after_a_stream(self, clock: Clock) -> None:
-        async def script() -> None:
-            async with serving(ours(Held()), session_lifetime=100) as site:
-                session = await site.initialize()
-                async with session.get():
-                    clock.pass_by(150)
-                await settled(site.app)
+    async def test_it_does_end_after_a_stream(self, clock: Clock) -> None:
+        async with serving(ours(Held()), session_lifetime=100) as site:
+            session = await site.initialize()
+            async with session.get():
                 clock.pass_by(150)
-                assert await self.pings(session) == 404
+            await settled(site.app)
+            clock.pass_by(150)
+            assert await self.pings(session) == 404
 
-        run(script())
-
-    def test_the_one_whose_stream_ended_last_does_not_make_room(self) -> None:
-        async def script() -> None:
-            async with serving(ours(Held()), max_sessions=2) as site:
-                listens = await site.initialize()
-                async with listens.get():
-                    idle = await site.initialize()
-                await settled(site.app)
-                await site.initialize()
-                assert [await self.pings(one) for one in (listens, idle)] == [200, 404]
-
-        run(script())
+    async def test_the_one_whose_stream_ended_last_does_not_make_room(self) -> None:
+        async with serving(ours(Held()), max_sessions=2) as site:
+            listens = await site.initialize()
+            async with listens.get():
+                idle = await site.initialize()
+            await settled(site.app)
+            await site.initialize()
+            assert [await self.pings(one) for one in (listens, idle)] == [200, 404]
 
 
 async def call(site: Site, session: Session) -> Any:
@@ -320,116 +305,92 @@ class TestCutOff:
             await front.cut()
 
     @OPENINGS
-    def test_nothing_is_left_open_or_under_way(self, opening: Opening) -> None:
-        async def script() -> None:
-            async with fronted(ours(Held()), old_sse=True) as (site, front):
-                session = await site.initialize()
-                await self.cut_off(site, front, session, opening)
-                await settled(site.app)
+    async def test_nothing_is_left_open_or_under_way(self, opening: Opening) -> None:
+        async with fronted(ours(Held()), old_sse=True) as (site, front):
+            session = await site.initialize()
+            await self.cut_off(site, front, session, opening)
+            await settled(site.app)
 
-        run(script())
+    async def test_the_id_of_the_request_may_be_used_again(self) -> None:
+        async with fronted(ours(Held())) as (site, front):
+            session = await site.initialize()
+            await self.cut_off(site, front, session, call)
+            assert text_in(await session.call("quick", 7)) == "quick"
 
-    def test_the_id_of_the_request_may_be_used_again(self) -> None:
-        async def script() -> None:
-            async with fronted(ours(Held())) as (site, front):
-                session = await site.initialize()
-                await self.cut_off(site, front, session, call)
-                assert text_in(await session.call("quick", 7)) == "quick"
+    async def test_the_session_counts_as_idle(self) -> None:
+        async with fronted(ours(Held()), max_sessions=1) as (site, front):
+            session = await site.initialize()
+            await self.cut_off(site, front, session, call)
+            await settled(site.app)
+            assert (await site.post(hello())).status_code == 200
 
-        run(script())
+    async def test_what_is_said_after_the_stream_of_a_session_waits_for_the_next(self) -> None:
+        server = ours(Held())
+        async with fronted(server) as (site, front):
+            session = await site.initialize()
+            await self.cut_off(site, front, session, get)
+            await settled(site.app)
+            await server.tools_list_changed()
+            async with session.get() as events:
+                assert (await events.take())["method"] == CHANGED
 
-    def test_the_session_counts_as_idle(self) -> None:
-        async def script() -> None:
-            async with fronted(ours(Held()), max_sessions=1) as (site, front):
-                session = await site.initialize()
-                await self.cut_off(site, front, session, call)
-                await settled(site.app)
-                assert (await site.post(hello())).status_code == 200
-
-        run(script())
-
-    def test_what_is_said_after_the_stream_of_a_session_waits_for_the_next(self) -> None:
-        async def script() -> None:
-            server = ours(Held())
-            async with fronted(server) as (site, front):
-                session = await site.initialize()
-                await self.cut_off(site, front, session, get)
-                await settled(site.app)
-                await server.tools_list_changed()
-                async with session.get() as events:
-                    assert (await events.take())["method"] == CHANGED
-
-        run(script())
-
-    def test_a_request_that_was_not_answered_yet_in_json_is_cut_off_as_well(self) -> None:
-        async def script() -> None:
-            held = Held()
-            async with fronted(ours(held)) as (site, front):
-                session = await site.initialize()
-                under_way = asyncio.create_task(session.call("held", 7))
-                await held.begun.wait()
-                await front.cut()
-                assert (await under_way).status_code == 500
-                await settled(site.app)
-                assert outcome(await session.call("quick", 7)) == (200, None)
-
-        run(script())
+    async def test_a_request_that_was_not_answered_yet_in_json_is_cut_off_as_well(self) -> None:
+        held = Held()
+        async with fronted(ours(held)) as (site, front):
+            session = await site.initialize()
+            under_way = asyncio.create_task(session.call("held", 7))
+            await held.begun.wait()
+            await front.cut()
+            assert (await under_way).status_code == 500
+            await settled(site.app)
+            assert outcome(await session.call("quick", 7)) == (200, None)
 
 
 class TestUnread:
     """Clients that come back while the connection they had is stuck."""
 
-    def test_who_comes_back_twice_gets_the_answer_and_the_end_each_time(self) -> None:
-        async def script() -> None:
-            held = Held()
-            async with fronted(ours(held)) as (site, front):
-                session = await site.initialize()
-                async with session.calling("held", 7, **PROGRESS) as stuck:
-                    first = await stuck.event()
-                    assert first is not None
-                    read = front.leave_unread(len(front.tasks) - 1)
-                    async with session.get(first.id) as events:
-                        await front.waits.wait()
-                        held.go.set()
-                        once = await events.all()
-                    async with session.get(first.id) as events:
-                        again = await events.all()
-                    read()
-                assert [one.message.get("id") for one in again if one.data][-1] == 7
-                assert [one.data for one in again] == [one.data for one in once]
-
-        run(script())
-
-    def test_what_waited_goes_to_the_newest_of_two_that_open_the_stream_at_once(self) -> None:
-        async def script() -> None:
-            server = ours(Held())
-            async with fronted(server, resumable=False) as (site, front):
-                session = await site.initialize()
-                await server.tools_list_changed()
-                read = front.leave_unread(len(front.tasks))
-                opening = asyncio.create_task(self.opened(session))
-                await front.waits.wait()
-                async with session.get() as events:
-                    assert (await events.take())["method"] == CHANGED
-                    read()
-                    await opening
-
-        run(script())
-
-    def test_what_waited_comes_before_what_is_said_while_a_stream_opens(self) -> None:
-        async def script() -> None:
-            server = ours(Held())
-            async with fronted(server, resumable=False) as (site, front):
-                session = await site.initialize()
-                await server.tools_list_changed()
-                read = front.leave_unread(len(front.tasks))
-                opening = asyncio.create_task(self.opened(session, 2))
-                await front.waits.wait()
-                await server.prompts_list_changed()
+    async def test_who_comes_back_twice_gets_the_answer_and_the_end_each_time(self) -> None:
+        held = Held()
+        async with fronted(ours(held)) as (site, front):
+            session = await site.initialize()
+            async with session.calling("held", 7, **PROGRESS) as stuck:
+                first = await stuck.event()
+                assert first is not None
+                read = front.leave_unread(len(front.tasks) - 1)
+                async with session.get(first.id) as events:
+                    await front.waits.wait()
+                    held.go.set()
+                    once = await events.all()
+                async with session.get(first.id) as events:
+                    again = await events.all()
                 read()
-                assert [one["method"] for one in await opening] == [CHANGED, PROMPTS]
+            assert [one.message.get("id") for one in again if one.data][-1] == 7
+            assert [one.data for one in again] == [one.data for one in once]
 
-        run(script())
+    async def test_what_waited_goes_to_the_newest_of_two_that_open_the_stream_at_once(self) -> None:
+        server = ours(Held())
+        async with fronted(server, resumable=False) as (site, front):
+            session = await site.initialize()
+            await server.tools_list_changed()
+            read = front.leave_unread(len(front.tasks))
+            opening = asyncio.create_task(self.opened(session))
+            await front.waits.wait()
+            async with session.get() as events:
+                assert (await events.take())["method"] == CHANGED
+                read()
+                await opening
+
+    async def test_what_waited_comes_before_what_is_said_while_a_stream_opens(self) -> None:
+        server = ours(Held())
+        async with fronted(server, resumable=False) as (site, front):
+            session = await site.initialize()
+            await server.tools_list_changed()
+            read = front.leave_unread(len(front.tasks))
+            opening = asyncio.create_task(self.opened(session, 2))
+            await front.waits.wait()
+            await server.prompts_list_changed()
+            read()
+            assert [one["method"] for one in await opening] == [CHANGED, PROMPTS]
 
     @staticmethod
     async def opened(session: Session, messages: int = 0) -> list[Any]:

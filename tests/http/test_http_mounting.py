@@ -57,134 +57,107 @@ async def hi(_: Any) -> PlainTextResponse:
     return PlainTextResponse("hi")
 
 
-def test_it_may_be_mounted_in_starlette() -> None:
-    async def script() -> None:
-        app = app_of(ours(), pkg.REVISIONS)
-        routes = [Route("/", hi), Mount("/api", app=app)]
-        async with inside(routes, app) as port, calling(port, "/api/mcp") as site:
-            await works(site)
-            assert (await site.http.get("/")).text == "hi"
-            assert (await site.http.post("/mcp")).status_code == 404
-            assert (await site.http.post("/api/other")).status_code == 404
-
-    run(script())
+async def test_it_may_be_mounted_in_starlette() -> None:
+    app = app_of(ours(), pkg.REVISIONS)
+    routes = [Route("/", hi), Mount("/api", app=app)]
+    async with inside(routes, app) as port, calling(port, "/api/mcp") as site:
+        await works(site)
+        assert (await site.http.get("/")).text == "hi"
+        assert (await site.http.post("/mcp")).status_code == 404
+        assert (await site.http.post("/api/other")).status_code == 404
 
 
-def test_it_may_be_mounted_inside_a_mount() -> None:
-    async def script() -> None:
-        app = app_of(ours(), pkg.REVISIONS, path="/")
-        routes = [Mount("/a", routes=[Mount("/b", app=app)])]
-        async with inside(routes, app) as port, calling(port, "/a/b/") as site:
-            await works(site)
-
-    run(script())
+async def test_it_may_be_mounted_inside_a_mount() -> None:
+    app = app_of(ours(), pkg.REVISIONS, path="/")
+    routes = [Mount("/a", routes=[Mount("/b", app=app)])]
+    async with inside(routes, app) as port, calling(port, "/a/b/") as site:
+        await works(site)
 
 
-def test_it_may_be_a_route_of_its_own() -> None:
-    async def script() -> None:
-        app = app_of(ours(), pkg.REVISIONS)
-        async with inside([Route("/mcp", endpoint=app)], app) as port, calling(port) as site:
-            await works(site)
-
-    run(script())
+async def test_it_may_be_a_route_of_its_own() -> None:
+    app = app_of(ours(), pkg.REVISIONS)
+    async with inside([Route("/mcp", endpoint=app)], app) as port, calling(port) as site:
+        await works(site)
 
 
-def test_two_may_stand_beside_each_other() -> None:
-    async def script() -> None:
-        one, two = app_of(ours(), pkg.REVISIONS), app_of(ours(), pkg.REVISIONS)
-        routes = [Mount("/one", app=one), Mount("/two", app=two)]
-        async with inside(routes, one) as port:
-            async with calling(port, "/one/mcp") as first, calling(port, "/two/mcp") as second:
-                await works(first)
-                await works(second)
-                session = await first.initialize()
-                session.site = second
-                assert (await session.call("x")).status_code == 404
-            await two.close()
-
-    run(script())
+async def test_two_may_stand_beside_each_other() -> None:
+    one, two = app_of(ours(), pkg.REVISIONS), app_of(ours(), pkg.REVISIONS)
+    routes = [Mount("/one", app=one), Mount("/two", app=two)]
+    async with inside(routes, one) as port:
+        async with calling(port, "/one/mcp") as first, calling(port, "/two/mcp") as second:
+            await works(first)
+            await works(second)
+            session = await first.initialize()
+            session.site = second
+            assert (await session.call("x")).status_code == 404
+        await two.close()
 
 
-def test_it_may_stand_behind_middleware_that_compresses() -> None:
-    async def script() -> None:
-        app = app_of(ours(), pkg.REVISIONS)
-        middleware = [Middleware(GZipMiddleware, minimum_size=1)]
-        async with (
-            inside([Mount("/", app=app)], app, middleware=middleware) as port,
-            calling(port) as site,
-        ):
-            site.http.headers["accept-encoding"] = "gzip"
-            await works(site)
-
-    run(script())
+async def test_it_may_stand_behind_middleware_that_compresses() -> None:
+    app = app_of(ours(), pkg.REVISIONS)
+    middleware = [Middleware(GZipMiddleware, minimum_size=1)]
+    async with (
+        inside([Mount("/", app=app)], app, middleware=middleware) as port,
+        calling(port) as site,
+    ):
+        site.http.headers["accept-encoding"] = "gzip"
+        await works(site)
 
 
-def test_a_server_may_be_told_of_a_path_in_front_of_it() -> None:
-    async def script() -> None:
-        app = app_of(ours(), pkg.REVISIONS)
-        async with booted(app, root_path="/behind/a/proxy") as port, calling(port) as site:
-            await works(site)
-            await app.close()
-
-    run(script())
+async def test_a_server_may_be_told_of_a_path_in_front_of_it() -> None:
+    app = app_of(ours(), pkg.REVISIONS)
+    async with booted(app, root_path="/behind/a/proxy") as port, calling(port) as site:
+        await works(site)
+        await app.close()
 
 
-def test_a_path_that_only_begins_like_that_of_the_mount_is_another() -> None:
-    async def script() -> None:
-        app = app_of(ours(), pkg.REVISIONS)
+async def test_a_path_that_only_begins_like_that_of_the_mount_is_another() -> None:
+    app = app_of(ours(), pkg.REVISIONS)
 
-        async def mounted(scope: Any, receive: Any, send: Any) -> None:
-            await app({**scope, "root_path": "/api"}, receive, send)
+    async def mounted(scope: Any, receive: Any, send: Any) -> None:
+        await app({**scope, "root_path": "/api"}, receive, send)
 
-        async with booted(mounted, lifespan="off") as port:
-            for path, status in (("/api/mcp", 200), ("/apimcp", 404), ("/api", 404), ("/ap", 404)):
-                async with calling(port, path) as site:
-                    assert (await site.post(hello())).status_code == status
-            await app.close()
-
-    run(script())
+    async with booted(mounted, lifespan="off") as port:
+        for path, status in (("/api/mcp", 200), ("/apimcp", 404), ("/api", 404), ("/ap", 404)):
+            async with calling(port, path) as site:
+                assert (await site.post(hello())).status_code == status
+        await app.close()
 
 
-def test_the_lifespan_of_the_server_ends_what_is_under_way() -> None:
-    async def script() -> None:
-        server = ours()
-        app = app_of(server, pkg.REVISIONS)
-        said: list[str] = []
-        come = [{"type": "lifespan.startup"}, {"type": "lifespan.shutdown"}]
+async def test_the_lifespan_of_the_server_ends_what_is_under_way() -> None:
+    server = ours()
+    app = app_of(server, pkg.REVISIONS)
+    said: list[str] = []
+    come = [{"type": "lifespan.startup"}, {"type": "lifespan.shutdown"}]
 
-        async def receive() -> dict[str, str]:
-            if len(come) == 1:
-                assert len(server.sessions) == 1
-            return come.pop(0)
+    async def receive() -> dict[str, str]:
+        if len(come) == 1:
+            assert len(server.sessions) == 1
+        return come.pop(0)
 
-        async def send(message: dict[str, str]) -> None:
-            said.append(message["type"])
+    async def send(message: dict[str, str]) -> None:
+        said.append(message["type"])
 
-        async with booted(app, lifespan="off") as port, calling(port) as site:
-            session = await site.initialize()
-            async with session.get() as events:
-                await app({"type": "lifespan"}, receive, send)
-                assert await events.take() is None
-        assert said == ["lifespan.startup.complete", "lifespan.shutdown.complete"]
-        assert server.sessions == ()
-
-    run(script())
+    async with booted(app, lifespan="off") as port, calling(port) as site:
+        session = await site.initialize()
+        async with session.get() as events:
+            await app({"type": "lifespan"}, receive, send)
+            assert await events.take() is None
+    assert said == ["lifespan.startup.complete", "lifespan.shutdown.complete"]
+    assert server.sessions == ()
 
 
-def test_a_websocket_is_closed() -> None:
-    async def script() -> None:
-        sent: list[Any] = []
+async def test_a_websocket_is_closed() -> None:
+    sent: list[Any] = []
 
-        async def send(message: Any) -> None:
-            sent.append(message)
+    async def send(message: Any) -> None:
+        sent.append(message)
 
-        async def receive() -> Any:
-            return {"type": "websocket.connect"}
+    async def receive() -> Any:
+        return {"type": "websocket.connect"}
 
-        await app_of(ours())({"type": "websocket", "path": "/mcp"}, receive, send)
-        assert [one["type"] for one in sent] == ["websocket.close"]
-
-    run(script())
+    await app_of(ours())({"type": "websocket", "path": "/mcp"}, receive, send)
+    assert [one["type"] for one in sent] == ["websocket.close"]
 
 
 def test_one_application_may_be_run_by_one_loop_after_another() -> None:
@@ -200,17 +173,13 @@ def test_one_application_may_be_run_by_one_loop_after_another() -> None:
 
 @pytest.mark.parametrize("http", ["h11", "httptools"])
 @pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
-def test_uvicorn_runs_it_with_each_of_its_parsers_and_loops(http: str, loop: str) -> None:
+async def test_uvicorn_runs_it_with_each_of_its_parsers_and_loops(http: str, loop: str) -> None:
     arguments = ["uvicorn", WORKER, "--port", "PORT", "--http", http, "--loop", loop]
-
-    async def script() -> None:
-        async with started(*arguments) as process, calling(process.port) as site:
-            await in_a_process(site)
-            code, errors = await process.stopped()
-            assert code in (0, -15)
-            assert "Traceback" not in errors
-
-    run(script(), 30)
+    async with started(*arguments) as process, calling(process.port) as site:
+        await in_a_process(site)
+        code, errors = await process.stopped()
+        assert code in (0, -15)
+        assert "Traceback" not in errors
 
 
 @pytest.mark.parametrize(
@@ -221,14 +190,11 @@ def test_uvicorn_runs_it_with_each_of_its_parsers_and_loops(http: str, loop: str
     ],
     ids=lambda arguments: arguments[0],
 )
-def test_other_servers_run_it(arguments: list[str]) -> None:
-    async def script() -> None:
-        async with started(*arguments) as process, calling(process.port) as site:
-            await in_a_process(site)
-            _, errors = await process.stopped()
-            assert "Traceback" not in errors
-
-    run(script(), 30)
+async def test_other_servers_run_it(arguments: list[str]) -> None:
+    async with started(*arguments) as process, calling(process.port) as site:
+        await in_a_process(site)
+        _, errors = await process.stopped()
+        assert "Traceback" not in errors
 
 
 async def in_a_process(site: Site) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from support.http.serving import app_of, outcome, serving, text_in
 from support.revisions import ERAS, HANDSHAKE, OLD
-from support.sessions.talking import hello, pkg, run, tools
+from support.sessions.talking import hello, pkg, tools
 
 KIB = 1024
 
@@ -65,34 +65,25 @@ class TestLargeBeginnings:
     """What a client declares is kept as long as its session, so it has a limit of its own."""
 
     @pytest.mark.parametrize("revision", HANDSHAKE[1:])
-    def test_a_large_one_is_refused_and_begins_no_session(self, revision: str) -> None:
-        async def script() -> None:
-            server = tools(revision, echo)
-            async with serving(server) as site:
-                large = hello(revision, id=5, experimental={"x": {"y": "z" * 33 * KIB}})
-                refused = await site.post(large)
-                assert outcome(refused) == (400, -32602)
-                assert (refused.json()["id"], "mcp-session-id" in refused.headers) == (5, False)
-                assert not server.sessions
+    async def test_a_large_one_is_refused_and_begins_no_session(self, revision: str) -> None:
+        server = tools(revision, echo)
+        async with serving(server) as site:
+            large = hello(revision, id=5, experimental={"x": {"y": "z" * 33 * KIB}})
+            refused = await site.post(large)
+            assert outcome(refused) == (400, -32602)
+            assert (refused.json()["id"], "mcp-session-id" in refused.headers) == (5, False)
+            assert not server.sessions
 
-        run(script())
+    async def test_one_that_is_not_so_large_begins_a_session(self) -> None:
+        async with serving(tools(OLD, echo)) as site:
+            session = await site.initialize(experimental={"x": {"y": "z" * 31 * KIB}})
+            assert text_in(await session.call("x")) == "x"
 
-    def test_one_that_is_not_so_large_begins_a_session(self) -> None:
-        async def script() -> None:
-            async with serving(tools(OLD, echo)) as site:
-                session = await site.initialize(experimental={"x": {"y": "z" * 31 * KIB}})
-                assert text_in(await session.call("x")) == "x"
-
-        run(script())
-
-    def test_requests_in_a_session_may_be_larger(self) -> None:
-        async def script() -> None:
-            async with serving(tools(OLD, echo)) as site:
-                session = await site.initialize()
-                arguments = {"y": "z" * 100 * KIB}
-                assert outcome(await session.call("x", arguments=arguments)) == (200, None)
-
-        run(script())
+    async def test_requests_in_a_session_may_be_larger(self) -> None:
+        async with serving(tools(OLD, echo)) as site:
+            session = await site.initialize()
+            arguments = {"y": "z" * 100 * KIB}
+            assert outcome(await session.call("x", arguments=arguments)) == (200, None)
 
 
 class TestServersByClass:
@@ -122,14 +113,11 @@ class TestServersByClass:
         with pytest.raises(ValueError, match="one for a revision"):
             app_of([ours, other])
 
-    def test_each_session_has_one_of_its_own(self) -> None:
-        async def script() -> None:
-            ours, made = self.counted()
-            made.clear()
-            async with serving(ours) as site:
-                for _ in range(2):
-                    assert text_in(await (await site.initialize()).call("x")) == "x"
-                assert sum(len(server.sessions) for server in made) == 2
-                assert max(len(server.sessions) for server in made) == 1
-
-        run(script())
+    async def test_each_session_has_one_of_its_own(self) -> None:
+        ours, made = self.counted()
+        made.clear()
+        async with serving(ours) as site:
+            for _ in range(2):
+                assert text_in(await (await site.initialize()).call("x")) == "x"
+            assert sum(len(server.sessions) for server in made) == 2
+            assert max(len(server.sessions) for server in made) == 1

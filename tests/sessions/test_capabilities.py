@@ -16,7 +16,6 @@ from support.sessions.talking import (
     named,
     pkg,
     request,
-    run,
     served,
     shaken,
     tools,
@@ -49,76 +48,60 @@ def answering(revision: str, **members: Any) -> Any:
 
 
 @pytest.mark.parametrize("revision", ERAS)
-def test_CN06_an_empty_elicitation_capability_means_forms_only(revision: str) -> None:
-    async def script() -> None:
-        async with pkg.connect_in_memory(answering(revision), tools(revision, log_in)) as ours:
-            with pytest.raises(pkg.McpError) as caught:
-                await ours.call_tool(named(revision, "x"))
-            assert caught.value.code == (-32603 if revision == OLD else -32021)
-        willing = answering(revision, DECLARES={"elicitation": {"url": {}}})
-        async with pkg.connect_in_memory(willing, tools(revision, log_in)) as ours:
-            assert (await ours.call_tool(named(revision, "x"))).content[0].text == "accept"
-
-    run(script())
+async def test_CN06_an_empty_elicitation_capability_means_forms_only(revision: str) -> None:
+    async with pkg.connect_in_memory(answering(revision), tools(revision, log_in)) as ours:
+        with pytest.raises(pkg.McpError) as caught:
+            await ours.call_tool(named(revision, "x"))
+        assert caught.value.code == (-32603 if revision == OLD else -32021)
+    willing = answering(revision, DECLARES={"elicitation": {"url": {}}})
+    async with pkg.connect_in_memory(willing, tools(revision, log_in)) as ours:
+        assert (await ours.call_tool(named(revision, "x"))).content[0].text == "accept"
 
 
-def test_CN06_a_client_refuses_a_mode_it_did_not_declare() -> None:
+async def test_CN06_a_client_refuses_a_mode_it_did_not_declare() -> None:
     heard: list[Any] = []
 
-    async def script() -> None:
-        async def play(hand: Hand) -> None:
-            await hand.send(welcome((await hand.take())["id"]))
-            await hand.take()
-            await hand.send(request("elicitation/create", 5, **by_url(OLD).to_wire()))
-            heard.append(await hand.take())
-            while await hand.take():
-                pass
+    async def play(hand: Hand) -> None:
+        await hand.send(welcome((await hand.take())["id"]))
+        await hand.take()
+        await hand.send(request("elicitation/create", 5, **by_url(OLD).to_wire()))
+        heard.append(await hand.take())
+        while await hand.take():
+            pass
 
-        async with pkg.connect(Accepting(play), answering(OLD)):
-            while not heard:
-                await asyncio.sleep(0.01)
-
-    run(script())
+    async with pkg.connect(Accepting(play), answering(OLD)):
+        while not heard:
+            await asyncio.sleep(0.01)
     assert heard[0]["error"]["code"] == -32602
 
 
-def test_CN07_extensions_of_both_sides_are_known_to_both() -> None:
+async def test_CN07_extensions_of_both_sides_are_known_to_both() -> None:
     ours: Any = {"com.example/ours": {"depth": 3}}
 
     async def told(session: Any, params: Any) -> str:
         return str(session.client_capabilities.extensions)
 
-    async def script() -> None:
-        server = tools(STATELESS, told, DECLARES={"extensions": {"com.example/theirs": {}}})
-        async with pkg.connect_in_memory(
-            client(STATELESS, DECLARES={"extensions": ours}), server
-        ) as one:
-            assert one.server_capabilities.extensions == {"com.example/theirs": {}}
-            assert (await one.call_tool(named(STATELESS, "x"))).content[0].text == str(ours)
-
-    run(script())
+    server = tools(STATELESS, told, DECLARES={"extensions": {"com.example/theirs": {}}})
+    async with pkg.connect_in_memory(
+        client(STATELESS, DECLARES={"extensions": ours}), server
+    ) as one:
+        assert one.server_capabilities.extensions == {"com.example/theirs": {}}
+        assert (await one.call_tool(named(STATELESS, "x"))).content[0].text == str(ours)
 
 
-def test_a_handler_left_alone_is_not_declared_and_not_found() -> None:
-    async def script() -> None:
-        async with shaken(tools(OLD, log_in)) as hand:
-            assert (await hand.ask("prompts/get", 1, name="p"))["error"]["code"] == -32601
-        async with served(tools(STATELESS, log_in)) as hand:
-            await hand.send(modern("prompts/get", 1, name="p"))
-            assert (await hand.take())["error"]["code"] == -32601
-
-    run(script())
+async def test_a_handler_left_alone_is_not_declared_and_not_found() -> None:
+    async with shaken(tools(OLD, log_in)) as hand:
+        assert (await hand.ask("prompts/get", 1, name="p"))["error"]["code"] == -32601
+    async with served(tools(STATELESS, log_in)) as hand:
+        await hand.send(modern("prompts/get", 1, name="p"))
+        assert (await hand.take())["error"]["code"] == -32601
 
 
 @pytest.mark.parametrize("revision", ERAS)
-def test_what_is_declared_by_a_name_of_pythons_is_passed_on_as_it_came(revision: str) -> None:
+async def test_what_is_declared_by_a_name_of_pythons_is_passed_on_as_it_came(revision: str) -> None:
     declared = {"tools": {"list_changed": True}}
     opening = {OLD: hello(), STATELESS: modern("server/discover")}
     begin = {OLD: shake, STATELESS: agree}
-
-    async def script() -> None:
-        async with bridged(Accepting(lambda hand: begin[revision](hand, **declared))) as hand:
-            await hand.send(opening[revision])
-            assert (await hand.take())["result"]["capabilities"] == declared
-
-    run(script())
+    async with bridged(Accepting(lambda hand: begin[revision](hand, **declared))) as hand:
+        await hand.send(opening[revision])
+        assert (await hand.take())["result"]["capabilities"] == declared

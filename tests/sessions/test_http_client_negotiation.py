@@ -137,21 +137,20 @@ class TestEra:
         play = refusing_discover(400, value, media)
         assert agreeing(play, OLD)[:2] == ["server/discover", "initialize"]
 
-    def test_PH06_SC09_a_method_that_a_new_server_lacks_says_nothing_about_its_era(self) -> None:
+    async def test_PH06_SC09_a_method_that_a_new_server_lacks_says_nothing_about_its_era(
+        self,
+    ) -> None:
         async def lacking(request: Request, reply: Reply) -> None:
             if request.value["params"]["name"] == "lacking":
                 await reply.send(404, error(request.id, -32601, "no tools"))
             else:
                 await done(request, reply)
 
-        async def script() -> None:
-            async with odd_server(Modern(lacking)) as server, connecting(server.url) as ours:
-                with pytest.raises(pkg.McpError, match="no tools"):
-                    await ours.call_tool(named(STATELESS, "lacking"))
-                await ours.call_tool(named(STATELESS, "x"))
-                assert asked(server) == ["server/discover", "tools/call", "tools/call"]
-
-        run(script())
+        async with odd_server(Modern(lacking)) as server, connecting(server.url) as ours:
+            with pytest.raises(pkg.McpError, match="no tools"):
+                await ours.call_tool(named(STATELESS, "lacking"))
+            await ours.call_tool(named(STATELESS, "x"))
+            assert asked(server) == ["server/discover", "tools/call", "tools/call"]
 
     def test_PH07_a_server_that_cannot_be_discovered_is_no_new_one(self) -> None:
         play = refusing_discover(404, error(0, -32601))
@@ -353,46 +352,39 @@ class TestOldTransport:
     """How the transport of the first revision is found and used."""
 
     @pytest.mark.parametrize("status", [400, 404, 405])
-    def test_LF02_LF05_it_is_found_and_used(self, status: int) -> None:
-        async def script() -> None:
-            async with (
-                odd_server(Old(status)) as server,
-                connecting(server.url, "2024-11-05", STATELESS) as ours,
-            ):
-                assert ours.revision == "2024-11-05"
-                result = await ours.call_tool(named("2024-11-05", "x"))
-                assert result.content[0].text == "done"
-                assert asked(server) == [
-                    "server/discover",
-                    "initialize",
-                    "GET",
-                    "initialize",
-                    "notifications/initialized",
-                    "tools/call",
-                ]
-                (get,) = server.seen("GET")
-                assert (get.path, get.headers["accept"]) == ("/mcp", "text/event-stream")
+    async def test_LF02_LF05_it_is_found_and_used(self, status: int) -> None:
+        async with (
+            odd_server(Old(status)) as server,
+            connecting(server.url, "2024-11-05", STATELESS) as ours,
+        ):
+            assert ours.revision == "2024-11-05"
+            result = await ours.call_tool(named("2024-11-05", "x"))
+            assert result.content[0].text == "done"
+            assert asked(server) == [
+                "server/discover",
+                "initialize",
+                "GET",
+                "initialize",
+                "notifications/initialized",
+                "tools/call",
+            ]
+            (get,) = server.seen("GET")
+            assert (get.path, get.headers["accept"]) == ("/mcp", "text/event-stream")
 
-        run(script())
-
-    def test_its_messages_come_on_the_one_stream(self) -> None:
+    async def test_its_messages_come_on_the_one_stream(self) -> None:
         old = Old()
+        async with odd_server(old) as server, connecting(server.url, "2024-11-05") as ours:
+            await old.say({"jsonrpc": "2.0", "id": 0, "method": "ping"})
+            while not server.seen("POST", ""):
+                await asyncio.sleep(0)
+            assert server.seen("POST", "")[0].value == {
+                "jsonrpc": "2.0",
+                "id": 0,
+                "result": {},
+            }
+            assert ours.revision == "2024-11-05"
 
-        async def script() -> None:
-            async with odd_server(old) as server, connecting(server.url, "2024-11-05") as ours:
-                await old.say({"jsonrpc": "2.0", "id": 0, "method": "ping"})
-                while not server.seen("POST", ""):
-                    await asyncio.sleep(0)
-                assert server.seen("POST", "")[0].value == {
-                    "jsonrpc": "2.0",
-                    "id": 0,
-                    "result": {},
-                }
-                assert ours.revision == "2024-11-05"
-
-        run(script())
-
-    def test_the_end_of_its_stream_ends_the_connection(self) -> None:
+    async def test_the_end_of_its_stream_ends_the_connection(self) -> None:
         class Ending(Old):
             async def post(self, request: Request, reply: Reply) -> None:
                 if request.method != "tools/call":
@@ -401,15 +393,12 @@ class TestOldTransport:
                 await reply.send(202)
                 self.streams[-1].hang_up()
 
-        async def script() -> None:
-            async with odd_server(Ending()) as server, connecting(server.url, "2024-11-05") as ours:
-                for _ in range(2):
-                    with pytest.raises(pkg.Disconnected, match="ended its stream"):
-                        await ours.call_tool(named("2024-11-05", "x"))
+        async with odd_server(Ending()) as server, connecting(server.url, "2024-11-05") as ours:
+            for _ in range(2):
+                with pytest.raises(pkg.Disconnected, match="ended its stream"):
+                    await ours.call_tool(named("2024-11-05", "x"))
 
-        run(script())
-
-    def test_a_message_that_it_does_not_take_fails_its_call_alone(self) -> None:
+    async def test_a_message_that_it_does_not_take_fails_its_call_alone(self) -> None:
         class Refusing(Old):
             async def post(self, request: Request, reply: Reply) -> None:
                 if request.method == "tools/list":
@@ -417,16 +406,13 @@ class TestOldTransport:
                 else:
                     await super().post(request, reply)
 
-        async def script() -> None:
-            async with (
-                odd_server(Refusing()) as server,
-                connecting(server.url, "2024-11-05") as ours,
-            ):
-                with http_error(503):
-                    await ours.list_tools()
-                await ours.call_tool(named("2024-11-05", "x"))
-
-        run(script())
+        async with (
+            odd_server(Refusing()) as server,
+            connecting(server.url, "2024-11-05") as ours,
+        ):
+            with http_error(503):
+                await ours.list_tools()
+            await ours.call_tool(named("2024-11-05", "x"))
 
     def test_LF01_a_handshake_that_succeeds_is_no_reason_to_look_further(self) -> None:
         async def play(request: Request, reply: Reply) -> None:
@@ -518,57 +504,47 @@ class TestHandshake:
     @pytest.mark.parametrize(
         ("row", "version"), [("HC09", OLD), ("HC09", "2025-06-18"), ("HC10", "2025-03-26")]
     )
-    def test_what_was_agreed_on_goes_with_every_later_request(self, row: str, version: str) -> None:
-        async def script() -> None:
-            play = Handshaking(session="s-1", version=version)
-            async with odd_server(play) as server:
-                async with connecting(server.url, version) as ours:
-                    await ours.call_tool(named(version, "x"))
-                first, *later = server.requests
-                assert first.method == "initialize"
-                assert "mcp-protocol-version" not in first.headers, row
-                assert "mcp-session-id" not in first.headers
-                assert [one.verb for one in later] == ["POST", "GET", "POST", "DELETE"]
-                for one in later:
-                    assert one.headers["mcp-protocol-version"] == version
-                    # HC11
-                    assert one.headers["mcp-session-id"] == "s-1"
-                    assert "mcp-method" not in one.headers
+    async def test_what_was_agreed_on_goes_with_every_later_request(
+        self, row: str, version: str
+    ) -> None:
+        play = Handshaking(session="s-1", version=version)
+        async with odd_server(play) as server:
+            async with connecting(server.url, version) as ours:
+                await ours.call_tool(named(version, "x"))
+            first, *later = server.requests
+            assert first.method == "initialize"
+            assert "mcp-protocol-version" not in first.headers, row
+            assert "mcp-session-id" not in first.headers
+            assert [one.verb for one in later] == ["POST", "GET", "POST", "DELETE"]
+            for one in later:
+                assert one.headers["mcp-protocol-version"] == version
+                # HC11
+                assert one.headers["mcp-session-id"] == "s-1"
+                assert "mcp-method" not in one.headers
 
-        run(script())
+    async def test_HC11_a_session_id_that_is_no_visible_text_is_not_sent(self) -> None:
+        async with odd_server(Handshaking(session="a b")) as server:
+            async with connecting(server.url) as ours:
+                await ours.call_tool(named(OLD, "x"))
+            assert not any("mcp-session-id" in one.headers for one in server.requests)
+            assert not server.seen("DELETE")
 
-    def test_HC11_a_session_id_that_is_no_visible_text_is_not_sent(self) -> None:
-        async def script() -> None:
-            async with odd_server(Handshaking(session="a b")) as server:
-                async with connecting(server.url) as ours:
-                    await ours.call_tool(named(OLD, "x"))
-                assert not any("mcp-session-id" in one.headers for one in server.requests)
-                assert not server.seen("DELETE")
-
-        run(script())
-
-    def test_without_a_session_there_is_none_to_end(self) -> None:
-        async def script() -> None:
-            async with odd_server(Handshaking()) as server:
-                async with connecting(server.url) as ours:
-                    await ours.call_tool(named(OLD, "x"))
-                assert not server.seen("DELETE")
-
-        run(script())
+    async def test_without_a_session_there_is_none_to_end(self) -> None:
+        async with odd_server(Handshaking()) as server:
+            async with connecting(server.url) as ours:
+                await ours.call_tool(named(OLD, "x"))
+            assert not server.seen("DELETE")
 
 
-def test_a_session_id_of_a_stateless_server_means_nothing() -> None:
+async def test_a_session_id_of_a_stateless_server_means_nothing() -> None:
     async def play(request: Request, reply: Reply) -> None:
         if request.method == "server/discover":
             await reply.send(200, discovered(request.id, tools={}), mcp_session_id="s")
         else:
             await reply.result(request, complete(request, TEXT), mcp_session_id="s")
 
-    async def script() -> None:
-        async with odd_server(play) as server:
-            async with connecting(server.url) as ours:
-                await ours.call_tool(named(STATELESS, "x"))
-            assert asked(server) == ["server/discover", "tools/call"]
-            assert not any("mcp-session-id" in one.headers for one in server.requests)
-
-    run(script())
+    async with odd_server(play) as server:
+        async with connecting(server.url) as ours:
+            await ours.call_tool(named(STATELESS, "x"))
+        assert asked(server) == ["server/discover", "tools/call"]
+        assert not any("mcp-session-id" in one.headers for one in server.requests)

@@ -401,62 +401,53 @@ class TestOrigin:
     """Nothing that was meant for one server is sent to another."""
 
     @pytest.mark.parametrize("status", [301, 302, 307, 308])
-    def test_a_redirect_to_another_origin_is_refused(self, status: int) -> None:
-        async def script() -> None:
-            async with odd_server(Modern()) as other:
+    async def test_a_redirect_to_another_origin_is_refused(self, status: int) -> None:
+        async with odd_server(Modern()) as other:
 
-                async def play(request: Request, reply: Reply) -> None:
-                    await reply.send(status, location=other.url)
+            async def play(request: Request, reply: Reply) -> None:
+                await reply.send(status, location=other.url)
 
-                async with odd_server(play) as server:
-                    with http_error(status):
-                        secret = {"authorization": "Bearer secret"}
-                        async with connecting(server.url, headers=secret):
-                            raise AssertionError("connected")
-                assert other.requests == []
+            async with odd_server(play) as server:
+                with http_error(status):
+                    secret = {"authorization": "Bearer secret"}
+                    async with connecting(server.url, headers=secret):
+                        raise AssertionError("connected")
+            assert other.requests == []
 
-        run(script())
+    async def test_a_session_id_does_not_follow_a_redirect_of_a_later_request(self) -> None:
+        async with odd_server(Handshaking()) as other:
 
-    def test_a_session_id_does_not_follow_a_redirect_of_a_later_request(self) -> None:
-        async def script() -> None:
-            async with odd_server(Handshaking()) as other:
+            async def call(request: Request, reply: Reply) -> None:
+                await reply.send(307, location=other.url)
 
-                async def call(request: Request, reply: Reply) -> None:
-                    await reply.send(307, location=other.url)
+            async with (
+                odd_server(Handshaking(call, session="s")) as server,
+                connecting(server.url) as ours,
+            ):
+                with http_error(307):
+                    await ours.call_tool(named(OLD, "x"))
+            assert other.requests == []
 
-                async with (
-                    odd_server(Handshaking(call, session="s")) as server,
-                    connecting(server.url) as ours,
-                ):
-                    with http_error(307):
-                        await ours.call_tool(named(OLD, "x"))
-                assert other.requests == []
+    async def test_a_client_that_follows_redirects_is_kept_from_it(self) -> None:
+        async with odd_server(Modern()) as other:
 
-        run(script())
+            async def play(request: Request, reply: Reply) -> None:
+                await reply.send(307, location=other.url)
 
-    def test_a_client_that_follows_redirects_is_kept_from_it(self) -> None:
-        async def script() -> None:
-            async with odd_server(Modern()) as other:
-
-                async def play(request: Request, reply: Reply) -> None:
-                    await reply.send(307, location=other.url)
-
-                async with (
-                    odd_server(play) as server,
-                    httpx2.AsyncClient(follow_redirects=True) as http,
-                ):
-                    with http_error(307):
-                        async with connecting(server.url, http=http):
-                            raise AssertionError("connected")
-                assert other.requests == []
-
-        run(script())
+            async with (
+                odd_server(play) as server,
+                httpx2.AsyncClient(follow_redirects=True) as http,
+            ):
+                with http_error(307):
+                    async with connecting(server.url, http=http):
+                        raise AssertionError("connected")
+            assert other.requests == []
 
 
 class TestClient:
     """The client of HTTP that somebody else made."""
 
-    def test_its_authentication_is_used_and_it_is_left_open(self) -> None:
+    async def test_its_authentication_is_used_and_it_is_left_open(self) -> None:
         class Renewing(httpx2.Auth):
             def auth_flow(
                 self, request: httpx2.Request
@@ -473,19 +464,16 @@ class TestClient:
                 else:
                     await super().__call__(request, reply)
 
-        async def script() -> None:
-            async with (
-                odd_server(Guarded()) as server,
-                httpx2.AsyncClient(auth=Renewing(), headers={"x-ours": "1"}) as http,
-            ):
-                # PH10: authentication repeats the request, and the era is found out then.
-                async with connecting(server.url, http=http) as ours:
-                    await ours.call_tool(named(STATELESS, "x"))
-                assert not http.is_closed
-                assert len(server.requests) == 4
-                assert all(one.headers["x-ours"] == "1" for one in server.requests)
-
-        run(script())
+        async with (
+            odd_server(Guarded()) as server,
+            httpx2.AsyncClient(auth=Renewing(), headers={"x-ours": "1"}) as http,
+        ):
+            # PH10: authentication repeats the request, and the era is found out then.
+            async with connecting(server.url, http=http) as ours:
+                await ours.call_tool(named(STATELESS, "x"))
+            assert not http.is_closed
+            assert len(server.requests) == 4
+            assert all(one.headers["x-ours"] == "1" for one in server.requests)
 
     def test_one_of_our_own_is_closed_at_the_end(self, monkeypatch: pytest.MonkeyPatch) -> None:
         made: list[httpx2.AsyncClient] = []
@@ -503,7 +491,7 @@ class TestClient:
         using(Modern(), use)
         assert [one.is_closed for one in made] == [True]
 
-    def test_what_its_authentication_raises_reaches_the_caller(self) -> None:
+    async def test_what_its_authentication_raises_reaches_the_caller(self) -> None:
         class Refused(Exception):
             pass
 
@@ -513,18 +501,15 @@ class TestClient:
                 if request.headers["mcp-method"] == "tools/call":
                     raise Refused("no consent")
 
-        async def script() -> None:
-            async with (
-                odd_server(Modern()) as server,
-                httpx2.AsyncClient(auth=Failing()) as http,
-                connecting(server.url, http=http) as ours,
-            ):
-                with pytest.raises(Refused, match="no consent"):
-                    await ours.call_tool(named(STATELESS, "x"))
+        async with (
+            odd_server(Modern()) as server,
+            httpx2.AsyncClient(auth=Failing()) as http,
+            connecting(server.url, http=http) as ours,
+        ):
+            with pytest.raises(Refused, match="no consent"):
+                await ours.call_tool(named(STATELESS, "x"))
 
-        run(script())
-
-    def test_what_its_authentication_raises_on_leaving_replaces_nothing(
+    async def test_what_its_authentication_raises_on_leaving_replaces_nothing(
         self, caplog: pytest.LogCaptureFixture
     ) -> None:
         class Failing(httpx2.Auth):
@@ -535,17 +520,14 @@ class TestClient:
                     raise RuntimeError("expired")
                 yield request
 
-        async def script() -> None:
-            async with (
-                odd_server(Handshaking(session="s")) as server,
-                httpx2.AsyncClient(auth=Failing()) as http,
-            ):
-                with pytest.raises(ZeroDivisionError):
-                    async with connecting(server.url, http=http):
-                        raise ZeroDivisionError
-                assert not server.seen("DELETE")
-
-        run(script())
+        async with (
+            odd_server(Handshaking(session="s")) as server,
+            httpx2.AsyncClient(auth=Failing()) as http,
+        ):
+            with pytest.raises(ZeroDivisionError):
+                async with connecting(server.url, http=http):
+                    raise ZeroDivisionError
+            assert not server.seen("DELETE")
         assert (
             "the server was not told of the end of the session: RuntimeError('expired')"
             in caplog.text
@@ -576,7 +558,7 @@ class TestClient:
             connecting("http://127.0.0.1/mcp")
 
 
-def test_a_listen_stream_stays_open_beside_other_calls() -> None:
+async def test_a_listen_stream_stays_open_beside_other_calls() -> None:
     told = asyncio.Event()
     m = models(STATELESS)
 
@@ -605,15 +587,12 @@ def test_a_listen_stream_stays_open_beside_other_calls() -> None:
     async def on_tool_list_changed(self: Any, params: Any) -> None:
         told.set()
 
-    async def script() -> None:
-        connect_http = runtime("http.client.connect").connect_http
-        ours = client(STATELESS, on_tool_list_changed=on_tool_list_changed)
-        async with odd_server(Listening(call)) as server, connect_http(server.url, ours):
-            wanted = m.SubscriptionFilter(tools_list_changed=True)
-            params = m.SubscriptionsListenRequestParams(notifications=wanted)
-            listening = asyncio.create_task(ours.subscriptions_listen(params))
-            await told.wait()
-            await ours.call_tool(named(STATELESS, "x"))
-            listening.cancel()
-
-    run(script())
+    connect_http = runtime("http.client.connect").connect_http
+    ours = client(STATELESS, on_tool_list_changed=on_tool_list_changed)
+    async with odd_server(Listening(call)) as server, connect_http(server.url, ours):
+        wanted = m.SubscriptionFilter(tools_list_changed=True)
+        params = m.SubscriptionsListenRequestParams(notifications=wanted)
+        listening = asyncio.create_task(ours.subscriptions_listen(params))
+        await told.wait()
+        await ours.call_tool(named(STATELESS, "x"))
+        listening.cancel()

@@ -13,7 +13,6 @@ from support.sessions.talking import (
     modern,
     named,
     pkg,
-    run,
     served,
     tools,
 )
@@ -68,41 +67,32 @@ def talkative(**members: Any) -> Any:
     return client(STATELESS, **{**handlers, **members})
 
 
-def test_several_rounds_and_questions_side_by_side() -> None:
-    async def script() -> None:
-        async with pkg.connect_in_memory(talkative(), tools(STATELESS, interview)) as ours:
-            result = await ours.call_tool(named(STATELESS, "x"))
-            assert result.content[0].text == "Ada 36 file:///r"
-
-    run(script())
+async def test_several_rounds_and_questions_side_by_side() -> None:
+    async with pkg.connect_in_memory(talkative(), tools(STATELESS, interview)) as ours:
+        result = await ours.call_tool(named(STATELESS, "x"))
+        assert result.content[0].text == "Ada 36 file:///r"
 
 
-def test_an_answer_that_is_not_what_was_asked_for_never_reaches_the_handler() -> None:
+async def test_an_answer_that_is_not_what_was_asked_for_never_reaches_the_handler() -> None:
     async def on_elicit(self: Any, params: Any) -> Any:
         return m.ElicitResult(action="accept", content={"age": -1})
 
-    async def script() -> None:
-        ours = talkative(on_elicit=on_elicit)
-        async with pkg.connect_in_memory(ours, tools(STATELESS, interview)):
-            with pytest.raises(pkg.McpError) as caught:
-                await ours.call_tool(named(STATELESS, "x"))
-            assert caught.value.code == -32602
-            (problem,) = caught.value.data["problems"]
-            assert problem["pointer"] == "/params/inputResponses/age/content/age"
-
-    run(script())
+    ours = talkative(on_elicit=on_elicit)
+    async with pkg.connect_in_memory(ours, tools(STATELESS, interview)):
+        with pytest.raises(pkg.McpError) as caught:
+            await ours.call_tool(named(STATELESS, "x"))
+        assert caught.value.code == -32602
+        (problem,) = caught.value.data["problems"]
+        assert problem["pointer"] == "/params/inputResponses/age/content/age"
 
 
-def test_a_refusal_needs_no_content() -> None:
+async def test_a_refusal_needs_no_content() -> None:
     async def on_elicit(self: Any, params: Any) -> Any:
         return m.ElicitResult(action="decline")
 
-    async def script() -> None:
-        ours = talkative(on_elicit=on_elicit)
-        async with pkg.connect_in_memory(ours, tools(STATELESS, interview)):
-            assert (await ours.call_tool(named(STATELESS, "x"))).content[0].text == "declined"
-
-    run(script())
+    ours = talkative(on_elicit=on_elicit)
+    async with pkg.connect_in_memory(ours, tools(STATELESS, interview)):
+        assert (await ours.call_tool(named(STATELESS, "x"))).content[0].text == "declined"
 
 
 async def first_round(hand: Hand, **params: Any) -> Any:
@@ -128,61 +118,49 @@ async def refused(hand: Hand, **params: Any) -> str:
     return pointer
 
 
-def test_a_state_is_good_for_its_own_request_only() -> None:
-    async def script() -> None:
-        async with served(tools(STATELESS, interview)) as hand:
-            asked = await first_round(hand, arguments={"a": 1})
-            assert asked["resultType"] == "input_required"
-            state = asked["requestState"]
-            again = {"inputResponses": ANSWER, "requestState": state}
-            assert await refused(hand, **again) == "/params/requestState"
-            assert await refused(hand, **again, name="y") == "/params/requestState"
-            changed = state[:-2] + ("AA" if state[-2:] != "AA" else "BB")
-            tampered = {**again, "requestState": changed, "arguments": {"a": 1}}
-            assert await refused(hand, **tampered) == "/params/requestState"
-            await hand.send(call(3, **again, arguments={"a": 1}))
-            assert (await hand.take())["result"]["resultType"] == "input_required"
-
-    run(script())
+async def test_a_state_is_good_for_its_own_request_only() -> None:
+    async with served(tools(STATELESS, interview)) as hand:
+        asked = await first_round(hand, arguments={"a": 1})
+        assert asked["resultType"] == "input_required"
+        state = asked["requestState"]
+        again = {"inputResponses": ANSWER, "requestState": state}
+        assert await refused(hand, **again) == "/params/requestState"
+        assert await refused(hand, **again, name="y") == "/params/requestState"
+        changed = state[:-2] + ("AA" if state[-2:] != "AA" else "BB")
+        tampered = {**again, "requestState": changed, "arguments": {"a": 1}}
+        assert await refused(hand, **tampered) == "/params/requestState"
+        await hand.send(call(3, **again, arguments={"a": 1}))
+        assert (await hand.take())["result"]["resultType"] == "input_required"
 
 
-def test_a_state_lapses() -> None:
-    async def script() -> None:
-        async with served(tools(STATELESS, interview), state_lifetime=-2.0) as hand:
-            state = (await first_round(hand))["requestState"]
-            assert await refused(hand, requestState=state) == "/params/requestState"
-
-    run(script())
+async def test_a_state_lapses() -> None:
+    async with served(tools(STATELESS, interview), state_lifetime=-2.0) as hand:
+        state = (await first_round(hand))["requestState"]
+        assert await refused(hand, requestState=state) == "/params/requestState"
 
 
 @pytest.mark.parametrize(("one", "other"), [(None, None), (KEY, KEY), (KEY, KEY[::-1])])
-def test_another_connection_opens_it_with_the_same_key_only(
+async def test_another_connection_opens_it_with_the_same_key_only(
     one: bytes | None, other: bytes | None
 ) -> None:
-    async def script() -> None:
-        async with served(tools(STATELESS, interview), state_key=one) as hand:
-            state = (await first_round(hand))["requestState"]
-        async with served(tools(STATELESS, interview), state_key=other) as hand:
-            again = {"inputResponses": ANSWER, "requestState": state}
-            if one != other:
-                assert await refused(hand, **again) == "/params/requestState"
-            else:
-                await hand.send(call(2, **again))
-                assert (await hand.take())["result"]["resultType"] == "input_required"
-
-    run(script())
+    async with served(tools(STATELESS, interview), state_key=one) as hand:
+        state = (await first_round(hand))["requestState"]
+    async with served(tools(STATELESS, interview), state_key=other) as hand:
+        again = {"inputResponses": ANSWER, "requestState": state}
+        if one != other:
+            assert await refused(hand, **again) == "/params/requestState"
+        else:
+            await hand.send(call(2, **again))
+            assert (await hand.take())["result"]["resultType"] == "input_required"
 
 
-def test_answers_without_a_state_are_answers_to_nothing() -> None:
-    async def script() -> None:
-        async with served(tools(STATELESS, interview)) as hand:
-            await hand.send(call(1, inputResponses=ANSWER))
-            assert (await hand.take())["result"]["inputRequests"].keys() == {"age"}
-
-    run(script())
+async def test_answers_without_a_state_are_answers_to_nothing() -> None:
+    async with served(tools(STATELESS, interview)) as hand:
+        await hand.send(call(1, inputResponses=ANSWER))
+        assert (await hand.take())["result"]["inputRequests"].keys() == {"age"}
 
 
-def test_what_is_missing_can_be_asked_again_and_what_is_unexpected_is_passed_over() -> None:
+async def test_what_is_missing_can_be_asked_again_and_what_is_unexpected_is_passed_over() -> None:
     async def ask(session: Any, params: Any) -> Any:
         if session.inputs is None:
             return session.ask({"a": age_form(), "b": age_form()})
@@ -194,41 +172,32 @@ def test_what_is_missing_can_be_asked_again_and_what_is_unexpected_is_passed_ove
             session.inputs.response("a", m.ListRootsResult)
         return str(sorted(session.inputs.missing))
 
-    async def script() -> None:
-        async with served(tools(STATELESS, ask)) as hand:
-            state = (await first_round(hand))["requestState"]
-            answers = {"a": ANSWER["age"], "zzz": {"action": "cancel"}}
-            await hand.send(call(2, inputResponses=answers, requestState=state))
-            assert (await hand.take())["result"]["content"][0]["text"] == "['b']"
-
-    run(script())
+    async with served(tools(STATELESS, ask)) as hand:
+        state = (await first_round(hand))["requestState"]
+        answers = {"a": ANSWER["age"], "zzz": {"action": "cancel"}}
+        await hand.send(call(2, inputResponses=answers, requestState=state))
+        assert (await hand.take())["result"]["content"][0]["text"] == "['b']"
 
 
-def test_asking_for_nothing_is_a_mistake(caplog: pytest.LogCaptureFixture) -> None:
+async def test_asking_for_nothing_is_a_mistake(caplog: pytest.LogCaptureFixture) -> None:
     async def ask(session: Any, params: Any) -> Any:
         return session.ask({})
 
-    async def script() -> None:
-        async with served(tools(STATELESS, ask)) as hand:
-            await hand.send(call(1))
-            assert (await hand.take())["error"]["code"] == -32603
-
-    run(script())
+    async with served(tools(STATELESS, ask)) as hand:
+        await hand.send(call(1))
+        assert (await hand.take())["error"]["code"] == -32603
     assert "has questions or a state" in caplog.text
 
 
-def test_a_state_alone_asks_the_client_to_come_again() -> None:
+async def test_a_state_alone_asks_the_client_to_come_again() -> None:
     async def ask(session: Any, params: Any) -> Any:
         return session.ask({}, state=1) if session.inputs is None else f"{session.inputs.state}"
 
-    async def script() -> None:
-        async with pkg.connect_in_memory(client(STATELESS), tools(STATELESS, ask)) as ours:
-            assert (await ours.call_tool(named(STATELESS, "x"))).content[0].text == "1"
-
-    run(script())
+    async with pkg.connect_in_memory(client(STATELESS), tools(STATELESS, ask)) as ours:
+        assert (await ours.call_tool(named(STATELESS, "x"))).content[0].text == "1"
 
 
-def test_prompts_and_resources_may_ask_too() -> None:
+async def test_prompts_and_resources_may_ask_too() -> None:
     async def on_get_prompt(self: Any, session: Any, params: Any) -> Any:
         if session.inputs is None:
             return session.ask({"age": age_form()})
@@ -239,12 +208,9 @@ def test_prompts_and_resources_may_ask_too() -> None:
             return session.ask({"age": age_form()})
         return m.ReadResourceResult(contents=[])
 
-    async def script() -> None:
-        server = tools(
-            STATELESS, interview, on_get_prompt=on_get_prompt, on_read_resource=on_read_resource
-        )
-        async with pkg.connect_in_memory(talkative(), server) as ours:
-            assert (await ours.get_prompt(m.GetPromptRequestParams(name="p"))).messages == []
-            assert (await ours.read_resource(m.ReadResourceRequestParams(uri="u"))).contents == []
-
-    run(script())
+    server = tools(
+        STATELESS, interview, on_get_prompt=on_get_prompt, on_read_resource=on_read_resource
+    )
+    async with pkg.connect_in_memory(talkative(), server) as ours:
+        assert (await ours.get_prompt(m.GetPromptRequestParams(name="p"))).messages == []
+        assert (await ours.read_resource(m.ReadResourceRequestParams(uri="u"))).contents == []

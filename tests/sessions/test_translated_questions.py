@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from support.revisions import ERAS, OLD, REVISIONS, STATELESS
 from support.sessions.bridging import through
-from support.sessions.talking import Accepting, Hand, client, models, named, pkg, run, tools
+from support.sessions.talking import Accepting, Hand, client, models, named, pkg, tools
 from support.sessions.wiretap import (
     ELICIT,
     FORM,
@@ -43,7 +43,7 @@ def talkative(revision: str, **members: Any) -> Any:
 
 
 @pytest.mark.parametrize(("own", "revision"), [(OLD, STATELESS), (STATELESS, OLD)])
-def test_all_questions_of_a_handler_reach_the_client_round_by_round(
+async def test_all_questions_of_a_handler_reach_the_client_round_by_round(
     own: str, revision: str
 ) -> None:
     theirs = models(own)
@@ -56,12 +56,9 @@ def test_all_questions_of_a_handler_reach_the_client_round_by_round(
         name, roots = await session.create_message(asked), await session.list_roots()
         return f"{one} {name.content.text} {roots.roots[0].uri}"
 
-    async def script() -> None:
-        async with over(talkative(revision), tools(own, call)) as ours:
-            said = await ours.call_tool(named(revision, "x"))
-            assert said.content[0].text == "one Ada file:///r"
-
-    run(script())
+    async with over(talkative(revision), tools(own, call)) as ours:
+        said = await ours.call_tool(named(revision, "x"))
+        assert said.content[0].text == "one Ada file:///r"
 
 
 TOOL = {"name": "t", "inputSchema": {"type": "object"}}
@@ -76,7 +73,7 @@ SAMPLING: dict[str, Any] = {"messages": [], "maxTokens": 1, "tools": [TOOL]}
         {"method": "sampling/createMessage", "params": SAMPLING},
     ],
 )
-def test_a_question_for_what_was_not_declared_is_not_answered(question: Any) -> None:
+async def test_a_question_for_what_was_not_declared_is_not_answered(question: Any) -> None:
     asked: list[Any] = []
 
     async def play(hand: Hand) -> None:
@@ -84,19 +81,16 @@ def test_a_question_for_what_was_not_declared_is_not_answered(question: Any) -> 
         await answer(hand, "tools/call", **questions(question, requestState="s"))
         await answer(hand, "tools/call", resultType="complete", content=[])
 
-    async def script() -> None:
-        sampler = client(OLD, on_create_message=noting(asked, str))
-        async with over(sampler, Accepting(play)) as ours:
-            with pytest.raises(pkg.RemoteError, match=r"not declared|no handler"):
-                await ours.call_tool(named(OLD, "x"))
-            assert (await ours.call_tool(named(OLD, "x"))).content == []
-
-    run(script())
+    sampler = client(OLD, on_create_message=noting(asked, str))
+    async with over(sampler, Accepting(play)) as ours:
+        with pytest.raises(pkg.RemoteError, match=r"not declared|no handler"):
+            await ours.call_tool(named(OLD, "x"))
+        assert (await ours.call_tool(named(OLD, "x"))).content == []
     assert asked == []
 
 
 @pytest.mark.parametrize("revision", ERAS)
-def test_a_server_cannot_ask_for_ever(revision: str) -> None:
+async def test_a_server_cannot_ask_for_ever(revision: str) -> None:
     rounds: list[Any] = []
     put: list[str] = []
 
@@ -113,19 +107,18 @@ def test_a_server_cannot_ask_for_ever(revision: str) -> None:
             asking = questions({"method": ELICIT, "params": question}, requestState=number)
             await hand.send(result(asked["id"], **asking))
 
-    async def script() -> None:
-        ours = client(revision, on_elicit=on_elicit)
-        async with over(ours, Accepting(play), max_rounds=3):
-            with pytest.raises(pkg.RemoteError, match="again and again"):
-                await ours.call_tool(named(revision, "x"))
-
-    run(script())
+    ours = client(revision, on_elicit=on_elicit)
+    async with over(ours, Accepting(play), max_rounds=3):
+        with pytest.raises(pkg.RemoteError, match="again and again"):
+            await ours.call_tool(named(revision, "x"))
     # What is asked last is not put to anybody: the answer would not be sent.
     assert (rounds, put) == ([None, "1", "2"], ["1", "2"])
 
 
 @pytest.mark.parametrize("revision", ERAS)
-def test_nobody_is_asked_before_all_questions_of_a_round_are_found_right(revision: str) -> None:
+async def test_nobody_is_asked_before_all_questions_of_a_round_are_found_right(
+    revision: str,
+) -> None:
     put: list[str] = []
 
     async def on_elicit(self: Any, params: Any) -> Any:
@@ -140,20 +133,17 @@ def test_nobody_is_asked_before_all_questions_of_a_round_are_found_right(revisio
         asks = {"resultType": "input_required", "inputRequests": asking}
         await hand.send(result(asked["id"], **asks))
 
-    async def script() -> None:
-        ours = client(revision, on_elicit=on_elicit)
-        async with over(ours, Accepting(play)):
-            with pytest.raises(pkg.RemoteError, match="/result/inputRequests/b~1c"):
-                await ours.call_tool(named(revision, "x"))
-
-    run(script())
+    ours = client(revision, on_elicit=on_elicit)
+    async with over(ours, Accepting(play)):
+        with pytest.raises(pkg.RemoteError, match="/result/inputRequests/b~1c"):
+            await ours.call_tool(named(revision, "x"))
     assert put == []
 
 
 @pytest.mark.parametrize(
     ("own", "revision"), [(OLD, OLD), (STATELESS, STATELESS), (STATELESS, OLD)]
 )
-def test_a_client_says_nothing_that_nobody_asked_for(own: str, revision: str) -> None:
+async def test_a_client_says_nothing_that_nobody_asked_for(own: str, revision: str) -> None:
     async def on_elicit(self: Any, params: Any) -> Any:
         content = {"x": "asked", "password": "secret"}
         return models(revision).ElicitResult(action="accept", content=content)
@@ -162,17 +152,14 @@ def test_a_client_says_nothing_that_nobody_asked_for(own: str, revision: str) ->
         form = models(own).ElicitRequestFormParams(message="?", requested_schema=FORM)
         return str((await session.elicit(form)).content["x"])
 
-    async def script() -> None:
-        wire = Wire()
-        async with over(client(revision, on_elicit=on_elicit), tools(own, call), wire) as ours:
-            assert (await ours.call_tool(named(revision, "x"))).content[0].text == "asked"
-        assert "asked" in str(wire)
-        assert "secret" not in str(wire)
-
-    run(script())
+    wire = Wire()
+    async with over(client(revision, on_elicit=on_elicit), tools(own, call), wire) as ours:
+        assert (await ours.call_tool(named(revision, "x"))).content[0].text == "asked"
+    assert "asked" in str(wire)
+    assert "secret" not in str(wire)
 
 
-def test_a_question_may_be_answered_with_a_task() -> None:
+async def test_a_question_may_be_answered_with_a_task() -> None:
     running: dict[str, Any] = {"status": "working", "created_at": "-", "last_updated_at": "-"}
     task = m.CreateTaskResult(task=m.Task(task_id="t", ttl=5, **running))
     answers: list[Any] = []
@@ -186,11 +173,8 @@ def test_a_question_may_be_answered_with_a_task() -> None:
         answers.append(await session.elicit(form))
         return "done"
 
-    async def script() -> None:
-        async with over(client(OLD, on_elicit=on_elicit), tools(OLD, call)) as ours:
-            await ours.call_tool(named(OLD, "x"))
-
-    run(script())
+    async with over(client(OLD, on_elicit=on_elicit), tools(OLD, call)) as ours:
+        await ours.call_tool(named(OLD, "x"))
     assert answers == [task]
 
 
@@ -243,29 +227,24 @@ FILLED_IN: list[tuple[Any, Any]] = [
 
 @pytest.mark.parametrize("kind", ["server", "client", "bridge"])
 @pytest.mark.parametrize("own", ERAS)
-def test_choices_come_back_as_they_were_asked_for_or_not_at_all(own: str, kind: str) -> None:
-    async def script() -> None:
-        form = {"properties": {"x": SEVERAL, "y": TITLED}}
-        for given, expected in FILLED_IN:
-            assert await filled_in("2025-06-18", own, kind, given, **form) == expected
-        for revision in (OLD, STATELESS):
-            # Where choices of several are known, a text is none.
-            assert await filled_in(revision, own, kind, {"x": "p, q"}, **form) == -32602
-            assert await filled_in(revision, own, kind, {"x": ["p", "z"]}, **form) == -32602
-
-    run(script())
+async def test_choices_come_back_as_they_were_asked_for_or_not_at_all(own: str, kind: str) -> None:
+    form = {"properties": {"x": SEVERAL, "y": TITLED}}
+    for given, expected in FILLED_IN:
+        assert await filled_in("2025-06-18", own, kind, given, **form) == expected
+    for revision in (OLD, STATELESS):
+        # Where choices of several are known, a text is none.
+        assert await filled_in(revision, own, kind, {"x": "p, q"}, **form) == -32602
+        assert await filled_in(revision, own, kind, {"x": ["p", "z"]}, **form) == -32602
 
 
 @pytest.mark.parametrize("revision", REVISIONS[2:])
 @pytest.mark.parametrize("own", REVISIONS[2:])
-def test_a_handler_sees_nothing_in_a_form_that_nobody_asked_for(own: str, revision: str) -> None:
+async def test_a_handler_sees_nothing_in_a_form_that_nobody_asked_for(
+    own: str, revision: str
+) -> None:
     asked: Any = {"properties": {"x": {"type": "string"}}}
-
-    async def script() -> None:
-        given = {"x": "a", "extra": "b"}
-        for kind in ("server", "client", "bridge"):
-            for others, expected in ((None, {"x": "a"}), (True, given), (False, -32602)):
-                form = asked if others is None else {**asked, "additionalProperties": others}
-                assert await filled_in(revision, own, kind, given, **form) == expected, kind
-
-    run(script())
+    given = {"x": "a", "extra": "b"}
+    for kind in ("server", "client", "bridge"):
+        for others, expected in ((None, {"x": "a"}), (True, given), (False, -32602)):
+            form = asked if others is None else {**asked, "additionalProperties": others}
+            assert await filled_in(revision, own, kind, given, **form) == expected, kind

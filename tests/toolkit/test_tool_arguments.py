@@ -18,7 +18,6 @@ from support.toolkit.kits import (
     kit,
     listed_tools,
     mcp,
-    run,
     text_of,
     tool,
 )
@@ -169,21 +168,18 @@ def test_what_is_wrong_with_arguments_is_a_result_that_a_model_can_read() -> Non
 
 
 @pytest.mark.parametrize("spoken", REVISIONS)
-def test_clients_up_to_2025_06_18_get_an_error_instead(spoken: str) -> None:
-    async def script() -> None:
-        async with asking(Everything(), spoken, bridged=True) as ask:
-            asked = ask("tools/call", name="everything", arguments={**FITTING, "days": 0})
-            if spoken > "2025-06-18":
-                assert (await asked)["isError"] is True
-                return
-            with pytest.raises(Refused) as raised:
-                await asked
-            assert raised.value.code == -32602
-            assert "/days: Input should be greater than" in raised.value.message
-            (problem,) = raised.value.data["problems"]
-            assert problem["pointer"] == "/params/arguments/days"
-
-    run(script())
+async def test_clients_up_to_2025_06_18_get_an_error_instead(spoken: str) -> None:
+    async with asking(Everything(), spoken, bridged=True) as ask:
+        asked = ask("tools/call", name="everything", arguments={**FITTING, "days": 0})
+        if spoken > "2025-06-18":
+            assert (await asked)["isError"] is True
+            return
+        with pytest.raises(Refused) as raised:
+            await asked
+        assert raised.value.code == -32602
+        assert "/days: Input should be greater than" in raised.value.message
+        (problem,) = raised.value.data["problems"]
+        assert problem["pointer"] == "/params/arguments/days"
 
 
 def test_long_values_and_many_mistakes_are_told_in_brief() -> None:

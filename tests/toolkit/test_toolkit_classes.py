@@ -19,7 +19,6 @@ from support.toolkit.kits import (
     pkg,
     prompt,
     resource,
-    run,
     served,
     text_of,
     tool,
@@ -87,19 +86,16 @@ def test_what_is_there_is_declared_and_no_more(
 
 
 @pytest.mark.parametrize("spoken", REVISIONS)
-def test_and_the_same_to_clients_of_other_revisions(spoken: str) -> None:
-    async def script() -> None:
-        server = kit(STATELESS, shout=shout)()
-        async with served(server, revisions=pkg.REVISIONS) as hand:
-            first = modern("server/discover") if spoken not in HANDSHAKE else hello(spoken)
-            await hand.send(first)
-            assert (await hand.take())["result"]["capabilities"] == {"tools": {}}
-        async with asking(server, spoken, bridged=True) as ask_it:
-            assert "tools" in await ask_it("tools/list")
-            with pytest.raises(Exception, match="Method not found"):
-                await ask_it("prompts/list")
-
-    run(script())
+async def test_and_the_same_to_clients_of_other_revisions(spoken: str) -> None:
+    server = kit(STATELESS, shout=shout)()
+    async with served(server, revisions=pkg.REVISIONS) as hand:
+        first = modern("server/discover") if spoken not in HANDSHAKE else hello(spoken)
+        await hand.send(first)
+        assert (await hand.take())["result"]["capabilities"] == {"tools": {}}
+    async with asking(server, spoken, bridged=True) as ask_it:
+        assert "tools" in await ask_it("tools/list")
+        with pytest.raises(Exception, match="Method not found"):
+            await ask_it("prompts/list")
 
 
 @pytest.mark.parametrize("revision", REVISIONS)
@@ -141,7 +137,7 @@ def test_what_is_written_by_hand_is_declared_though_nothing_is_marked() -> None:
     assert answers(server, OLD, ("prompts/get", {"name": "x"})) == [{"messages": []}]
 
 
-def test_a_handler_for_some_revisions_stands_beside_the_toolkit() -> None:
+async def test_a_handler_for_some_revisions_stands_beside_the_toolkit() -> None:
     class Server(Toolkit, mcp.Server):
         shout = shout
 
@@ -149,13 +145,10 @@ def test_a_handler_for_some_revisions_stands_beside_the_toolkit() -> None:
         async def older(self, session: Any, params: Any) -> Any:
             return m.CallToolResult(content=[m.TextContent(text=session.revision)])
 
-    async def script() -> None:
-        for spoken, text in ((OLD, "A"), ("2025-06-18", "2025-06-18")):
-            async with asking(Server(), spoken, bridged=True) as ask_it:
-                called = await ask_it("tools/call", name="shout", arguments={"text": "a"})
-                assert text_of(called) == text
-
-    run(script())
+    for spoken, text in ((OLD, "A"), ("2025-06-18", "2025-06-18")):
+        async with asking(Server(), spoken, bridged=True) as ask_it:
+            called = await ask_it("tools/call", name="shout", arguments={"text": "a"})
+            assert text_of(called) == text
 
 
 def test_a_handler_for_a_revision_counts_though_nothing_is_marked() -> None:

@@ -10,9 +10,12 @@ import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import fields
+from functools import partial, wraps
+from inspect import signature
 from logging.handlers import BufferingHandler
 from typing import Any, NamedTuple
 
+from support.coroutines import run
 from support.revisions import OLD, STATELESS
 from support.sessions.talking import (
     INITIALIZED,
@@ -23,6 +26,7 @@ from support.sessions.talking import (
     request,
     stub,
 )
+from support.tables import case
 
 STACKS = ("httptools", "h11")
 """The parsers of uvicorn; the first comes with uvloop, the second with asyncio's own loop."""
@@ -267,27 +271,28 @@ def quiet(but: str = "") -> Generator[None, None, None]:
     assert not bad, "\n".join(map(logging.Formatter().format, bad))
 
 
-def runner(stack: str) -> asyncio.Runner:
-    """The loop that goes with a parser."""
+def loop_of(stack: str) -> asyncio.AbstractEventLoop:
+    """A loop of the kind that goes with a parser."""
     if stack == "h11":
-        return asyncio.Runner()
+        return asyncio.new_event_loop()
     import uvloop
 
-    return asyncio.Runner(loop_factory=uvloop.new_event_loop)
+    return uvloop.new_event_loop()
 
 
-def run(script: Awaitable[None], stack: str = "h11", within: float = 20) -> None:
-    """Run a test's coroutine in the loop of a stack; it ends in time, and leaves no task behind."""
+def on_each_stack(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
+    """A test that gets each `stack` in turn, in a loop of its kind."""
+    given = signature(test)
 
-    async def main() -> None:
-        async with asyncio.timeout(within):
-            await script
-        await asyncio.sleep(0)
-        left = asyncio.all_tasks() - {asyncio.current_task()}
-        assert not left, left
+    @wraps(test)
+    def on_each(*fixtures: Any, **named: Any) -> None:
+        for stack in STACKS:
+            with case(stack):
+                run(test(*fixtures, **named, stack=stack), loop=partial(loop_of, stack))
 
-    with runner(stack) as loop:
-        loop.run(main())
+    left = [one for one in given.parameters.values() if one.name != "stack"]
+    on_each.__signature__ = given.replace(parameters=left)  # type: ignore[attr-defined]
+    return on_each
 
 
 class Site:

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from importlib import import_module
 from typing import Any, cast
 
+from support.coroutines import run as run
 from support.revisions import OLD, STATELESS
 
 pkg: Any = import_module("mcp_revisions")
@@ -24,19 +25,6 @@ def runtime(module: str) -> Any:
 def models(revision: str) -> Any:
     """The models of a revision."""
     return pkg.load(revision).models
-
-
-def run(script: Awaitable[None], within: float = 10) -> None:
-    """Run a test's coroutine; it has to end in time, and to leave no task behind."""
-
-    async def main() -> None:
-        async with asyncio.timeout(within):
-            await script
-        # What was cancelled last has one more step to take.
-        await asyncio.sleep(0)
-        assert len(asyncio.all_tasks()) == 1, asyncio.all_tasks()
-
-    asyncio.run(main())
 
 
 def stub(base: Any, **members: Any) -> Any:
