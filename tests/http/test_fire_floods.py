@@ -25,6 +25,7 @@ from support.http.fire import (
     until,
     wire,
 )
+from support.json_types import JsonObject
 from support.revisions import OLD
 from support.sessions.talking import INITIALIZED, hello, runtime
 
@@ -42,15 +43,15 @@ async def bare(app: Any, data: bytes) -> Answer:
         for name, _, value in (x.partition(b":") for x in lines)
     ]
     scope = {"type": "http", "method": method, "path": target, "headers": headers}
-    said: list[dict[str, Any]] = []
+    said: list[JsonObject] = []
     come = [{"type": "http.request", "body": body, "more_body": False}]
 
-    async def receive() -> dict[str, Any]:
+    async def receive() -> JsonObject:
         if not come:
             await asyncio.Event().wait()
         return come.pop()
 
-    async def send(message: dict[str, Any]) -> None:
+    async def send(message: JsonObject) -> None:
         said.append(message)
 
     await app({**scope, "query_string": b""}, receive, send)

@@ -21,6 +21,7 @@ from support.http.fire import (
     settled,
     wire,
 )
+from support.json_types import JsonObject
 from support.revisions import OLD, STATELESS
 from support.sessions.talking import INITIALIZED, hello
 from support.tables import case, count
@@ -102,7 +103,7 @@ def bent(draw: st.DrawFn, value: Any) -> Any:
     change = draw(st.sampled_from(["bend", "drop", "add"]))
     if change == "add":
         return {**value, draw(WORDS): draw(VALUES)}
-    rest: dict[str, Any] = {name: value[name] for name in value if name != key}
+    rest: JsonObject = {name: value[name] for name in value if name != key}
     return rest if change == "drop" else {**rest, key: draw(bent(value[key]))}
 
 
@@ -110,7 +111,7 @@ def bent(draw: st.DrawFn, value: Any) -> Any:
 def requests(draw: st.DrawFn) -> tuple[str, dict[str, str | None], bytes, int]:
     """A method, header fields, a body, and how much of all that is sent."""
     message, base = draw(st.sampled_from(BASES))
-    fields: dict[str, Any] = dict(base)
+    fields: JsonObject = dict(base)
     for _ in range(draw(st.integers(0, 3))):
         fields[draw(st.sampled_from(NAMES))] = draw(st.none() | TEXTS)
     for _ in range(draw(st.integers(0, 2))):
@@ -182,7 +183,7 @@ def bend(stack: str) -> None:
     with asyncio.Runner(loop_factory=partial(loop_of, stack)) as loop, quiet():
         entered = attacked(stack, body_timeout=0.1, max_waiting=10)
         site = loop.run(entered.__aenter__())
-        mine: dict[str, Any] = {"mcp-session-id": ""}
+        mine: JsonObject = {"mcp-session-id": ""}
 
         @settings(
             max_examples=count(100, 600),

@@ -1,8 +1,11 @@
 """Names by which a server is called, and pages that call it: DNS rebinding and its relatives."""
 
+from itertools import product
+
 import pytest
 from support.http.fire import attacked, call, http, modern_call, on_each_stack, wire
 from support.revisions import STATELESS
+from support.tables import case
 
 EVIL = "evil.example"
 
@@ -115,16 +118,18 @@ async def test_only_pages_at_its_own_names_may_call_a_server(stack: str) -> None
         await site.is_fine()
 
 
-@pytest.mark.parametrize("method", ["GET", "DELETE", "OPTIONS", "PUT"])
-@pytest.mark.parametrize("path", ["/mcp", "/sse", "/messages?session_id=x"])
-async def test_a_strange_page_is_refused_whatever_it_asks_for(method: str, path: str) -> None:
-    async with attacked(old_sse=True) as site:
-        mine = await site.session()
-        for strange in ({"origin": f"http://{EVIL}"}, {"host": EVIL}):
-            answer = await site.ask(http(b"", method, path, **{**mine, **strange}))
-            assert answer.status == (403 if "origin" in strange else 421)
-            assert answer.field("access-control-allow-origin") is None
-        await site.is_fine()
+async def test_a_strange_page_is_refused_whatever_it_asks_for() -> None:
+    for path, method in product(
+        ["/mcp", "/sse", "/messages?session_id=x"], ["GET", "DELETE", "OPTIONS", "PUT"]
+    ):
+        with case((path, method)):
+            async with attacked(old_sse=True) as site:
+                mine = await site.session()
+                for strange in ({"origin": f"http://{EVIL}"}, {"host": EVIL}):
+                    answer = await site.ask(http(b"", method, path, **{**mine, **strange}))
+                    assert answer.status == (403 if "origin" in strange else 421)
+                    assert answer.field("access-control-allow-origin") is None
+                await site.is_fine()
 
 
 async def test_where_any_host_is_allowed_pages_still_have_to_be_named() -> None:
@@ -195,32 +200,33 @@ ECHOED = [
 ]
 
 
-@pytest.mark.parametrize("value", ECHOED)
-async def test_nothing_a_client_says_comes_back_in_a_head(value: str) -> None:
-    async with attacked() as site:
-        mine = await site.session()
-        for name in (
-            "origin",
-            "host",
-            "accept",
-            "content-type",
-            "authorization",
-            "mcp-session-id",
-            "mcp-protocol-version",
-            "mcp-method",
-            "mcp-name",
-            "last-event-id",
-            "x-request-id",
-            "user-agent",
-        ):
-            for method in ("POST", "GET"):
-                data = http(call(value), method, **{**mine, name: f"echoed {value}"})
-                async with wire(site.port) as one:
-                    await one.send(data)
-                    answer = await one.head()
-                assert b"echoed" not in answer.head
-                assert answer.status in (200, 400, 403, 404, 406, 415, 421)
-        await site.is_fine()
+async def test_nothing_a_client_says_comes_back_in_a_head() -> None:
+    for value in ECHOED:
+        with case(value):
+            async with attacked() as site:
+                mine = await site.session()
+                for name in (
+                    "origin",
+                    "host",
+                    "accept",
+                    "content-type",
+                    "authorization",
+                    "mcp-session-id",
+                    "mcp-protocol-version",
+                    "mcp-method",
+                    "mcp-name",
+                    "last-event-id",
+                    "x-request-id",
+                    "user-agent",
+                ):
+                    for method in ("POST", "GET"):
+                        data = http(call(value), method, **{**mine, name: f"echoed {value}"})
+                        async with wire(site.port) as one:
+                            await one.send(data)
+                            answer = await one.head()
+                        assert b"echoed" not in answer.head
+                        assert answer.status in (200, 400, 403, 404, 406, 415, 421)
+                await site.is_fine()
 
 
 @on_each_stack

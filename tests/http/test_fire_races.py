@@ -17,11 +17,12 @@ from support.http.fire import (
     until,
     wire,
 )
+from support.json_types import JsonObject
 
 CUT = "ASGI callable returned without completing response."
 
 
-def cancelled(id: Any) -> dict[str, Any]:
+def cancelled(id: Any) -> JsonObject:
     return {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}}
 
 

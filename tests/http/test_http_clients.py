@@ -6,9 +6,12 @@ from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
 
 import pytest
+from mcp_revisions.v2025_11_25 import Session
+from mcp_revisions.v2025_11_25.models import CallToolRequestParams
 from support.http.serving import EVENTS, JSON, Site, app_of, booted, calling
 from support.revisions import HANDSHAKE, OLD, REVISIONS
-from support.sessions.talking import META, client, named, pkg, runtime, tools
+from support.sessions.talking import META, client, content_of, named, pkg, runtime, tools
+from support.tables import case
 
 STREAMABLE = HANDSHAKE[1:]
 CHANGED = "notifications/tools/list_changed"
@@ -71,7 +74,7 @@ class Call:
         self.begun = asyncio.Event()
         self.cancelled = asyncio.Event()
 
-    async def __call__(self, session: Any, params: Any) -> str:
+    async def __call__(self, session: Session, params: CallToolRequestParams) -> str:
         if params.name == "waits":
             self.begun.set()
             try:
@@ -103,84 +106,90 @@ async def watched(
 async def text_of(ours: Any, revision: str, name: str) -> str:
     """What a tool says."""
     result = await ours.call_tool(named(revision, name))
-    return str(result.content[0].text)
+    return str(content_of(result)[0].text)
 
 
 @pytest.mark.shows("S3-13", "S3-14", "S3-19")
-@pytest.mark.parametrize("revision", REVISIONS[1:])
-async def test_each_message_is_a_post_that_accepts_both_kinds_of_answers(revision: str) -> None:
-    async with watched(revision, Call()) as (between, site):
-        async with pkg.connect_http(site.url, client(revision)) as ours:
-            assert await text_of(ours, revision, "x") == "x"
-            between.kinds.clear()
-            meta = {**META, "io.modelcontextprotocol/logLevel": "info"}
-            more = {"meta": meta} if revision not in HANDSHAKE else {}
-            result = await ours.call_tool(named(revision, "says", **more))
-            assert result.content[0].text == "says"
-            assert between.kinds == [EVENTS]
-        posts = [one for one in between.seen if one.verb == "POST"]
-        assert all(isinstance(one.message, dict) for one in posts)
-        for one in posts:
-            accepted = {kind.strip() for kind in one.fields["accept"].split(",")}
-            assert accepted >= {JSON, EVENTS}
-        assert {one.path for one in between.seen} == {"/mcp"}
+async def test_each_message_is_a_post_that_accepts_both_kinds_of_answers() -> None:
+    for revision in REVISIONS[1:]:
+        with case(revision):
+            async with watched(revision, Call()) as (between, site):
+                async with pkg.connect_http(site.url, client(revision)) as ours:
+                    assert await text_of(ours, revision, "x") == "x"
+                    between.kinds.clear()
+                    meta = {**META, "io.modelcontextprotocol/logLevel": "info"}
+                    more = {"meta": meta} if revision not in HANDSHAKE else {}
+                    result = await ours.call_tool(named(revision, "says", **more))
+                    assert content_of(result)[0].text == "says"
+                    assert between.kinds == [EVENTS]
+                posts = [one for one in between.seen if one.verb == "POST"]
+                assert all(isinstance(one.message, dict) for one in posts)
+                for one in posts:
+                    accepted = {kind.strip() for kind in one.fields["accept"].split(",")}
+                    assert accepted >= {JSON, EVENTS}
+                assert {one.path for one in between.seen} == {"/mcp"}
 
 
 @pytest.mark.shows("S1-13", "S3-28", "S3-42", "S3-46", "S3-48")
-@pytest.mark.parametrize("revision", STREAMABLE)
-async def test_session_and_revision_go_with_all_that_follows_the_handshake(revision: str) -> None:
-    async with watched(revision, Call()) as (between, site):
-        async with pkg.connect_http(site.url, client(revision)) as ours:
-            await text_of(ours, revision, "x")
-        begun = next(at for at, one in enumerate(between.seen) if one.method == "initialize")
-        first, *later = between.seen[begun:]
-        assert "mcp-session-id" not in first.fields
-        assert {one.method for one in later} == {
-            "notifications/initialized",
-            "GET",
-            "tools/call",
-            "DELETE",
-        }
-        assert later[-1].verb == "DELETE"
-        assert len({one.fields["mcp-session-id"] for one in later}) == 1
-        assert {one.fields["mcp-protocol-version"] for one in later} == {revision}
-        (stream,) = between.of("GET")
-        assert stream.fields["accept"] == EVENTS
+async def test_session_and_revision_go_with_all_that_follows_the_handshake() -> None:
+    for revision in STREAMABLE:
+        with case(revision):
+            async with watched(revision, Call()) as (between, site):
+                async with pkg.connect_http(site.url, client(revision)) as ours:
+                    await text_of(ours, revision, "x")
+                begun = next(
+                    at for at, one in enumerate(between.seen) if one.method == "initialize"
+                )
+                first, *later = between.seen[begun:]
+                assert "mcp-session-id" not in first.fields
+                assert {one.method for one in later} == {
+                    "notifications/initialized",
+                    "GET",
+                    "tools/call",
+                    "DELETE",
+                }
+                assert later[-1].verb == "DELETE"
+                assert len({one.fields["mcp-session-id"] for one in later}) == 1
+                assert {one.fields["mcp-protocol-version"] for one in later} == {revision}
+                (stream,) = between.of("GET")
+                assert stream.fields["accept"] == EVENTS
 
 
 @pytest.mark.shows("S3-45")
-@pytest.mark.parametrize("revision", STREAMABLE)
-async def test_a_session_that_is_lost_is_begun_anew_without_an_id(revision: str) -> None:
-    async with (
-        watched(revision, Call()) as (between, site),
-        pkg.connect_http(site.url, client(revision)) as ours,
-    ):
-        await text_of(ours, revision, "x")
-        await site.app.close()
-        assert await text_of(ours, revision, "y") == "y"
-        first, second = between.of("initialize")
-        assert "mcp-session-id" not in first.fields
-        assert "mcp-session-id" not in second.fields
-        ids = [one.fields["mcp-session-id"] for one in between.of("tools/call")]
-        assert ids[0] == ids[1] != ids[2]
+async def test_a_session_that_is_lost_is_begun_anew_without_an_id() -> None:
+    for revision in STREAMABLE:
+        with case(revision):
+            async with (
+                watched(revision, Call()) as (between, site),
+                pkg.connect_http(site.url, client(revision)) as ours,
+            ):
+                await text_of(ours, revision, "x")
+                await site.app.close()
+                assert await text_of(ours, revision, "y") == "y"
+                first, second = between.of("initialize")
+                assert "mcp-session-id" not in first.fields
+                assert "mcp-session-id" not in second.fields
+                ids = [one.fields["mcp-session-id"] for one in between.of("tools/call")]
+                assert ids[0] == ids[1] != ids[2]
 
 
 @pytest.mark.shows("S3-25")
-@pytest.mark.parametrize("revision", STREAMABLE)
-async def test_to_cancel_a_message_is_sent(revision: str) -> None:
-    call = Call()
-    async with (
-        watched(revision, call) as (between, site),
-        pkg.connect_http(site.url, client(revision)) as ours,
-    ):
-        asking = asyncio.create_task(text_of(ours, revision, "waits"))
-        await call.begun.wait()
-        asking.cancel()
-        await asyncio.wait({asking})
-        await call.cancelled.wait()
-        (cancelled,) = between.of("notifications/cancelled")
-        (asked,) = between.of("tools/call")
-        assert cancelled.message["params"]["requestId"] == asked.message["id"]
+async def test_to_cancel_a_message_is_sent() -> None:
+    for revision in STREAMABLE:
+        with case(revision):
+            call = Call()
+            async with (
+                watched(revision, call) as (between, site),
+                pkg.connect_http(site.url, client(revision)) as ours,
+            ):
+                asking = asyncio.create_task(text_of(ours, revision, "waits"))
+                await call.begun.wait()
+                asking.cancel()
+                await asyncio.wait({asking})
+                await call.cancelled.wait()
+                (cancelled,) = between.of("notifications/cancelled")
+                (asked,) = between.of("tools/call")
+                assert cancelled.message["params"]["requestId"] == asked.message["id"]
 
 
 @pytest.mark.shows("S3-36")

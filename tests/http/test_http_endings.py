@@ -6,6 +6,8 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
+from mcp_revisions import v2025_11_25 as mcp
+from mcp_revisions.v2025_11_25.models import CallToolRequestParams
 from support.http.fire import settled
 from support.http.serving import (
     Session,
@@ -18,12 +20,13 @@ from support.http.serving import (
     serving,
     text_in,
 )
+from support.json_types import JsonObject
 from support.revisions import ERAS, OLD
 from support.sessions.talking import hello, pkg, request, run, runtime, tools
 
 CHANGED = "notifications/tools/list_changed"
 PROMPTS = "notifications/prompts/list_changed"
-PROGRESS: dict[str, Any] = {"_meta": {"progressToken": "p"}}
+PROGRESS: JsonObject = {"_meta": {"progressToken": "p"}}
 
 
 class Held:
@@ -33,7 +36,7 @@ class Held:
         self.begun = asyncio.Event()
         self.go = asyncio.Event()
 
-    async def __call__(self, session: Any, params: Any) -> str:
+    async def __call__(self, session: mcp.Session, params: CallToolRequestParams) -> str:
         if params.name == "quick":
             return "quick"
         await session.progress(1, 2)
@@ -270,7 +273,7 @@ async def call(site: Site, session: Session) -> Any:
 
 
 async def stateless_call(site: Site, session: Session) -> Any:
-    meta: dict[str, Any] = {"progressToken": "p"}
+    meta: JsonObject = {"progressToken": "p"}
     message, headers = asked("tools/call", 7, name="held")
     message["params"]["_meta"] |= meta
     return site.stream(message, headers)
@@ -403,7 +406,7 @@ class TestUnread:
 
 @pytest.mark.parametrize("revision", ERAS)
 def test_an_application_serves_in_one_loop_after_another(revision: str) -> None:
-    async def quick(session: Any, params: Any) -> str:
+    async def quick(session: mcp.Session, params: CallToolRequestParams) -> str:
         await session.progress(1, 1)
         return "quick"
 

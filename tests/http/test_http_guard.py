@@ -3,12 +3,17 @@
 import asyncio
 import json
 import socket
+from itertools import product
 from typing import Any
 
 import pytest
+from mcp_revisions.v2025_11_25 import Session
+from mcp_revisions.v2025_11_25.models import CallToolRequestParams
 from support.http.serving import JSON, POSTED, app_of, outcome, raw, serving, text_in
+from support.json_types import JsonObject
 from support.revisions import HANDSHAKE, OLD, REVISIONS, STATELESS
 from support.sessions.talking import hello, pkg, request, runtime, tools
+from support.tables import case
 
 TOKEN = "t" * 16
 EVIL = "http://evil.example"
@@ -16,7 +21,7 @@ EVIL = "http://evil.example"
 STREAMABLE = REVISIONS[1:]
 
 
-async def echo(session: Any, params: Any) -> str:
+async def echo(session: Session, params: CallToolRequestParams) -> str:
     return str(session.principal)
 
 
@@ -26,26 +31,25 @@ def ours() -> Any:
 
 async def tried(**given: Any) -> int:
     """The status of a request with these fields, at a server with these options."""
-    fields: dict[str, Any] = {name: given.pop(name) for name in ("host", "origin") if name in given}
+    fields: JsonObject = {name: given.pop(name) for name in ("host", "origin") if name in given}
     async with serving(ours(), pkg.REVISIONS, **given) as site:
         return (await site.post(hello(), fields)).status_code
 
 
 class TestOrigin:
     @pytest.mark.shows("S3-10")
-    @pytest.mark.parametrize("revision", STREAMABLE)
-    @pytest.mark.parametrize("verb", ["POST", "GET", "DELETE"])
-    async def test_RJ01_SS01_a_page_from_elsewhere_gets_403(self, revision: str, verb: str) -> None:
+    async def test_RJ01_SS01_a_page_from_elsewhere_gets_403(self) -> None:
         async with serving(ours(), pkg.REVISIONS) as site:
-            fields = {**POSTED, "origin": EVIL, "mcp-protocol-version": revision}
-            body = json.dumps(hello()).encode()
-            refused = await site.http.request(verb, site.path, headers=fields, content=body)
-            assert refused.status_code == 403
-            assert "id" not in refused.json()
+            for verb, revision in product(["POST", "GET", "DELETE"], STREAMABLE):
+                with case((verb, revision)):
+                    fields = {**POSTED, "origin": EVIL, "mcp-protocol-version": revision}
+                    body = json.dumps(hello()).encode()
+                    refused = await site.http.request(verb, site.path, headers=fields, content=body)
+                    assert refused.status_code == 403
+                    assert "id" not in refused.json()
 
-    @pytest.mark.parametrize(
-        ("origin", "status"),
-        [
+    async def test_RJ01_a_page_on_this_machine_may_call(self) -> None:
+        for origin, status in [
             (None, 200),
             ("http://localhost", 200),
             ("http://localhost:3000", 200),
@@ -64,12 +68,8 @@ class TestOrigin:
             ("localhost", 403),
             ("http://127.0.0.1.evil.example:80", 403),
             ("http://localhost:", 403),
-        ],
-    )
-    async def test_RJ01_a_page_on_this_machine_may_call(
-        self, origin: str | None, status: int
-    ) -> None:
-        assert await tried(origin=origin) == status
+        ]:
+            assert await tried(origin=origin) == status
 
     async def test_pages_may_be_named(self) -> None:
         named = ["https://App.example.com/", "https://other.example:8443"]
@@ -95,9 +95,8 @@ class TestOrigin:
 
 
 class TestHost:
-    @pytest.mark.parametrize(
-        ("host", "status"),
-        [
+    async def test_unless_told_otherwise_this_machine_alone_is_a_host(self) -> None:
+        for host, status in [
             ("localhost", 200),
             ("localhost:1", 200),
             ("LocalHost:8000", 200),
@@ -112,12 +111,8 @@ class TestHost:
             ("127.0.0.2", 421),
             ("0.0.0.0", 421),
             ("", 421),
-        ],
-    )
-    async def test_unless_told_otherwise_this_machine_alone_is_a_host(
-        self, host: str, status: int
-    ) -> None:
-        assert await tried(host=host) == status
+        ]:
+            assert await tried(host=host) == status
 
     async def test_hosts_may_be_named(self) -> None:
         named = ["mcp.example.com", "other.example:8443"]
@@ -159,39 +154,43 @@ class TestTokens:
         return pkg.Authentication(verify=pkg.static_tokens(principals), **chosen)
 
     @pytest.mark.shows("S3-12")
-    @pytest.mark.parametrize("revision", STREAMABLE)
-    @pytest.mark.parametrize(
-        "value",
-        [None, "", "Bearer", f"Basic {TOKEN}", TOKEN, "Bearer wrong", f"Bearer x{TOKEN}"],
-    )
-    async def test_RJ17_SS03_without_a_good_token_nobody_is_let_in(
-        self, revision: str, value: str | None
-    ) -> None:
+    async def test_RJ17_SS03_without_a_good_token_nobody_is_let_in(self) -> None:
         async with serving(ours(), pkg.REVISIONS, authentication=self.guard()) as site:
-            fields = {"authorization": value, "mcp-protocol-version": revision}
-            refused = await site.post(hello(), fields)
-            assert refused.status_code == 401
-            assert refused.headers["www-authenticate"].startswith("Bearer")
-            named = 'error="invalid_token"' in refused.headers["www-authenticate"]
-            assert named == (value or "").startswith("Bearer ")
-            async with site.get(fields) as events:
-                # There is no GET in the stateless era, whoever asks.
-                expected = 405 if revision not in HANDSHAKE else 401
-                assert events.response.status_code == expected
-            deleted = await site.http.delete(site.path, headers={"mcp-protocol-version": OLD})
-            assert deleted.status_code == 401
+            for value, revision in product(
+                [None, "", "Bearer", f"Basic {TOKEN}", TOKEN, "Bearer wrong", f"Bearer x{TOKEN}"],
+                STREAMABLE,
+            ):
+                with case((value, revision)):
+                    fields = {"authorization": value, "mcp-protocol-version": revision}
+                    refused = await site.post(hello(), fields)
+                    assert refused.status_code == 401
+                    assert refused.headers["www-authenticate"].startswith("Bearer")
+                    named = 'error="invalid_token"' in refused.headers["www-authenticate"]
+                    assert named == (value or "").startswith("Bearer ")
+                    async with site.get(fields) as events:
+                        # There is no GET in the stateless era, whoever asks.
+                        expected = 405 if revision not in HANDSHAKE else 401
+                        assert events.response.status_code == expected
+                    deleted = await site.http.delete(
+                        site.path, headers={"mcp-protocol-version": OLD}
+                    )
+                    assert deleted.status_code == 401
 
-    @pytest.mark.parametrize("revision", STREAMABLE)
-    async def test_RJ18_SS03_a_token_that_does_not_reach_gets_403(self, revision: str) -> None:
-        guard = self.guard(scopes=frozenset({"write", "read"}))
-        async with serving(ours(), pkg.REVISIONS, authentication=guard) as site:
-            fields = {"authorization": f"Bearer {'b' * 16}", "mcp-protocol-version": revision}
-            refused = await site.post(hello(), fields)
-            assert refused.status_code == 403
-            challenge = refused.headers["www-authenticate"]
-            assert challenge.startswith("Bearer ")
-            assert 'error="insufficient_scope"' in challenge
-            assert 'scope="read write"' in challenge
+    async def test_RJ18_SS03_a_token_that_does_not_reach_gets_403(self) -> None:
+        for revision in STREAMABLE:
+            with case(revision):
+                guard = self.guard(scopes=frozenset({"write", "read"}))
+                async with serving(ours(), pkg.REVISIONS, authentication=guard) as site:
+                    fields = {
+                        "authorization": f"Bearer {'b' * 16}",
+                        "mcp-protocol-version": revision,
+                    }
+                    refused = await site.post(hello(), fields)
+                    assert refused.status_code == 403
+                    challenge = refused.headers["www-authenticate"]
+                    assert challenge.startswith("Bearer ")
+                    assert 'error="insufficient_scope"' in challenge
+                    assert 'scope="read write"' in challenge
 
     async def test_handlers_learn_whose_the_token_is_in_both_eras(self) -> None:
         async with serving(ours(), pkg.REVISIONS, authentication=self.guard()) as site:
@@ -295,7 +294,7 @@ class TestLimits:
     async def test_more_requests_than_may_be_get_503(self, limit: str) -> None:
         begun, go = asyncio.Event(), asyncio.Event()
 
-        async def waits(session: Any, params: Any) -> str:
+        async def waits(session: Session, params: CallToolRequestParams) -> str:
             begun.set()
             await go.wait()
             return "done"
@@ -314,7 +313,7 @@ class TestLimits:
     async def test_in_the_stateless_era_too(self) -> None:
         begun, go = asyncio.Event(), asyncio.Event()
 
-        async def waits(session: Any, params: Any) -> str:
+        async def waits(session: Session, params: CallToolRequestParams) -> str:
             begun.set()
             await go.wait()
             return "done"

@@ -3,10 +3,17 @@
 import asyncio
 from typing import Any
 
-import pytest
+from mcp_revisions.v2025_11_25 import Session
+from mcp_revisions.v2025_11_25.models import (
+    CallToolRequestParams,
+    SubscribeRequestParams,
+    UnsubscribeRequestParams,
+)
 from support.http.serving import EVENTS, outcome, serving, text_in
+from support.json_types import JsonObject
 from support.revisions import STATELESS
 from support.sessions.talking import META, models, pkg, server, tools
+from support.tables import case
 
 ID = "io.modelcontextprotocol/subscriptionId"
 TOOLS = "notifications/tools/list_changed"
@@ -16,7 +23,7 @@ UPDATED = "notifications/resources/updated"
 ALL = frozenset({TOOLS, PROMPTS, RESOURCES, UPDATED, "notifications/message"})
 
 
-async def echo(session: Any, params: Any) -> str:
+async def echo(session: Session, params: CallToolRequestParams) -> str:
     await session.log("info", "said")
     return str(params.name)
 
@@ -114,11 +121,11 @@ async def test_resources_that_nobody_wants_any_more_are_let_go_of() -> None:
     watched: list[str] = []
     let_go = asyncio.Event()
 
-    async def subscribe(self: Any, session: Any, params: Any) -> Any:
+    async def subscribe(self: object, session: Session, params: Any) -> object:
         watched.append(params.uri)
         return models("2025-11-25").EmptyResult()
 
-    async def unsubscribe(self: Any, session: Any, params: Any) -> Any:
+    async def unsubscribe(self: object, session: Session, params: Any) -> object:
         watched.remove(params.uri)
         let_go.set()
         return models("2025-11-25").EmptyResult()
@@ -176,18 +183,20 @@ async def test_their_number_is_limited() -> None:
             pass
 
 
-@pytest.mark.parametrize("params", [{}, {"notifications": 5}])
-async def test_one_that_asks_for_nothing_sensible_is_refused(params: dict[str, Any]) -> None:
+async def test_one_that_asks_for_nothing_sensible_is_refused() -> None:
     async with serving(ours()) as site:
-        answer = await site.modern("subscriptions/listen", **params)
-        assert outcome(answer) == (200, -32602)
+        several: list[JsonObject] = [{}, {"notifications": 5}]
+        for params in several:
+            with case(params):
+                answer = await site.modern("subscriptions/listen", **params)
+                assert outcome(answer) == (200, -32602)
 
 
 class TestCancelling:
     async def test_to_close_the_connection_is_to_cancel_the_request(self) -> None:
         begun, cancelled = asyncio.Event(), asyncio.Event()
 
-        async def waits(session: Any, params: Any) -> str:
+        async def waits(session: Session, params: CallToolRequestParams) -> str:
             begun.set()
             try:
                 await asyncio.Event().wait()
@@ -205,7 +214,7 @@ class TestCancelling:
     async def test_also_when_its_answer_has_become_a_stream(self) -> None:
         cancelled = asyncio.Event()
 
-        async def waits(session: Any, params: Any) -> str:
+        async def waits(session: Session, params: CallToolRequestParams) -> str:
             await session.progress(1)
             try:
                 await asyncio.Event().wait()
@@ -222,7 +231,7 @@ class TestCancelling:
     async def test_a_cancelled_message_does_not_cancel_over_http(self) -> None:
         begun, go = asyncio.Event(), asyncio.Event()
 
-        async def waits(session: Any, params: Any) -> str:
+        async def waits(session: Session, params: CallToolRequestParams) -> str:
             begun.set()
             await go.wait()
             return "done"
@@ -256,10 +265,12 @@ async def test_handlers_of_subscriptions_know_whose_stream_it_is() -> None:
     seen: list[tuple[str, Any]] = []
     left = asyncio.Event()
 
-    async def on_subscribe(self: Any, session: Any, params: Any) -> None:
+    async def on_subscribe(self: object, session: Session, params: SubscribeRequestParams) -> None:
         seen.append(("subscribed", session.principal))
 
-    async def on_unsubscribe(self: Any, session: Any, params: Any) -> None:
+    async def on_unsubscribe(
+        self: object, session: Session, params: UnsubscribeRequestParams
+    ) -> None:
         seen.append(("unsubscribed", session.principal))
         left.set()
 

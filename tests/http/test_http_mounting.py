@@ -2,9 +2,11 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from itertools import product
 from typing import Any
 
-import pytest
+from mcp_revisions.v2025_11_25 import Session
+from mcp_revisions.v2025_11_25.models import CallToolRequestParams
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
@@ -13,11 +15,12 @@ from starlette.routing import Mount, Route
 from support.http.serving import WORKER, Site, app_of, booted, calling, started, text_in
 from support.revisions import STATELESS
 from support.sessions.talking import hello, pkg, run, tools
+from support.tables import case
 
 CHANGED = "notifications/tools/list_changed"
 
 
-async def call(session: Any, params: Any) -> str:
+async def call(session: Session, params: CallToolRequestParams) -> str:
     if params.name == "says":
         await session.log("info", "said")
     return str(params.name)
@@ -45,7 +48,7 @@ async def inside(routes: Any, app: Any, **more: Any) -> AsyncGenerator[int, None
     """Run a Starlette application that sees to the end of ours."""
 
     @asynccontextmanager
-    async def lifespan(_: Any) -> AsyncGenerator[None, None]:
+    async def lifespan(_: object) -> AsyncGenerator[None, None]:
         yield
         await app.close()
 
@@ -53,7 +56,7 @@ async def inside(routes: Any, app: Any, **more: Any) -> AsyncGenerator[int, None
         yield port
 
 
-async def hi(_: Any) -> PlainTextResponse:
+async def hi(_: object) -> PlainTextResponse:
     return PlainTextResponse("hi")
 
 
@@ -171,30 +174,27 @@ def test_one_application_may_be_run_by_one_loop_after_another() -> None:
     run(script())
 
 
-@pytest.mark.parametrize("http", ["h11", "httptools"])
-@pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
-async def test_uvicorn_runs_it_with_each_of_its_parsers_and_loops(http: str, loop: str) -> None:
-    arguments = ["uvicorn", WORKER, "--port", "PORT", "--http", http, "--loop", loop]
-    async with started(*arguments) as process, calling(process.port) as site:
-        await in_a_process(site)
-        code, errors = await process.stopped()
-        assert code in (0, -15)
-        assert "Traceback" not in errors
+async def test_uvicorn_runs_it_with_each_of_its_parsers_and_loops() -> None:
+    for loop, http in product(["asyncio", "uvloop"], ["h11", "httptools"]):
+        with case((loop, http)):
+            arguments = ["uvicorn", WORKER, "--port", "PORT", "--http", http, "--loop", loop]
+            async with started(*arguments) as process, calling(process.port) as site:
+                await in_a_process(site)
+                code, errors = await process.stopped()
+                assert code in (0, -15)
+                assert "Traceback" not in errors
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
+async def test_other_servers_run_it() -> None:
+    for arguments in [
         ["hypercorn", WORKER, "--bind", "127.0.0.1:PORT"],
         ["granian", WORKER, "--interface", "asgi", "--host", "127.0.0.1", "--port", "PORT"],
-    ],
-    ids=lambda arguments: arguments[0],
-)
-async def test_other_servers_run_it(arguments: list[str]) -> None:
-    async with started(*arguments) as process, calling(process.port) as site:
-        await in_a_process(site)
-        _, errors = await process.stopped()
-        assert "Traceback" not in errors
+    ]:
+        with case(arguments):
+            async with started(*arguments) as process, calling(process.port) as site:
+                await in_a_process(site)
+                _, errors = await process.stopped()
+                assert "Traceback" not in errors
 
 
 async def in_a_process(site: Site) -> None:

@@ -6,6 +6,8 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
+from mcp_revisions.v2025_11_25 import Session
+from mcp_revisions.v2025_11_25.models import CallToolRequestParams
 from support.http.serving import EVENTS, JSON, Events, Site, booted, calling, serving, text_in
 from support.revisions import HANDSHAKE, OLD, STATELESS
 from support.sessions.talking import (
@@ -18,13 +20,14 @@ from support.sessions.talking import (
     server,
     tools,
 )
+from support.tables import case
 
 REVISION = "2024-11-05"
 CHANGED = "notifications/tools/list_changed"
 TOLD = frozenset({CHANGED, "notifications/message"})
 
 
-async def call(session: Any, params: Any) -> str:
+async def call(session: Session, params: CallToolRequestParams) -> str:
     if params.name == "asks":
         return str(len((await session.list_roots()).roots))
     if params.name == "who":
@@ -91,21 +94,22 @@ async def test_the_first_event_names_where_to_post() -> None:
 
 
 @pytest.mark.shows("S0-39", "S0-42")
-@pytest.mark.parametrize("revision", HANDSHAKE)
-async def test_messages_are_posted_and_come_back_as_events(revision: str) -> None:
-    spoken = [one for one in pkg.REVISIONS if one.id in HANDSHAKE]
-    async with (
-        serving(ours(OLD), spoken, old_sse=True) as site,
-        shaken(site, revision) as client,
-    ):
-        answer = await client.post(request("tools/call", 5, name="x"))
-        assert (answer.status_code, answer.content) == (202, b"")
-        event = await client.events.event()
-        assert event is not None
-        assert event.event == "message"
-        assert event.message["params"]["data"] == "on the way"
-        result = await client.events.take()
-        assert (result["id"], result["result"]["content"][0]["text"]) == (5, "x")
+async def test_messages_are_posted_and_come_back_as_events() -> None:
+    for revision in HANDSHAKE:
+        with case(revision):
+            spoken = [one for one in pkg.REVISIONS if one.id in HANDSHAKE]
+            async with (
+                serving(ours(OLD), spoken, old_sse=True) as site,
+                shaken(site, revision) as client,
+            ):
+                answer = await client.post(request("tools/call", 5, name="x"))
+                assert (answer.status_code, answer.content) == (202, b"")
+                event = await client.events.event()
+                assert event is not None
+                assert event.event == "message"
+                assert event.message["params"]["data"] == "on the way"
+                result = await client.events.take()
+                assert (result["id"], result["result"]["content"][0]["text"]) == (5, "x")
 
 
 @pytest.mark.shows("S0-28", "S0-38")
@@ -124,7 +128,7 @@ async def test_many_clients_are_served_and_kept_apart() -> None:
 async def test_to_close_the_stream_ends_the_connection() -> None:
     begun, cancelled = asyncio.Event(), asyncio.Event()
 
-    async def waits(session: Any, params: Any) -> str:
+    async def waits(session: Session, params: CallToolRequestParams) -> str:
         begun.set()
         try:
             await asyncio.Event().wait()
@@ -158,7 +162,7 @@ async def test_the_server_may_ask_and_tell() -> None:
 async def test_a_request_can_be_cancelled() -> None:
     begun = asyncio.Event()
 
-    async def waits(session: Any, params: Any) -> str:
+    async def waits(session: Session, params: CallToolRequestParams) -> str:
         begun.set()
         await asyncio.Event().wait()
         return "never"
@@ -288,7 +292,7 @@ async def test_a_silent_stream_is_kept_alive() -> None:
 
 
 async def test_a_class_gives_each_connection_a_server_of_its_own() -> None:
-    async def count(self: Any, session: Any, params: Any) -> Any:
+    async def count(self: Any, session: Session, params: CallToolRequestParams) -> object:
         m = models(REVISION)
         self.calls = getattr(self, "calls", 0) + 1
         return m.CallToolResult(content=[m.TextContent(type="text", text=str(self.calls))])

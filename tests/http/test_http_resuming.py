@@ -5,13 +5,17 @@ from collections import defaultdict
 from typing import Any
 
 import pytest
+from mcp_revisions import v2025_11_25 as mcp
+from mcp_revisions.v2025_11_25.models import CallToolRequestParams
 from support.http.serving import Events, Session, serving, text_in
+from support.json_types import JsonObject
 from support.revisions import HANDSHAKE, OLD
 from support.sessions.talking import notification, pkg, runtime, tools
+from support.tables import case
 
 STREAMABLE = HANDSHAKE[1:]
 CHANGED = "notifications/tools/list_changed"
-PROGRESS: dict[str, Any] = {"_meta": {"progressToken": "p"}}
+PROGRESS: JsonObject = {"_meta": {"progressToken": "p"}}
 
 
 class Steps:
@@ -21,7 +25,7 @@ class Steps:
         self.may: defaultdict[str, asyncio.Semaphore] = defaultdict(lambda: asyncio.Semaphore(0))
         self.done = asyncio.Event()
 
-    async def __call__(self, session: Any, params: Any) -> str:
+    async def __call__(self, session: mcp.Session, params: CallToolRequestParams) -> str:
         if params.name == "lets_go":
             await session.close_stream()
             await self.may[params.name].acquire()
@@ -54,38 +58,40 @@ async def said(events: Events) -> tuple[str | None, Any]:
 
 
 @pytest.mark.shows("S3-26", "S3-37")
-@pytest.mark.parametrize("revision", STREAMABLE)
-async def test_what_followed_an_event_is_sent_again_and_the_stream_goes_on(revision: str) -> None:
-    call = Steps()
-    async with serving(ours(revision, call)) as site:
-        session = await site.initialize(revision)
-        call.go()
-        async with session.calling("a") as events:
-            last, first = await said(events)
-            assert first == "a 1"
-        call.go()
-        async with session.get(last) as events:
-            assert (await said(events))[1] == "a 2"
-            call.go()
-            assert (await said(events))[1] == "a 3"
-            assert (await said(events))[1] == "answer"
-            assert await events.event() is None
+async def test_what_followed_an_event_is_sent_again_and_the_stream_goes_on() -> None:
+    for revision in STREAMABLE:
+        with case(revision):
+            call = Steps()
+            async with serving(ours(revision, call)) as site:
+                session = await site.initialize(revision)
+                call.go()
+                async with session.calling("a") as events:
+                    last, first = await said(events)
+                    assert first == "a 1"
+                call.go()
+                async with session.get(last) as events:
+                    assert (await said(events))[1] == "a 2"
+                    call.go()
+                    assert (await said(events))[1] == "a 3"
+                    assert (await said(events))[1] == "answer"
+                    assert await events.event() is None
 
 
-@pytest.mark.parametrize("revision", STREAMABLE)
-async def test_an_answer_that_came_meanwhile_can_be_had(revision: str) -> None:
-    call = Steps()
-    async with serving(ours(revision, call)) as site:
-        session = await site.initialize(revision)
-        call.go()
-        async with session.calling("a", 5) as events:
-            last, _ = await said(events)
-        call.go(2)
-        await call.done.wait()
-        for _ in range(2):
-            async with session.get(last) as events:
-                missed = [event.message for event in await events.all()]
-                assert [one.get("id") for one in missed] == [None, None, 5]
+async def test_an_answer_that_came_meanwhile_can_be_had() -> None:
+    for revision in STREAMABLE:
+        with case(revision):
+            call = Steps()
+            async with serving(ours(revision, call)) as site:
+                session = await site.initialize(revision)
+                call.go()
+                async with session.calling("a", 5) as events:
+                    last, _ = await said(events)
+                call.go(2)
+                await call.done.wait()
+                for _ in range(2):
+                    async with session.get(last) as events:
+                        missed = [event.message for event in await events.all()]
+                        assert [one.get("id") for one in missed] == [None, None, 5]
 
 
 async def test_the_first_event_is_enough_to_come_back() -> None:
@@ -120,27 +126,28 @@ async def test_who_comes_back_takes_the_stream_from_the_connection_before() -> N
 
 
 @pytest.mark.shows("S3-35")
-@pytest.mark.parametrize("revision", STREAMABLE)
-async def test_ids_are_unique_in_a_session(revision: str) -> None:
-    call = Steps()
-    server = ours(revision, call)
-    for name in "abcd":
-        call.go(3, name)
-    ids: list[str | None] = []
-    async with serving(server) as site:
-        session = await site.initialize(revision)
-        for name in "abcd":
-            async with session.calling(name, name) as events:
-                ids += [event.id for event in await events.all()]
-        for _ in range(3):
-            async with session.get() as events:
-                await server.tools_list_changed()
-                while event := await events.event():
-                    ids.append(event.id)
-                    if event.data:
-                        break
-    assert None not in ids
-    assert len(set(ids)) == len(ids) >= 19
+async def test_ids_are_unique_in_a_session() -> None:
+    for revision in STREAMABLE:
+        with case(revision):
+            call = Steps()
+            server = ours(revision, call)
+            for name in "abcd":
+                call.go(3, name)
+            ids: list[str | None] = []
+            async with serving(server) as site:
+                session = await site.initialize(revision)
+                for name in "abcd":
+                    async with session.calling(name, name) as events:
+                        ids += [event.id for event in await events.all()]
+                for _ in range(3):
+                    async with session.get() as events:
+                        await server.tools_list_changed()
+                        while event := await events.event():
+                            ids.append(event.id)
+                            if event.data:
+                                break
+            assert None not in ids
+            assert len(set(ids)) == len(ids) >= 19
 
 
 @pytest.mark.shows("S3-38")
@@ -194,13 +201,14 @@ async def test_close_stream_lets_go_of_the_connection_and_the_answer_waits() -> 
             assert await events.event() is None
 
 
-@pytest.mark.parametrize("revision", STREAMABLE[:2])
-async def test_before_2025_11_25_a_stream_is_not_let_go_of(revision: str) -> None:
-    call = Steps()
-    call.go(name="lets_go")
-    async with serving(ours(revision, call)) as site:
-        session = await site.initialize(revision)
-        assert text_in(await session.call("lets_go")) == "came back"
+async def test_before_2025_11_25_a_stream_is_not_let_go_of() -> None:
+    for revision in STREAMABLE[:2]:
+        with case(revision):
+            call = Steps()
+            call.go(name="lets_go")
+            async with serving(ours(revision, call)) as site:
+                session = await site.initialize(revision)
+                assert text_in(await session.call("lets_go")) == "came back"
 
 
 async def test_a_stream_that_cannot_be_resumed_is_not_let_go_of() -> None:
@@ -221,12 +229,13 @@ async def refused(session: Session, last: str, **fields: str) -> int:
         return events.response.status_code
 
 
-@pytest.mark.parametrize("last", ["x", "", "0", ".1", "0.", "0.x", "0.²", "no-such.1", "0.1.1"])
-async def test_an_event_that_is_not_known_gets_400(last: str) -> None:
+async def test_an_event_that_is_not_known_gets_400() -> None:
     async with serving(ours(OLD, Steps())) as site:
-        session = await site.initialize()
-        given = last.encode().decode("latin-1") if last == "0.²" else last
-        assert await refused(session, given.encode("ascii", "replace").decode()) == 400
+        for last in ["x", "", "0", ".1", "0.", "0.x", "0.²", "no-such.1", "0.1.1"]:
+            with case(last):
+                session = await site.initialize()
+                given = last.encode().decode("latin-1") if last == "0.²" else last
+                assert await refused(session, given.encode("ascii", "replace").decode()) == 400
 
 
 async def test_an_event_of_another_session_is_not_known() -> None:

@@ -4,9 +4,13 @@ import asyncio
 from typing import Any
 
 import pytest
+from mcp_revisions.v2025_11_25 import Session
+from mcp_revisions.v2025_11_25.models import CallToolRequestParams
 from support.http.serving import Site, outcome, serving, text_in
+from support.json_types import JsonObject
 from support.revisions import HANDSHAKE, OLD, STATELESS
 from support.sessions.talking import INITIALIZED, hello, models, pkg, request, server, tools
+from support.tables import case
 
 STREAMABLE = HANDSHAKE[1:]
 CHANGED = "notifications/tools/list_changed"
@@ -14,7 +18,7 @@ UPDATED = "notifications/resources/updated"
 TOLD = frozenset({CHANGED, UPDATED, "notifications/message"})
 
 
-async def call(session: Any, params: Any) -> str:
+async def call(session: Session, params: CallToolRequestParams) -> str:
     if params.name == "who":
         return str(session.principal)
     if params.name == "log":
@@ -35,7 +39,7 @@ class Holding:
         self.go = asyncio.Event()
         self.cancelled = asyncio.Event()
 
-    async def __call__(self, session: Any, params: Any) -> str:
+    async def __call__(self, session: Session, params: CallToolRequestParams) -> str:
         self.begun.set()
         try:
             await self.go.wait()
@@ -52,17 +56,16 @@ async def status(site: Site, id: str | None, method: str = "ping") -> int:
 
 class TestBeginning:
     @pytest.mark.shows("S3-39", "S3-41")
-    @pytest.mark.parametrize("revision", STREAMABLE)
-    async def test_HS10_the_answer_to_initialize_brings_an_id_of_visible_ascii(
-        self, revision: str
-    ) -> None:
-        async with serving(ours(revision)) as site:
-            begun = await site.post(hello(revision))
-            id = begun.headers["mcp-session-id"]
-            assert id
-            assert all("!" <= char <= "~" for char in id)
-            pinged = await site.post(request("ping"), {"mcp-session-id": id})
-            assert "mcp-session-id" not in pinged.headers
+    async def test_HS10_the_answer_to_initialize_brings_an_id_of_visible_ascii(self) -> None:
+        for revision in STREAMABLE:
+            with case(revision):
+                async with serving(ours(revision)) as site:
+                    begun = await site.post(hello(revision))
+                    id = begun.headers["mcp-session-id"]
+                    assert id
+                    assert all("!" <= char <= "~" for char in id)
+                    pinged = await site.post(request("ping"), {"mcp-session-id": id})
+                    assert "mcp-session-id" not in pinged.headers
 
     @pytest.mark.shows("S3-40")
     async def test_no_two_sessions_have_the_same_id_and_none_can_be_guessed(self) -> None:
@@ -74,14 +77,15 @@ class TestBeginning:
             for at in range(22):
                 assert len({id[at] for id in ids}) > 1
 
-    @pytest.mark.parametrize("missing", ["protocolVersion", "capabilities", "clientInfo"])
-    async def test_HS04_a_handshake_that_fails_begins_no_session(self, missing: str) -> None:
+    async def test_HS04_a_handshake_that_fails_begins_no_session(self) -> None:
         async with serving(ours()) as site:
-            message = hello()
-            del message["params"][missing]
-            refused = await site.post(message)
-            assert outcome(refused)[1] == -32602
-            assert "mcp-session-id" not in refused.headers
+            for missing in ["protocolVersion", "capabilities", "clientInfo"]:
+                with case(missing):
+                    message = hello()
+                    del message["params"][missing]
+                    refused = await site.post(message)
+                    assert outcome(refused)[1] == -32602
+                    assert "mcp-session-id" not in refused.headers
 
     async def test_HS07_a_second_initialize_is_refused_and_the_session_goes_on(self) -> None:
         async with serving(ours()) as site:
@@ -101,30 +105,32 @@ class TestBeginning:
 
 class TestWithoutOne:
     @pytest.mark.shows("S3-43")
-    @pytest.mark.parametrize("revision", STREAMABLE)
-    async def test_RJ07_a_request_without_the_id_gets_400(self, revision: str) -> None:
-        async with serving(ours(revision)) as site:
-            fields = {"mcp-protocol-version": revision}
-            for message in (request("ping"), request("tools/list"), INITIALIZED):
-                assert (await site.post(message, fields)).status_code == 400
-            async with site.get(fields) as events:
-                assert events.response.status_code == 400
-            assert (await site.http.delete(site.path, headers=fields)).status_code == 400
+    async def test_RJ07_a_request_without_the_id_gets_400(self) -> None:
+        for revision in STREAMABLE:
+            with case(revision):
+                async with serving(ours(revision)) as site:
+                    fields = {"mcp-protocol-version": revision}
+                    for message in (request("ping"), request("tools/list"), INITIALIZED):
+                        assert (await site.post(message, fields)).status_code == 400
+                    async with site.get(fields) as events:
+                        assert events.response.status_code == 400
+                    assert (await site.http.delete(site.path, headers=fields)).status_code == 400
 
     @pytest.mark.shows("S3-44")
-    @pytest.mark.parametrize("revision", STREAMABLE)
-    async def test_RJ08_an_id_that_is_unknown_or_over_gets_404(self, revision: str) -> None:
-        async with serving(ours(revision)) as site:
-            session = await site.initialize(revision)
-            assert (await session.delete()).status_code == 204
-            for id in (session.id, "x", session.id.swapcase(), session.id[:-1], ""):
-                assert await status(site, id) == 404
-                async with site.get({"mcp-session-id": id}) as events:
-                    assert events.response.status_code == 404
-                ended = await site.http.delete(site.path, headers={"mcp-session-id": id})
-                assert ended.status_code == 404
-            # Initialize with an id is no new beginning (2025-11-25, "Session Management").
-            assert (await site.post(hello(), {"mcp-session-id": "x"})).status_code == 404
+    async def test_RJ08_an_id_that_is_unknown_or_over_gets_404(self) -> None:
+        for revision in STREAMABLE:
+            with case(revision):
+                async with serving(ours(revision)) as site:
+                    session = await site.initialize(revision)
+                    assert (await session.delete()).status_code == 204
+                    for id in (session.id, "x", session.id.swapcase(), session.id[:-1], ""):
+                        assert await status(site, id) == 404
+                        async with site.get({"mcp-session-id": id}) as events:
+                            assert events.response.status_code == 404
+                        ended = await site.http.delete(site.path, headers={"mcp-session-id": id})
+                        assert ended.status_code == 404
+                    # Initialize with an id is no new beginning (2025-11-25, "Session Management").
+                    assert (await site.post(hello(), {"mcp-session-id": "x"})).status_code == 404
 
 
 class TestEnding:
@@ -148,11 +154,12 @@ class TestEnding:
             assert text_in(await other.call("x")) == "x"
 
     @pytest.mark.shows("S3-47")
-    @pytest.mark.parametrize("revision", STREAMABLE)
-    async def test_RJ06_delete_gets_405_where_there_are_no_sessions(self, revision: str) -> None:
-        async with serving(ours(revision), sessions=False) as site:
-            fields = {"mcp-protocol-version": revision, "mcp-session-id": "x"}
-            assert (await site.http.delete(site.path, headers=fields)).status_code == 405
+    async def test_RJ06_delete_gets_405_where_there_are_no_sessions(self) -> None:
+        for revision in STREAMABLE:
+            with case(revision):
+                async with serving(ours(revision), sessions=False) as site:
+                    fields = {"mcp-protocol-version": revision, "mcp-session-id": "x"}
+                    assert (await site.http.delete(site.path, headers=fields)).status_code == 405
 
     async def test_an_idle_session_ends_and_one_with_an_open_stream_does_not(self) -> None:
         server = ours()
@@ -218,7 +225,7 @@ class TestWhoseItIs:
 
 class TestAClassForEachSession:
     async def test_each_session_has_a_server_of_its_own(self) -> None:
-        async def count(self: Any, session: Any, params: Any) -> Any:
+        async def count(self: Any, session: Session, params: CallToolRequestParams) -> object:
             m = models(OLD)
             self.calls = getattr(self, "calls", 0) + 1
             return m.CallToolResult(content=[m.TextContent(text=str(self.calls))])
@@ -229,7 +236,7 @@ class TestAClassForEachSession:
             assert text_in(await other.call("x")) == "1"
 
     async def test_requests_of_the_stateless_era_share_one(self) -> None:
-        async def count(self: Any, session: Any, params: Any) -> Any:
+        async def count(self: Any, session: Session, params: CallToolRequestParams) -> object:
             m = models(STATELESS)
             self.calls = getattr(self, "calls", 0) + 1
             return m.CallToolResult(content=[m.TextContent(text=str(self.calls))])
@@ -243,21 +250,24 @@ class TestAClassForEachSession:
 
 
 class TestWithoutSessions:
-    @pytest.mark.parametrize("revision", STREAMABLE)
-    async def test_each_request_is_served_by_itself(self, revision: str) -> None:
-        async with serving(ours(revision), sessions=False) as site:
-            fields = {"mcp-protocol-version": revision}
-            begun = await site.post(hello(revision))
-            assert begun.json()["result"]["protocolVersion"] == revision
-            assert "mcp-session-id" not in begun.headers
-            assert (await site.post(INITIALIZED, fields)).status_code == 202
-            assert text_in(await site.post(request("tools/call", name="x"), fields)) == "x"
-            async with site.stream(request("tools/call", name="log"), fields) as events:
-                said = [event.message for event in await events.all()]
-                assert [one.get("method") for one in said] == ["notifications/message"] * 2 + [None]
+    async def test_each_request_is_served_by_itself(self) -> None:
+        for revision in STREAMABLE:
+            with case(revision):
+                async with serving(ours(revision), sessions=False) as site:
+                    fields = {"mcp-protocol-version": revision}
+                    begun = await site.post(hello(revision))
+                    assert begun.json()["result"]["protocolVersion"] == revision
+                    assert "mcp-session-id" not in begun.headers
+                    assert (await site.post(INITIALIZED, fields)).status_code == 202
+                    assert text_in(await site.post(request("tools/call", name="x"), fields)) == "x"
+                    async with site.stream(request("tools/call", name="log"), fields) as events:
+                        said = [event.message for event in await events.all()]
+                        assert [one.get("method") for one in said] == [
+                            "notifications/message"
+                        ] * 2 + [None]
 
     async def test_the_client_cannot_be_asked(self) -> None:
-        async def ask(session: Any, params: Any) -> str:
+        async def ask(session: Session, params: CallToolRequestParams) -> str:
             await session.list_roots()
             return "asked"
 
@@ -272,7 +282,7 @@ class Records:
     """A store that several applications share."""
 
     def __init__(self) -> None:
-        self.kept: dict[str, Any] = {}
+        self.kept: JsonObject = {}
         self.saves = 0
 
     async def save(self, id: str, record: Any, lifetime: float) -> None:
@@ -310,18 +320,19 @@ class TestSharedStores:
                 await two.resource_updated("file:///a")
                 assert (await events.take())["params"] == {"uri": "file:///a"}
 
-    @pytest.mark.parametrize("revision", STREAMABLE)
-    async def test_it_goes_on_in_its_revision_also_in_a_translated_one(self, revision: str) -> None:
-        store = Records()
-        async with (
-            serving(ours(STATELESS), pkg.REVISIONS, session_store=store) as first,
-            serving(ours(STATELESS), pkg.REVISIONS, session_store=store) as second,
-        ):
-            session = await first.initialize(revision)
-            session.site = second
-            assert text_in(await session.call("x")) == "x"
-            wrong = {"mcp-protocol-version": "2024-11-05"}
-            assert (await session.post(request("ping"), wrong)).status_code == 400
+    async def test_it_goes_on_in_its_revision_also_in_a_translated_one(self) -> None:
+        for revision in STREAMABLE:
+            with case(revision):
+                store = Records()
+                async with (
+                    serving(ours(STATELESS), pkg.REVISIONS, session_store=store) as first,
+                    serving(ours(STATELESS), pkg.REVISIONS, session_store=store) as second,
+                ):
+                    session = await first.initialize(revision)
+                    session.site = second
+                    assert text_in(await session.call("x")) == "x"
+                    wrong = {"mcp-protocol-version": "2024-11-05"}
+                    assert (await session.post(request("ping"), wrong)).status_code == 400
 
     async def test_it_stays_whose_it_is(self) -> None:
         verify = pkg.static_tokens({"a" * 16: pkg.Principal("ada"), "b" * 16: pkg.Principal("ben")})

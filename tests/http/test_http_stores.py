@@ -3,14 +3,17 @@
 import asyncio
 from typing import Any
 
+from mcp_revisions import v2025_11_25 as mcp
+from mcp_revisions.v2025_11_25.models import CallToolRequestParams
 from support.http.serving import Event, Events, Session, outcome, serving
+from support.json_types import JsonObject
 from support.revisions import OLD
 from support.sessions.talking import pkg, request, tools
 
 CHANGED = "notifications/tools/list_changed"
 MESSAGE = "notifications/message"
 UPDATED = "notifications/resources/updated"
-PROGRESS: dict[str, Any] = {"_meta": {"progressToken": "p"}}
+PROGRESS: JsonObject = {"_meta": {"progressToken": "p"}}
 
 
 class Held:
@@ -20,7 +23,7 @@ class Held:
         self.begun = asyncio.Event()
         self.go = asyncio.Event()
 
-    async def __call__(self, session: Any, params: Any) -> str:
+    async def __call__(self, session: mcp.Session, params: CallToolRequestParams) -> str:
         if params.name == "held":
             self.begun.set()
             await self.go.wait()
@@ -37,7 +40,7 @@ class Records:
     """Records of sessions; to save or load one may take until the test says so, or fail."""
 
     def __init__(self) -> None:
-        self.kept: dict[str, Any] = {}
+        self.kept: JsonObject = {}
         self.fails = False
         self.loaded = asyncio.Event()
         self.saving = asyncio.Event()
@@ -137,7 +140,7 @@ class TestRecordsInUse:
 
     async def test_RJ08_one_that_was_ended_elsewhere_is_not_saved_again(self) -> None:
         store, server = Records(), ours()
-        options: dict[str, Any] = {"session_store": store, "session_lifetime": 0.2}
+        options: JsonObject = {"session_store": store, "session_lifetime": 0.2}
         async with serving(server, **options) as here, serving(server, **options) as there:
             session = await here.initialize()
             async with session.get() as events:

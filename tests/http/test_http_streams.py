@@ -4,15 +4,19 @@ import asyncio
 from typing import Any
 
 import pytest
+from mcp_revisions.v2025_11_25 import Session
+from mcp_revisions.v2025_11_25.models import CallToolRequestParams
 from support.http.serving import EVENTS, outcome, serving, text_in
+from support.json_types import JsonObject
 from support.revisions import HANDSHAKE, OLD, STATELESS
 from support.sessions.talking import INITIALIZED, META, hello, models, notification, pkg, tools
+from support.tables import case
 
 STREAMABLE = HANDSHAKE[1:]
 CHANGED = "notifications/tools/list_changed"
 MESSAGE = "notifications/message"
 TOLD = frozenset({CHANGED, MESSAGE})
-PROGRESS: dict[str, Any] = {"_meta": {"progressToken": "p"}}
+PROGRESS: JsonObject = {"_meta": {"progressToken": "p"}}
 SAMPLED = {"role": "assistant", "model": "m", "content": {"type": "text", "text": "yes"}}
 
 
@@ -24,7 +28,7 @@ class Tools:
         self.begun = asyncio.Event()
         self.ended: list[str] = []
 
-    async def __call__(self, session: Any, params: Any) -> str:
+    async def __call__(self, session: Session, params: CallToolRequestParams) -> str:
         self.begun.set()
         try:
             return str(await getattr(self, params.name)(session))
@@ -62,41 +66,39 @@ def ours(revision: str, call: Any = None) -> Any:
 
 
 @pytest.mark.shows("S3-21", "S3-22", "S3-23")
-@pytest.mark.parametrize("revision", STREAMABLE)
-async def test_what_is_said_on_the_way_comes_before_the_answer_which_ends_the_stream(
-    revision: str,
-) -> None:
-    call = Tools()
-    async with serving(ours(revision, call)) as site:
-        session = await site.initialize(revision)
-        async with session.calling("steps", 4, **PROGRESS) as events:
-            assert (await events.take())["params"]["progress"] == 1
-            call.go.set()
-            said = [await events.take() for _ in range(3)]
-            assert [one.get("method") for one in said] == [
-                MESSAGE,
-                "notifications/progress",
-                None,
-            ]
-            assert said[-1]["id"] == 4
-            assert await events.event() is None
+async def test_what_is_said_on_the_way_comes_before_the_answer_which_ends_the_stream() -> None:
+    for revision in STREAMABLE:
+        with case(revision):
+            call = Tools()
+            async with serving(ours(revision, call)) as site:
+                session = await site.initialize(revision)
+                async with session.calling("steps", 4, **PROGRESS) as events:
+                    assert (await events.take())["params"]["progress"] == 1
+                    call.go.set()
+                    said = [await events.take() for _ in range(3)]
+                    assert [one.get("method") for one in said] == [
+                        MESSAGE,
+                        "notifications/progress",
+                        None,
+                    ]
+                    assert said[-1]["id"] == 4
+                    assert await events.event() is None
 
 
-@pytest.mark.parametrize("revision", STREAMABLE)
-async def test_a_question_of_the_server_goes_out_on_the_stream_of_its_request(
-    revision: str,
-) -> None:
-    async with serving(ours(revision)) as site:
-        session = await site.initialize(revision, sampling={})
-        async with session.get() as standing, session.calling("asks") as events:
-            asked = await events.take()
-            assert asked["method"] == "sampling/createMessage"
-            answer = {"jsonrpc": "2.0", "id": asked["id"], "result": SAMPLED}
-            response = await session.post(answer)
-            assert (response.status_code, response.content) == (202, b"")
-            result = (await events.take())["result"]
-            assert result["content"][0]["text"] == "yes"
-            assert await standing.nothing()
+async def test_a_question_of_the_server_goes_out_on_the_stream_of_its_request() -> None:
+    for revision in STREAMABLE:
+        with case(revision):
+            async with serving(ours(revision)) as site:
+                session = await site.initialize(revision, sampling={})
+                async with session.get() as standing, session.calling("asks") as events:
+                    asked = await events.take()
+                    assert asked["method"] == "sampling/createMessage"
+                    answer = {"jsonrpc": "2.0", "id": asked["id"], "result": SAMPLED}
+                    response = await session.post(answer)
+                    assert (response.status_code, response.content) == (202, b"")
+                    result = (await events.take())["result"]
+                    assert result["content"][0]["text"] == "yes"
+                    assert await standing.nothing()
 
 
 async def test_an_error_of_the_client_ends_the_wait_for_its_answer() -> None:
@@ -126,15 +128,16 @@ async def test_an_answer_in_another_session_is_no_answer() -> None:
 
 
 @pytest.mark.shows("S3-27", "S3-30")
-@pytest.mark.parametrize("revision", STREAMABLE)
-async def test_a_get_opens_a_stream_for_what_belongs_to_no_request(revision: str) -> None:
-    server = ours(revision)
-    async with serving(server) as site:
-        session = await site.initialize(revision)
-        async with session.get() as events:
-            assert events.response.status_code == 200
-            await server.tools_list_changed()
-            assert (await events.take())["method"] == CHANGED
+async def test_a_get_opens_a_stream_for_what_belongs_to_no_request() -> None:
+    for revision in STREAMABLE:
+        with case(revision):
+            server = ours(revision)
+            async with serving(server) as site:
+                session = await site.initialize(revision)
+                async with session.get() as events:
+                    assert events.response.status_code == 200
+                    await server.tools_list_changed()
+                    assert (await events.take())["method"] == CHANGED
 
 
 @pytest.mark.shows("S3-29")
@@ -148,14 +151,15 @@ async def test_a_get_is_answered_with_a_stream_of_events_at_once() -> None:
             assert events.response.status_code == 406
 
 
-@pytest.mark.parametrize("revision", STREAMABLE)
-async def test_RJ05_a_get_without_support_for_streams_gets_405(revision: str) -> None:
-    async with (
-        serving(ours(revision), sessions=False) as site,
-        site.get({"mcp-protocol-version": revision}) as events,
-    ):
-        assert events.response.status_code == 405
-        assert events.response.headers["allow"] == "POST"
+async def test_RJ05_a_get_without_support_for_streams_gets_405() -> None:
+    for revision in STREAMABLE:
+        with case(revision):
+            async with (
+                serving(ours(revision), sessions=False) as site,
+                site.get({"mcp-protocol-version": revision}) as events,
+            ):
+                assert events.response.status_code == 405
+                assert events.response.headers["allow"] == "POST"
 
 
 @pytest.mark.shows("S3-31")
@@ -252,21 +256,20 @@ async def test_HS09_nothing_is_told_before_the_client_is_ready() -> None:
 
 
 class TestCancelling:
-    @pytest.mark.parametrize("revision", STREAMABLE)
-    async def test_a_cancelled_request_ends_as_a_stream_without_an_answer(
-        self, revision: str
-    ) -> None:
-        call = Tools()
-        async with serving(ours(revision, call)) as site:
-            session = await site.initialize(revision)
-            asking = asyncio.create_task(session.call("waits", "r"))
-            await call.begun.wait()
-            stop = notification("notifications/cancelled", requestId="r")
-            assert (await session.post(stop)).status_code == 202
-            answer = await asking
-            assert answer.status_code == 200
-            assert "result" not in answer.text
-            assert call.ended == ["cancelled"]
+    async def test_a_cancelled_request_ends_as_a_stream_without_an_answer(self) -> None:
+        for revision in STREAMABLE:
+            with case(revision):
+                call = Tools()
+                async with serving(ours(revision, call)) as site:
+                    session = await site.initialize(revision)
+                    asking = asyncio.create_task(session.call("waits", "r"))
+                    await call.begun.wait()
+                    stop = notification("notifications/cancelled", requestId="r")
+                    assert (await session.post(stop)).status_code == 202
+                    answer = await asking
+                    assert answer.status_code == 200
+                    assert "result" not in answer.text
+                    assert call.ended == ["cancelled"]
 
     async def test_a_cancelled_stream_ends(self) -> None:
         call = Tools()
@@ -289,25 +292,26 @@ class TestCancelling:
             assert text_in(await asking) == "waited"
 
     @pytest.mark.shows("S3-24")
-    @pytest.mark.parametrize("revision", STREAMABLE)
-    async def test_a_broken_connection_does_not_cancel(self, revision: str) -> None:
-        call = Tools()
-        async with serving(ours(revision, call)) as site:
-            session = await site.initialize(revision)
-            async with session.calling("steps", 1, **PROGRESS) as events:
-                await events.take()
-            asking = asyncio.create_task(session.call("waits", 2))
-            while not call.begun.is_set():
-                await asyncio.sleep(0)
-            asking.cancel()
-            await asyncio.wait({asking})
-            # Whatever the server makes of the end of the two connections, it does before it
-            # serves what comes after them.
-            assert text_in(await session.call("plain", 3)) == "plain"
-            assert call.ended == []
-            call.go.set()
-            assert text_in(await session.call("plain", 4)) == "plain"
-            assert "cancelled" not in call.ended
+    async def test_a_broken_connection_does_not_cancel(self) -> None:
+        for revision in STREAMABLE:
+            with case(revision):
+                call = Tools()
+                async with serving(ours(revision, call)) as site:
+                    session = await site.initialize(revision)
+                    async with session.calling("steps", 1, **PROGRESS) as events:
+                        await events.take()
+                    asking = asyncio.create_task(session.call("waits", 2))
+                    while not call.begun.is_set():
+                        await asyncio.sleep(0)
+                    asking.cancel()
+                    await asyncio.wait({asking})
+                    # Whatever the server makes of the end of the two connections, it does before it
+                    # serves what comes after them.
+                    assert text_in(await session.call("plain", 3)) == "plain"
+                    assert call.ended == []
+                    call.go.set()
+                    assert text_in(await session.call("plain", 4)) == "plain"
+                    assert "cancelled" not in call.ended
 
 
 class TestKeepingAlive:
@@ -359,21 +363,22 @@ class TestPriming:
                 assert (first.data, first.retry) == ("", "250")
                 assert first.id
 
-    @pytest.mark.parametrize("revision", STREAMABLE[:2])
-    async def test_before_it_there_is_neither(self, revision: str) -> None:
-        call = Tools()
-        call.go.set()
-        server = ours(revision, call)
-        async with serving(server) as site:
-            session = await site.initialize(revision)
-            async with session.calling("steps", 1, **PROGRESS) as events:
-                seen = await events.all()
-                assert all(event.data and event.retry is None for event in seen)
-            async with session.get() as events:
-                await server.tools_list_changed()
-                first = await events.event()
-                assert first is not None
-                assert first.message["method"] == CHANGED
+    async def test_before_it_there_is_neither(self) -> None:
+        for revision in STREAMABLE[:2]:
+            with case(revision):
+                call = Tools()
+                call.go.set()
+                server = ours(revision, call)
+                async with serving(server) as site:
+                    session = await site.initialize(revision)
+                    async with session.calling("steps", 1, **PROGRESS) as events:
+                        seen = await events.all()
+                        assert all(event.data and event.retry is None for event in seen)
+                    async with session.get() as events:
+                        await server.tools_list_changed()
+                        first = await events.event()
+                        assert first is not None
+                        assert first.message["method"] == CHANGED
 
     async def test_in_2026_07_28_events_have_no_ids(self) -> None:
         call = Tools()

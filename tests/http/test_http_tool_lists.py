@@ -6,8 +6,15 @@ They say which arguments have to be repeated in header fields.
 import asyncio
 from typing import Any
 
+from mcp_revisions.v2025_11_25 import Session
+from mcp_revisions.v2025_11_25.models import (
+    CallToolRequestParams,
+    ListToolsResult,
+    PaginatedRequestParams,
+)
 from support.http.fire import settled, until
 from support.http.serving import Site, outcome, serving
+from support.json_types import JsonObject
 from support.revisions import STATELESS
 from support.sessions.talking import CAPABILITIES, META, models, pkg, tools
 
@@ -15,13 +22,13 @@ SCHEMA = {
     "type": "object",
     "properties": {"region": {"type": "string", "x-mcp-header": "Region"}},
 }
-ASKING: dict[str, Any] = {**META, CAPABILITIES: {"elicitation": {"form": {}}}}
+ASKING: JsonObject = {**META, CAPABILITIES: {"elicitation": {"form": {}}}}
 NAMES = {"a" * 16: "ada", "b" * 16: "ben"}
 REFUSED = (400, -32020)
 SERVED = (200, None)
 
 
-async def echo(session: Any, params: Any) -> str:
+async def echo(session: Session, params: CallToolRequestParams) -> str:
     return str(params.name)
 
 
@@ -52,7 +59,9 @@ async def lying(site: Site, meta: Any = META, token: str | None = None) -> tuple
     )
 
 
-async def for_those_that_can_be_asked(self: Any, session: Any, params: Any) -> Any:
+async def for_those_that_can_be_asked(
+    self: object, session: Session, params: CallToolRequestParams
+) -> object:
     return marked() if session.client_capabilities.elicitation is not None else empty()
 
 
@@ -71,7 +80,9 @@ async def test_a_caller_that_declares_more_does_not_change_what_others_have_to_r
 async def test_callers_that_declare_the_same_share_one_list() -> None:
     asked: list[Any] = []
 
-    async def on_list_tools(self: Any, session: Any, params: Any) -> Any:
+    async def on_list_tools(
+        self: object, session: Session, params: PaginatedRequestParams
+    ) -> ListToolsResult:
         asked.append(session.client_capabilities)
         return marked()
 
@@ -88,7 +99,9 @@ class Failing:
         self.fails = True
 
     def server(self) -> Any:
-        async def on_list_tools(server: Any, session: Any, params: Any) -> Any:
+        async def on_list_tools(
+            server: Any, session: Session, params: PaginatedRequestParams
+        ) -> ListToolsResult:
             if self.fails:
                 raise LookupError("the list is away")
             return marked()
@@ -126,7 +139,9 @@ class Slow:
         self.ended = asyncio.Event()
 
     def server(self) -> Any:
-        async def on_list_tools(server: Any, session: Any, params: Any) -> Any:
+        async def on_list_tools(
+            server: Any, session: Session, params: PaginatedRequestParams
+        ) -> ListToolsResult:
             self.asked += 1
             if session.principal == self.caller:
                 self.begun.set()

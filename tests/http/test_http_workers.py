@@ -7,6 +7,8 @@ from itertools import cycle
 from pathlib import Path
 from typing import Any
 
+from mcp_revisions import v2025_11_25 as mcp
+from mcp_revisions.v2025_11_25.models import CallToolRequestParams
 from support.http.serving import (
     WORKER,
     Events,
@@ -19,8 +21,9 @@ from support.http.serving import (
     started,
     text_in,
 )
+from support.json_types import JsonObject
 from support.revisions import STATELESS
-from support.sessions.talking import models, request, run, runtime, tools
+from support.sessions.talking import content_of, models, request, run, runtime, tools
 
 UPDATED = "notifications/resources/updated"
 
@@ -94,7 +97,7 @@ class Router:
 
 
 async def test_sessions_work_behind_a_router_that_keeps_each_at_its_place() -> None:
-    async def asks(session: Any, params: Any) -> str:
+    async def asks(session: mcp.Session, params: CallToolRequestParams) -> str:
         return str(len((await session.list_roots()).roots))
 
     servers = [tools("2025-11-25", asks, SENDS={UPDATED}) for _ in range(2)]
@@ -116,7 +119,7 @@ class Records:
     """Records of sessions that several applications share."""
 
     def __init__(self) -> None:
-        self.kept: dict[str, Any] = {}
+        self.kept: JsonObject = {}
 
     async def save(self, id: str, record: Any, lifetime: float) -> None:
         self.kept[id] = record
@@ -128,7 +131,7 @@ class Records:
         self.kept.pop(id, None)
 
 
-def rooted(asked: Any, *uris: str) -> dict[str, Any]:
+def rooted(asked: Any, *uris: str) -> JsonObject:
     """The answer to a question for roots."""
     roots = [{"uri": uri} for uri in uris]
     return {"jsonrpc": "2.0", "id": asked["id"], "result": {"roots": roots}}
@@ -146,7 +149,7 @@ async def two_places(call: Any) -> AsyncGenerator[tuple[Site, Site], None]:
             await app.close()
 
 
-async def asks_for_roots(session: Any, params: Any) -> str:
+async def asks_for_roots(session: mcp.Session, params: CallToolRequestParams) -> str:
     return str(len((await session.list_roots(on_progress=print)).roots))
 
 
@@ -229,16 +232,16 @@ async def wandering(here: Site, there: Site) -> None:
 
 
 async def test_a_question_inside_a_result_may_be_answered_at_another_process() -> None:
-    async def asks(session: Any, params: Any) -> str:
+    async def asks(session: mcp.Session, params: CallToolRequestParams) -> str:
         m = models(STATELESS)
         message = m.SamplingMessage(role="user", content=m.TextContent(text="?"))
         answer = await session.create_message(
             m.CreateMessageRequestParams(messages=[message], max_tokens=1)
         )
-        return str(answer.content.text)
+        return str(content_of(answer).text)
 
     key = b"k" * 32
-    meta: dict[str, Any] = {
+    meta: JsonObject = {
         "io.modelcontextprotocol/protocolVersion": STATELESS,
         "io.modelcontextprotocol/clientCapabilities": {"sampling": {}},
     }

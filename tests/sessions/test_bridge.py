@@ -4,6 +4,15 @@ import asyncio
 from typing import Any
 
 import pytest
+from mcp_revisions.v2025_11_25 import Session
+from mcp_revisions.v2025_11_25.models import (
+    CallToolRequestParams,
+    ElicitRequestParams,
+    ElicitResult,
+    ListToolsResult,
+    PaginatedRequestParams,
+)
+from support.json_types import JsonObject
 from support.revisions import ERAS, OLD, STATELESS
 from support.sessions.bridging import (
     ASKED,
@@ -22,6 +31,7 @@ from support.sessions.talking import (
     Accepting,
     Hand,
     client,
+    content_of,
     discovered,
     error,
     hello,
@@ -49,10 +59,11 @@ from support.sessions.wiretap import (
     until,
 )
 from support.sessions.wiretap import shake as greet
+from support.tables import case
 
 PAIRS = [(OLD, STATELESS), (STATELESS, OLD), (OLD, OLD), (STATELESS, STATELESS)]
 LOG = "notifications/message"
-COMPLETE: dict[str, Any] = {OLD: {}, STATELESS: {"resultType": "complete"}}
+COMPLETE: JsonObject = {OLD: {}, STATELESS: {"resultType": "complete"}}
 
 
 async def shake(hand: Hand, **capabilities: Any) -> None:
@@ -64,7 +75,9 @@ async def shake(hand: Hand, **capabilities: Any) -> None:
 def listing(revision: str) -> Any:
     """A handler that lists no tools."""
 
-    async def on_list_tools(self: Any, session: Any, params: Any) -> Any:
+    async def on_list_tools(
+        self: object, session: Session, params: PaginatedRequestParams
+    ) -> ListToolsResult:
         return models(revision).ListToolsResult(tools=[])
 
     return on_list_tools
@@ -79,7 +92,7 @@ class Work:
         self.log: list[str] = []
         self.over = asyncio.Event()
 
-    async def __call__(self, session: Any, params: Any) -> str:
+    async def __call__(self, session: Session, params: CallToolRequestParams) -> str:
         self.log.append("run")
         try:
             return " ".join([await self._ask(session, one) for one in self.messages])
@@ -94,13 +107,13 @@ class Work:
             answer = await asyncio.wait_for(session.elicit(form(message)), self.within)
         except TimeoutError:
             return "silence"
-        return str(answer.content["x"])
+        return str(content_of(answer)["x"])
 
 
 async def test_a_handler_goes_on_where_it_asked_though_its_client_is_asked_in_rounds() -> None:
     work = Work("one", "two", "two")
     async with bridged(tools(OLD, work)) as hand:
-        back: dict[str, Any] = {}
+        back: JsonObject = {}
         for number, message in enumerate(work.messages):
             asked = await asked_for(hand, number, **back)
             (question,) = asked["inputRequests"].values()
@@ -122,29 +135,30 @@ async def test_a_client_that_does_not_come_back_is_not_waited_for_for_ever() -> 
     assert work.log == ["run", "stopped"]
 
 
-@pytest.mark.parametrize("in_rounds", [True, False])
-async def test_a_server_may_withdraw_its_question_and_go_on(in_rounds: bool) -> None:
-    work = Work("one", within=0.05)
-    async with bridged(tools(OLD, work)) as hand:
-        if in_rounds:
-            asked = await asked_for(hand, 1)
-            await work.over.wait()
-            await hand.send(called(2, **answered(asked)))
-        else:
-            await shake(hand, elicitation={})
-            question = await hand.ask("tools/call", 1, name="x")
-            assert (await hand.take())["params"]["requestId"] == question["id"]
-        assert await text_of(hand) == "silence"
-    assert work.log == ["run"]
+async def test_a_server_may_withdraw_its_question_and_go_on() -> None:
+    for in_rounds in [True, False]:
+        with case(in_rounds):
+            work = Work("one", within=0.05)
+            async with bridged(tools(OLD, work)) as hand:
+                if in_rounds:
+                    asked = await asked_for(hand, 1)
+                    await work.over.wait()
+                    await hand.send(called(2, **answered(asked)))
+                else:
+                    await shake(hand, elicitation={})
+                    question = await hand.ask("tools/call", 1, name="x")
+                    assert (await hand.take())["params"]["requestId"] == question["id"]
+                assert await text_of(hand) == "silence"
+            assert work.log == ["run"]
 
 
 async def test_of_two_that_bring_the_same_answers_one_is_refused() -> None:
     go = asyncio.Event()
 
-    async def call(session: Any, params: Any) -> str:
+    async def call(session: Session, params: CallToolRequestParams) -> str:
         answer = await session.elicit(form("one"))
         await go.wait()
-        return str(answer.content["x"])
+        return str(content_of(answer)["x"])
 
     async with bridged(tools(OLD, call)) as hand:
         back = answered(await asked_for(hand, 1))
@@ -160,7 +174,7 @@ async def test_of_two_that_bring_the_same_answers_one_is_refused() -> None:
 def noting(told: list[Any], member: str) -> Any:
     """A handler that writes down a member of what it is told."""
 
-    async def note(self: Any, params: Any) -> None:
+    async def note(self: object, params: Any) -> None:
         told.append(getattr(params, member, "changed"))
 
     return note
@@ -171,7 +185,7 @@ async def test_progress_log_entries_and_cancellation_get_through(own: str, revis
     seen: list[Any] = []
     told: list[Any] = []
 
-    async def call(session: Any, params: Any) -> str:
+    async def call(session: Session, params: CallToolRequestParams) -> str:
         await session.progress(1, 2, "half")
         await session.progress(2, 2)
         await session.log("debug", "hidden")
@@ -230,23 +244,24 @@ async def test_changes_get_through_to_whoever_wants_to_know(own: str, revision: 
 async def test_each_end_sees_who_the_other_is_and_answers_what_it_asks(
     own: str, revision: str
 ) -> None:
-    async def on_elicit(self: Any, params: Any) -> Any:
+    async def on_elicit(self: object, params: ElicitRequestParams) -> ElicitResult:
         content = {"x": params.message.upper()}
         return models(revision).ElicitResult(action="accept", content=content)
 
-    async def call(session: Any, params: Any) -> str:
-        assert session.client_info.name == "c"
+    async def call(session: Session, params: CallToolRequestParams) -> str:
+        assert session.client_info and session.client_info.name == "c"
         assert session.client_capabilities.to_wire().keys() == {"elicitation"}
         answers = await asyncio.gather(*(session.elicit(form(one, own)) for one in "aab"))
-        return " ".join(one.content["x"] for one in answers)
+        return " ".join(content_of(one)["x"] for one in answers)
 
     info = models(revision).Implementation(name="c", version="1")
     ours = client(revision, on_elicit=on_elicit, info=info)
     said = models(own).Implementation(name="s", version="2")
     async with through(ours, tools(own, call, info=said, instructions="Be kind.")):
-        assert (ours.server_info.name, ours.instructions) == ("s", "Be kind.")
+        assert ours.server_info and ours.server_info.name == "s"
+        assert ours.instructions == "Be kind."
         assert ours.server_capabilities.to_wire() == {"tools": {}}
-        assert (await ours.call_tool(named(revision, "x"))).content[0].text == "A A B"
+        assert content_of(await ours.call_tool(named(revision, "x")))[0].text == "A A B"
 
 
 async def test_a_client_that_says_nonsense_of_itself_is_refused_and_no_server_is_troubled() -> None:
@@ -283,7 +298,7 @@ async def test_a_server_that_dies_ends_the_bridge() -> None:
 async def test_each_kind_of_loss_is_told_once() -> None:
     lost: list[Any] = []
 
-    async def call(session: Any, params: Any) -> Any:
+    async def call(session: Session, params: CallToolRequestParams) -> object:
         return m.CallToolResult(content=[m.ResourceLink(name=one, uri="file:///") for one in "ab"])
 
     async with through(client("2025-03-26"), tools(OLD, call), on_loss=lost.append) as ours:
@@ -293,7 +308,7 @@ async def test_each_kind_of_loss_is_told_once() -> None:
 
 
 async def test_no_empty_metadata_is_left_of_what_only_the_other_era_has() -> None:
-    async def nothing(session: Any, params: Any) -> str:
+    async def nothing(session: Session, params: CallToolRequestParams) -> str:
         return "done"
 
     sends = {"on_list_tools": listing(STATELESS), "SENDS": frozenset({TOOLS_CHANGED})}
@@ -323,7 +338,7 @@ async def test_the_last_progress_is_told_before_the_answer(own: str, bridge: boo
         await hand.send(*told, result(asked["id"], **COMPLETE[own], content=[]))
         await hand.take()
 
-    async def call(session: Any, params: Any) -> Any:
+    async def call(session: Session, params: CallToolRequestParams) -> object:
         for done in (1, 2, 3):
             await session.progress(done)
         return models(own).CallToolResult(content=[])
@@ -379,7 +394,7 @@ async def test_what_needs_a_capability_that_was_not_declared_is_reported_once(
 
     ours = client(revision, on_logging_message=noting([], "data"))
     async with through(ours, Accepting(play), on_loss=lost.append):
-        assert (await ours.call_tool(named(revision, "x"))).content == []
+        assert content_of(await ours.call_tool(named(revision, "x"))) == []
     assert [(one.method, one.what) for one in lost] == [
         (method, "dropped") for method in (LOG, TOOLS_CHANGED, UPDATED)
     ]
@@ -389,7 +404,7 @@ async def test_what_needs_a_capability_that_was_not_declared_is_reported_once(
 async def test_between_two_of_one_revision_what_neither_knows_is_carried_as_it_came(
     revision: str,
 ) -> None:
-    done: dict[str, Any] = {OLD: {"content": []}, STATELESS: {"resultType": "task", "task": 1}}
+    done: JsonObject = {OLD: {"content": []}, STATELESS: {"resultType": "task", "task": 1}}
 
     def said(method: str, id: int = 0, **params: Any) -> Any:
         make = modern if revision == STATELESS else request
@@ -441,7 +456,7 @@ async def test_between_two_of_one_revision_what_neither_knows_is_carried_as_it_c
 @pytest.mark.parametrize("own", ["2025-06-18", OLD, STATELESS])
 def test_between_two_revisions_extensions_are_not_declared_and_that_is_reported(own: str) -> None:
     lost: list[Any] = []
-    extensions: dict[str, Any] = {"a/b": {}}
+    extensions: JsonObject = {"a/b": {}}
 
     async def play(hand: Hand) -> None:
         asked = await hand.take()
@@ -455,7 +470,7 @@ def test_between_two_revisions_extensions_are_not_declared_and_that_is_reported(
         assert await hand.take() is None
 
     async def script() -> None:
-        said: dict[str, Any] = {"sampling": {}, "extensions": extensions}
+        said: JsonObject = {"sampling": {}, "extensions": extensions}
         spoken = [one for one in pkg.REVISIONS if one.id == own]
         async with bridged(Accepting(play), spoken, on_loss=lost.append) as hand:
             if own != OLD:

@@ -4,6 +4,8 @@ import asyncio
 from typing import Any
 
 import pytest
+from mcp_revisions.v2025_11_25 import Session
+from mcp_revisions.v2025_11_25.models import CallToolRequestParams
 from support.revisions import ERAS, OLD
 from support.sessions.bridging import answered, asked_for, bridged, called, form, text_of
 from support.sessions.talking import (
@@ -11,6 +13,7 @@ from support.sessions.talking import (
     META,
     Accepting,
     Hand,
+    content_of,
     hello,
     modern,
     notification,
@@ -136,12 +139,12 @@ async def test_a_notification_for_a_client_that_has_gone_is_no_fault(
 async def test_a_question_goes_to_a_request_whose_client_is_there() -> None:
     go, begun = asyncio.Event(), asyncio.Event()
 
-    async def call(session: Any, params: Any) -> str:
+    async def call(session: Session, params: CallToolRequestParams) -> str:
         if params.name == "there":
             begun.set()
             await go.wait()
         said = await session.elicit(form(params.name))
-        return f"{params.name} {said.content['x']}"
+        return f"{params.name} {content_of(said)['x']}"
 
     async with bridged(tools(OLD, call)) as hand:
         await hand.send(called(1, "there"))
@@ -178,7 +181,7 @@ async def test_nothing_is_kept_of_requests_that_were_cancelled(
 ) -> None:
     log: list[str] = []
 
-    async def call(session: Any, params: Any) -> str:
+    async def call(session: Session, params: CallToolRequestParams) -> str:
         log.append("run")
         try:
             return str(await asyncio.Event().wait())
@@ -213,11 +216,11 @@ async def test_a_question_that_was_withdrawn_is_not_put_to_the_client() -> None:
             await asyncio.wait_for(session.elicit(form("two")), 0.05)
         withdrawn.set()
 
-    async def call(session: Any, params: Any) -> str:
+    async def call(session: Session, params: CallToolRequestParams) -> str:
         beside = asyncio.create_task(hasty(session))
         said = await session.elicit(form("one"))
         await beside
-        return str(said.content["x"])
+        return str(content_of(said)["x"])
 
     async with bridged(tools(OLD, call)) as hand:
         asked = await asked_for(hand, 1)

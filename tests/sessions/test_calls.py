@@ -7,12 +7,20 @@ import math
 from typing import Any
 
 import pytest
+from mcp_revisions.v2025_11_25 import Session
+from mcp_revisions.v2025_11_25.models import (
+    CallToolRequestParams,
+    LoggingMessageNotificationParams,
+    ProgressNotificationParams,
+)
 from pydantic import ValidationError
+from support.json_types import JsonObject
 from support.revisions import HANDSHAKE, OLD, REVISIONS, STATELESS
 from support.sessions.talking import (
     Accepting,
     Hand,
     client,
+    content_of,
     discovered,
     models,
     modern,
@@ -25,6 +33,7 @@ from support.sessions.talking import (
     tools,
     welcome,
 )
+from support.tables import case
 
 
 def connected(server: Any, ours: Any = None, **options: Any) -> Any:
@@ -55,7 +64,7 @@ class TestSideBySide:
     async def test_handlers_run_at_the_same_time(self) -> None:
         gate = asyncio.Event()
 
-        async def call(session: Any, params: Any) -> str:
+        async def call(session: Session, params: CallToolRequestParams) -> str:
             if params.name == "open":
                 gate.set()
             else:
@@ -71,7 +80,7 @@ class TestSideBySide:
     async def test_a_failing_handler_harms_no_other_and_says_nothing(
         self, caplog: pytest.LogCaptureFixture
     ) -> None:
-        async def call(session: Any, params: Any) -> Any:
+        async def call(session: Session, params: CallToolRequestParams) -> object:
             match params.name:
                 case "crash":
                     raise RuntimeError("the password is hunter2")
@@ -95,7 +104,7 @@ class TestSideBySide:
     async def test_no_more_than_allowed_run_and_the_others_have_their_turn(self) -> None:
         running, most = 0, 0
 
-        async def call(session: Any, params: Any) -> str:
+        async def call(session: Session, params: CallToolRequestParams) -> str:
             nonlocal running, most
             running += 1
             most = max(most, running)
@@ -111,7 +120,7 @@ class TestSideBySide:
     async def test_reading_pauses_while_too_much_waits(self) -> None:
         gate = asyncio.Event()
 
-        async def call(session: Any, params: Any) -> str:
+        async def call(session: Session, params: CallToolRequestParams) -> str:
             await gate.wait()
             return "done"
 
@@ -125,7 +134,7 @@ class TestSideBySide:
             assert [one["id"] for one in answers] == [1, 2, 3, 4, 5, 99]
 
     async def test_while_an_answer_is_awaited_reading_goes_on_and_the_rest_is_refused(self) -> None:
-        async def call(session: Any, params: Any) -> str:
+        async def call(session: Session, params: CallToolRequestParams) -> str:
             roots = await session.list_roots()
             return str(len(roots.roots))
 
@@ -144,7 +153,7 @@ class TestSideBySide:
     async def test_a_peer_that_does_not_read_makes_senders_wait(self) -> None:
         sent = 0
 
-        async def call(session: Any, params: Any) -> str:
+        async def call(session: Session, params: CallToolRequestParams) -> str:
             nonlocal sent
             for number in range(10_000):
                 await session.log("info", number)
@@ -161,7 +170,7 @@ class TestSideBySide:
 
 
 class TestTimeouts:
-    async def never(self, session: Any, params: Any) -> str:
+    async def never(self, session: Session, params: CallToolRequestParams) -> str:
         await asyncio.sleep(60)
         return "never"
 
@@ -206,7 +215,7 @@ class TestTimeouts:
             with pytest.raises(pkg.RequestTimeout):
                 await ours.call_tool(named(OLD, "x"))
 
-    async def reporting(self, session: Any, params: Any) -> str:
+    async def reporting(self, session: Session, params: CallToolRequestParams) -> str:
         for number in range(40):
             await session.progress(number)
             await asyncio.sleep(0.02)
@@ -290,7 +299,7 @@ class TestTimeouts:
         assert len(given_up) == 2
 
     async def test_a_server_waits_no_longer_than_it_is_told_to(self) -> None:
-        async def call(session: Any, params: Any) -> str:
+        async def call(session: Session, params: CallToolRequestParams) -> str:
             try:
                 await session.list_roots(timeout=0.03)
             except pkg.RequestTimeout:
@@ -315,7 +324,7 @@ class TestCancellation:
         stopped = asyncio.Event()
         travelled: list[Any] = []
 
-        async def wait(session: Any, params: Any) -> str:
+        async def wait(session: Session, params: CallToolRequestParams) -> str:
             if params.name == "fine":
                 return "fine"
             try:
@@ -345,13 +354,13 @@ class TestCancellation:
             assert told == []
             assert [sender for sender, _ in travelled] == ["client"]
             assert b"notifications/cancelled" in travelled[0][1]
-            assert (await ours.call_tool(named(revision, "fine"))).content[0].text == "fine"
+            assert content_of(await ours.call_tool(named(revision, "fine")))[0].text == "fine"
 
     async def test_a_request_that_waits_its_turn_can_be_cancelled(self) -> None:
         gate = asyncio.Event()
         began: list[str] = []
 
-        async def call(session: Any, params: Any) -> str:
+        async def call(session: Session, params: CallToolRequestParams) -> str:
             began.append(params.name)
             await gate.wait()
             return "done"
@@ -369,7 +378,7 @@ class TestCancellation:
     async def test_a_member_of_a_batch_that_is_cancelled_is_left_out_of_the_answer(self) -> None:
         revision = "2025-03-26"
 
-        async def call(session: Any, params: Any) -> str:
+        async def call(session: Session, params: CallToolRequestParams) -> str:
             await asyncio.sleep(60 if params.name == "slow" else 0)
             return "done"
 
@@ -386,7 +395,7 @@ class TestCancellation:
             assert await hand.nothing()
 
     async def test_a_handler_that_asked_the_client_gives_its_question_up_too(self) -> None:
-        async def call(session: Any, params: Any) -> str:
+        async def call(session: Session, params: CallToolRequestParams) -> str:
             return str(await session.list_roots())
 
         async with shaken(tools(OLD, call)) as hand:
@@ -399,25 +408,26 @@ class TestCancellation:
 
 
 class TestProgress:
-    @pytest.mark.parametrize("revision", REVISIONS)
-    async def test_it_is_bound_to_its_request_and_only_grows(self, revision: str) -> None:
-        async def call(session: Any, params: Any) -> str:
+    async def test_it_is_bound_to_its_request_and_only_grows(self) -> None:
+        async def call(session: Session, params: CallToolRequestParams) -> str:
             for done in (1, 2, 2, 1, 3):
                 await session.progress(done, 3, f"at {done}")
             return "done"
 
-        server = tools(revision, call)
-        async with connected(server, progress_interval=0) as ours:
-            told: list[Any] = []
-            await ours.call_tool(named(revision, "x"), on_progress=told.append)
-            words = [None] * 3 if revision == "2024-11-05" else ["at 1", "at 2", "at 3"]
-            expected = [pkg.Progress(done, 3, words[done - 1]) for done in (1, 2, 3)]
-            assert told == expected
-            await ours.call_tool(named(revision, "x"))
-            assert told == expected
+        for revision in REVISIONS:
+            with case(revision):
+                server = tools(revision, call)
+                async with connected(server, progress_interval=0) as ours:
+                    told: list[Any] = []
+                    await ours.call_tool(named(revision, "x"), on_progress=told.append)
+                    words = [None] * 3 if revision == "2024-11-05" else ["at 1", "at 2", "at 3"]
+                    expected = [pkg.Progress(done, 3, words[done - 1]) for done in (1, 2, 3)]
+                    assert told == expected
+                    await ours.call_tool(named(revision, "x"))
+                    assert told == expected
 
     async def test_it_does_not_flood_but_the_end_is_told(self) -> None:
-        async def call(session: Any, params: Any) -> str:
+        async def call(session: Session, params: CallToolRequestParams) -> str:
             for done in range(1, 1001):
                 await session.progress(done, int(params.name))
             return "done"
@@ -431,9 +441,14 @@ class TestProgress:
     async def test_a_wrong_report_fails_where_it_is_made_and_harms_no_answer(
         self, caplog: pytest.LogCaptureFixture
     ) -> None:
-        async def call(session: Any, params: Any) -> str:
+        async def call(session: Session, params: CallToolRequestParams) -> str:
             await session.progress(1)
-            for wrong in ({"done": 2, "message": 5}, {"done": 2, "total": "x"}, {"done": math.nan}):
+            reports: list[JsonObject] = [
+                {"done": 2, "message": 5},
+                {"done": 2, "total": "x"},
+                {"done": math.nan},
+            ]
+            for wrong in reports:
                 with pytest.raises(ValidationError):
                     await session.progress(**wrong)
             await session.progress(2)
@@ -454,7 +469,7 @@ class TestProgress:
     ) -> None:
         gone = asyncio.Event()
 
-        async def call(session: Any, params: Any) -> str:
+        async def call(session: Session, params: CallToolRequestParams) -> str:
             await session.progress(1)
             await session.progress(2)
             await gone.wait()
@@ -476,7 +491,7 @@ class TestProgress:
     ) -> None:
         told = asyncio.Event()
 
-        async def call(session: Any, params: Any) -> str:
+        async def call(session: Session, params: CallToolRequestParams) -> str:
             await session.progress(1)
             return "done"
 
@@ -495,7 +510,7 @@ class TestProgress:
     async def test_progress_of_nobody_is_ignored(self) -> None:
         heard: list[Any] = []
 
-        async def on_progress(self: Any, params: Any) -> None:
+        async def on_progress(self: object, params: ProgressNotificationParams) -> None:
             heard.append(params)
 
         async def play(hand: Hand) -> None:
@@ -510,7 +525,7 @@ class TestProgress:
 
 
 class TestLogging:
-    async def speak(self, session: Any, params: Any) -> str:
+    async def speak(self, session: Session, params: CallToolRequestParams) -> str:
         for level in ("debug", "info", "error"):
             await session.log(level, {"level": level}, "ours")
         return "done"
@@ -519,24 +534,27 @@ class TestLogging:
         return tools(revision, self.speak, SENDS=frozenset({"notifications/message"}))
 
     def listener(self, revision: str, heard: list[str]) -> Any:
-        async def on_logging_message(self: Any, params: Any) -> None:
+        async def on_logging_message(
+            self: object, params: LoggingMessageNotificationParams
+        ) -> None:
             assert params.logger == "ours"
             heard.append(params.level)
 
         return client(revision, on_logging_message=on_logging_message)
 
-    @pytest.mark.parametrize("revision", HANDSHAKE)
-    async def test_a_client_sets_the_level(self, revision: str) -> None:
-        heard: list[str] = []
-        ours = self.listener(revision, heard)
-        async with connected(self.server(revision), ours):
-            assert ours.server_capabilities.to_wire() == {"logging": {}, "tools": {}}
-            await ours.call_tool(named(revision, "x"))
-            assert heard == ["debug", "info", "error"]
-            m = models(revision)
-            await ours.set_level(m.SetLevelRequestParams(level="warning"))
-            await ours.call_tool(named(revision, "x"))
-            assert heard == ["debug", "info", "error", "error"]
+    async def test_a_client_sets_the_level(self) -> None:
+        for revision in HANDSHAKE:
+            with case(revision):
+                heard: list[str] = []
+                ours = self.listener(revision, heard)
+                async with connected(self.server(revision), ours):
+                    assert ours.server_capabilities.to_wire() == {"logging": {}, "tools": {}}
+                    await ours.call_tool(named(revision, "x"))
+                    assert heard == ["debug", "info", "error"]
+                    m = models(revision)
+                    await ours.set_level(m.SetLevelRequestParams(level="warning"))
+                    await ours.call_tool(named(revision, "x"))
+                    assert heard == ["debug", "info", "error", "error"]
 
     async def test_in_the_stateless_era_each_request_asks_for_itself(self) -> None:
         heard: list[str] = []
@@ -550,7 +568,7 @@ class TestLogging:
             assert heard == ["info", "error"]
 
     async def test_a_server_that_does_not_declare_it_does_not_log(self) -> None:
-        async def call(session: Any, params: Any) -> str:
+        async def call(session: Session, params: CallToolRequestParams) -> str:
             with pytest.raises(pkg.MissingCapability, match=r"server\.logging"):
                 await session.log("info", 1)
             return "done"
@@ -561,7 +579,7 @@ class TestLogging:
     def test_what_cannot_be_written_is_the_handlers_fault(
         self, caplog: pytest.LogCaptureFixture
     ) -> None:
-        async def call(session: Any, params: Any) -> str:
+        async def call(session: Session, params: CallToolRequestParams) -> str:
             await session.log("info", object())
             return "never"
 
@@ -577,7 +595,7 @@ class TestLogging:
 
 
 async def test_a_stateless_request_may_be_cancelled_before_it_began() -> None:
-    async def call(session: Any, params: Any) -> str:
+    async def call(session: Session, params: CallToolRequestParams) -> str:
         return "fast"
 
     from support.sessions.talking import served

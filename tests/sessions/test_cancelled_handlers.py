@@ -8,8 +8,11 @@ import textwrap
 from typing import Any
 
 import pytest
+from mcp_revisions.v2025_11_25 import Session
+from mcp_revisions.v2025_11_25.models import CallToolRequestParams
 from support.folders import GENERATED
 from support.http.serving import Site, outcome, serving, text_in
+from support.json_types import JsonObject
 from support.revisions import HANDSHAKE, REVISIONS, STATELESS
 from support.sessions.talking import (
     INITIALIZED,
@@ -32,7 +35,7 @@ class Cancelling:
         self.begun = asyncio.Event()
         self.ended = asyncio.Event()
 
-    async def __call__(self, session: Any, params: Any) -> str:
+    async def __call__(self, session: Session, params: CallToolRequestParams) -> str:
         return str(await getattr(self, params.name)(session))
 
     async def plain(self, session: Any) -> str:
@@ -165,7 +168,7 @@ class TestHttp:
     async def test_a_stream_ends_with_the_error(self) -> None:
         async with serving(tools("2025-11-25", Cancelling())) as site:
             session = await site.initialize()
-            progress: dict[str, Any] = {"_meta": {"progressToken": "p"}}
+            progress: JsonObject = {"_meta": {"progressToken": "p"}}
             async with session.calling("on_a_stream", 7, **progress) as events:
                 said = [event.message for event in await events.all() if event.data]
             assert [one.get("id") for one in said] == [None, 7]

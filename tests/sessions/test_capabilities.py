@@ -1,15 +1,22 @@
 """Capabilities in a session. Tests carry the ids of the rows of the decision tables they show."""
 
 import asyncio
-from typing import Any
+from typing import Any, cast
 
 import pytest
+from mcp_revisions import v2026_07_28 as stateless
+from mcp_revisions.v2025_11_25.models import (
+    CallToolRequestParams,
+    ElicitRequestURLParams,
+    ElicitResult,
+)
 from support.revisions import ERAS, OLD, STATELESS
 from support.sessions.bridging import bridged
 from support.sessions.talking import (
     Accepting,
     Hand,
     client,
+    content_of,
     hello,
     models,
     modern,
@@ -22,6 +29,7 @@ from support.sessions.talking import (
     welcome,
 )
 from support.sessions.wiretap import agree, shake
+from support.tables import case
 
 
 def by_url(revision: str) -> Any:
@@ -30,7 +38,7 @@ def by_url(revision: str) -> Any:
     return m.ElicitRequestURLParams(message="Log in", url="https://example.com", **required)
 
 
-async def log_in(session: Any, params: Any) -> Any:
+async def log_in(session: Any, params: CallToolRequestParams) -> object:
     m = models(session.revision)
     if session.revision == OLD:
         return (await session.elicit(by_url(OLD))).action
@@ -40,22 +48,23 @@ async def log_in(session: Any, params: Any) -> Any:
 
 
 def answering(revision: str, **members: Any) -> Any:
-    async def on_elicit(self: Any, params: Any) -> Any:
+    async def on_elicit(self: object, params: ElicitRequestURLParams) -> ElicitResult:
         assert params.url == "https://example.com"
         return models(revision).ElicitResult(action="accept")
 
     return client(revision, on_elicit=on_elicit, **members)
 
 
-@pytest.mark.parametrize("revision", ERAS)
-async def test_CN06_an_empty_elicitation_capability_means_forms_only(revision: str) -> None:
-    async with pkg.connect_in_memory(answering(revision), tools(revision, log_in)) as ours:
-        with pytest.raises(pkg.McpError) as caught:
-            await ours.call_tool(named(revision, "x"))
-        assert caught.value.code == (-32603 if revision == OLD else -32021)
-    willing = answering(revision, DECLARES={"elicitation": {"url": {}}})
-    async with pkg.connect_in_memory(willing, tools(revision, log_in)) as ours:
-        assert (await ours.call_tool(named(revision, "x"))).content[0].text == "accept"
+async def test_CN06_an_empty_elicitation_capability_means_forms_only() -> None:
+    for revision in ERAS:
+        with case(revision):
+            async with pkg.connect_in_memory(answering(revision), tools(revision, log_in)) as ours:
+                with pytest.raises(pkg.McpError) as caught:
+                    await ours.call_tool(named(revision, "x"))
+                assert caught.value.code == (-32603 if revision == OLD else -32021)
+            willing = answering(revision, DECLARES={"elicitation": {"url": {}}})
+            async with pkg.connect_in_memory(willing, tools(revision, log_in)) as ours:
+                assert (await ours.call_tool(named(revision, "x"))).content[0].text == "accept"
 
 
 async def test_CN06_a_client_refuses_a_mode_it_did_not_declare() -> None:
@@ -76,17 +85,21 @@ async def test_CN06_a_client_refuses_a_mode_it_did_not_declare() -> None:
 
 
 async def test_CN07_extensions_of_both_sides_are_known_to_both() -> None:
+    m = models(STATELESS)
     ours: Any = {"com.example/ours": {"depth": 3}}
 
-    async def told(session: Any, params: Any) -> str:
+    async def told(
+        session: stateless.Session, params: stateless.models.CallToolRequestParams
+    ) -> str:
         return str(session.client_capabilities.extensions)
 
     server = tools(STATELESS, told, DECLARES={"extensions": {"com.example/theirs": {}}})
-    async with pkg.connect_in_memory(
-        client(STATELESS, DECLARES={"extensions": ours}), server
-    ) as one:
+    theirs = cast(stateless.Client, client(STATELESS, DECLARES={"extensions": ours}))
+    async with pkg.connect_in_memory(theirs, server) as one:
         assert one.server_capabilities.extensions == {"com.example/theirs": {}}
-        assert (await one.call_tool(named(STATELESS, "x"))).content[0].text == str(ours)
+        assert content_of(await one.call_tool(m.CallToolRequestParams(name="x")))[0].text == str(
+            ours
+        )
 
 
 async def test_a_handler_left_alone_is_not_declared_and_not_found() -> None:

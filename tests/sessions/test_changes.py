@@ -1,9 +1,14 @@
 """Changes: published once, and told to whoever wants to know, as its revision has it."""
 
 import asyncio
-from typing import Any
+from typing import Any, cast
 
 import pytest
+from mcp_revisions import v2026_07_28 as stateless
+from mcp_revisions.v2025_11_25 import Session
+from mcp_revisions.v2025_11_25.models import EmptyResult, NotificationParams, SubscribeRequestParams
+from mcp_revisions.v2026_07_28.models import SubscriptionsAcknowledgedNotificationParams
+from support.json_types import Json
 from support.revisions import HANDSHAKE, STATELESS
 from support.sessions.talking import (
     INITIALIZED,
@@ -21,6 +26,7 @@ from support.sessions.talking import (
     server,
     shaken,
 )
+from support.tables import case
 
 ID = "io.modelcontextprotocol/subscriptionId"
 ALL = frozenset(
@@ -38,26 +44,25 @@ async def publish(ours: Any) -> None:
 
 
 @pytest.mark.shows("S2-10", "S4-09", "S4-10", "S4-11")
-@pytest.mark.parametrize("revision", HANDSHAKE)
-async def test_in_the_handshake_era_lists_are_told_and_resources_if_subscribed(
-    revision: str,
-) -> None:
-    ours = server(revision, SENDS=ALL)
-    async with shaken(ours, revision) as hand:
-        await hand.ask("ping")
-        await hand.ask("resources/subscribe", 2, uri="file:///a")
-        await publish(ours)
-        told = [await hand.take() for _ in range(4)]
-        assert [message["method"] for message in told] == [
-            "notifications/tools/list_changed",
-            "notifications/prompts/list_changed",
-            "notifications/resources/list_changed",
-            "notifications/resources/updated",
-        ]
-        assert told[-1]["params"] == {"uri": "file:///a"}
-        await hand.ask("resources/unsubscribe", 3, uri="file:///a")
-        await ours.resource_updated("file:///a")
-        assert await hand.nothing()
+async def test_in_the_handshake_era_lists_are_told_and_resources_if_subscribed() -> None:
+    for revision in HANDSHAKE:
+        with case(revision):
+            ours = server(revision, SENDS=ALL)
+            async with shaken(ours, revision) as hand:
+                await hand.ask("ping")
+                await hand.ask("resources/subscribe", 2, uri="file:///a")
+                await publish(ours)
+                told = [await hand.take() for _ in range(4)]
+                assert [message["method"] for message in told] == [
+                    "notifications/tools/list_changed",
+                    "notifications/prompts/list_changed",
+                    "notifications/resources/list_changed",
+                    "notifications/resources/updated",
+                ]
+                assert told[-1]["params"] == {"uri": "file:///a"}
+                await hand.ask("resources/unsubscribe", 3, uri="file:///a")
+                await ours.resource_updated("file:///a")
+                assert await hand.nothing()
 
 
 async def test_HS09_nobody_is_told_before_initialized() -> None:
@@ -77,7 +82,9 @@ async def test_HS09_nobody_is_told_before_initialized() -> None:
 async def test_a_handler_of_its_own_may_refuse_a_subscription() -> None:
     m = models("2025-11-25")
 
-    async def on_subscribe(self: Any, session: Any, params: Any) -> Any:
+    async def on_subscribe(
+        self: object, session: Session, params: SubscribeRequestParams
+    ) -> EmptyResult:
         if params.uri != "file:///a":
             raise pkg.McpError(-32002, "Resource not found")
         return m.EmptyResult()
@@ -179,11 +186,13 @@ async def test_a_client_hears_of_changes_and_of_the_end() -> None:
     heard: list[Any] = []
     begun = asyncio.Event()
 
-    async def on_subscriptions_acknowledged(self: Any, params: Any) -> None:
+    async def on_subscriptions_acknowledged(
+        self: object, params: SubscriptionsAcknowledgedNotificationParams
+    ) -> None:
         begun.set()
 
-    async def on_tool_list_changed(self: Any, params: Any) -> None:
-        heard.append(params.meta.to_wire()[ID])
+    async def on_tool_list_changed(self: object, params: NotificationParams) -> None:
+        heard.append(cast(Json, params.meta).to_wire()[ID])
 
     ours = client(
         STATELESS,
@@ -194,10 +203,11 @@ async def test_a_client_hears_of_changes_and_of_the_end() -> None:
     params = m.SubscriptionsListenRequestParams(notifications=wanted)
     publisher = server(STATELESS, SENDS=ALL)
     async with pkg.connect_in_memory(ours, publisher):
-        stream = asyncio.create_task(ours.subscriptions_listen(params))
+        stream = asyncio.create_task(cast(stateless.Client, ours).subscriptions_listen(params))
         await begun.wait()
         await publisher.tools_list_changed()
         await asyncio.sleep(0.01)
+        side: Any
         (side,) = publisher.__mcp_runtime__.connections
         side.abort(pkg.Disconnected("stopping"))
         ended = await stream

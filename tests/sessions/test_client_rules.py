@@ -5,6 +5,14 @@ import logging
 from typing import Any
 
 import pytest
+from mcp_revisions.v2025_11_25.models import (
+    ElicitRequestParams,
+    ElicitResult,
+    ListRootsResult,
+    LoggingMessageNotificationParams,
+    RequestParams,
+)
+from support.json_types import JsonObject
 from support.revisions import ERAS, OLD, STATELESS
 from support.sessions.talking import (
     CAPABILITIES,
@@ -13,6 +21,7 @@ from support.sessions.talking import (
     Accepting,
     Hand,
     client,
+    content_of,
     discovered,
     error,
     models,
@@ -26,8 +35,9 @@ from support.sessions.talking import (
     server,
     welcome,
 )
+from support.tables import case
 
-QUICK = {"probe_timeout": 0.3, "initialize_timeout": 0.5, "timeout": 5.0, "drain": 0.2}
+QUICK: JsonObject = {"probe_timeout": 0.3, "initialize_timeout": 0.5, "timeout": 5.0, "drain": 0.2}
 
 
 def connect(accepting: Accepting, *revisions: str, **options: Any) -> Any:
@@ -153,7 +163,9 @@ class TestHandshake:
             await hand.send(welcome((await hand.take())["id"], logging={}), log)
             await to_the_end(hand)
 
-        async def on_logging_message(self: Any, params: Any) -> None:
+        async def on_logging_message(
+            self: object, params: LoggingMessageNotificationParams
+        ) -> None:
             heard.append(params.data)
 
         ours = client(OLD, on_logging_message=on_logging_message)
@@ -306,12 +318,13 @@ class TestStateless:
             result = await ours.list_tools()
             assert (result.ttl_ms, result.cache_scope) == (0, "public")
 
-    @pytest.mark.parametrize("kind", ["partial", "input_required"])
-    async def test_SC12_a_type_that_is_not_known_is_invalid(self, kind: str) -> None:
-        accepting, _ = modern({"result": {"tools": [], "resultType": kind}})
-        async with connect(accepting, STATELESS) as ours:
-            with pytest.raises(pkg.RemoteError, match="/result/resultType"):
-                await ours.list_tools()
+    async def test_SC12_a_type_that_is_not_known_is_invalid(self) -> None:
+        for kind in ["partial", "input_required"]:
+            with case(kind):
+                accepting, _ = modern({"result": {"tools": [], "resultType": kind}})
+                async with connect(accepting, STATELESS) as ours:
+                    with pytest.raises(pkg.RemoteError, match="/result/resultType"):
+                        await ours.list_tools()
 
     async def test_SC11_questions_are_answered_with_a_new_id_each_round(self) -> None:
         form = {"type": "object", "properties": {"name": {"type": "string"}}}
@@ -328,16 +341,16 @@ class TestStateless:
         accepting, heard = modern({"result": first}, {"result": second}, {"result": third}, DONE)
         m = models(STATELESS)
 
-        async def on_elicit(self: Any, params: Any) -> Any:
+        async def on_elicit(self: object, params: ElicitRequestParams) -> ElicitResult:
             return m.ElicitResult(action="accept", content={"name": "ada"})
 
-        async def on_list_roots(self: Any, params: Any) -> Any:
+        async def on_list_roots(self: object, params: RequestParams) -> ListRootsResult:
             return m.ListRootsResult(roots=[])
 
         ours = client(STATELESS, on_elicit=on_elicit, on_list_roots=on_list_roots)
         async with pkg.connect(accepting, ours):
             result = await ours.call_tool(named(STATELESS, "x", arguments={"a": 1}))
-            assert result.content[0].text == "done"
+            assert content_of(result)[0].text == "done"
         assert len({message["id"] for message in heard}) == 4
         sent = [{k: v for k, v in one["params"].items() if k != "_meta"} for one in heard]
         same = {"name": "x", "arguments": {"a": 1}}
@@ -374,7 +387,7 @@ class TestStateless:
         asked = {"where": {"method": "roots/list"}}
         accepting, _ = modern({"result": {"resultType": "input_required", "inputRequests": asked}})
 
-        async def on_list_roots(self: Any, params: Any) -> Any:
+        async def on_list_roots(self: object, params: RequestParams) -> ListRootsResult:
             raise KeyError("mine")
 
         async with pkg.connect(accepting, client(STATELESS, on_list_roots=on_list_roots)) as ours:

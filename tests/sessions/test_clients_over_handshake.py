@@ -3,14 +3,20 @@
 import asyncio
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import pytest
+from mcp_revisions import v2025_11_25 as mcp
+from mcp_revisions import v2026_07_28 as stateless
+from mcp_revisions.v2025_11_25 import Session
+from mcp_revisions.v2025_11_25.models import CallToolRequestParams
+from support.json_types import JsonObject
 from support.revisions import OLD, REVISIONS, STATELESS
 from support.sessions.talking import (
     Accepting,
     Hand,
     client,
+    content_of,
     named,
     pkg,
     run,
@@ -33,11 +39,12 @@ from support.sessions.wiretap import (
     shake,
     until,
 )
+from support.tables import case
 
 
 async def test_what_a_server_said_in_the_handshake_answers_discover() -> None:
     wire = Wire()
-    said: dict[str, Any] = {"info": m.Implementation(name="old", version="7")}
+    said: JsonObject = {"info": m.Implementation(name="old", version="7")}
     said |= {"instructions": "Be kind.", "DECLARES": {"tools": {"listChanged": True}}}
     async with over(client(STATELESS), server(OLD, **said), wire) as ours:
         before = len(wire)
@@ -70,7 +77,9 @@ class Listener:
 
     async def listen(self, params: Any) -> tuple[asyncio.Task[Any], int]:
         """Begin a stream; its id."""
-        stream = asyncio.create_task(self.client.subscriptions_listen(params))
+        stream = asyncio.create_task(
+            cast(stateless.Client, self.client).subscriptions_listen(params)
+        )
         await until(lambda: bool(self.begun) or stream.done())
         return stream, self.begun.pop()
 
@@ -162,7 +171,7 @@ def test_the_lowest_level_that_a_request_under_way_wants_is_set() -> None:
     heard: list[str] = []
     go = {level: asyncio.Event() for level in ("warning", "debug", "error")}
 
-    async def call(session: Any, params: Any) -> str:
+    async def call(session: Session, params: CallToolRequestParams) -> str:
         for level in ("debug", "warning", "error"):
             await session.log(level, params.name)
         await go[params.name].wait()
@@ -220,15 +229,16 @@ async def test_a_level_whose_setting_was_cancelled_is_not_taken_for_set() -> Non
 # Whatever the server speaks.
 
 
-@pytest.mark.parametrize("revision", REVISIONS)
-async def test_one_class_of_client_is_at_home_with_all_servers(revision: str) -> None:
-    async def call(session: Any, params: Any) -> str:
-        return f"{session.revision} {session.client_info.name}"
+async def test_one_class_of_client_is_at_home_with_all_servers() -> None:
+    async def call(session: Session, params: CallToolRequestParams) -> str:
+        return f"{session.revision} {session.client_info and session.client_info.name}"
 
-    opener = runtime("testing").in_memory(tools(revision, call))
-    async with pkg.connect(opener, as_=pkg.load(OLD)) as ours:
-        assert type(ours) is pkg.load(OLD).Client
-        assert ours.revision == revision
-        said = await ours.call_tool(named(OLD, "x"))
-        assert isinstance(said, m.CallToolResult)
-        assert said.content[0].text == f"{revision} Client"
+    for revision in REVISIONS:
+        with case(revision):
+            opener = runtime("testing").in_memory(tools(revision, call))
+            async with pkg.connect(opener, as_=mcp) as ours:
+                assert type(ours) is mcp.Client
+                assert ours.revision == revision
+                said = await ours.call_tool(named(OLD, "x"))
+                assert isinstance(said, m.CallToolResult)
+                assert content_of(said)[0].text == f"{revision} Client"

@@ -4,12 +4,19 @@ import asyncio
 from typing import Any
 
 import pytest
+from mcp_revisions.v2025_11_25 import Session
+from mcp_revisions.v2025_11_25.models import (
+    CallToolRequestParams,
+    ReadResourceRequestParams,
+    ReadResourceResult,
+)
 from support.revisions import ERAS, OLD, STATELESS
 from support.sessions.talking import (
     CAPABILITIES,
     Accepting,
     Hand,
     client,
+    content_of,
     error,
     models,
     named,
@@ -37,6 +44,7 @@ from support.sessions.wiretap import (
     until,
     uri,
 )
+from support.tables import case
 
 
 async def test_what_the_server_has_no_words_for_stays_at_home() -> None:
@@ -58,7 +66,7 @@ async def test_what_the_server_has_no_words_for_stays_at_home() -> None:
 def test_the_level_that_was_set_goes_with_each_later_request() -> None:
     heard: list[str] = []
 
-    async def call(session: Any, params: Any) -> str:
+    async def call(session: Session, params: CallToolRequestParams) -> str:
         for level in ("debug", "info", "error"):
             await session.log(level, params.name)
         return "done"
@@ -176,7 +184,7 @@ async def test_a_server_that_refuses_to_listen_can_be_talked_to() -> None:
         with pytest.raises(pkg.McpError) as caught:
             await ours.subscribe(uri("a"))
         assert caught.value.code == -32601
-        assert (await ours.call_tool(named(OLD, "x"))).content == []
+        assert content_of(await ours.call_tool(named(OLD, "x"))) == []
 
 
 async def test_a_late_acknowledgement_of_a_stream_given_up_does_not_mute_the_next() -> None:
@@ -213,24 +221,22 @@ async def test_a_resource_that_the_server_leaves_out_is_not_subscribed_to() -> N
             await ours.subscribe(uri("a"))
 
 
-@pytest.mark.parametrize(
-    ("call", "params", "needs"),
-    [
+async def test_what_the_server_does_not_declare_is_not_asked_of_it() -> None:
+    for call, params, needs in [
         ("set_level", m.SetLevelRequestParams(level="info"), "logging"),
         ("subscribe", uri("a"), "resources.subscribe"),
         ("unsubscribe", m.UnsubscribeRequestParams(uri="a"), "resources.subscribe"),
-    ],
-)
-async def test_what_the_server_does_not_declare_is_not_asked_of_it(
-    call: str, params: Any, needs: str
-) -> None:
-    wire = Wire()
-    async with over(client(OLD), server(STATELESS, DECLARES={"resources": {}}), wire) as ours:
-        before = len(wire)
-        with pytest.raises(pkg.MissingCapability, match=needs):
-            await getattr(ours, call)(params)
-        assert isinstance(await ours.ping(), m.EmptyResult)
-        assert len(wire) == before
+    ]:
+        with case((call, params, needs)):
+            wire = Wire()
+            async with over(
+                client(OLD), server(STATELESS, DECLARES={"resources": {}}), wire
+            ) as ours:
+                before = len(wire)
+                with pytest.raises(pkg.MissingCapability, match=needs):
+                    await getattr(ours, call)(params)
+                assert isinstance(await ours.ping(), m.EmptyResult)
+                assert len(wire) == before
 
 
 # In both directions.
@@ -243,7 +249,9 @@ async def test_what_the_server_does_not_declare_is_not_asked_of_it(
 async def test_a_resource_that_is_not_there_has_the_code_that_the_client_knows(
     own: str, revision: str, code: int
 ) -> None:
-    async def on_read_resource(self: Any, session: Any, params: Any) -> Any:
+    async def on_read_resource(
+        self: object, session: Session, params: ReadResourceRequestParams
+    ) -> ReadResourceResult:
         raise pkg.McpError(-32602 if own == STATELESS else -32002, "no", {"uri": params.uri})
 
     async with over(client(revision), server(own, on_read_resource=on_read_resource)) as ours:

@@ -6,6 +6,7 @@ import logging
 from typing import Any
 
 import pytest
+from mcp_revisions.v2025_11_25.models import NotificationParams
 from support.revisions import OLD, STATELESS
 from support.sessions.odd_servers import (
     BOTH,
@@ -78,7 +79,7 @@ class TestAnswers:
 
         changed = asyncio.Event()
 
-        async def on_tool_list_changed(self: Any, params: Any) -> None:
+        async def on_tool_list_changed(self: object, params: NotificationParams) -> None:
             changed.set()
 
         ours = client(OLD, on_tool_list_changed=on_tool_list_changed)

@@ -4,6 +4,12 @@ import asyncio
 from typing import Any
 
 import pytest
+from mcp_revisions.v2025_11_25.models import (
+    ElicitRequestParams,
+    ElicitResult,
+    NotificationParams,
+)
+from support.json_types import JsonObject
 from support.revisions import OLD, STATELESS
 from support.sessions.odd_servers import (
     TEXT,
@@ -24,6 +30,7 @@ from support.sessions.odd_servers import (
 )
 from support.sessions.talking import client, models, named, notification, pkg, runtime
 from support.sessions.talking import request as request_as_json
+from support.tables import case
 
 
 def noted(monkeypatch: pytest.MonkeyPatch, module: str) -> list[float]:
@@ -176,12 +183,10 @@ class TestResumption:
             waits.append(cursor.wait)
         assert waits == [1.0, 1.5, 1.5]
 
-    @pytest.mark.parametrize(
-        "bounds", [{"min_wait": 0}, {"min_wait": 2, "max_wait": 1}, {"max_attempts": -1}]
-    )
-    def test_bounds_that_make_no_sense_are_refused(self, bounds: dict[str, Any]) -> None:
-        with pytest.raises(ValueError, match=next(iter(bounds))):
-            pkg.Reconnection(**bounds)
+    def test_bounds_that_make_no_sense_are_refused(self) -> None:
+        for bounds in [{"min_wait": 0}, {"min_wait": 2, "max_wait": 1}, {"max_attempts": -1}]:
+            with case(bounds), pytest.raises(ValueError, match=next(iter(bounds))):
+                pkg.Reconnection(**bounds)
 
     @pytest.mark.parametrize("status", [400, 401, 404, 405])
     def test_a_server_that_does_not_resume_says_so(self, status: int) -> None:
@@ -192,7 +197,7 @@ class TestResumption:
         assert gets(seen) == [None, "p-1"]
 
     @pytest.mark.parametrize("event", [{}, {"retry": 1}, {"id": ""}, {"id": "\x1b"}])
-    def test_a_stream_without_ids_is_lost_at_once(self, event: dict[str, Any]) -> None:
+    def test_a_stream_without_ids_is_lost_at_once(self, event: JsonObject) -> None:
         async def primed(request: Request, reply: Reply) -> None:
             await reply.stream()
             await reply.event(notification("notifications/tools/list_changed"), **event)
@@ -222,7 +227,7 @@ class TestListener:
 
         async def listen(request: Request, reply: Reply) -> None:
             await reply.stream()
-            schema: dict[str, Any] = {"type": "object", "properties": {}}
+            schema: JsonObject = {"type": "object", "properties": {}}
             asked = request_as_json("elicitation/create", 0, message="Who?", requestedSchema=schema)
             await reply.event(asked)
             await reply.gone()
@@ -233,7 +238,7 @@ class TestListener:
 
         m = models(OLD)
 
-        async def on_elicit(self: Any, params: Any) -> Any:
+        async def on_elicit(self: object, params: ElicitRequestParams) -> ElicitResult:
             return m.ElicitResult(action="decline")
 
         ours = client(OLD, on_elicit=on_elicit)
@@ -349,7 +354,7 @@ class TestListener:
                 await reply.event(notification("notifications/tools/list_changed"))
                 await reply.gone()
 
-        async def on_tool_list_changed(self: Any, params: Any) -> None:
+        async def on_tool_list_changed(self: object, params: NotificationParams) -> None:
             changed.set()
 
         ours = client(OLD, on_tool_list_changed=on_tool_list_changed)
@@ -367,7 +372,7 @@ class TestListener:
             await reply.event(notification("notifications/tools/list_changed"))
             await reply.gone()
 
-        async def on_tool_list_changed(self: Any, params: Any) -> None:
+        async def on_tool_list_changed(self: object, params: NotificationParams) -> None:
             changed.set()
 
         ours = client(OLD, on_tool_list_changed=on_tool_list_changed)

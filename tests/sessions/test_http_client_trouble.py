@@ -5,6 +5,7 @@ import json
 from typing import Any
 
 import pytest
+from mcp_revisions.v2025_11_25.models import LoggingMessageNotificationParams
 from support.revisions import OLD, STATELESS
 from support.sessions.odd_servers import (
     TEXT,
@@ -222,7 +223,9 @@ class TestNewSession:
 
         said = asyncio.Event()
 
-        async def on_logging_message(self: Any, params: Any) -> None:
+        async def on_logging_message(
+            self: object, params: LoggingMessageNotificationParams
+        ) -> None:
             said.set()
 
         ours = client(OLD, on_logging_message=on_logging_message)

@@ -3,12 +3,25 @@
 from typing import Any
 
 import pytest
+from mcp_revisions.v2026_07_28 import Session
+from mcp_revisions.v2026_07_28.models import (
+    CallToolRequestParams,
+    CreateMessageRequestParams,
+    CreateMessageResult,
+    ElicitRequestParams,
+    ElicitResult,
+    GetPromptRequestParams,
+    ListRootsResult,
+    ReadResourceRequestParams,
+    RequestParams,
+)
 from support.revisions import STATELESS
 from support.sessions.talking import (
     CAPABILITIES,
     VERSION,
     Hand,
     client,
+    content_of,
     models,
     modern,
     named,
@@ -16,6 +29,7 @@ from support.sessions.talking import (
     served,
     tools,
 )
+from support.tables import case
 
 m = models(STATELESS)
 FORM = {
@@ -31,7 +45,7 @@ def age_form() -> Any:
     return m.ElicitRequest(params=params)
 
 
-async def interview(session: Any, params: Any) -> Any:
+async def interview(session: Session, params: CallToolRequestParams) -> object:
     """Asks for an age, then for a name made up by a model and for roots, then answers."""
     if session.inputs is None:
         return session.ask({"age": age_form()}, state={"step": 1})
@@ -42,21 +56,24 @@ async def interview(session: Any, params: Any) -> Any:
         question = m.SamplingMessage(role="user", content=m.TextContent(text="?"))
         sampling = m.CreateMessageRequestParams(messages=[question], max_tokens=5)
         asked = {"name": m.CreateMessageRequest(params=sampling), "roots": m.ListRootsRequest()}
-        return session.ask(asked, state={"step": 2, "age": answer.content["age"]})
+        return session.ask(asked, state={"step": 2, "age": content_of(answer)["age"]})
     name = session.inputs.response("name", m.CreateMessageResult)
     roots = session.inputs.response("roots", m.ListRootsResult)
-    return f"{name.content.text} {session.inputs.state['age']} {roots.roots[0].uri}"
+    assert roots is not None
+    return f"{content_of(name).text} {session.inputs.state['age']} {roots.roots[0].uri}"
 
 
 def talkative(**members: Any) -> Any:
-    async def on_elicit(self: Any, params: Any) -> Any:
+    async def on_elicit(self: object, params: ElicitRequestParams) -> ElicitResult:
         return m.ElicitResult(action="accept", content={"age": 36})
 
-    async def on_create_message(self: Any, params: Any) -> Any:
+    async def on_create_message(
+        self: object, params: CreateMessageRequestParams
+    ) -> CreateMessageResult:
         text = m.TextContent(text="Ada")
         return m.CreateMessageResult(role="assistant", model="m", content=text)
 
-    async def on_list_roots(self: Any, params: Any) -> Any:
+    async def on_list_roots(self: object, params: RequestParams) -> ListRootsResult:
         return m.ListRootsResult(roots=[m.Root(uri="file:///r")])
 
     handlers = {
@@ -74,7 +91,7 @@ async def test_several_rounds_and_questions_side_by_side() -> None:
 
 
 async def test_an_answer_that_is_not_what_was_asked_for_never_reaches_the_handler() -> None:
-    async def on_elicit(self: Any, params: Any) -> Any:
+    async def on_elicit(self: object, params: ElicitRequestParams) -> ElicitResult:
         return m.ElicitResult(action="accept", content={"age": -1})
 
     ours = talkative(on_elicit=on_elicit)
@@ -87,12 +104,12 @@ async def test_an_answer_that_is_not_what_was_asked_for_never_reaches_the_handle
 
 
 async def test_a_refusal_needs_no_content() -> None:
-    async def on_elicit(self: Any, params: Any) -> Any:
+    async def on_elicit(self: object, params: ElicitRequestParams) -> ElicitResult:
         return m.ElicitResult(action="decline")
 
     ours = talkative(on_elicit=on_elicit)
     async with pkg.connect_in_memory(ours, tools(STATELESS, interview)):
-        assert (await ours.call_tool(named(STATELESS, "x"))).content[0].text == "declined"
+        assert content_of(await ours.call_tool(named(STATELESS, "x")))[0].text == "declined"
 
 
 async def first_round(hand: Hand, **params: Any) -> Any:
@@ -139,19 +156,18 @@ async def test_a_state_lapses() -> None:
         assert await refused(hand, requestState=state) == "/params/requestState"
 
 
-@pytest.mark.parametrize(("one", "other"), [(None, None), (KEY, KEY), (KEY, KEY[::-1])])
-async def test_another_connection_opens_it_with_the_same_key_only(
-    one: bytes | None, other: bytes | None
-) -> None:
-    async with served(tools(STATELESS, interview), state_key=one) as hand:
-        state = (await first_round(hand))["requestState"]
-    async with served(tools(STATELESS, interview), state_key=other) as hand:
-        again = {"inputResponses": ANSWER, "requestState": state}
-        if one != other:
-            assert await refused(hand, **again) == "/params/requestState"
-        else:
-            await hand.send(call(2, **again))
-            assert (await hand.take())["result"]["resultType"] == "input_required"
+async def test_another_connection_opens_it_with_the_same_key_only() -> None:
+    for one, other in [(None, None), (KEY, KEY), (KEY, KEY[::-1])]:
+        with case((one, other)):
+            async with served(tools(STATELESS, interview), state_key=one) as hand:
+                state = (await first_round(hand))["requestState"]
+            async with served(tools(STATELESS, interview), state_key=other) as hand:
+                again = {"inputResponses": ANSWER, "requestState": state}
+                if one != other:
+                    assert await refused(hand, **again) == "/params/requestState"
+                else:
+                    await hand.send(call(2, **again))
+                    assert (await hand.take())["result"]["resultType"] == "input_required"
 
 
 async def test_answers_without_a_state_are_answers_to_nothing() -> None:
@@ -161,7 +177,7 @@ async def test_answers_without_a_state_are_answers_to_nothing() -> None:
 
 
 async def test_what_is_missing_can_be_asked_again_and_what_is_unexpected_is_passed_over() -> None:
-    async def ask(session: Any, params: Any) -> Any:
+    async def ask(session: Session, params: CallToolRequestParams) -> object:
         if session.inputs is None:
             return session.ask({"a": age_form(), "b": age_form()})
         assert session.inputs.response("b", m.ElicitResult) is None
@@ -180,7 +196,7 @@ async def test_what_is_missing_can_be_asked_again_and_what_is_unexpected_is_pass
 
 
 async def test_asking_for_nothing_is_a_mistake(caplog: pytest.LogCaptureFixture) -> None:
-    async def ask(session: Any, params: Any) -> Any:
+    async def ask(session: Session, params: CallToolRequestParams) -> object:
         return session.ask({})
 
     async with served(tools(STATELESS, ask)) as hand:
@@ -190,20 +206,24 @@ async def test_asking_for_nothing_is_a_mistake(caplog: pytest.LogCaptureFixture)
 
 
 async def test_a_state_alone_asks_the_client_to_come_again() -> None:
-    async def ask(session: Any, params: Any) -> Any:
+    async def ask(session: Session, params: CallToolRequestParams) -> object:
         return session.ask({}, state=1) if session.inputs is None else f"{session.inputs.state}"
 
     async with pkg.connect_in_memory(client(STATELESS), tools(STATELESS, ask)) as ours:
-        assert (await ours.call_tool(named(STATELESS, "x"))).content[0].text == "1"
+        assert content_of(await ours.call_tool(named(STATELESS, "x")))[0].text == "1"
 
 
 async def test_prompts_and_resources_may_ask_too() -> None:
-    async def on_get_prompt(self: Any, session: Any, params: Any) -> Any:
+    async def on_get_prompt(
+        self: object, session: Session, params: GetPromptRequestParams
+    ) -> object:
         if session.inputs is None:
             return session.ask({"age": age_form()})
         return m.GetPromptResult(messages=[])
 
-    async def on_read_resource(self: Any, session: Any, params: Any) -> Any:
+    async def on_read_resource(
+        self: object, session: Session, params: ReadResourceRequestParams
+    ) -> object:
         if session.inputs is None:
             return session.ask({"age": age_form()})
         return m.ReadResourceResult(contents=[])

@@ -4,12 +4,23 @@ import asyncio
 from typing import Any
 
 import pytest
+from mcp_revisions.v2025_11_25 import Session
+from mcp_revisions.v2025_11_25.models import (
+    CallToolRequestParams,
+    ElicitRequestParams,
+    ElicitRequestURLParams,
+    ElicitResult,
+    ListRootsResult,
+    RequestParams,
+)
+from support.json_types import JsonObject
 from support.revisions import ERAS, OLD, REVISIONS, STATELESS
 from support.sessions.talking import (
     CAPABILITIES,
     VERSION,
     Hand,
     client,
+    content_of,
     models,
     modern,
     named,
@@ -20,7 +31,7 @@ from support.sessions.talking import (
 )
 
 OWN = OLD
-ASKED: dict[str, Any] = {
+ASKED: JsonObject = {
     VERSION: STATELESS,
     CAPABILITIES: {"elicitation": {}, "sampling": {}, "roots": {}},
 }
@@ -38,13 +49,13 @@ def answering(revision: str, **members: Any) -> Any:
     """A client that answers a form with the message it shows, and says where its roots are."""
     m = models(revision)
 
-    async def on_elicit(self: Any, params: Any) -> Any:
+    async def on_elicit(self: object, params: ElicitRequestParams) -> ElicitResult:
         return m.ElicitResult(action="accept", content={"x": params.message})
 
-    async def on_list_roots(self: Any, params: Any) -> Any:
+    async def on_list_roots(self: object, params: RequestParams) -> ListRootsResult:
         return m.ListRootsResult(roots=[m.Root(uri="file:///r")])
 
-    handlers: dict[str, Any] = {"on_list_roots": on_list_roots}
+    handlers: JsonObject = {"on_list_roots": on_list_roots}
     if revision >= "2025-06-18":
         handlers["on_elicit"] = on_elicit
     return client(revision, **{**handlers, **members})
@@ -56,11 +67,11 @@ async def text_of(ours: Any, revision: str) -> str:
     return text
 
 
-def called(id: int, **members: Any) -> dict[str, Any]:
+def called(id: int, **members: Any) -> JsonObject:
     return modern("tools/call", id, name="x", _meta=ASKED, **members)
 
 
-def answered(result: dict[str, Any], **content: str) -> dict[str, Any]:
+def answered(result: JsonObject, **content: str) -> JsonObject:
     """What a client sends back to all the questions of a result."""
     answer = {"action": "accept", "content": content or {"x": "y"}}
     responses = dict.fromkeys(result["inputRequests"], answer)
@@ -70,11 +81,11 @@ def answered(result: dict[str, Any], **content: str) -> dict[str, Any]:
 @pytest.mark.parametrize("own", ERAS)
 @pytest.mark.parametrize("revision", REVISIONS[2:])
 async def test_a_handler_that_awaits_does_not_know_whom_it_asks(own: str, revision: str) -> None:
-    async def call(session: Any, params: Any) -> str:
+    async def call(session: Session, params: CallToolRequestParams) -> str:
         first = await session.elicit(form(own, "one"))
-        second = await session.elicit(form(own, first.content["x"] + " two"))
+        second = await session.elicit(form(own, content_of(first)["x"] + " two"))
         roots = await session.list_roots()
-        return f"{second.content['x']} {roots.roots[0].uri}"
+        return f"{content_of(second)['x']} {roots.roots[0].uri}"
 
     server = tools(own, call)
     talk = pkg.connect_in_memory(answering(revision), server, revisions=pkg.REVISIONS)
@@ -87,7 +98,7 @@ async def test_a_handler_that_awaits_does_not_know_whom_it_asks(own: str, revisi
 def test_questions_asked_side_by_side_are_asked_together(revision: str) -> None:
     runs: list[int] = []
 
-    async def call(session: Any, params: Any) -> str:
+    async def call(session: Session, params: CallToolRequestParams) -> str:
         runs.append(1)
         asked = [session.elicit(form(OWN, "one")), session.elicit(form(OWN, "two"))]
         work: list[Any] = [*asked, session.list_roots()]
@@ -105,13 +116,13 @@ def test_questions_asked_side_by_side_are_asked_together(revision: str) -> None:
 
 
 async def test_the_same_question_twice_is_two_questions() -> None:
-    async def call(session: Any, params: Any) -> str:
+    async def call(session: Session, params: CallToolRequestParams) -> str:
         answers: list[Any] = [await session.elicit(form(OWN, "?")) for _ in range(3)]
         return " ".join(one.content["x"] for one in answers)
 
     asked = iter("abc")
 
-    async def on_elicit(self: Any, params: Any) -> Any:
+    async def on_elicit(self: object, params: ElicitRequestParams) -> ElicitResult:
         m = models(STATELESS)
         return m.ElicitResult(action="accept", content={"x": next(asked)})
 
@@ -124,9 +135,9 @@ async def test_an_answer_belongs_to_the_question_and_not_to_its_place() -> None:
     """A handler that asks something else in its second run is not given the old answer."""
     asked = iter(["old", "new"])
 
-    async def call(session: Any, params: Any) -> str:
+    async def call(session: Session, params: CallToolRequestParams) -> str:
         answer = await session.elicit(form(OWN, next(asked, "new")))
-        return str(answer.content["x"])
+        return str(content_of(answer)["x"])
 
     async with served(tools(OWN, call), revisions=pkg.REVISIONS) as hand:
         await hand.send(called(1))
@@ -141,7 +152,7 @@ async def test_an_answer_belongs_to_the_question_and_not_to_its_place() -> None:
 
 
 async def test_what_was_tampered_with_or_meant_for_another_is_refused() -> None:
-    async def call(session: Any, params: Any) -> str:
+    async def call(session: Session, params: CallToolRequestParams) -> str:
         await session.elicit(form(OWN, "?"))
         return "done"
 
@@ -153,7 +164,7 @@ async def test_what_was_tampered_with_or_meant_for_another_is_refused() -> None:
         code: int = (await hand.take())["error"]["code"]
         return code
 
-    options: dict[str, Any] = {"revisions": pkg.REVISIONS, "state_key": KEY}
+    options: JsonObject = {"revisions": pkg.REVISIONS, "state_key": KEY}
     async with served(tools(OWN, call), **options) as hand:
         await hand.send(called(1))
         back = answered((await hand.take())["result"])
@@ -168,7 +179,7 @@ async def test_what_was_tampered_with_or_meant_for_another_is_refused() -> None:
 
 
 async def test_a_question_that_was_not_answered_is_asked_again_but_not_for_ever() -> None:
-    async def call(session: Any, params: Any) -> str:
+    async def call(session: Session, params: CallToolRequestParams) -> str:
         await session.elicit(form(OWN, "?"))
         return "done"
 
@@ -187,18 +198,18 @@ async def test_a_question_that_was_not_answered_is_asked_again_but_not_for_ever(
 async def test_what_must_not_happen_twice_happens_once(own: str, revision: str) -> None:
     done: list[str] = []
 
-    async def pay() -> dict[str, Any]:
+    async def pay() -> JsonObject:
         await asyncio.sleep(0.02)
         done.append("paid")
         return {"receipt": (1, 2)}
 
-    async def call(session: Any, params: Any) -> str:
+    async def call(session: Session, params: CallToolRequestParams) -> str:
         # Stopped at the question, what has begun is finished.
         work: list[Any] = [session.once("pay", pay), session.elicit(form(own, "?"))]
         receipt, answer = await asyncio.gather(*work)
         again = await session.once("pay", pay)
         assert receipt == again == {"receipt": [1, 2]}
-        return str(answer.content["x"])
+        return str(content_of(answer)["x"])
 
     server = tools(own, call)
     talk = pkg.connect_in_memory(answering(revision), server, revisions=pkg.REVISIONS)
@@ -216,7 +227,7 @@ async def test_work_that_fails_is_not_done_and_may_be_tried_again() -> None:
             raise RuntimeError("not yet")
         return "at last"
 
-    async def call(session: Any, params: Any) -> str:
+    async def call(session: Session, params: CallToolRequestParams) -> str:
         with pytest.raises(RuntimeError):
             await session.once("k", work)
         return str(await session.once("k", work))
@@ -227,7 +238,7 @@ async def test_work_that_fails_is_not_done_and_may_be_tried_again() -> None:
 
 
 async def test_a_state_that_is_too_long_to_come_back_is_not_sent() -> None:
-    async def call(session: Any, params: Any) -> str:
+    async def call(session: Session, params: CallToolRequestParams) -> str:
         await session.once("k", lambda: "x" * 5_000_000)
         await session.elicit(form(OWN, "?"))
         return "done"
@@ -238,7 +249,7 @@ async def test_a_state_that_is_too_long_to_come_back_is_not_sent() -> None:
 
 
 async def test_a_handler_that_asks_while_it_is_being_stopped_is_stopped() -> None:
-    async def call(session: Any, params: Any) -> str:
+    async def call(session: Session, params: CallToolRequestParams) -> str:
         try:
             await session.elicit(form(OWN, "one"))
         finally:
@@ -252,7 +263,7 @@ async def test_a_handler_that_asks_while_it_is_being_stopped_is_stopped() -> Non
 
 
 async def test_a_cancelled_request_stays_cancelled_while_the_client_is_asked() -> None:
-    async def call(session: Any, params: Any) -> str:
+    async def call(session: Session, params: CallToolRequestParams) -> str:
         await session.elicit(form(OWN, "?"))
         return "done"
 
@@ -267,17 +278,17 @@ async def test_urls_to_visit_first_are_asked_for_or_put_into_words() -> None:
     visited: list[str] = []
     urls = [{"mode": "url", "message": "Sign in", "url": "https://a", "elicitationId": "1"}]
 
-    async def call(session: Any, params: Any) -> str:
+    async def call(session: Session, params: CallToolRequestParams) -> str:
         if not visited:
             raise pkg.McpError(-32042, "first", {"elicitations": urls})
         return "in"
 
-    async def on_elicit(self: Any, params: Any) -> Any:
+    async def on_elicit(self: object, params: ElicitRequestURLParams) -> ElicitResult:
         visited.append(params.url)
         return models(STATELESS).ElicitResult(action="accept")
 
     server = tools(OWN, call)
-    declares: dict[str, Any] = {"elicitation": {"url": {}}}
+    declares: JsonObject = {"elicitation": {"url": {}}}
     visitor = answering(STATELESS, on_elicit=on_elicit, DECLARES=declares)
     async with pkg.connect_in_memory(visitor, server, revisions=pkg.REVISIONS) as ours:
         assert await text_of(ours, STATELESS) == "in"
@@ -291,7 +302,7 @@ async def test_urls_to_visit_first_are_asked_for_or_put_into_words() -> None:
 
 
 async def test_once_is_forgotten_with_its_connection() -> None:
-    async def call(session: Any, params: Any) -> str:
+    async def call(session: Session, params: CallToolRequestParams) -> str:
         await session.once("k", lambda: asyncio.sleep(10))
         return "done"
 

@@ -4,6 +4,13 @@ import asyncio
 from typing import Any, cast
 
 import pytest
+from mcp_revisions import v2026_07_28 as stateless
+from mcp_revisions.v2025_11_25 import Session
+from mcp_revisions.v2025_11_25.models import (
+    CallToolRequestParams,
+    ListToolsResult,
+    PaginatedRequestParams,
+)
 from support.revisions import OLD, STATELESS
 from support.sessions.talking import (
     CAPABILITIES,
@@ -20,9 +27,10 @@ from support.sessions.talking import (
     shaken,
     tools,
 )
+from support.tables import case
 
 
-async def echo(session: Any, params: Any) -> str:
+async def echo(session: Session, params: CallToolRequestParams) -> str:
     return str(params.name)
 
 
@@ -49,19 +57,18 @@ class TestHandshake:
             }
 
     @pytest.mark.shows("S1-03")
-    @pytest.mark.parametrize("missing", ["protocolVersion", "capabilities", "clientInfo"])
-    async def test_HS04_what_initialize_lacks_is_named_and_it_may_come_again(
-        self, missing: str
-    ) -> None:
-        async with served(both()) as hand:
-            message = hello()
-            del message["params"][missing]
-            await hand.send(message)
-            refused = (await hand.take())["error"]
-            assert refused["code"] == -32602
-            assert refused["data"]["problems"][0]["pointer"] == f"/params/{missing}"
-            await hand.send(hello())
-            assert "result" in await hand.take()
+    async def test_HS04_what_initialize_lacks_is_named_and_it_may_come_again(self) -> None:
+        for missing in ["protocolVersion", "capabilities", "clientInfo"]:
+            with case(missing):
+                async with served(both()) as hand:
+                    message = hello()
+                    del message["params"][missing]
+                    await hand.send(message)
+                    refused = (await hand.take())["error"]
+                    assert refused["code"] == -32602
+                    assert refused["data"]["problems"][0]["pointer"] == f"/params/{missing}"
+                    await hand.send(hello())
+                    assert "result" in await hand.take()
 
     @pytest.mark.shows("S3-04")
     async def test_HS05_HS06_arrays_are_refused_before_and_where_there_are_none(self) -> None:
@@ -128,7 +135,7 @@ class TestHandshake:
     async def test_S0_05_an_id_in_use_is_refused_without_answering_it_twice(self) -> None:
         going = asyncio.Event()
 
-        async def wait(session: Any, params: Any) -> str:
+        async def wait(session: Session, params: CallToolRequestParams) -> str:
             await going.wait()
             return "done"
 
@@ -148,7 +155,7 @@ class TestStateless:
     ) -> None:
         going = asyncio.Event()
 
-        async def wait(session: Any, params: Any) -> str:
+        async def wait(session: Session, params: CallToolRequestParams) -> str:
             await going.wait()
             return "done"
 
@@ -206,7 +213,7 @@ class TestStateless:
     async def test_SO07_a_cancelled_request_is_stopped_and_not_answered(self) -> None:
         stopped = asyncio.Event()
 
-        async def wait(session: Any, params: Any) -> str:
+        async def wait(session: Session, params: CallToolRequestParams) -> str:
             try:
                 await asyncio.sleep(60)
             finally:
@@ -248,7 +255,9 @@ class TestStateless:
     async def test_SS18_CN04_a_missing_client_capability_is_named_as_an_object(self) -> None:
         m = models(STATELESS)
 
-        async def ask(session: Any, params: Any) -> Any:
+        async def ask(
+            session: stateless.Session, params: stateless.models.CallToolRequestParams
+        ) -> object:
             return session.ask({"r": m.ListRootsRequest()})
 
         async with served(tools(STATELESS, ask)) as hand:
@@ -267,7 +276,9 @@ class TestStateless:
     async def test_SS20_results_have_type_cache_hints_and_server_info(self) -> None:
         m = models(STATELESS)
 
-        async def on_list_tools(self: Any, session: Any, params: Any) -> Any:
+        async def on_list_tools(
+            self: object, session: Session, params: PaginatedRequestParams
+        ) -> ListToolsResult:
             return m.ListToolsResult(tools=[])
 
         ours = tools(STATELESS, echo, on_list_tools=on_list_tools)
@@ -282,7 +293,7 @@ class TestStateless:
             }
 
     async def test_CN01_CN02_what_one_request_declares_holds_for_no_other(self) -> None:
-        async def told(session: Any, params: Any) -> str:
+        async def told(session: Session, params: CallToolRequestParams) -> str:
             declared = session.client_capabilities.to_wire()
             info = session.client_info
             return f"{sorted(declared)} {info.name if info else None}"
@@ -313,7 +324,7 @@ class TestBothEras:
     async def test_DS10_a_cancellation_finds_the_era_of_its_request(self, era: str) -> None:
         stopped = asyncio.Event()
 
-        async def wait(session: Any, params: Any) -> str:
+        async def wait(session: Session, params: CallToolRequestParams) -> str:
             try:
                 await asyncio.sleep(60)
             finally:
@@ -348,11 +359,11 @@ class TestBothEras:
                 await hand.ask("ping")
         assert len(made) == 2
 
-    @pytest.mark.parametrize("servers", [[], [tools(OLD, echo), tools(OLD, echo)]])
-    async def test_no_server_or_two_of_one_revision_are_a_mistake(self, servers: Any) -> None:
-        with pytest.raises(ValueError, match="at least one server"):
-            async with served(servers):
-                pass
+    async def test_no_server_or_two_of_one_revision_are_a_mistake(self) -> None:
+        for servers in [[], [tools(OLD, echo), tools(OLD, echo)]]:
+            with case(servers), pytest.raises(ValueError, match="at least one server"):
+                async with served(servers):
+                    pass
 
 
 def test_what_a_client_calls_its_methods_makes_no_lines_in_the_log(

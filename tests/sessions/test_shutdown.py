@@ -4,6 +4,8 @@ import asyncio
 from typing import Any
 
 import pytest
+from mcp_revisions.v2025_11_25 import Session
+from mcp_revisions.v2025_11_25.models import CallToolRequestParams
 from support.revisions import ERAS, OLD
 from support.sessions.talking import (
     Accepting,
@@ -20,7 +22,7 @@ from support.sessions.talking import (
 )
 
 
-async def slow(session: Any, params: Any) -> str:
+async def slow(session: Session, params: CallToolRequestParams) -> str:
     await asyncio.sleep(float(params.name))
     return "done"
 
@@ -88,7 +90,7 @@ async def test_what_takes_too_long_is_answered_with_an_error() -> None:
 async def test_a_handler_that_waits_for_a_client_that_is_gone_ends_at_once() -> None:
     ended = asyncio.Event()
 
-    async def ask(session: Any, params: Any) -> str:
+    async def ask(session: Session, params: CallToolRequestParams) -> str:
         try:
             await session.list_roots()
         except pkg.Disconnected:
@@ -121,7 +123,7 @@ async def test_pending_calls_fail_with_the_reason_when_the_server_goes() -> None
 async def test_leaving_ends_calls_and_handlers(revision: str) -> None:
     stopped = asyncio.Event()
 
-    async def wait(session: Any, params: Any) -> str:
+    async def wait(session: Session, params: CallToolRequestParams) -> str:
         try:
             await asyncio.sleep(60)
         finally:

@@ -6,6 +6,7 @@ from typing import Any
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from support.json_types import JsonObject
 from support.sessions.talking import models, pkg, runtime
 
 REVISION = "2025-03-26"
@@ -19,7 +20,7 @@ Patience = runtime("core.options").Patience
 
 SIDES = st.sampled_from(["client", "server"])
 OTHER = {"client": "server", "server": "client"}
-DECLARED: dict[str, Any] = {
+DECLARED: JsonObject = {
     "client": {"roots": {}},
     "server": {"tools": {"listChanged": True}, "resources": {}},
 }
@@ -94,7 +95,7 @@ class TwoCores(RuleBasedStateMachine):
             self.take(side, self.coming[side].pop(0))
 
     @staticmethod
-    def one_with(things: dict[str, Any], which: int) -> str:
+    def one_with(things: JsonObject, which: int) -> str:
         """A side that has some of the things."""
         sides = [side for side, some in things.items() if some]
         return sides[which % len(sides)]

@@ -1,11 +1,23 @@
 """Questions of a server in results and by requests: how they reach a client of another era."""
 
+from itertools import product
 from typing import Any
 
 import pytest
+from mcp_revisions.v2025_11_25 import Session
+from mcp_revisions.v2025_11_25.models import (
+    CallToolRequestParams,
+    CreateMessageRequestParams,
+    CreateMessageResult,
+    ElicitRequestParams,
+    ElicitResult,
+    ListRootsResult,
+    RequestParams,
+)
+from support.json_types import JsonObject
 from support.revisions import ERAS, OLD, REVISIONS, STATELESS
 from support.sessions.bridging import through
-from support.sessions.talking import Accepting, Hand, client, models, named, pkg, tools
+from support.sessions.talking import Accepting, Hand, client, content_of, models, named, pkg, tools
 from support.sessions.wiretap import (
     ELICIT,
     FORM,
@@ -18,23 +30,26 @@ from support.sessions.wiretap import (
     questions,
     result,
 )
+from support.tables import case
 
 
 def talkative(revision: str, **members: Any) -> Any:
     """A client that answers all there is to ask."""
     mine = models(revision)
 
-    async def on_elicit(self: Any, params: Any) -> Any:
+    async def on_elicit(self: object, params: ElicitRequestParams) -> ElicitResult:
         return mine.ElicitResult(action="accept", content={"x": params.message})
 
-    async def on_create_message(self: Any, params: Any) -> Any:
+    async def on_create_message(
+        self: object, params: CreateMessageRequestParams
+    ) -> CreateMessageResult:
         text = mine.TextContent(text="Ada")
         return mine.CreateMessageResult(role="assistant", model="m", content=text)
 
-    async def on_list_roots(self: Any, params: Any) -> Any:
+    async def on_list_roots(self: object, params: RequestParams) -> ListRootsResult:
         return mine.ListRootsResult(roots=[mine.Root(uri="file:///r")])
 
-    answers: dict[str, Any] = {
+    answers: JsonObject = {
         "on_elicit": on_elicit,
         "on_create_message": on_create_message,
         "on_list_roots": on_list_roots,
@@ -48,13 +63,13 @@ async def test_all_questions_of_a_handler_reach_the_client_round_by_round(
 ) -> None:
     theirs = models(own)
 
-    async def call(session: Any, params: Any) -> str:
+    async def call(session: Session, params: CallToolRequestParams) -> str:
         form = theirs.ElicitRequestFormParams(message="one", requested_schema=FORM)
-        one = (await session.elicit(form)).content["x"]
+        one = content_of(await session.elicit(form))["x"]
         said = theirs.SamplingMessage(role="user", content=theirs.TextContent(text=one))
         asked = theirs.CreateMessageRequestParams(messages=[said], max_tokens=5)
         name, roots = await session.create_message(asked), await session.list_roots()
-        return f"{one} {name.content.text} {roots.roots[0].uri}"
+        return f"{one} {content_of(name).text} {roots.roots[0].uri}"
 
     async with over(talkative(revision), tools(own, call)) as ours:
         said = await ours.call_tool(named(revision, "x"))
@@ -62,7 +77,7 @@ async def test_all_questions_of_a_handler_reach_the_client_round_by_round(
 
 
 TOOL = {"name": "t", "inputSchema": {"type": "object"}}
-SAMPLING: dict[str, Any] = {"messages": [], "maxTokens": 1, "tools": [TOOL]}
+SAMPLING: JsonObject = {"messages": [], "maxTokens": 1, "tools": [TOOL]}
 
 
 @pytest.mark.parametrize(
@@ -94,7 +109,7 @@ async def test_a_server_cannot_ask_for_ever(revision: str) -> None:
     rounds: list[Any] = []
     put: list[str] = []
 
-    async def on_elicit(self: Any, params: Any) -> Any:
+    async def on_elicit(self: object, params: ElicitRequestParams) -> ElicitResult:
         put.append(params.message)
         return models(revision).ElicitResult(action="cancel")
 
@@ -121,7 +136,7 @@ async def test_nobody_is_asked_before_all_questions_of_a_round_are_found_right(
 ) -> None:
     put: list[str] = []
 
-    async def on_elicit(self: Any, params: Any) -> Any:
+    async def on_elicit(self: object, params: ElicitRequestParams) -> ElicitResult:
         put.append(params.message)
         return models(revision).ElicitResult(action="cancel")
 
@@ -144,13 +159,13 @@ async def test_nobody_is_asked_before_all_questions_of_a_round_are_found_right(
     ("own", "revision"), [(OLD, OLD), (STATELESS, STATELESS), (STATELESS, OLD)]
 )
 async def test_a_client_says_nothing_that_nobody_asked_for(own: str, revision: str) -> None:
-    async def on_elicit(self: Any, params: Any) -> Any:
+    async def on_elicit(self: object, params: ElicitRequestParams) -> ElicitResult:
         content = {"x": "asked", "password": "secret"}
         return models(revision).ElicitResult(action="accept", content=content)
 
-    async def call(session: Any, params: Any) -> str:
+    async def call(session: Session, params: CallToolRequestParams) -> str:
         form = models(own).ElicitRequestFormParams(message="?", requested_schema=FORM)
-        return str((await session.elicit(form)).content["x"])
+        return str(content_of(await session.elicit(form))["x"])
 
     wire = Wire()
     async with over(client(revision, on_elicit=on_elicit), tools(own, call), wire) as ours:
@@ -160,14 +175,14 @@ async def test_a_client_says_nothing_that_nobody_asked_for(own: str, revision: s
 
 
 async def test_a_question_may_be_answered_with_a_task() -> None:
-    running: dict[str, Any] = {"status": "working", "created_at": "-", "last_updated_at": "-"}
+    running: JsonObject = {"status": "working", "created_at": "-", "last_updated_at": "-"}
     task = m.CreateTaskResult(task=m.Task(task_id="t", ttl=5, **running))
     answers: list[Any] = []
 
-    async def on_elicit(self: Any, params: Any) -> Any:
+    async def on_elicit(self: object, params: ElicitRequestParams) -> ElicitResult:
         return task
 
-    async def call(session: Any, params: Any) -> str:
+    async def call(session: Session, params: CallToolRequestParams) -> str:
         wanted = m.TaskMetadata(ttl=5)
         form = m.ElicitRequestFormParams(message="?", requested_schema=FORM, task=wanted)
         answers.append(await session.elicit(form))
@@ -195,15 +210,15 @@ async def filled_in(revision: str, own: str, kind: str, given: Any, **form: Any)
     """What a handler of a revision sees that a client of another has put into a form."""
     seen: list[Any] = []
 
-    async def on_elicit(self: Any, params: Any) -> Any:
+    async def on_elicit(self: object, params: ElicitRequestParams) -> ElicitResult:
         return models(revision).ElicitResult(action="accept", content=given)
 
-    async def call(session: Any, params: Any) -> str:
+    async def call(session: Session, params: CallToolRequestParams) -> str:
         m = models(own)
         kind = getattr(m, "ElicitRequestFormParams", None) or m.ElicitRequestParams
         schema = {"type": "object", **form}
         answer = await session.elicit(kind(message="?", requested_schema=schema))
-        seen.append(answer.content)
+        seen.append(content_of(answer))
         return "done"
 
     talk = of_all_three_kinds(client(revision, on_elicit=on_elicit), tools(own, call))[kind]
@@ -225,26 +240,24 @@ FILLED_IN: list[tuple[Any, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("kind", ["server", "client", "bridge"])
-@pytest.mark.parametrize("own", ERAS)
-async def test_choices_come_back_as_they_were_asked_for_or_not_at_all(own: str, kind: str) -> None:
-    form = {"properties": {"x": SEVERAL, "y": TITLED}}
-    for given, expected in FILLED_IN:
-        assert await filled_in("2025-06-18", own, kind, given, **form) == expected
-    for revision in (OLD, STATELESS):
-        # Where choices of several are known, a text is none.
-        assert await filled_in(revision, own, kind, {"x": "p, q"}, **form) == -32602
-        assert await filled_in(revision, own, kind, {"x": ["p", "z"]}, **form) == -32602
+async def test_choices_come_back_as_they_were_asked_for_or_not_at_all() -> None:
+    for own, kind in product(ERAS, ["server", "client", "bridge"]):
+        with case((own, kind)):
+            form = {"properties": {"x": SEVERAL, "y": TITLED}}
+            for given, expected in FILLED_IN:
+                assert await filled_in("2025-06-18", own, kind, given, **form) == expected
+            for revision in (OLD, STATELESS):
+                # Where choices of several are known, a text is none.
+                assert await filled_in(revision, own, kind, {"x": "p, q"}, **form) == -32602
+                assert await filled_in(revision, own, kind, {"x": ["p", "z"]}, **form) == -32602
 
 
-@pytest.mark.parametrize("revision", REVISIONS[2:])
-@pytest.mark.parametrize("own", REVISIONS[2:])
-async def test_a_handler_sees_nothing_in_a_form_that_nobody_asked_for(
-    own: str, revision: str
-) -> None:
-    asked: Any = {"properties": {"x": {"type": "string"}}}
-    given = {"x": "a", "extra": "b"}
-    for kind in ("server", "client", "bridge"):
-        for others, expected in ((None, {"x": "a"}), (True, given), (False, -32602)):
-            form = asked if others is None else {**asked, "additionalProperties": others}
-            assert await filled_in(revision, own, kind, given, **form) == expected, kind
+async def test_a_handler_sees_nothing_in_a_form_that_nobody_asked_for() -> None:
+    for own, revision in product(REVISIONS[2:], REVISIONS[2:]):
+        with case((own, revision)):
+            asked: Any = {"properties": {"x": {"type": "string"}}}
+            given = {"x": "a", "extra": "b"}
+            for kind in ("server", "client", "bridge"):
+                for others, expected in ((None, {"x": "a"}), (True, given), (False, -32602)):
+                    form = asked if others is None else {**asked, "additionalProperties": others}
+                    assert await filled_in(revision, own, kind, given, **form) == expected, kind

@@ -6,11 +6,26 @@ from itertools import product
 from typing import Any
 
 import pytest
+from mcp_revisions.v2025_11_25 import Session
+from mcp_revisions.v2025_11_25.models import (
+    CallToolRequestParams,
+    CompleteRequestParams,
+    CompleteResult,
+    EmptyResult,
+    ListToolsResult,
+    PaginatedRequestParams,
+    ReadResourceRequestParams,
+    ReadResourceResult,
+    SubscribeRequestParams,
+    UnsubscribeRequestParams,
+)
+from support.json_types import JsonObject
 from support.revisions import HANDSHAKE, OLD, REVISIONS, STATELESS
 from support.sessions.talking import (
     META,
     Hand,
     client,
+    content_of,
     hello,
     models,
     modern,
@@ -23,33 +38,35 @@ from support.sessions.talking import (
     server,
     tools,
 )
+from support.tables import case
 
 OWN = OLD
 m = models(OWN)
 ALL = {"revisions": pkg.REVISIONS}
 
 
-async def welcome(hand: Hand, revision: str, **capabilities: Any) -> dict[str, Any]:
+async def welcome(hand: Hand, revision: str, **capabilities: Any) -> JsonObject:
     """What a server says in the handshake."""
     await hand.send(hello(revision, **capabilities))
-    result: dict[str, Any] = (await hand.take())["result"]
+    result: JsonObject = (await hand.take())["result"]
     await hand.send(notification("notifications/initialized"))
     return result
 
 
-async def nothing(session: Any, params: Any) -> str:
+async def nothing(session: Session, params: CallToolRequestParams) -> str:
     return "done"
 
 
-@pytest.mark.parametrize(("own", "revision"), list(product(REVISIONS, repeat=2)))
-async def test_a_class_of_any_revision_serves_clients_of_any(own: str, revision: str) -> None:
-    async def call(session: Any, params: Any) -> str:
+async def test_a_class_of_any_revision_serves_clients_of_any() -> None:
+    async def call(session: Session, params: CallToolRequestParams) -> str:
         return f"{params.name} in {session.revision}"
 
-    ours, theirs = client(revision), tools(own, call)
-    async with pkg.connect_in_memory(ours, theirs, revisions=pkg.REVISIONS) as one:
-        result = await one.call_tool(named(revision, "x"))
-        assert result.content[0].text == f"x in {revision}"
+    for own, revision in list(product(REVISIONS, repeat=2)):
+        with case((own, revision)):
+            ours, theirs = client(revision), tools(own, call)
+            async with pkg.connect_in_memory(ours, theirs, revisions=pkg.REVISIONS) as one:
+                result = await one.call_tool(named(revision, "x"))
+                assert content_of(result)[0].text == f"x in {revision}"
 
 
 async def test_without_being_told_to_a_server_speaks_its_own_revision_alone() -> None:
@@ -57,22 +74,25 @@ async def test_without_being_told_to_a_server_speaks_its_own_revision_alone() ->
         assert (await welcome(hand, "2024-11-05"))["protocolVersion"] == OWN
 
 
-@pytest.mark.parametrize("revision", HANDSHAKE)
-async def test_what_a_server_says_of_itself_has_the_form_of_the_revision(revision: str) -> None:
-    info = m.Implementation(name="n", version="1", title="T", website_url="https://a")
-    async with served(tools(OWN, nothing, info=info, instructions="Call."), **ALL) as hand:
-        said = await welcome(hand, revision)
-        assert said["protocolVersion"] == revision
-        assert said["instructions"] == "Call."
-        assert ("title" in said["serverInfo"]) == (revision >= "2025-06-18")
-        assert ("websiteUrl" in said["serverInfo"]) == (revision >= "2025-11-25")
+async def test_what_a_server_says_of_itself_has_the_form_of_the_revision() -> None:
+    for revision in HANDSHAKE:
+        with case(revision):
+            info = m.Implementation(name="n", version="1", title="T", website_url="https://a")
+            async with served(tools(OWN, nothing, info=info, instructions="Call."), **ALL) as hand:
+                said = await welcome(hand, revision)
+                assert said["protocolVersion"] == revision
+                assert said["instructions"] == "Call."
+                assert ("title" in said["serverInfo"]) == (revision >= "2025-06-18")
+                assert ("websiteUrl" in said["serverInfo"]) == (revision >= "2025-11-25")
 
 
 async def test_capabilities_are_those_of_what_is_handled_in_the_words_of_the_revision() -> None:
-    async def on_complete(self: Any, session: Any, params: Any) -> Any:
+    async def on_complete(
+        self: object, session: Session, params: CompleteRequestParams
+    ) -> CompleteResult:
         raise NotImplementedError
 
-    tasks: dict[str, Any] = {"tasks": {"list": {}}, "experimental": {"x": {}}}
+    tasks: JsonObject = {"tasks": {"list": {}}, "experimental": {"x": {}}}
     ours = server(OWN, on_complete=on_complete, DECLARES=tasks)
     async with served(ours, **ALL) as hand:
         assert (await welcome(hand, "2024-11-05"))["capabilities"] == {"experimental": {"x": {}}}
@@ -91,8 +111,9 @@ async def test_capabilities_are_those_of_what_is_handled_in_the_words_of_the_rev
 async def test_what_a_client_declares_is_seen_in_the_words_of_the_class() -> None:
     seen: list[Any] = []
 
-    async def call(session: Any, params: Any) -> str:
-        seen.append((session.revision, session.client_capabilities, session.client_info.name))
+    async def call(session: Session, params: CallToolRequestParams) -> str:
+        info = session.client_info
+        seen.append((session.revision, session.client_capabilities, info and info.name))
         return "done"
 
     server_ = tools(STATELESS, call)
@@ -110,7 +131,7 @@ async def test_a_handler_of_the_stateless_era_finds_in_each_request_what_the_han
 ):
     seen: list[Any] = []
 
-    async def call(session: Any, params: Any) -> str:
+    async def call(session: Session, params: CallToolRequestParams) -> str:
         seen.append(params.meta)
         return "done"
 
@@ -141,7 +162,9 @@ async def test_what_is_wrong_is_told_in_terms_of_what_the_client_wrote() -> None
 
 @pytest.mark.parametrize("own", [OWN, STATELESS])
 async def test_a_resource_that_is_not_there_has_the_code_of_the_clients_revision(own: str) -> None:
-    async def on_read_resource(self: Any, session: Any, params: Any) -> Any:
+    async def on_read_resource(
+        self: object, session: Session, params: ReadResourceRequestParams
+    ) -> ReadResourceResult:
         raise pkg.McpError(-32602 if own == STATELESS else -32002, "not found")
 
     ours = server(own, on_read_resource=on_read_resource)
@@ -156,13 +179,17 @@ async def test_a_resource_that_is_not_there_has_the_code_of_the_clients_revision
 async def test_a_listen_stream_is_made_of_single_subscriptions() -> None:
     heard: list[tuple[str, str]] = []
 
-    async def on_subscribe(self: Any, session: Any, params: Any) -> Any:
+    async def on_subscribe(
+        self: object, session: Session, params: SubscribeRequestParams
+    ) -> EmptyResult:
         if params.uri == "b:no":
             raise pkg.McpError(-32602, "no such resource")
         heard.append(("subscribe", params.uri))
         return m.EmptyResult()
 
-    async def on_unsubscribe(self: Any, session: Any, params: Any) -> Any:
+    async def on_unsubscribe(
+        self: object, session: Session, params: UnsubscribeRequestParams
+    ) -> EmptyResult:
         heard.append(("unsubscribe", params.uri))
         return m.EmptyResult()
 
@@ -188,7 +215,9 @@ async def test_a_listen_stream_is_made_of_single_subscriptions() -> None:
 async def test_a_stream_of_too_many_resources_is_refused_before_anybody_is_told() -> None:
     heard: list[str] = []
 
-    async def on_subscribe(self: Any, session: Any, params: Any) -> Any:
+    async def on_subscribe(
+        self: object, session: Session, params: SubscribeRequestParams
+    ) -> EmptyResult:
         heard.append(params.uri)
         return m.EmptyResult()
 
@@ -210,28 +239,31 @@ async def test_a_subscription_reaches_a_server_that_knows_streams_only() -> None
         assert (await hand.take())["params"] == {"uri": "a:1"}
 
 
-@pytest.mark.parametrize("own", [OWN, STATELESS])
-async def test_log_entries_go_by_the_level_that_the_client_asked_for_in_its_way(own: str) -> None:
-    async def call(session: Any, params: Any) -> str:
+async def test_log_entries_go_by_the_level_that_the_client_asked_for_in_its_way() -> None:
+    async def call(session: Session, params: CallToolRequestParams) -> str:
         await session.log("info", "entry")
         return "done"
 
-    ours = tools(own, call, SENDS=frozenset({"notifications/message"}))
-    async with served(ours, **ALL) as hand:
-        await welcome(hand, "2025-03-26")
-        await hand.ask("logging/setLevel", 1, level="error")
-        assert "result" in await hand.ask("tools/call", 2, name="x")
-        await hand.ask("logging/setLevel", 3, level="info")
-        assert (await hand.ask("tools/call", 4, name="x"))["params"]["data"] == "entry"
-    async with served(ours, **ALL) as hand:
-        assert "result" in await hand.ask("tools/call", 1, name="x", _meta=META)
-        wanted = {**META, "io.modelcontextprotocol/logLevel": "info"}
-        answer = await hand.ask("tools/call", 2, name="x", _meta=wanted)
-        assert answer["params"]["data"] == "entry"
+    for own in [OWN, STATELESS]:
+        with case(own):
+            ours = tools(own, call, SENDS=frozenset({"notifications/message"}))
+            async with served(ours, **ALL) as hand:
+                await welcome(hand, "2025-03-26")
+                await hand.ask("logging/setLevel", 1, level="error")
+                assert "result" in await hand.ask("tools/call", 2, name="x")
+                await hand.ask("logging/setLevel", 3, level="info")
+                assert (await hand.ask("tools/call", 4, name="x"))["params"]["data"] == "entry"
+            async with served(ours, **ALL) as hand:
+                assert "result" in await hand.ask("tools/call", 1, name="x", _meta=META)
+                wanted = {**META, "io.modelcontextprotocol/logLevel": "info"}
+                answer = await hand.ask("tools/call", 2, name="x", _meta=wanted)
+                assert answer["params"]["data"] == "entry"
 
 
 async def test_a_handler_may_be_another_one_for_some_revisions() -> None:
-    async def for_the_oldest(self: Any, session: Any, params: Any) -> Any:
+    async def for_the_oldest(
+        self: object, session: Session, params: CallToolRequestParams
+    ) -> object:
         assert type(params) is m.CallToolRequestParams
         return m.CallToolResult(content=[m.TextContent(text="old")])
 
@@ -241,13 +273,13 @@ async def test_a_handler_may_be_another_one_for_some_revisions() -> None:
         talk = pkg.connect_in_memory(client(revision), ours, revisions=pkg.REVISIONS)
         async with talk as one:
             result = await one.call_tool(named(revision, "x"))
-            assert result.content[0].text == ("old" if revision < "2025-06-18" else "done")
+            assert content_of(result)[0].text == ("old" if revision < "2025-06-18" else "done")
 
 
 def test_each_kind_of_loss_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
     told: list[Any] = []
 
-    async def call(session: Any, params: Any) -> Any:
+    async def call(session: Session, params: CallToolRequestParams) -> object:
         blocks = [m.ResourceLink(uri="a:1", name="a"), m.ResourceLink(uri="a:2", name="b")]
         return m.CallToolResult(content=blocks, structured_content={"a": 1})
 
@@ -272,11 +304,11 @@ def test_a_loss_is_what_somebody_has_said_and_not_what_is_written_for_everybody(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     new, told = models(STATELESS), list[Any]()
-    kept: Iterator[dict[str, Any]] = iter(
-        [{}, {"ttl_ms": 0, "cache_scope": "private"}, {"ttl_ms": 5}]
-    )
+    kept: Iterator[JsonObject] = iter([{}, {"ttl_ms": 0, "cache_scope": "private"}, {"ttl_ms": 5}])
 
-    async def on_list_tools(self: Any, session: Any, params: Any) -> Any:
+    async def on_list_tools(
+        self: object, session: Session, params: PaginatedRequestParams
+    ) -> ListToolsResult:
         return new.ListToolsResult(tools=[], **next(kept))
 
     async def script() -> None:
@@ -295,7 +327,7 @@ def test_a_loss_is_what_somebody_has_said_and_not_what_is_written_for_everybody(
 async def test_a_peer_cannot_fill_the_memory_with_losses() -> None:
     told: list[Any] = []
 
-    async def call(session: Any, params: Any) -> str:
+    async def call(session: Session, params: CallToolRequestParams) -> str:
         form = models("2025-06-18").ElicitRequestParams(message="?", requested_schema=FORM)
         await session.elicit(form)
         return "done"
@@ -311,7 +343,7 @@ async def test_a_peer_cannot_fill_the_memory_with_losses() -> None:
     assert len(told) == 1000
 
 
-FORM: dict[str, Any] = {"type": "object", "properties": {}}
+FORM: JsonObject = {"type": "object", "properties": {}}
 SEVERAL = {"type": "array", "items": {"type": "string", "enum": ["a", "b", "c"]}}
 
 
@@ -319,11 +351,11 @@ SEVERAL = {"type": "array", "items": {"type": "string", "enum": ["a", "b", "c"]}
 async def test_a_choice_of_several_comes_back_as_one_though_it_was_asked_for_as_text(
     own: str,
 ) -> None:
-    async def call(session: Any, params: Any) -> str:
+    async def call(session: Session, params: CallToolRequestParams) -> str:
         kind = models(own).ElicitRequestFormParams
         schema = {"type": "object", "properties": {"x": SEVERAL}}
         answer = await session.elicit(kind(message="?", requested_schema=schema))
-        return repr(answer.content)
+        return repr(content_of(answer))
 
     async with served(tools(own, call), **ALL) as hand:
         await welcome(hand, "2025-06-18", elicitation={})
@@ -338,7 +370,7 @@ async def test_a_choice_of_several_comes_back_as_one_though_it_was_asked_for_as_
 
 
 async def test_a_capability_that_the_client_lacks_is_named_in_the_answer() -> None:
-    async def call(session: Any, params: Any) -> str:
+    async def call(session: Session, params: CallToolRequestParams) -> str:
         await session.create_message(
             m.CreateMessageRequestParams(messages=[], max_tokens=1, tools=[])
         )
@@ -358,9 +390,9 @@ async def test_a_capability_that_the_client_lacks_is_named_in_the_answer() -> No
 async def test_a_notification_without_a_form_on_the_wire_is_not_sent_and_reported() -> None:
     told: list[Any] = []
 
-    async def call(session: Any, params: Any) -> str:
-        params = m.ElicitationCompleteNotificationParams(elicitation_id="1")
-        await session.notify_elicitation_complete(params)
+    async def call(session: Session, params: CallToolRequestParams) -> str:
+        done = m.ElicitationCompleteNotificationParams(elicitation_id="1")
+        await session.notify_elicitation_complete(done)
         return "done"
 
     async with served(tools(OWN, call), on_loss=told.append, **ALL) as hand:

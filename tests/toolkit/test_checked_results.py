@@ -6,8 +6,17 @@ import sys
 from typing import Any
 
 import pytest
+from mcp_revisions.v2025_11_25 import Session
+from mcp_revisions.v2025_11_25.models import (
+    CallToolRequestParams,
+    CallToolResult,
+    ListToolsResult,
+    PaginatedRequestParams,
+)
+from support.json_types import JsonObject
 from support.revisions import OLD, STATELESS
 from support.sessions.talking import runtime
+from support.tables import case
 from support.toolkit.kits import CheckedResults, RemoteError, Toolkit, mcp, pkg, run, tool
 
 in_memory: Any = runtime("testing").in_memory
@@ -15,7 +24,7 @@ in_memory: Any = runtime("testing").in_memory
 SCHEMA: Any = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
 
 
-def serving(revision: str, results: dict[str, Any], schemas: dict[str, Any]) -> Any:
+def serving(revision: str, results: JsonObject, schemas: JsonObject) -> Any:
     """A server written by hand, which need not keep to what it says."""
     m = pkg.load(revision).models
 
@@ -24,7 +33,9 @@ def serving(revision: str, results: dict[str, Any], schemas: dict[str, Any]) -> 
     class Server(base):  # type: ignore[misc]
         listed = 0
 
-        async def on_list_tools(self, session: Any, params: Any) -> Any:
+        async def on_list_tools(
+            self, session: Session, params: PaginatedRequestParams
+        ) -> ListToolsResult:
             self.listed += 1
             plain = {"type": "object"}
             tools = [
@@ -33,7 +44,9 @@ def serving(revision: str, results: dict[str, Any], schemas: dict[str, Any]) -> 
             ]
             return m.ListToolsResult(tools=tools)
 
-        async def on_call_tool(self, session: Any, params: Any) -> Any:
+        async def on_call_tool(
+            self, session: Session, params: CallToolRequestParams
+        ) -> CallToolResult:
             return m.CallToolResult(content=[], **results[params.name])
 
     return Server()
@@ -43,30 +56,31 @@ def checking(revision: str = OLD) -> Any:
     return type("Mine", (CheckedResults, pkg.load(revision).Client), {})()
 
 
-RESULTS: dict[str, Any] = {
+RESULTS: JsonObject = {
     "good": {"structured_content": {"n": 1}},
     "bad": {"structured_content": {"n": "x"}},
     "missing": {},
     "failed": {"is_error": True},
     "free": {"structured_content": {"n": "x"}},
 }
-SCHEMAS: dict[str, Any] = dict.fromkeys(("good", "bad", "missing", "failed"), SCHEMA)
+SCHEMAS: JsonObject = dict.fromkeys(("good", "bad", "missing", "failed"), SCHEMA)
 
 
 @pytest.mark.shows("S2-37")
-@pytest.mark.parametrize("revision", ["2025-06-18", OLD, STATELESS])
-async def test_a_result_that_does_not_fit_its_schema_is_an_error(revision: str) -> None:
-    m = pkg.load(revision).models
-    server = serving(revision, RESULTS, SCHEMAS)
-    async with pkg.connect_in_memory(checking(revision), server) as ours:
-        for name in ("good", "failed", "free"):
-            await ours.call_tool(m.CallToolRequestParams(name=name))
-        assert server.listed == 1
-        for name, message in (("bad", "'x' is not of type"), ("missing", "Field required")):
-            with pytest.raises(RemoteError) as raised:
-                await ours.call_tool(m.CallToolRequestParams(name=name))
-            assert message in str(raised.value)
-            assert "/result/structuredContent" in str(raised.value)
+async def test_a_result_that_does_not_fit_its_schema_is_an_error() -> None:
+    for revision in ["2025-06-18", OLD, STATELESS]:
+        with case(revision):
+            m = pkg.load(revision).models
+            server = serving(revision, RESULTS, SCHEMAS)
+            async with pkg.connect_in_memory(checking(revision), server) as ours:
+                for name in ("good", "failed", "free"):
+                    await ours.call_tool(m.CallToolRequestParams(name=name))
+                assert server.listed == 1
+                for name, message in (("bad", "'x' is not of type"), ("missing", "Field required")):
+                    with pytest.raises(RemoteError) as raised:
+                        await ours.call_tool(m.CallToolRequestParams(name=name))
+                    assert message in str(raised.value)
+                    assert "/result/structuredContent" in str(raised.value)
 
 
 async def test_of_a_list_without_end_the_newest_schemas_are_remembered(
@@ -85,8 +99,8 @@ async def test_of_a_list_without_end_the_newest_schemas_are_remembered(
 
 async def test_a_schema_that_has_changed_is_looked_up_again() -> None:
     m = mcp.models
-    schemas: dict[str, Any] = {"tool": SCHEMA}
-    results: dict[str, Any] = {"tool": {"structured_content": {"n": 1}}}
+    schemas: JsonObject = {"tool": SCHEMA}
+    results: JsonObject = {"tool": {"structured_content": {"n": 1}}}
     server = serving(OLD, results, schemas)
     async with pkg.connect_in_memory(checking(), server) as ours:
         await ours.call_tool(m.CallToolRequestParams(name="tool"))
@@ -102,12 +116,14 @@ async def test_a_result_that_did_not_fit_is_no_better_for_a_list_that_says_nothi
     listing: str,
 ) -> None:
     m = mcp.models
-    results: dict[str, Any] = dict.fromkeys(("x", "y"), RESULTS["bad"])
+    results: JsonObject = dict.fromkeys(("x", "y"), RESULTS["bad"])
     limit = 0.02 if listing == "is too late" else 5
     base: Any = serving(OLD, results, dict(SCHEMAS, x=SCHEMA, y=SCHEMA)).__class__
 
     class Listing(base):  # type: ignore[misc]
-        async def on_list_tools(self, session: Any, params: Any) -> Any:
+        async def on_list_tools(
+            self, session: Session, params: PaginatedRequestParams
+        ) -> ListToolsResult:
             above: Any = super()
             said = await above.on_list_tools(session, params)
             if self.listed > 1 and listing.endswith("late"):
@@ -172,14 +188,16 @@ class Endless(mcp.Server):
         self.listed = 0
         self.waits = waits
 
-    async def on_list_tools(self, session: Any, params: Any) -> Any:
+    async def on_list_tools(
+        self, session: Session, params: PaginatedRequestParams
+    ) -> ListToolsResult:
         self.listed += 1
         await asyncio.sleep(self.waits)
         m = mcp.models
         one = m.Tool(name="other", input_schema={"type": "object"})
         return m.ListToolsResult(tools=[one], next_cursor=str(self.listed))
 
-    async def on_call_tool(self, session: Any, params: Any) -> Any:
+    async def on_call_tool(self, session: Session, params: CallToolRequestParams) -> CallToolResult:
         return mcp.models.CallToolResult(content=[])
 
 

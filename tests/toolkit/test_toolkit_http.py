@@ -13,7 +13,7 @@ SERVED = (200, None)
 
 @tool
 def query(
-    self: Any,
+    self: object,
     text: str,
     region: Annotated[str, Field(json_schema_extra={"x-mcp-header": "Region"})] = "eu",
 ) -> str:

@@ -5,9 +5,11 @@ from itertools import product
 from typing import Annotated, Any
 
 import pytest
+from mcp_revisions.v2025_11_25.models import ElicitRequestParams, ElicitResult
 from pydantic import BaseModel, Field
 from support.revisions import HANDSHAKE, OLD, REVISIONS, STATELESS, WITHOUT_HANDSHAKE
-from support.sessions.talking import client, named, notification, request
+from support.sessions.talking import client, content_of, named, notification, request
+from support.tables import case
 from support.toolkit.kits import (
     McpError,
     Toolkit,
@@ -54,36 +56,38 @@ class OfStateless(Toolkit, stateless.Server):
     forecast, count, now, pack = Weather.forecast, Weather.count, Weather.now, Weather.pack
 
 
-@pytest.mark.parametrize("own", [Weather, OfStateless])
-@pytest.mark.parametrize("spoken", REVISIONS)
-async def test_one_class_serves_clients_of_every_revision(own: Any, spoken: str) -> None:
-    async with asking(own(), spoken, bridged=True) as ask:
-        listed = {one["name"]: one for one in (await ask("tools/list"))["tools"]}
-        assert list(listed) == ["forecast", "count"]
-        answer = await ask("tools/call", name="forecast", arguments={"place": "Oslo"})
-        assert text_of(answer) == '{"place":"Oslo","days":[0,1]}'
-        counted = await ask("tools/call", name="count", arguments={"text": "abc"})
-        if spoken >= "2025-06-18":
-            assert answer["structuredContent"] == {"place": "Oslo", "days": [0, 1]}
-            assert listed["forecast"]["outputSchema"]["required"] == ["place", "days"]
-        if own is Weather and spoken >= "2025-06-18":
-            assert counted["structuredContent"] == {"result": 3}
-        elif spoken not in HANDSHAKE:
-            assert counted["structuredContent"] == 3
-        else:
-            # What is no object stays as text, alone.
-            assert "structuredContent" not in counted
-            assert "outputSchema" not in listed["count"]
-        (read,) = (await ask("resources/read", uri="weather://Oslo"))["contents"]
-        assert read["text"] == "fine in Oslo"
-        got = await ask("prompts/get", name="pack", arguments={"place": "Oslo", "sure": "yes"})
-        assert got["messages"][0]["content"]["text"] == "What to pack for Oslo? True"
-        completed = await ask(
-            "completion/complete",
-            ref={"type": "ref/prompt", "name": "pack"},
-            argument={"name": "sure", "value": "f"},
-        )
-        assert completed["completion"]["values"] == ["false"]
+async def test_one_class_serves_clients_of_every_revision() -> None:
+    for spoken, own in product(REVISIONS, [Weather, OfStateless]):
+        with case((spoken, own)):
+            async with asking(own(), spoken, bridged=True) as ask:
+                listed = {one["name"]: one for one in (await ask("tools/list"))["tools"]}
+                assert list(listed) == ["forecast", "count"]
+                answer = await ask("tools/call", name="forecast", arguments={"place": "Oslo"})
+                assert text_of(answer) == '{"place":"Oslo","days":[0,1]}'
+                counted = await ask("tools/call", name="count", arguments={"text": "abc"})
+                if spoken >= "2025-06-18":
+                    assert answer["structuredContent"] == {"place": "Oslo", "days": [0, 1]}
+                    assert listed["forecast"]["outputSchema"]["required"] == ["place", "days"]
+                if own is Weather and spoken >= "2025-06-18":
+                    assert counted["structuredContent"] == {"result": 3}
+                elif spoken not in HANDSHAKE:
+                    assert counted["structuredContent"] == 3
+                else:
+                    # What is no object stays as text, alone.
+                    assert "structuredContent" not in counted
+                    assert "outputSchema" not in listed["count"]
+                (read,) = (await ask("resources/read", uri="weather://Oslo"))["contents"]
+                assert read["text"] == "fine in Oslo"
+                got = await ask(
+                    "prompts/get", name="pack", arguments={"place": "Oslo", "sure": "yes"}
+                )
+                assert got["messages"][0]["content"]["text"] == "What to pack for Oslo? True"
+                completed = await ask(
+                    "completion/complete",
+                    ref={"type": "ref/prompt", "name": "pack"},
+                    argument={"name": "sure", "value": "f"},
+                )
+                assert completed["completion"]["values"] == ["false"]
 
 
 FORM: Any = {
@@ -111,7 +115,7 @@ async def test_a_tool_asks_the_client_in_any_era(spoken: str) -> None:
     models = pkg.load(spoken).models
     reports: list[Any] = []
 
-    async def on_elicit(self: Any, params: Any) -> Any:
+    async def on_elicit(self: object, params: ElicitRequestParams) -> ElicitResult:
         return models.ElicitResult(action="accept", content={"age": len(params.message)})
 
     ours = client(spoken, on_elicit=on_elicit)
@@ -119,7 +123,7 @@ async def test_a_tool_asks_the_client_in_any_era(spoken: str) -> None:
     async with connecting as connected:
         params = models.CallToolRequestParams(name="ask", arguments={"who": "Ada"})
         result = await connected.call_tool(params, on_progress=reports.append)
-        assert result.content[0].text == "Ada is 4"
+        assert content_of(result)[0].text == "Ada is 4"
         assert [one.message for one in reports][:1] == ["asking"]
 
 
@@ -146,20 +150,20 @@ async def test_a_round_by_hand_is_a_result_like_any_other(own: str, revision: st
             answer: Any = session.inputs.response("age", models.ElicitResult)
             return str(answer.content["age"])
 
-    async def on_elicit(self: Any, params: Any) -> Any:
+    async def on_elicit(self: object, params: ElicitRequestParams) -> ElicitResult:
         return pkg.load(revision).models.ElicitResult(action="accept", content={"age": 7})
 
     asker = client(revision, on_elicit=on_elicit)
     async with pkg.connect_in_memory(asker, Rounds(), revisions=pkg.REVISIONS) as one:
         result = await one.call_tool(named(revision, "age"))
-        assert result.content[0].text == "7"
+        assert content_of(result)[0].text == "7"
 
 
 async def test_a_call_that_is_cancelled_cancels_the_tool() -> None:
     begun, ended = asyncio.Event(), asyncio.Event()
 
     @tool
-    async def wait(self: Any) -> str:
+    async def wait(self: object) -> str:
         begun.set()
         try:
             await asyncio.Event().wait()
@@ -180,7 +184,7 @@ async def test_calls_run_side_by_side() -> None:
     together = asyncio.Barrier(3)
 
     @tool
-    async def meet(self: Any, who: str) -> str:
+    async def meet(self: object, who: str) -> str:
         await together.wait()
         return who
 
@@ -194,4 +198,6 @@ async def test_the_stub_of_a_client_reads_what_a_toolkit_says() -> None:
     async with pkg.connect_in_memory(mcp.Client(), Weather()) as ours:
         assert [tool.name async for tool in ours.iter_tools()] == ["forecast", "count"]
         params = m.CallToolRequestParams(name="count", arguments={"text": "ab"})
-        assert (await ours.call_tool(params)).structured_content == {"result": 2}
+        result = await ours.call_tool(params)
+        assert isinstance(result, mcp.models.CallToolResult)
+        assert result.structured_content == {"result": 2}

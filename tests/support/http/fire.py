@@ -15,7 +15,16 @@ from inspect import signature
 from logging.handlers import BufferingHandler
 from typing import Any, NamedTuple
 
+from mcp_revisions.v2025_11_25 import Session
+from mcp_revisions.v2025_11_25.models import (
+    CallToolRequestParams,
+    CallToolResult,
+    ListToolsResult,
+    PaginatedRequestParams,
+)
+
 from support.coroutines import run
+from support.json_types import JsonObject
 from support.revisions import OLD, STATELESS
 from support.sessions.talking import (
     INITIALIZED,
@@ -48,10 +57,14 @@ class Target:
         self.go = asyncio.Event()
         m = self._m = models(OLD)
 
-        async def on_list_tools(_: Any, session: Any, params: Any) -> Any:
+        async def on_list_tools(
+            _: object, session: Session, params: PaginatedRequestParams
+        ) -> ListToolsResult:
             return m.ListToolsResult(tools=[])
 
-        async def on_call_tool(_: Any, session: Any, params: Any) -> Any:
+        async def on_call_tool(
+            _: object, session: Session, params: CallToolRequestParams
+        ) -> CallToolResult:
             text = await self._call(session, params.name, params.arguments or {})
             return m.CallToolResult(content=[m.TextContent(text=text)])
 
@@ -127,13 +140,13 @@ def http(
     return head + b"\r\n" + body
 
 
-def call(name: str, id: Any = 1, **arguments: Any) -> dict[str, Any]:
+def call(name: str, id: Any = 1, **arguments: Any) -> JsonObject:
     """A tool call that asks for progress, as JSON."""
     asked = {"progressToken": f"p{id}"}
     return request("tools/call", id, name=name, arguments=arguments, _meta=asked)
 
 
-def modern(method: str, id: Any = 1, **params: Any) -> dict[str, Any]:
+def modern(method: str, id: Any = 1, **params: Any) -> JsonObject:
     """A request of the stateless era that asks for progress and log entries, as JSON."""
     level = {"io.modelcontextprotocol/logLevel": "debug", "progressToken": f"p{id}"}
     return request(method, id, _meta={**META, **level}, **params)

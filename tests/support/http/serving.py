@@ -14,6 +14,7 @@ import httpx2
 import uvicorn
 
 from support import folders
+from support.json_types import JsonObject
 from support.revisions import OLD, STATELESS
 from support.sessions.talking import INITIALIZED, META, VERSION, hello, pkg, request
 
@@ -293,7 +294,7 @@ def merged(usual: Mapping[str, str], headers: Headers | None) -> dict[bytes, byt
     }
 
 
-def posted(message: Any, headers: Headers | None) -> dict[str, Any]:
+def posted(message: Any, headers: Headers | None) -> JsonObject:
     """What a POST of a message consists of."""
     body = message if isinstance(message, bytes) else json.dumps(message).encode()
     return {"headers": merged(POSTED, headers), "content": body}
@@ -305,7 +306,7 @@ def asked(
     meta: Mapping[str, Any] = META,
     headers: Headers | None = None,
     **params: Any,
-) -> tuple[dict[str, Any], Headers]:
+) -> tuple[JsonObject, Headers]:
     """A request of the stateless era, and the header fields that repeat what it says."""
     message = request(method, id, **{"_meta": dict(meta), **params})
     mirrored: dict[str, str | bytes | None] = {
@@ -320,7 +321,7 @@ def asked(
 
 def outcome(response: httpx2.Response) -> tuple[int, int | None]:
     """The status of a response, and the code of the error in it."""
-    body: dict[str, Any] = response.json() if response.content else {}
+    body: JsonObject = response.json() if response.content else {}
     return response.status_code, body["error"]["code"] if "error" in body else None
 
 

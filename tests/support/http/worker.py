@@ -11,6 +11,15 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from mcp_revisions.v2025_11_25 import Session
+from mcp_revisions.v2025_11_25.models import (
+    CallToolRequestParams,
+    CallToolResult,
+    ReadResourceRequestParams,
+    ReadResourceResult,
+)
+
+from support.json_types import JsonObject
 from support.revisions import STATELESS
 from support.sessions.talking import models, pkg, server
 
@@ -57,9 +66,11 @@ class FileStore:
         self._db.execute("delete from events where session = ?", (session,))
 
 
-async def on_call_tool(self: Any, session: Any, params: Any) -> Any:
+async def on_call_tool(
+    self: Any, session: Session, params: CallToolRequestParams
+) -> CallToolResult:
     m = models(STATELESS)
-    given: dict[str, Any] = params.arguments or {}
+    given: JsonObject = params.arguments or {}
     said = str(os.getpid())
     if params.name == "publish":
         # Whoever calls does not know which process answers.
@@ -75,7 +86,9 @@ async def on_call_tool(self: Any, session: Any, params: Any) -> Any:
     return m.CallToolResult(content=[m.TextContent(text=said)])
 
 
-async def on_read_resource(self: Any, session: Any, params: Any) -> Any:
+async def on_read_resource(
+    self: object, session: Session, params: ReadResourceRequestParams
+) -> ReadResourceResult:
     m = models(STATELESS)
     return m.ReadResourceResult(contents=[m.TextResourceContents(uri=params.uri, text="")])
 

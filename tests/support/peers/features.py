@@ -7,6 +7,18 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
+from mcp_revisions.v2025_11_25.models import (
+    CreateMessageRequestParams,
+    CreateMessageResult,
+    ElicitRequestFormParams,
+    ElicitResult,
+    ListRootsResult,
+    LoggingMessageNotificationParams,
+    NotificationParams,
+    RequestParams,
+    ResourceUpdatedNotificationParams,
+)
+
 URI: Final = "file:///a"
 
 
@@ -19,25 +31,27 @@ def client_of(mcp: Any) -> Any:
             self.logs: list[Any] = []
             self.changes: list[str] = []
 
-        async def on_create_message(self, params: Any) -> Any:
+        async def on_create_message(
+            self, params: CreateMessageRequestParams
+        ) -> CreateMessageResult:
             text = m.TextContent(text="sampled")
             return m.CreateMessageResult(role="assistant", model="model", content=text)
 
-        async def on_list_roots(self, params: Any) -> Any:
+        async def on_list_roots(self, params: RequestParams) -> ListRootsResult:
             return m.ListRootsResult(roots=[m.Root(uri="file:///root")])
 
-        async def on_logging_message(self, params: Any) -> None:
+        async def on_logging_message(self, params: LoggingMessageNotificationParams) -> None:
             self.logs.append(params.data)
 
-        async def on_resource_updated(self, params: Any) -> None:
+        async def on_resource_updated(self, params: ResourceUpdatedNotificationParams) -> None:
             self.changes.append("resource")
 
-        async def on_tool_list_changed(self, params: Any) -> None:
+        async def on_tool_list_changed(self, params: NotificationParams) -> None:
             self.changes.append("tools")
 
     if hasattr(mcp.Client, "on_elicit"):
 
-        async def on_elicit(self: Any, params: Any) -> Any:
+        async def on_elicit(self: object, params: ElicitRequestFormParams) -> ElicitResult:
             fields = params.requested_schema.to_wire()["properties"]
             known = {name: field for name, field in fields.items() if name in _ENTERED}
             content = {name: _entered(name, field) for name, field in known.items()}

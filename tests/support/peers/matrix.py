@@ -14,6 +14,7 @@ from typing import Any, Final, Literal, TypeAlias
 import mcp_revisions as pkg
 
 from support.folders import GENERATED, ROOT
+from support.json_types import JsonObject
 from support.peers.features import FEATURES, Use, client_of, outcome
 from support.peers.places import PROGRAMS
 
@@ -41,7 +42,7 @@ class Run:
 
     server: str
     client: str
-    seen: dict[str, Any] = field(default_factory=dict[str, Any])
+    seen: JsonObject = field(default_factory=JsonObject)
     lost: set[str] = field(default_factory=set[str])
 
 

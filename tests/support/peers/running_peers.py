@@ -5,9 +5,9 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from support.folders import environment
+from support.json_types import JsonObject
 from support.peers.places import (
     PROGRAMS,
 )
@@ -17,7 +17,7 @@ OUR_SERVER: tuple[str | Path, ...] = (
     *(sys.executable, PROGRAMS / "our_server.py"),
 )
 
-EXPECTED: dict[str, Any] = {
+EXPECTED: JsonObject = {
     "server": "everything",
     "instructions": "Call whatever you like.",
     "tools": [
@@ -53,12 +53,12 @@ EXPECTED: dict[str, Any] = {
 """What every client sees, in every revision that has it."""
 
 
-def seen_by(client: Sequence[str | Path], *arguments: str) -> tuple[dict[str, Any], str]:
+def seen_by(client: Sequence[str | Path], *arguments: str) -> tuple[JsonObject, str]:
     """What a client that talked to our server saw, and what our server wrote to standard error."""
     done = subprocess.run(
         [*client, *OUR_SERVER, *arguments], capture_output=True, text=True, timeout=60, check=False
     )
     assert done.returncode == 0, done.stderr
-    seen: dict[str, Any] = json.loads(done.stdout)
+    seen: JsonObject = json.loads(done.stdout)
     assert "errors" not in seen
     return seen, done.stderr

@@ -5,6 +5,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any
 
+from support.json_types import JsonObject
 from support.revisions import OLD
 from support.sessions.talking import (
     CAPABILITIES,
@@ -18,7 +19,7 @@ from support.sessions.talking import (
 )
 from support.sessions.wiretap import FORM
 
-ASKED: dict[str, Any] = {**META, CAPABILITIES: {"elicitation": {}}}
+ASKED: JsonObject = {**META, CAPABILITIES: {"elicitation": {}}}
 
 
 @asynccontextmanager
@@ -54,11 +55,11 @@ def form(message: str, revision: str = OLD) -> Any:
     return models(revision).ElicitRequestFormParams(message=message, requested_schema=FORM)
 
 
-def called(id: int, name: str = "x", **members: Any) -> dict[str, Any]:
+def called(id: int, name: str = "x", **members: Any) -> JsonObject:
     return modern("tools/call", id, name=name, _meta=ASKED, **members)
 
 
-def answered(asked: Any, x: str = "y") -> dict[str, Any]:
+def answered(asked: Any, x: str = "y") -> JsonObject:
     """What a client sends back to all the questions of a result."""
     given = {key: {"action": "accept", "content": {"x": x}} for key in asked["inputRequests"]}
     return {"inputResponses": given, "requestState": asked["requestState"]}

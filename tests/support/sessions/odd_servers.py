@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 import pytest
 
+from support.json_types import JsonObject
 from support.revisions import ERAS, OLD, STATELESS
 from support.sessions.talking import client, discovered, named, pkg, run, runtime, welcome
 
@@ -162,12 +163,12 @@ async def odd_server(play: Play, path: str = "/mcp") -> AsyncGenerator[OddServer
         await asyncio.gather(*server.tasks, return_exceptions=True)
 
 
-def answer(request: Request, result: Any) -> dict[str, Any]:
+def answer(request: Request, result: Any) -> JsonObject:
     """A result as a message."""
     return {"jsonrpc": "2.0", "id": request.id, "result": result}
 
 
-TEXT: dict[str, Any] = {"content": [{"type": "text", "text": "done"}]}
+TEXT: JsonObject = {"content": [{"type": "text", "text": "done"}]}
 
 
 class Handshaking:
@@ -222,15 +223,13 @@ async def done(request: Request, reply: Reply) -> None:
     await reply.result(request, complete(request, TEXT))
 
 
-def complete(request: Request, result: dict[str, Any]) -> dict[str, Any]:
+def complete(request: Request, result: JsonObject) -> JsonObject:
     """A result, with what the stateless era adds to it."""
     modern = "mcp-method" in request.headers
     return {**result, "resultType": "complete"} if modern else result
 
 
-def connecting(
-    url: str, *revisions: str, options: dict[str, Any] | None = None, **more: Any
-) -> Any:
+def connecting(url: str, *revisions: str, options: JsonObject | None = None, **more: Any) -> Any:
     """A connection of plain clients of these revisions, or else of both eras."""
     clients = [client(revision) for revision in revisions or ERAS]
     connect_http: Any = runtime("http.client.connect").connect_http

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from typing import Any
 
+from support.json_types import JsonObject
 from support.revisions import OLD, STATELESS
 from support.sessions.talking import (
     Accepting,
@@ -55,13 +56,13 @@ def over(
 def noting(told: list[Any], of: Callable[[Any], Any]) -> Any:
     """A handler that writes down something of what it is told."""
 
-    async def note(self: Any, params: Any) -> None:
+    async def note(self: object, params: Any) -> None:
         told.append(of(params))
 
     return note
 
 
-def result(id: Any, **members: Any) -> dict[str, Any]:
+def result(id: Any, **members: Any) -> JsonObject:
     return {"jsonrpc": "2.0", "id": id, "result": members}
 
 

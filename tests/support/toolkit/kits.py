@@ -23,6 +23,7 @@ from mcp_revisions import (
 from mcp_revisions import v2025_11_25 as mcp
 from mcp_revisions import v2026_07_28 as stateless
 
+from support.json_types import JsonObject
 from support.revisions import HANDSHAKE, OLD
 from support.sessions.talking import Hand, modern, pkg, run, served, shaken
 
@@ -88,7 +89,7 @@ def outcome(message: Any) -> Any:
     return message["result"]
 
 
-def answers(server: Any, revision: str, *requests: tuple[str, dict[str, Any]]) -> list[Any]:
+def answers(server: Any, revision: str, *requests: tuple[str, JsonObject]) -> list[Any]:
     """What a server answers to requests: results, and `Refused` where it refuses."""
     found: list[Any] = []
 
@@ -110,7 +111,7 @@ def call(server: Any, name: str, revision: str = OLD, /, **arguments: Any) -> An
     return answer
 
 
-def listed_tools(server: Any, revision: str = OLD) -> dict[str, Any]:
+def listed_tools(server: Any, revision: str = OLD) -> JsonObject:
     """The tools of a server, by name, as it lists them."""
     (answer,) = answers(server, revision, ("tools/list", {}))
     return {tool["name"]: tool for tool in answer["tools"]}
