@@ -6,16 +6,7 @@ from itertools import product
 from typing import Any, NamedTuple
 
 import pytest
-from support.http.fire import (
-    Fields,
-    attacked,
-    call,
-    http,
-    modern,
-    of_modern,
-    on_each_stack,
-    wire,
-)
+from support.http.fire import Fields, attacked, call, http, modern, of_modern, on_each_stack, wire
 from support.json_types import JsonObject
 from support.revisions import STATELESS
 from support.sessions.talking import hello

@@ -102,10 +102,7 @@ async def test_a_connection_closed_by_half_counts_as_closed(stack: str) -> None:
 async def test_streams_of_changes_that_are_left_are_let_go(stack: str) -> None:
     async with attacked(stack) as site:
         mine = await site.session()
-        for data in (
-            http(b"", "GET", **mine),
-            http(LISTEN, **of_modern("subscriptions/listen")),
-        ):
+        for data in (http(b"", "GET", **mine), http(LISTEN, **of_modern("subscriptions/listen"))):
             for _ in range(MANY):
                 async with wire(site.port) as one:
                     await one.send(data)

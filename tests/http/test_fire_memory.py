@@ -9,7 +9,7 @@ import pytest
 from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import NotificationParams
 from support.http.fire import Target, app_of, call, modern, of_modern, quiet, run
-from support.json_types import JsonObject
+from support.json_types import Json, JsonObject
 from support.revisions import OLD
 from support.sessions.talking import INITIALIZED, hello, notification, pkg, runtime, stub
 
@@ -69,7 +69,7 @@ async def rest() -> None:
         await asyncio.sleep(0)
 
 
-async def sent(app: Any, message: Any, **fields: Any) -> Sender:
+async def sent(app: Any, message: Json, **fields: Any) -> Sender:
     """A request that was sent as a whole."""
     body = json.dumps(message).encode()
     one = Sender(app, len(body), **fields)
@@ -114,8 +114,7 @@ async def end_cancelled(one: Sender) -> int | None:
 
 
 @pytest.mark.parametrize(
-    ("end", "status"),
-    [(end_sent, 400), (end_left, 400), (end_late, 408), (end_cancelled, None)],
+    ("end", "status"), [(end_sent, 400), (end_left, 400), (end_late, 408), (end_cancelled, None)]
 )
 def test_bodies_that_are_read_have_a_bound_and_give_back_what_they_took(
     end: Any, status: int | None
@@ -197,7 +196,7 @@ def test_who_is_too_slow_makes_room_and_who_is_not_keeps_it(
 def test_a_notification_counts_until_its_handler_ends_though_it_was_taken_in() -> None:
     async def script() -> None:
         go = asyncio.Event()
-        began: list[Any] = []
+        began: list[object] = []
 
         async def on_roots_list_changed(
             _: object, session: Session, params: NotificationParams

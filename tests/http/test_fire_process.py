@@ -83,11 +83,7 @@ async def served(**options: Any) -> AsyncGenerator[Process, None]:
 
 async def test_heads_that_do_not_come_are_waited_for_no_longer_than_said() -> None:
     async with served(head_timeout=0.3) as site:
-        async with (
-            wire(site.port) as silent,
-            wire(site.port) as slow,
-            wire(site.port) as second,
-        ):
+        async with wire(site.port) as silent, wire(site.port) as slow, wire(site.port) as second:
             await slow.send(b"POST /mcp HTTP/1.1\r\nhost: local")
             await second.send(http(b""))
             assert (await second.answer()).status == 400

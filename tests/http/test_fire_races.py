@@ -22,7 +22,7 @@ from support.json_types import JsonObject
 CUT = "ASGI callable returned without completing response."
 
 
-def cancelled(id: Any) -> JsonObject:
+def cancelled(id: object) -> JsonObject:
     return {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}}
 
 
@@ -195,7 +195,7 @@ async def test_listen_streams_with_one_id_stand_side_by_side() -> None:
 
 
 def test_a_server_whose_list_of_tools_fails_still_serves_them() -> None:
-    async def fails(*_: Any) -> Any:
+    async def fails(*_: object) -> Any:
         raise RuntimeError("no list today")
 
     async def script() -> None:

@@ -28,7 +28,7 @@ def ours(revision: str = REVISION) -> Any:
     return tools(revision, call, SENDS={"notifications/message"})
 
 
-def called(name: str, id: Any) -> JsonObject:
+def called(name: str, id: object) -> JsonObject:
     return request("tools/call", id, name=name)
 
 

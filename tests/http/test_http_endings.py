@@ -62,7 +62,7 @@ class Front:
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         number = len(self.tasks)
 
-        async def sending(message: Any) -> None:
+        async def sending(message: object) -> None:
             if number in self.unread:
                 self.waits.set()
                 await self.unread[number].wait()

@@ -29,7 +29,7 @@ def ours() -> Any:
     return tools(STATELESS, echo)
 
 
-async def tried(**given: Any) -> int:
+async def tried(**given: object) -> int:
     """The status of a request with these fields, at a server with these options."""
     fields: JsonObject = {name: given.pop(name) for name in ("host", "origin") if name in given}
     async with serving(ours(), pkg.REVISIONS, **given) as site:

@@ -275,11 +275,7 @@ async def test_handlers_of_subscriptions_know_whose_stream_it_is() -> None:
         left.set()
 
     server = tools(
-        "2025-11-25",
-        echo,
-        SENDS=ALL,
-        on_subscribe=on_subscribe,
-        on_unsubscribe=on_unsubscribe,
+        "2025-11-25", echo, SENDS=ALL, on_subscribe=on_subscribe, on_unsubscribe=on_unsubscribe
     )
     verify = pkg.static_tokens({"a" * 16: pkg.Principal("ada")})
     guard = pkg.Authentication(verify=verify)

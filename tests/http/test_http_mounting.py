@@ -1,6 +1,6 @@
 """Where an application may stand: inside others, below a path, and under several servers."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, MutableMapping
 from contextlib import asynccontextmanager
 from itertools import product
 from typing import Any
@@ -15,7 +15,7 @@ from starlette.routing import Mount, Route
 from support.http.serving import WORKER, Site, app_of, booted, calling, started, text_in
 from support.revisions import STATELESS
 from support.sessions.talking import hello, pkg, run, tools
-from support.tables import case
+from support.tables import case, some
 
 CHANGED = "notifications/tools/list_changed"
 
@@ -138,7 +138,7 @@ async def test_the_lifespan_of_the_server_ends_what_is_under_way() -> None:
             assert len(server.sessions) == 1
         return come.pop(0)
 
-    async def send(message: dict[str, str]) -> None:
+    async def send(message: MutableMapping[str, Any]) -> None:
         said.append(message["type"])
 
     async with booted(app, lifespan="off") as port, calling(port) as site:
@@ -175,7 +175,8 @@ def test_one_application_may_be_run_by_one_loop_after_another() -> None:
 
 
 async def test_uvicorn_runs_it_with_each_of_its_parsers_and_loops() -> None:
-    for loop, http in product(["asyncio", "uvloop"], ["h11", "httptools"]):
+    kinds = list(product(["asyncio", "uvloop"], ["h11", "httptools"]))
+    for loop, http in some(kinds, 2, of="parsers and loops"):
         with case((loop, http)):
             arguments = ["uvicorn", WORKER, "--port", "PORT", "--http", http, "--loop", loop]
             async with started(*arguments) as process, calling(process.port) as site:

@@ -49,12 +49,12 @@ class Client:
         self.where = where
         self.fields = fields
 
-    async def post(self, message: Any, **fields: str) -> Any:
+    async def post(self, message: object, **fields: str) -> Any:
         """Post a message to where the server said."""
         headers = {"content-type": JSON, **self.fields, **fields}
         return await self.site.http.post(self.where, headers=headers, json=message)
 
-    async def ask(self, method: str, id: Any = 1, **params: Any) -> Any:
+    async def ask(self, method: str, id: Any = 1, **params: object) -> Any:
         """Send a request, and take the next message."""
         assert (await self.post(request(method, id, **params))).status_code == 202
         return await self.events.take()

@@ -96,7 +96,7 @@ class TestServersByClass:
     @staticmethod
     def counted(revision: str = OLD) -> tuple[Any, list[Any]]:
         """A class of servers, and the servers that were made of it."""
-        made: list[Any] = []
+        made: list[object] = []
 
         def init(self: Any) -> None:
             made.append(self)

@@ -104,12 +104,7 @@ async def test_the_first_event_is_enough_to_come_back() -> None:
         assert first is not None
         call.go(2)
         async with session.get(first.id) as events:
-            assert [(await said(events))[1] for _ in range(4)] == [
-                "a 1",
-                "a 2",
-                "a 3",
-                "answer",
-            ]
+            assert [(await said(events))[1] for _ in range(4)] == ["a 1", "a 2", "a 3", "answer"]
 
 
 async def test_who_comes_back_takes_the_stream_from_the_connection_before() -> None:

@@ -337,10 +337,7 @@ class TestSharedStores:
     async def test_it_stays_whose_it_is(self) -> None:
         verify = pkg.static_tokens({"a" * 16: pkg.Principal("ada"), "b" * 16: pkg.Principal("ben")})
         store = Records()
-        chosen = {
-            "session_store": store,
-            "authentication": pkg.Authentication(verify=verify),
-        }
+        chosen = {"session_store": store, "authentication": pkg.Authentication(verify=verify)}
         async with serving(ours(), **chosen) as first, serving(ours(), **chosen) as second:
             session = await first.initialize(headers={"authorization": f"Bearer {'a' * 16}"})
             session.site = second

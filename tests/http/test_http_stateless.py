@@ -519,10 +519,7 @@ class TestNotifications:
 
     async def test_SS06_RJ02_answers_of_a_client_are_refused(self) -> None:
         async with serving(tools(STATELESS, echo), pkg.REVISIONS) as site:
-            answers: list[JsonObject] = [
-                {"result": {}},
-                {"error": {"code": 1, "message": ""}},
-            ]
+            answers: list[JsonObject] = [{"result": {}}, {"error": {"code": 1, "message": ""}}]
             for one in answers:
                 message = {"jsonrpc": "2.0", "id": 1, **one}
                 answer = await site.post(message, {"mcp-protocol-version": STATELESS})

@@ -106,11 +106,7 @@ async def test_an_error_of_the_client_ends_the_wait_for_its_answer() -> None:
         session = await site.initialize(sampling={})
         async with session.calling("asks") as events:
             asked = await events.take()
-            refused = {
-                "jsonrpc": "2.0",
-                "id": asked["id"],
-                "error": {"code": -1, "message": ""},
-            }
+            refused = {"jsonrpc": "2.0", "id": asked["id"], "error": {"code": -1, "message": ""}}
             assert (await session.post(refused)).status_code == 202
             assert (await events.take())["error"]["code"] == -1
 

@@ -18,10 +18,7 @@ from support.json_types import JsonObject
 from support.revisions import STATELESS
 from support.sessions.talking import CAPABILITIES, META, models, pkg, tools
 
-SCHEMA = {
-    "type": "object",
-    "properties": {"region": {"type": "string", "x-mcp-header": "Region"}},
-}
+SCHEMA = {"type": "object", "properties": {"region": {"type": "string", "x-mcp-header": "Region"}}}
 ASKING: JsonObject = {**META, CAPABILITIES: {"elicitation": {"form": {}}}}
 NAMES = {"a" * 16: "ada", "b" * 16: "ben"}
 REFUSED = (400, -32020)
@@ -78,7 +75,7 @@ async def test_a_caller_that_declares_more_does_not_change_what_others_have_to_r
 
 
 async def test_callers_that_declare_the_same_share_one_list() -> None:
-    asked: list[Any] = []
+    asked: list[object] = []
 
     async def on_list_tools(
         self: object, session: Session, params: PaginatedRequestParams

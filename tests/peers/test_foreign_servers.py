@@ -35,7 +35,7 @@ def client_of(revision: str) -> Any:
     class Host(mcp.Client):  # type: ignore[misc]
         def __init__(self) -> None:
             self.heard: list[str] = []
-            self.logs: list[Any] = []
+            self.logs: list[object] = []
             self.listening = asyncio.Event()
 
         async def on_create_message(

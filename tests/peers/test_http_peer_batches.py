@@ -30,7 +30,7 @@ POSTED: Final = {
 }
 
 
-def request(id: int | str, method: str, **params: Any) -> JsonObject:
+def request(id: int | str, method: str, **params: object) -> JsonObject:
     return {"jsonrpc": "2.0", "id": id, "method": method, "params": params}
 
 

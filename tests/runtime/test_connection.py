@@ -43,7 +43,7 @@ def server() -> Connection:
     return Connection(methods.TABLE, "server", DECLARED)
 
 
-def receive(connection: Connection, **message: Any) -> Event | list[Event]:
+def receive(connection: Connection, **message: object) -> Event | list[Event]:
     return connection.receive(json.dumps({"jsonrpc": "2.0", **message}))
 
 

@@ -29,7 +29,7 @@ def client(**capabilities: Any) -> dict[Role, JsonObject]:
     return {"client": capabilities, "server": {}}
 
 
-def missing(spec: Any, sender: Role, params: Any, declared: Any) -> str | None:
+def missing(spec: Any, sender: Role, params: object, declared: Any) -> str | None:
     try:
         gate.check(spec, sender, params, declared)
     except MissingCapability as error:

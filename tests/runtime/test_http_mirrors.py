@@ -197,7 +197,7 @@ SCALARS = st.text(st.characters(exclude_categories=["Cs"])) | st.integers() | st
 
 
 @given(SCALARS | st.none() | st.floats(allow_nan=False))
-def test_what_the_client_writes_the_server_agrees_with(value: Any) -> None:
+def test_what_the_client_writes_the_server_agrees_with(value: object) -> None:
     for mirror in (TEXT, NUMBER):
         headers = headers_for([mirror], {"a": value})
         assert agrees(mirror, headers.get("mcp-param-a"), {"a": value})

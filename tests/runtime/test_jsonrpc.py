@@ -1,7 +1,6 @@
 """Envelopes: what is a message at all, and how one is written."""
 
 import json
-from typing import Any
 
 import pytest
 from mcp_protogen.runtime.core.errors import InvalidAnswer, InvalidRequest, ParseError
@@ -77,7 +76,7 @@ def test_an_integer_id_may_be_written_with_a_fraction_of_zero() -> None:
 @pytest.mark.parametrize(
     "id", [None, True, False, 1.5, [], {}, pytest.param(-(10**1000), id="of 1001 digits")]
 )
-def test_nothing_else_is_an_id(id: Any) -> None:
+def test_nothing_else_is_an_id(id: object) -> None:
     assert type(fault_of({**CALL, "id": id})) is InvalidRequest
     assert type(fault_of({**RESULT, "id": id})) is InvalidAnswer
     if id is not None:

@@ -38,7 +38,7 @@ def request(method: str, params: Any = None, id: Any = 1) -> bytes:
     return json.dumps(message if params is None else {**message, "params": params}).encode()
 
 
-def result(value: Any, id: Any = 1) -> bytes:
+def result(value: object, id: Any = 1) -> bytes:
     return json.dumps({"jsonrpc": "2.0", "id": id, "result": value}).encode()
 
 
@@ -205,7 +205,7 @@ class TestOutcomes:
     """What reading comes to, as values."""
 
     def test_understood_unknown_and_unfit_are_three_things(self) -> None:
-        def outcome(method: str, params: Any) -> object:
+        def outcome(method: str, params: object) -> object:
             call = jsonrpc.read(request(method, params))
             assert isinstance(call, jsonrpc.Call)
             return TABLE.interpret(call, "client", pending)

@@ -37,7 +37,7 @@ def request(method: str = "tools/list", version: Any = None, **meta: Any) -> Jso
     return message
 
 
-def routed(message: Any, offer: Offer, handshaken: bool = False) -> Route:
+def routed(message: object, offer: Offer, handshaken: bool = False) -> Route:
     call = message_of(message)
     if isinstance(call, Malformed):
         raise call.error

@@ -9,7 +9,7 @@ from support.json_types import JsonObject
 from support.runtime.mini import models as m
 
 
-def found(expression: Any, value: Any, prefix: str = "") -> list[tuple[str, str]]:
+def found(expression: Any, value: object, prefix: str = "") -> list[tuple[str, str]]:
     with pytest.raises(ValidationError) as caught:
         validator_of(expression)(value)
     return [(problem.pointer, problem.message) for problem in problems(caught.value, value, prefix)]

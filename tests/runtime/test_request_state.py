@@ -40,7 +40,7 @@ JSON: st.SearchStrategy[Any] = st.recursive(
 
 
 @given(JSON)
-def test_what_is_sealed_comes_back(value: Any) -> None:
+def test_what_is_sealed_comes_back(value: object) -> None:
     seal = StateSeal(KEY)
     assert seal.open(seal.seal(value, BEARER), BEARER) == value
 

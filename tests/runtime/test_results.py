@@ -22,11 +22,11 @@ def without(*members: str, **more: Any) -> JsonObject:
     return {key: value for key, value in WHOLE.items() if key not in members} | more
 
 
-def read(spec: RequestSpec[Any, Any], value: Any) -> Any:
+def read(spec: RequestSpec[Any, Any], value: object) -> Any:
     return s.TABLE.read_result(spec, value)
 
 
-def refused(spec: RequestSpec[Any, Any], value: Any) -> list[str]:
+def refused(spec: RequestSpec[Any, Any], value: object) -> list[str]:
     with pytest.raises(InvalidAnswer) as caught:
         read(spec, value)
     return [pointer for pointer, _ in caught.value.problems]

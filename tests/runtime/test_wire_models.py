@@ -375,7 +375,7 @@ class TestInstances:
 
             @model_validator(mode="before")
             @classmethod
-            def before(cls, value: Any) -> Any:
+            def before(cls, value: object) -> Any:
                 return value
 
             @model_validator(mode="after")

@@ -104,11 +104,7 @@ def agree(model: WireModel, added: JsonObject) -> None:
 def test_an_object_of_free_metadata_gets_the_members(
     meta: Any, added: JsonObject, undeclared: JsonObject
 ) -> None:
-    wire: JsonObject = {
-        "content": [],
-        **undeclared,
-        **({} if meta is None else {"_meta": meta}),
-    }
+    wire: JsonObject = {"content": [], **undeclared, **({} if meta is None else {"_meta": meta})}
     agree(m.CallToolResult.from_wire(wire), added)
 
 

@@ -174,7 +174,7 @@ async def test_of_two_that_bring_the_same_answers_one_is_refused() -> None:
 def noting(told: list[Any], member: str) -> Any:
     """A handler that writes down a member of what it is told."""
 
-    async def note(self: object, params: Any) -> None:
+    async def note(self: object, params: object) -> None:
         told.append(getattr(params, member, "changed"))
 
     return note
@@ -182,8 +182,8 @@ def noting(told: list[Any], member: str) -> Any:
 
 @pytest.mark.parametrize(("own", "revision"), PAIRS)
 async def test_progress_log_entries_and_cancellation_get_through(own: str, revision: str) -> None:
-    seen: list[Any] = []
-    told: list[Any] = []
+    seen: list[object] = []
+    told: list[object] = []
 
     async def call(session: Session, params: CallToolRequestParams) -> str:
         await session.progress(1, 2, "half")
@@ -212,7 +212,7 @@ async def test_progress_log_entries_and_cancellation_get_through(own: str, revis
 
 @pytest.mark.parametrize(("own", "revision"), PAIRS)
 async def test_changes_get_through_to_whoever_wants_to_know(own: str, revision: str) -> None:
-    told: list[Any] = []
+    told: list[object] = []
     handled = {"on_resource_updated": "uri", "on_tool_list_changed": ""}
     if revision == STATELESS:
         handled["on_subscriptions_acknowledged"] = "notifications"
@@ -303,7 +303,7 @@ async def test_each_kind_of_loss_is_told_once() -> None:
 
     async with through(client("2025-03-26"), tools(OLD, call), on_loss=lost.append) as ours:
         for _ in range(2):
-            assert len((await ours.call_tool(named("2025-03-26", "x"))).content) == 2
+            assert len(content_of(await ours.call_tool(named("2025-03-26", "x")))) == 2
     assert [(one.method, one.own, one.wire) for one in lost] == [("tools/call", "2025-03-26", OLD)]
 
 

@@ -163,7 +163,7 @@ async def test_a_question_goes_to_a_request_whose_client_is_there() -> None:
 @pytest.fixture
 def proxies(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """All servers' halves of bridges, as they are made."""
-    made: list[Any] = []
+    made: list[object] = []
     kind = runtime("bridge.proxy_server").ProxyServer
     begin = kind.__init__
 

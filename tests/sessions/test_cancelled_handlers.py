@@ -14,16 +14,7 @@ from support.folders import GENERATED
 from support.http.serving import Site, outcome, serving, text_in
 from support.json_types import JsonObject
 from support.revisions import HANDSHAKE, REVISIONS, STATELESS
-from support.sessions.talking import (
-    INITIALIZED,
-    hello,
-    modern,
-    pkg,
-    request,
-    served,
-    shaken,
-    tools,
-)
+from support.sessions.talking import INITIALIZED, hello, modern, pkg, request, served, shaken, tools
 
 FAILED = -32603
 

@@ -101,7 +101,7 @@ async def test_a_handler_of_its_own_may_refuse_a_subscription() -> None:
         assert await hand.nothing()
 
 
-def listen(id: Any, **wanted: Any) -> Any:
+def listen(id: object, **wanted: object) -> Any:
     return modern("subscriptions/listen", id, notifications=wanted)
 
 
@@ -114,9 +114,7 @@ async def test_in_the_stateless_era_a_stream_is_acknowledged_first_and_gets_what
         await hand.send(listen(7, **wanted))
         acknowledged = await hand.take()
         assert acknowledged == notification(
-            "notifications/subscriptions/acknowledged",
-            _meta={ID: 7},
-            notifications=wanted,
+            "notifications/subscriptions/acknowledged", _meta={ID: 7}, notifications=wanted
         )
         await publish(ours)
         told = [await hand.take() for _ in range(2)]
@@ -183,7 +181,7 @@ async def test_a_server_that_stops_ends_its_streams_gracefully() -> None:
 
 async def test_a_client_hears_of_changes_and_of_the_end() -> None:
     m = models(STATELESS)
-    heard: list[Any] = []
+    heard: list[object] = []
     begun = asyncio.Event()
 
     async def on_subscriptions_acknowledged(

@@ -47,7 +47,7 @@ def connect(accepting: Accepting, *revisions: str, **options: Any) -> Any:
 
 async def to_the_end(hand: Hand) -> list[Any]:
     """Whatever still comes."""
-    messages: list[Any] = []
+    messages: list[object] = []
     while (message := await hand.take()) is not None:
         messages.append(message)
     return messages
@@ -176,7 +176,7 @@ class TestHandshake:
 
 def modern(*answers: Any) -> tuple[Accepting, list[Any]]:
     """A stateless server that answers requests, one after the other, with these results."""
-    heard: list[Any] = []
+    heard: list[object] = []
 
     async def play(hand: Hand) -> None:
         first = await hand.take()
@@ -396,7 +396,7 @@ class TestStateless:
 
 
 async def test_in_the_stateless_era_a_client_answers_nothing() -> None:
-    heard: list[Any] = []
+    heard: list[object] = []
 
     async def play(hand: Hand) -> None:
         await hand.send(discovered((await hand.take())["id"], tools={}))

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from mcp_revisions import v2025_11_25 as mcp
@@ -22,6 +22,7 @@ from support.sessions.talking import (
     run,
     runtime,
     server,
+    stub,
     tools,
 )
 from support.sessions.wiretap import (
@@ -46,13 +47,14 @@ async def test_what_a_server_said_in_the_handshake_answers_discover() -> None:
     wire = Wire()
     said: JsonObject = {"info": m.Implementation(name="old", version="7")}
     said |= {"instructions": "Be kind.", "DECLARES": {"tools": {"listChanged": True}}}
-    async with over(client(STATELESS), server(OLD, **said), wire) as ours:
+    async with over(stub(stateless.Client), server(OLD, **said), wire) as ours:
         before = len(wire)
         known = await ours.discover()
         assert len(wire) == before
         assert known.supported_versions == [OLD]
         assert known.instructions == ours.instructions == "Be kind."
         assert known.capabilities.to_wire() == {"tools": {"listChanged": True}}
+        assert known.meta and known.meta.server_info and ours.server_info
         assert known.meta.server_info.name == ours.server_info.name == "old"
 
 
@@ -68,8 +70,8 @@ class Listener:
         self.begun: list[Any] = []
         self.heard: list[Any] = []
         meta: Callable[[Any], Any] = lambda params: params.meta.to_wire()[ID]  # noqa: E731
-        self.client = client(
-            STATELESS,
+        self.client = stub(
+            stateless.Client,
             on_subscriptions_acknowledged=noting(self.begun, meta),
             on_resource_updated=noting(self.heard, lambda params: (params.uri, meta(params))),
             on_tool_list_changed=noting(self.heard, lambda params: ("tools", meta(params))),
@@ -77,9 +79,7 @@ class Listener:
 
     async def listen(self, params: Any) -> tuple[asyncio.Task[Any], int]:
         """Begin a stream; its id."""
-        stream = asyncio.create_task(
-            cast(stateless.Client, self.client).subscriptions_listen(params)
-        )
+        stream = asyncio.create_task(self.client.subscriptions_listen(params))
         await until(lambda: bool(self.begun) or stream.done())
         return stream, self.begun.pop()
 
@@ -147,7 +147,7 @@ async def test_a_stream_given_up_while_it_subscribes_unsubscribes_all_the_same()
         done.set()
         await hand.take()
 
-    async with over(client(STATELESS), Accepting(play)) as ours:
+    async with over(stub(stateless.Client), Accepting(play)) as ours:
         stream = asyncio.create_task(ours.subscriptions_listen(wanting("a")))
         await subscribing.wait()
         await stop(stream)
@@ -218,7 +218,7 @@ async def test_a_level_whose_setting_was_cancelled_is_not_taken_for_set() -> Non
         await answer(hand, "tools/call", content=[])
         await hand.take()
 
-    async with over(client(STATELESS), Accepting(play)) as ours:
+    async with over(stub(stateless.Client), Accepting(play)) as ours:
         await ours.call_tool(leveled("debug"))
         calling = asyncio.create_task(ours.call_tool(leveled("error")))
         await setting.wait()

@@ -26,7 +26,16 @@ from support.sessions.odd_servers import (
     odd_server,
     over,
 )
-from support.sessions.talking import client, error, named, notification, pkg, runtime, welcome
+from support.sessions.talking import (
+    client,
+    content_of,
+    error,
+    named,
+    notification,
+    pkg,
+    runtime,
+    welcome,
+)
 from support.sessions.talking import request as request_as_json
 
 
@@ -95,7 +104,7 @@ class TestAnswers:
         play = Handshaking(call, version="2025-03-26")
         async with odd_server(play) as server, connecting(server.url, "2025-03-26") as ours:
             result = await ours.call_tool(named("2025-03-26", "x"))
-            assert result.content[0].text == "done"
+            assert content_of(result)[0].text == "done"
 
     @pytest.mark.parametrize("status", [200, 400, 500])
     @pytest.mark.parametrize("id", [None, "server-error"])
@@ -129,7 +138,7 @@ class TestAnswers:
         ],
     )
     def test_a_body_that_holds_no_answer_fails_the_call(
-        self, value: Any, media: str, message: str
+        self, value: object, media: str, message: str
     ) -> None:
         async def call(request: Request, reply: Reply) -> None:
             await reply.send(200, value, media)
@@ -195,7 +204,7 @@ class TestAnswers:
                     await ours.call_tool(named(revision, "x"))
 
 
-def _json(value: Any) -> str:
+def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 

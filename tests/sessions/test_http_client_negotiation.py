@@ -24,7 +24,16 @@ from support.sessions.odd_servers import (
     http_error,
     odd_server,
 )
-from support.sessions.talking import discovered, error, named, pkg, run, runtime, welcome
+from support.sessions.talking import (
+    content_of,
+    discovered,
+    error,
+    named,
+    pkg,
+    run,
+    runtime,
+    welcome,
+)
 from support.tables import case
 
 UNSUPPORTED = -32022
@@ -62,7 +71,7 @@ def agreeing(play: Play, revision: str, *allowed: str, **more: Any) -> list[str]
         async with odd_server(play) as server, connecting(server.url, *allowed, **more) as ours:
             assert ours.revision == revision
             result = await ours.call_tool(named(revision, "x"))
-            assert result.content[0].text == "done"
+            assert content_of(result)[0].text == "done"
             seen.extend(asked(server))
 
     run(script())
@@ -72,7 +81,7 @@ def agreeing(play: Play, revision: str, *allowed: str, **more: Any) -> list[str]
 def failing(play: Play, raises: Any, *revisions: str, **more: Any) -> tuple[Any, list[str]]:
     """Connect in vain; the error, and what the server was asked."""
     seen: list[str] = []
-    raised: list[Any] = []
+    raised: list[object] = []
 
     async def script() -> None:
         async with odd_server(play) as server:
@@ -177,7 +186,7 @@ class TestEra:
 
     @pytest.mark.parametrize("status", [500, 502, 503])
     @pytest.mark.parametrize("value", [None, error(None, -32603)], ids=["bare", "with an error"])
-    def test_PH11_a_server_in_trouble_is_of_no_era(self, status: int, value: Any) -> None:
+    def test_PH11_a_server_in_trouble_is_of_no_era(self, status: int, value: object) -> None:
         _, seen = failing(refusing_discover(status, value), http_error(status))
         assert seen == ["server/discover"]
 
@@ -218,10 +227,7 @@ class TestEra:
 
     def test_PH11_a_connection_that_ends_is_not_made_again_in_another_way(self) -> None:
         probe, negotiate = runtime("rules.client_negotiation"), runtime("rules.server_negotiation")
-        both = (
-            negotiate.Offered(OLD, "handshake"),
-            negotiate.Offered(STATELESS, "stateless"),
-        )
+        both = (negotiate.Offered(OLD, "handshake"), negotiate.Offered(STATELESS, "stateless"))
         negotiation = probe.Negotiation(negotiate.Offer(both), over_http=True)
         assert negotiation.start() == probe.Discover(STATELESS)
         step = negotiation.next(probe.Gone("the end"))
@@ -342,7 +348,7 @@ class Old:
         elif "id" in request.value:
             await self.say(answer(request, TEXT))
 
-    async def say(self, message: Any) -> None:
+    async def say(self, message: object) -> None:
         await self.streams[-1].event(message, event="message")
 
 
@@ -358,7 +364,7 @@ class TestOldTransport:
                 ):
                     assert ours.revision == "2024-11-05"
                     result = await ours.call_tool(named("2024-11-05", "x"))
-                    assert result.content[0].text == "done"
+                    assert content_of(result)[0].text == "done"
                     assert asked(server) == [
                         "server/discover",
                         "initialize",
@@ -376,11 +382,7 @@ class TestOldTransport:
             await old.say({"jsonrpc": "2.0", "id": 0, "method": "ping"})
             while not server.seen("POST", ""):
                 await asyncio.sleep(0)
-            assert server.seen("POST", "")[0].value == {
-                "jsonrpc": "2.0",
-                "id": 0,
-                "result": {},
-            }
+            assert server.seen("POST", "")[0].value == {"jsonrpc": "2.0", "id": 0, "result": {}}
             assert ours.revision == "2024-11-05"
 
     async def test_the_end_of_its_stream_ends_the_connection(self) -> None:
@@ -405,10 +407,7 @@ class TestOldTransport:
                 else:
                     await super().post(request, reply)
 
-        async with (
-            odd_server(Refusing()) as server,
-            connecting(server.url, "2024-11-05") as ours,
-        ):
+        async with odd_server(Refusing()) as server, connecting(server.url, "2024-11-05") as ours:
             with http_error(503):
                 await ours.list_tools()
             await ours.call_tool(named("2024-11-05", "x"))

@@ -36,10 +36,7 @@ class TestCancellation:
             await reply.gone()
             closed.set()
 
-        async with (
-            odd_server(either(call, revision)) as server,
-            connecting(server.url) as ours,
-        ):
+        async with odd_server(either(call, revision)) as server, connecting(server.url) as ours:
             calling = asyncio.create_task(ours.call_tool(named(revision, "x")))
             await begun.wait()
             calling.cancel()
@@ -58,10 +55,7 @@ class TestCancellation:
             await reply.gone()
             closed.set()
 
-        async with (
-            odd_server(either(call, revision)) as server,
-            connecting(server.url) as ours,
-        ):
+        async with odd_server(either(call, revision)) as server, connecting(server.url) as ours:
             with pytest.raises(pkg.RequestTimeout):
                 await ours.call_tool(named(revision, "x"), timeout=0.02)
             await closed.wait()

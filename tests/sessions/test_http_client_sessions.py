@@ -16,7 +16,7 @@ from support.sessions.odd_servers import (
     over,
     with_roots,
 )
-from support.sessions.talking import error, named, pkg, runtime
+from support.sessions.talking import content_of, error, named, pkg, runtime
 
 
 class Ending(Handshaking):
@@ -51,7 +51,7 @@ class TestSession:
             async with connecting(server.url) as ours:
                 play.lost = {"one"}
                 result = await ours.call_tool(named(OLD, "x"))
-                assert result.content[0].text == "done"
+                assert content_of(result)[0].text == "done"
             first, again = server.seen("POST", "initialize")
             assert first.value["params"] == again.value["params"]
             assert first.id != again.id

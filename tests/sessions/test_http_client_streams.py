@@ -4,11 +4,7 @@ import asyncio
 from typing import Any
 
 import pytest
-from mcp_revisions.v2025_11_25.models import (
-    ElicitRequestParams,
-    ElicitResult,
-    NotificationParams,
-)
+from mcp_revisions.v2025_11_25.models import ElicitRequestParams, ElicitResult, NotificationParams
 from support.json_types import JsonObject
 from support.revisions import OLD, STATELESS
 from support.sessions.odd_servers import (
@@ -81,8 +77,7 @@ class TestResumption:
         assert seen[-2].headers["accept"] == "text/event-stream"
 
     @pytest.mark.parametrize(
-        ("retry", "seconds"),
-        [(500, 0.5), (70_000, 70.0), (None, 1.0), (0, 0.1), (10**15, 600.0)],
+        ("retry", "seconds"), [(500, 0.5), (70_000, 70.0), (None, 1.0), (0, 0.1), (10**15, 600.0)]
     )
     def test_it_waits_as_long_as_it_was_told_within_bounds(
         self, retry: int | None, seconds: float, monkeypatch: pytest.MonkeyPatch
@@ -242,10 +237,7 @@ class TestListener:
             return m.ElicitResult(action="decline")
 
         ours = client(OLD, on_elicit=on_elicit)
-        async with (
-            odd_server(Asking(call, listen, session="s")) as server,
-            over(server.url, ours),
-        ):
+        async with odd_server(Asking(call, listen, session="s")) as server, over(server.url, ours):
             await ours.call_tool(named(OLD, "x"))
             (get,) = server.seen("GET")
             assert get.headers["mcp-session-id"] == "s"

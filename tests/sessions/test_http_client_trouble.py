@@ -362,7 +362,7 @@ class TestTransport:
                 await ours.call_tool(named(OLD, "x"))
 
 
-def _bytes(message: Any) -> bytes:
+def _bytes(message: object) -> bytes:
     return json.dumps(message).encode()
 
 

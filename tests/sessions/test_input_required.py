@@ -112,7 +112,7 @@ async def test_a_refusal_needs_no_content() -> None:
         assert content_of(await ours.call_tool(named(STATELESS, "x")))[0].text == "declined"
 
 
-async def first_round(hand: Hand, **params: Any) -> Any:
+async def first_round(hand: Hand, **params: object) -> Any:
     """The result of a first round."""
     await hand.send(call(1, **params))
     return (await hand.take())["result"]
@@ -126,7 +126,7 @@ def call(id: int, **params: Any) -> Any:
 ANSWER = {"age": {"action": "accept", "content": {"age": 5}}}
 
 
-async def refused(hand: Hand, **params: Any) -> str:
+async def refused(hand: Hand, **params: object) -> str:
     """Where the server finds fault with a second round."""
     await hand.send(call(2, **params))
     error = (await hand.take())["error"]

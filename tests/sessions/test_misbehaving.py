@@ -43,7 +43,7 @@ class Meeting:
             return await ours.call_tool(named(OLD, "x"))
 
 
-EMPTY: list[Any] = []
+EMPTY: list[object] = []
 
 
 @pytest.mark.parametrize(
@@ -71,8 +71,7 @@ async def test_PS10_a_slow_modern_server_is_recognised_by_its_refusal(tmp_path: 
 
 
 @pytest.mark.parametrize(
-    ("mode", "named_version"),
-    [("wrong version", "1999-01-01"), ("echoed version", NEW)],
+    ("mode", "named_version"), [("wrong version", "1999-01-01"), ("echoed version", NEW)]
 )
 async def test_HC04_a_version_nobody_offered_is_refused(
     mode: str, named_version: str, tmp_path: Path

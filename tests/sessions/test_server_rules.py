@@ -169,12 +169,7 @@ class TestStateless:
 
     async def test_SO01_SS05_SS06_what_is_no_message_is_refused_without_id(self) -> None:
         async with served(tools(STATELESS, echo)) as hand:
-            for sent, code in (
-                (b"{", -32700),
-                (b"5", -32600),
-                (b"[]", -32600),
-                (b"{}", -32600),
-            ):
+            for sent, code in ((b"{", -32700), (b"5", -32600), (b"[]", -32600), (b"{}", -32600)):
                 await hand.send(sent)
                 refused = await hand.take()
                 assert refused["error"]["code"] == code
@@ -346,7 +341,7 @@ class TestBothEras:
             assert "result" in await hand.take()
 
     async def test_a_server_class_gives_each_connection_a_server_of_its_own(self) -> None:
-        made: list[Any] = []
+        made: list[object] = []
         ours = tools(OLD, echo)
         base = cast(Any, type(ours))
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from support.json_types import JsonObject
 from support.sessions.talking import models, pkg, runtime
+from support.tables import count
 
 REVISION = "2025-03-26"
 methods = pkg.load(REVISION).methods
@@ -182,7 +183,7 @@ class TwoCores(RuleBasedStateMachine):
             elif isinstance(event, events.Refusal) and event.id is not None:
                 self.send_answer(side, event.id, self.cores[side].reject(event.id, event.error))
 
-    def send_answer(self, side: str, id: Any, data: bytes | None) -> None:
+    def send_answer(self, side: str, id: object, data: bytes | None) -> None:
         if data is not None:
             if self.clean:
                 assert (side, id) not in self.answered
@@ -207,4 +208,4 @@ class TwoCores(RuleBasedStateMachine):
 
 
 TestTwoCores = TwoCores.TestCase
-TestTwoCores.settings = settings(max_examples=80, stateful_step_count=50, deadline=None)
+TestTwoCores.settings = settings(max_examples=count(30, 80), stateful_step_count=50, deadline=None)

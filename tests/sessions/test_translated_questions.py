@@ -89,7 +89,7 @@ SAMPLING: JsonObject = {"messages": [], "maxTokens": 1, "tools": [TOOL]}
     ],
 )
 async def test_a_question_for_what_was_not_declared_is_not_answered(question: Any) -> None:
-    asked: list[Any] = []
+    asked: list[object] = []
 
     async def play(hand: Hand) -> None:
         await agree(hand, tools={})
@@ -100,13 +100,13 @@ async def test_a_question_for_what_was_not_declared_is_not_answered(question: An
     async with over(sampler, Accepting(play)) as ours:
         with pytest.raises(pkg.RemoteError, match=r"not declared|no handler"):
             await ours.call_tool(named(OLD, "x"))
-        assert (await ours.call_tool(named(OLD, "x"))).content == []
+        assert content_of(await ours.call_tool(named(OLD, "x"))) == []
     assert asked == []
 
 
 @pytest.mark.parametrize("revision", ERAS)
 async def test_a_server_cannot_ask_for_ever(revision: str) -> None:
-    rounds: list[Any] = []
+    rounds: list[object] = []
     put: list[str] = []
 
     async def on_elicit(self: object, params: ElicitRequestParams) -> ElicitResult:
@@ -169,7 +169,7 @@ async def test_a_client_says_nothing_that_nobody_asked_for(own: str, revision: s
 
     wire = Wire()
     async with over(client(revision, on_elicit=on_elicit), tools(own, call), wire) as ours:
-        assert (await ours.call_tool(named(revision, "x"))).content[0].text == "asked"
+        assert content_of(await ours.call_tool(named(revision, "x")))[0].text == "asked"
     assert "asked" in str(wire)
     assert "secret" not in str(wire)
 
@@ -177,7 +177,7 @@ async def test_a_client_says_nothing_that_nobody_asked_for(own: str, revision: s
 async def test_a_question_may_be_answered_with_a_task() -> None:
     running: JsonObject = {"status": "working", "created_at": "-", "last_updated_at": "-"}
     task = m.CreateTaskResult(task=m.Task(task_id="t", ttl=5, **running))
-    answers: list[Any] = []
+    answers: list[object] = []
 
     async def on_elicit(self: object, params: ElicitRequestParams) -> ElicitResult:
         return task
@@ -206,9 +206,9 @@ def of_all_three_kinds(ours: Any, theirs: Any) -> Any:
     }
 
 
-async def filled_in(revision: str, own: str, kind: str, given: Any, **form: Any) -> Any:
+async def filled_in(revision: str, own: str, kind: str, given: object, **form: Any) -> Any:
     """What a handler of a revision sees that a client of another has put into a form."""
-    seen: list[Any] = []
+    seen: list[object] = []
 
     async def on_elicit(self: object, params: ElicitRequestParams) -> ElicitResult:
         return models(revision).ElicitResult(action="accept", content=given)

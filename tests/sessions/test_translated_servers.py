@@ -325,7 +325,7 @@ def test_a_loss_is_what_somebody_has_said_and_not_what_is_written_for_everybody(
 
 
 async def test_a_peer_cannot_fill_the_memory_with_losses() -> None:
-    told: list[Any] = []
+    told: list[object] = []
 
     async def call(session: Session, params: CallToolRequestParams) -> str:
         form = models("2025-06-18").ElicitRequestParams(message="?", requested_schema=FORM)

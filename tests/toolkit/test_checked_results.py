@@ -157,7 +157,7 @@ async def test_a_result_that_did_not_fit_is_no_better_for_a_list_that_says_nothi
     ],
 )
 def test_a_schema_that_nobody_can_use_is_left_out_of_account(
-    schema: Any, caplog: pytest.LogCaptureFixture
+    schema: object, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def script() -> None:
         m = mcp.models

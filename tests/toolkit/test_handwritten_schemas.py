@@ -146,7 +146,7 @@ def test_arguments_are_an_object_everywhere() -> None:
 def test_references_lead_nowhere_else_and_nothing_is_fetched(
     reference: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def no(*_: Any, **__: Any) -> Any:
+    def no(*_: object, **__: Any) -> Any:
         raise AssertionError("somebody wants to go out")
 
     monkeypatch.setattr(socket.socket, "connect", no)

@@ -92,7 +92,7 @@ def returning(value: Any, annotation: Any, revision: str = OLD, **options: Any) 
     return kit(revision, function=tool(**options)(function))()
 
 
-def answered(value: Any, annotation: Any, revision: str = OLD, **options: Any) -> Any:
+def answered(value: object, annotation: Any, revision: str = OLD, **options: Any) -> Any:
     server = returning(value, annotation, revision, **options)
     return call(server, "function", revision)
 
@@ -129,7 +129,7 @@ VALUES: list[tuple[Any, Any, Any]] = [
 @pytest.mark.parametrize("revision", REVISIONS)
 @pytest.mark.parametrize(("value", "annotation", "wire"), OBJECTS + VALUES)
 def test_what_is_structured_has_a_schema_and_the_same_as_text(
-    value: Any, annotation: Any, wire: Any, revision: str
+    value: object, annotation: Any, wire: Any, revision: str
 ) -> None:
     server = returning(value, annotation, revision)
     tool = listed_tools(server, revision)["function"]
@@ -150,10 +150,7 @@ def test_what_is_structured_has_a_schema_and_the_same_as_text(
 
 def test_definitions_stay_where_they_are_found_when_a_value_is_put_into_an_object() -> None:
     schema = listed_tools(returning([Node()], list[Node]))["function"]["outputSchema"]
-    assert schema["properties"]["result"] == {
-        "items": {"$ref": "#/$defs/Node"},
-        "type": "array",
-    }
+    assert schema["properties"]["result"] == {"items": {"$ref": "#/$defs/Node"}, "type": "array"}
     assert schema["$defs"].keys() == {"Node"}
     with pytest.raises(Exception, match="is not of type"):
         checked(schema).validate({"result": [{"below": [1]}]})
@@ -168,10 +165,7 @@ def test_content_stays_content() -> None:
         (
             [m.ImageContent(data="AA==", mime_type="image/png"), "and so on"],
             list[m.ImageContent | str],
-            [
-                m.ImageContent(data="AA==", mime_type="image/png"),
-                m.TextContent(text="and so on"),
-            ],
+            [m.ImageContent(data="AA==", mime_type="image/png"), m.TextContent(text="and so on")],
         ),
         ([m.TextContent(text="a")], list[m.ContentBlock], [m.TextContent(text="a")]),
         ((m.TextContent(text="a"),), ..., [m.TextContent(text="a")]),
@@ -211,13 +205,7 @@ def test_content_is_content_wherever_an_annotation_leaves_it_open() -> None:
                 answer = call(server, "function", revision)
                 assert answer["content"] == expected, annotation
                 assert "structuredContent" not in answer
-            for annotation in (
-                list[int],
-                list[str],
-                tuple[int, Any],
-                JsonObject,
-                list[JsonObject],
-            ):
+            for annotation in (list[int], list[str], tuple[int, Any], JsonObject, list[JsonObject]):
                 assert (
                     "outputSchema" in listed_tools(returning(None, annotation))["function"]
                 ), annotation
@@ -311,7 +299,7 @@ def changed() -> Forecast:
 )
 @pytest.mark.parametrize("revision", ["2025-03-26", OLD])
 def test_what_does_not_fit_is_not_sent(
-    value: Any, annotation: Any, revision: str, caplog: pytest.LogCaptureFixture
+    value: object, annotation: Any, revision: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     answer = answered(value, annotation, revision)
     assert answer["isError"] is True

@@ -20,9 +20,7 @@ def query(
     return f"{text} in {region}"
 
 
-def late(
-    place: Annotated[str, Field(json_schema_extra={"x-mcp-header": "Place"})],
-) -> str:
+def late(place: Annotated[str, Field(json_schema_extra={"x-mcp-header": "Place"})]) -> str:
     return place
 
 

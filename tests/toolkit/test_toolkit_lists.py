@@ -147,7 +147,7 @@ def test_what_cannot_be_added_changes_nothing() -> None:
     with pytest.raises(ValueError, match="the tool name 'a b'"):
         server.add_tool(late, name="a b")
     with pytest.raises(TypeError, match="the parameter x has no annotation"):
-        server.add_tool(unsaid, name="x")
+        server.add_tool(unsaid, name="x")  # pyright: ignore
     with pytest.raises(TypeError, match="a resource needs a URI"):
         server.add_resource(late)
     with pytest.raises(TypeError, match="options of a resource need its URI"):

@@ -110,6 +110,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("revision", GENERATION_2)
 def test_the_python_sdk_of_generation_2_uses_a_toolkit(revision: str, tmp_path: Path) -> None:
     (tmp_path / "server.py").write_text(SERVER)

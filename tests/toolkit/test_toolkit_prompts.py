@@ -141,7 +141,7 @@ def test_an_unknown_prompt_is_refused() -> None:
         ([], []),
     ],
 )
-def test_messages_stay_what_they_are(value: Any, messages: list[Any]) -> None:
+def test_messages_stay_what_they_are(value: object, messages: list[Any]) -> None:
     @prompt
     async def function(self: object) -> Any:
         return value

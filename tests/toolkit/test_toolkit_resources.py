@@ -87,11 +87,7 @@ def test_texts_bytes_and_values_are_contents() -> None:
     ]
     assert reading("notes:logo") == [{"uri": "notes:logo", "blob": "AP8="}]
     assert reading("town://Oslo/3") == [
-        {
-            "uri": "town://Oslo/3",
-            "text": '{"place":"Oslo 3"}',
-            "mimeType": "application/json",
-        }
+        {"uri": "town://Oslo/3", "text": '{"place":"Oslo 3"}', "mimeType": "application/json"}
     ]
 
 
@@ -128,7 +124,7 @@ def test_what_is_not_there_is_not_found() -> None:
             assert refused.data == {"uri": uri}
 
 
-def of(value: Any, **options: Any) -> Any:
+def of(value: object, **options: Any) -> Any:
     @resource("a:b", **options)
     def function(self: object) -> Any:
         return value
@@ -138,10 +134,7 @@ def of(value: Any, **options: Any) -> Any:
 
 def test_contents_stay_what_they_are() -> None:
     for value, contents in [
-        (
-            m.TextResourceContents(uri="a:c", text="x"),
-            [{"uri": "a:c", "text": "x"}],
-        ),
+        (m.TextResourceContents(uri="a:c", text="x"), [{"uri": "a:c", "text": "x"}]),
         (
             [
                 m.TextResourceContents(uri="a:c", text="x"),

@@ -90,11 +90,7 @@ async def test_one_class_serves_clients_of_every_revision() -> None:
                 assert completed["completion"]["values"] == ["false"]
 
 
-FORM: Any = {
-    "type": "object",
-    "properties": {"age": {"type": "integer"}},
-    "required": ["age"],
-}
+FORM: Any = {"type": "object", "properties": {"age": {"type": "integer"}}, "required": ["age"]}
 
 
 class Curious(Toolkit, mcp.Server):

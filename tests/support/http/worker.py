@@ -37,23 +37,25 @@ class FileStore:
             " primary key (session, stream, number))"
         )
 
-    async def save(self, id: str, record: Any, lifetime: float) -> None:
+    async def save(self, id: str, record: pkg.SessionRecord, lifetime: float) -> None:
         self._db.execute(
             "insert or replace into sessions values (?, ?)", (id, json.dumps(asdict(record)))
         )
 
-    async def load(self, id: str) -> Any:
+    async def load(self, id: str) -> pkg.SessionRecord | None:
         found = self._db.execute("select record from sessions where id = ?", (id,)).fetchone()
         return None if found is None else pkg.SessionRecord(**json.loads(found[0]))
 
     async def delete(self, id: str) -> None:
         self._db.execute("delete from sessions where id = ?", (id,))
 
-    async def append(self, session: str, stream: str, event: Any) -> None:
+    async def append(self, session: str, stream: str, event: pkg.StoredEvent) -> None:
         row = (session, stream, event.number, event.message)
         self._db.execute("insert into events values (?, ?, ?, ?)", row)
 
-    async def after(self, session: str, stream: str, number: int) -> Sequence[Any] | None:
+    async def after(
+        self, session: str, stream: str, number: int
+    ) -> Sequence[pkg.StoredEvent] | None:
         rows = self._db.execute(
             "select number, message from events where session = ? and stream = ?"
             " and number >= ? order by number",
@@ -93,7 +95,7 @@ async def on_read_resource(
     return m.ReadResourceResult(contents=[m.TextResourceContents(uri=params.uri, text="")])
 
 
-def made() -> Any:
+def made() -> pkg.HttpApp:
     """The application."""
     store = os.environ.get("WORKER_STORE")
     kept = None if store is None else FileStore(store)

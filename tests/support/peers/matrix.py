@@ -54,7 +54,7 @@ async def run(kind: Kind, server: str, client: str) -> Run:
         if line.startswith("LOST "):
             done.lost.add(line.strip().removeprefix("LOST "))
 
-    def told(lost: Any) -> None:
+    def told(lost: pkg.Loss) -> None:
         place = "/".join("*" if step.isdigit() else step for step in lost.pointer.split("/"))
         heard(f"LOST {lost.method} {place} {lost.why}")
 
@@ -115,7 +115,7 @@ def verdicts(found: Iterable[Run]) -> dict[tuple[str, str, str], Verdict]:
     }
 
 
-def _verdict(seen: Any, native: Any) -> Verdict:
+def _verdict(seen: object, native: object) -> Verdict:
     if native == "not asked":
         return "absent"
     if isinstance(seen, Exception):

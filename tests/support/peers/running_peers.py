@@ -8,9 +8,7 @@ from pathlib import Path
 
 from support.folders import environment
 from support.json_types import JsonObject
-from support.peers.places import (
-    PROGRAMS,
-)
+from support.peers.places import PROGRAMS
 
 OUR_SERVER: tuple[str | Path, ...] = (
     *("env", f"PYTHONPATH={environment()['PYTHONPATH']}"),

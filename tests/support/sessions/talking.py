@@ -11,6 +11,7 @@ from typing import Any, TypeAlias, TypeVar, cast
 import mcp_revisions as pkg
 from mcp_revisions import v2026_07_28 as stateless
 from mcp_revisions._runtime.core.revision import Revision
+from mcp_revisions._runtime.server.base import ServerBase
 from mcp_revisions.v2025_11_25 import Client, Server, Session
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams
 
@@ -18,7 +19,7 @@ from support.coroutines import run as run
 from support.json_types import Json, JsonObject
 from support.revisions import OLD, STATELESS
 
-Servers: TypeAlias = Server | type[Server] | Iterable[Server | type[Server]]
+Servers: TypeAlias = ServerBase[Any] | type[ServerBase[Any]] | Iterable[ServerBase[Any]]
 Tool: TypeAlias = (
     Callable[[Session, CallToolRequestParams], Awaitable[object]]
     | Callable[[stateless.Session, stateless.models.CallToolRequestParams], Awaitable[object]]
