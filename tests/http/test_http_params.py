@@ -6,7 +6,6 @@ from typing import Any
 from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import (
     CallToolRequestParams,
-    ListToolsResult,
     PaginatedRequestParams,
 )
 from support.http.serving import Site, outcome, serving, text_in
@@ -53,9 +52,7 @@ class Listed:
 def listing(listed: Any, call: Any = echo) -> Any:
     """A server with that list of tools."""
 
-    async def on_list_tools(
-        self: Any, session: Session, params: PaginatedRequestParams
-    ) -> ListToolsResult:
+    async def on_list_tools(self: Any, session: Session, params: PaginatedRequestParams) -> object:
         return await listed(self, session, params)
 
     changed = {"notifications/tools/list_changed"}
@@ -278,7 +275,7 @@ async def test_revisions_before_know_no_such_fields() -> None:
 async def test_a_server_of_an_earlier_revision_may_mark_arguments_too() -> None:
     async def on_list_tools(
         self: object, session: Session, params: PaginatedRequestParams
-    ) -> ListToolsResult:
+    ) -> object:
         m = models("2025-11-25")
         return m.ListToolsResult(tools=[m.Tool(name="x", input_schema=SCHEMA)])
 

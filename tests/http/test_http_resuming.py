@@ -268,7 +268,7 @@ async def test_events_go_with_their_session() -> None:
         forgotten.append(session)
         await forget(session)
 
-    store.forget = noting
+    store.forget = noting  # type: ignore[method-assign]
     async with serving(ours(OLD, call), events=store) as site:
         session = await site.initialize()
         async with session.calling("a") as events:

@@ -9,7 +9,6 @@ import pytest
 from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import (
     CallToolRequestParams,
-    ListToolsResult,
     PaginatedRequestParams,
 )
 from support.http.serving import JSON, POSTED, Site, asked, outcome, raw, serving, text_in
@@ -37,9 +36,7 @@ REGION = {"type": "string", "x-mcp-header": "Region"}
 SCHEMA = {"type": "object", "properties": {"region": REGION}}
 
 
-async def on_list_tools(
-    self: object, session: Session, params: PaginatedRequestParams
-) -> ListToolsResult:
+async def on_list_tools(self: object, session: Session, params: PaginatedRequestParams) -> object:
     m = models(STATELESS)
     return m.ListToolsResult(tools=[m.Tool(name="x", input_schema=SCHEMA)])
 

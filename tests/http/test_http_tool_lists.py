@@ -9,7 +9,6 @@ from typing import Any
 from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import (
     CallToolRequestParams,
-    ListToolsResult,
     PaginatedRequestParams,
 )
 from support.http.fire import settled, until
@@ -79,7 +78,7 @@ async def test_callers_that_declare_the_same_share_one_list() -> None:
 
     async def on_list_tools(
         self: object, session: Session, params: PaginatedRequestParams
-    ) -> ListToolsResult:
+    ) -> object:
         asked.append(session.client_capabilities)
         return marked()
 
@@ -98,7 +97,7 @@ class Failing:
     def server(self) -> Any:
         async def on_list_tools(
             server: Any, session: Session, params: PaginatedRequestParams
-        ) -> ListToolsResult:
+        ) -> object:
             if self.fails:
                 raise LookupError("the list is away")
             return marked()
@@ -138,7 +137,7 @@ class Slow:
     def server(self) -> Any:
         async def on_list_tools(
             server: Any, session: Session, params: PaginatedRequestParams
-        ) -> ListToolsResult:
+        ) -> object:
             self.asked += 1
             if session.principal == self.caller:
                 self.begun.set()

@@ -9,10 +9,7 @@ from typing import Any
 import pytest
 from mcp_revisions.v2025_11_25.models import (
     CreateMessageRequestParams,
-    CreateMessageResult,
     ElicitRequestParams,
-    ElicitResult,
-    ListRootsResult,
     LoggingMessageNotificationParams,
     NotificationParams,
     RequestParams,
@@ -38,13 +35,11 @@ def client_of(revision: str) -> Any:
             self.logs: list[object] = []
             self.listening = asyncio.Event()
 
-        async def on_create_message(
-            self, params: CreateMessageRequestParams
-        ) -> CreateMessageResult:
+        async def on_create_message(self, params: CreateMessageRequestParams) -> object:
             text = m.TextContent(text="sampled")
             return m.CreateMessageResult(role="assistant", model="model", content=text)
 
-        async def on_list_roots(self, params: RequestParams) -> ListRootsResult:
+        async def on_list_roots(self, params: RequestParams) -> object:
             return m.ListRootsResult(roots=[m.Root(uri="file:///root")])
 
         async def on_logging_message(self, params: LoggingMessageNotificationParams) -> None:
@@ -57,7 +52,7 @@ def client_of(revision: str) -> Any:
             self.heard.append(params.uri)
 
     class Eliciting(Host):
-        async def on_elicit(self, params: ElicitRequestParams) -> ElicitResult:
+        async def on_elicit(self, params: ElicitRequestParams) -> object:
             return m.ElicitResult(action="accept", content={"name": "ada"})
 
         async def on_subscriptions_acknowledged(

@@ -97,12 +97,13 @@ class TestAnswers:
     @pytest.mark.shows("S0-09")
     def test_a_wrong_answer_fails_its_request_and_is_not_answered(self) -> None:
         connection = client()
-        for answer in [
+        answers: list[JsonObject] = [
             {"result": {"content": 1}},
             {"result": None},
             {"error": {"code": "x", "message": "m"}},
             {"result": {}, "error": {"code": 1, "message": "m"}},
-        ]:
+        ]
+        for answer in answers:
             with case(answer):
                 id, _ = connection.request(methods.CALL_TOOL, PARAMS)
                 event = receive(connection, id=id, **answer)
@@ -152,12 +153,13 @@ class TestInbound:
 
     @pytest.mark.shows("S0-11")
     def test_faulty_notifications_are_never_answered(self) -> None:
-        for message in [
+        messages: list[JsonObject] = [
             {"method": "notifications/nothing"},
             {"method": "notifications/message", "params": {"data": 1, "level": "debug"}},
             {"method": "notifications/progress"},
             {"method": "notifications/progress", "params": {"progress": "x"}},
-        ]:
+        ]
+        for message in messages:
             assert isinstance(receive(server(), **message), Ignored)
 
     @pytest.mark.shows("S0-26")

@@ -25,7 +25,7 @@ def without(message: JsonObject, member: str) -> JsonObject:
 
 
 def test_what_is_not_json_is_a_parse_error() -> None:
-    for data in [
+    texts: list[bytes | str] = [
         b"",
         b"{",
         b"{} {}",
@@ -38,7 +38,8 @@ def test_what_is_not_json_is_a_parse_error() -> None:
         b"1" * 5000,
         "{'a': 1}",
         '"\ud800"',
-    ]:
+    ]
+    for data in texts:
         with case(data):
             with pytest.raises(ParseError) as caught:
                 jsonrpc.parse(data)
@@ -95,13 +96,14 @@ def test_an_error_may_lack_its_id_or_have_null() -> None:
 
 
 def test_params_and_meta_are_objects_whatever_came() -> None:
-    for said, params, meta in [
+    rows: list[tuple[JsonObject, JsonObject, JsonObject]] = [
         ({"params": {"a": 1, "_meta": {"b": 2}}}, {"a": 1, "_meta": {"b": 2}}, {"b": 2}),
         ({"params": {"_meta": [1]}}, {"_meta": [1]}, {}),
         ({"params": [1]}, {}, {}),
         ({"params": None}, {}, {}),
         ({}, {}, {}),
-    ]:
+    ]
+    for said, params, meta in rows:
         with case((said, params, meta)):
             message = {**CALL, **said}
             assert message_of(message) == Call(1, "ping", params, meta, message)
@@ -172,7 +174,8 @@ def test_unknown_members_of_an_envelope_do_no_harm() -> None:
 
 
 def test_what_is_written_can_be_read() -> None:
-    for id in [0, 7, 'a\u2028"é']:
+    ids: list[int | str] = [0, 7, 'a\u2028"é']
+    for id in ids:
         with case(id):
             assert json.loads(jsonrpc.write_call(id, b'"ping"', None)) == {**CALL, "id": id}
             assert json.loads(jsonrpc.write_call(None, b'"ping"', b"{}")) == {

@@ -32,6 +32,9 @@ def refused(spec: RequestSpec[Any, Any], value: object) -> list[str]:
     return [pointer for pointer, _ in caught.value.problems]
 
 
+BOTH: list[RequestSpec[Any, Any]] = [s.LIST, s.NAME]
+
+
 class TestLeniency:
     def test_a_whole_result_is_read_as_it_is(self) -> None:
         assert read(s.LIST, WHOLE).to_wire() == WHOLE
@@ -86,7 +89,7 @@ class TestResultTypes:
         assert type(asked) is s.InputRequiredResult
 
     def test_an_unknown_one_is_refused(self) -> None:
-        for spec in [s.LIST, s.NAME]:
+        for spec in BOTH:
             assert refused(spec, without(resultType="task")) == ["/result/resultType"]
 
     def test_one_that_the_method_does_not_have_is_refused(self) -> None:
@@ -95,7 +98,7 @@ class TestResultTypes:
 
     def test_what_is_no_string_is_refused(self) -> None:
         kinds: list[Json] = [None, 1, True, [], {}, ["complete"]]
-        for kind, spec in product(kinds, [s.LIST, s.NAME]):
+        for kind, spec in product(kinds, BOTH):
             assert refused(spec, without(resultType=kind)) == ["/result/resultType"]
 
     def test_the_reader_says_which_it_was(self) -> None:

@@ -8,8 +8,6 @@ from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import (
     CallToolRequestParams,
     ElicitRequestParams,
-    ElicitResult,
-    ListToolsResult,
     PaginatedRequestParams,
 )
 from support.json_types import JsonObject
@@ -77,7 +75,7 @@ def listing(revision: str) -> Any:
 
     async def on_list_tools(
         self: object, session: Session, params: PaginatedRequestParams
-    ) -> ListToolsResult:
+    ) -> object:
         return models(revision).ListToolsResult(tools=[])
 
     return on_list_tools
@@ -244,7 +242,7 @@ async def test_changes_get_through_to_whoever_wants_to_know(own: str, revision: 
 async def test_each_end_sees_who_the_other_is_and_answers_what_it_asks(
     own: str, revision: str
 ) -> None:
-    async def on_elicit(self: object, params: ElicitRequestParams) -> ElicitResult:
+    async def on_elicit(self: object, params: ElicitRequestParams) -> object:
         content = {"x": params.message.upper()}
         return models(revision).ElicitResult(action="accept", content=content)
 

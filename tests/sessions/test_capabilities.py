@@ -8,7 +8,6 @@ from mcp_revisions import v2026_07_28 as stateless
 from mcp_revisions.v2025_11_25.models import (
     CallToolRequestParams,
     ElicitRequestURLParams,
-    ElicitResult,
 )
 from support.revisions import ERAS, OLD, STATELESS
 from support.sessions.bridging import bridged
@@ -48,7 +47,7 @@ async def log_in(session: Any, params: CallToolRequestParams) -> object:
 
 
 def answering(revision: str, **members: Any) -> Any:
-    async def on_elicit(self: object, params: ElicitRequestURLParams) -> ElicitResult:
+    async def on_elicit(self: object, params: ElicitRequestURLParams) -> object:
         assert params.url == "https://example.com"
         return models(revision).ElicitResult(action="accept")
 

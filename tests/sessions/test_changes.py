@@ -6,7 +6,7 @@ from typing import Any, cast
 import pytest
 from mcp_revisions import v2026_07_28 as stateless
 from mcp_revisions.v2025_11_25 import Session
-from mcp_revisions.v2025_11_25.models import EmptyResult, NotificationParams, SubscribeRequestParams
+from mcp_revisions.v2025_11_25.models import NotificationParams, SubscribeRequestParams
 from mcp_revisions.v2026_07_28.models import SubscriptionsAcknowledgedNotificationParams
 from support.json_types import Json
 from support.revisions import HANDSHAKE, STATELESS
@@ -84,7 +84,7 @@ async def test_a_handler_of_its_own_may_refuse_a_subscription() -> None:
 
     async def on_subscribe(
         self: object, session: Session, params: SubscribeRequestParams
-    ) -> EmptyResult:
+    ) -> object:
         if params.uri != "file:///a":
             raise pkg.McpError(-32002, "Resource not found")
         return m.EmptyResult()

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from mcp_revisions.v2025_11_25.models import (
     ElicitRequestParams,
-    ElicitResult,
     ListRootsResult,
     LoggingMessageNotificationParams,
     RequestParams,
@@ -341,10 +340,10 @@ class TestStateless:
         accepting, heard = modern({"result": first}, {"result": second}, {"result": third}, DONE)
         m = models(STATELESS)
 
-        async def on_elicit(self: object, params: ElicitRequestParams) -> ElicitResult:
+        async def on_elicit(self: object, params: ElicitRequestParams) -> object:
             return m.ElicitResult(action="accept", content={"name": "ada"})
 
-        async def on_list_roots(self: object, params: RequestParams) -> ListRootsResult:
+        async def on_list_roots(self: object, params: RequestParams) -> object:
             return m.ListRootsResult(roots=[])
 
         ours = client(STATELESS, on_elicit=on_elicit, on_list_roots=on_list_roots)

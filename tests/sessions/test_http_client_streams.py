@@ -4,7 +4,7 @@ import asyncio
 from typing import Any
 
 import pytest
-from mcp_revisions.v2025_11_25.models import ElicitRequestParams, ElicitResult, NotificationParams
+from mcp_revisions.v2025_11_25.models import ElicitRequestParams, NotificationParams
 from support.json_types import JsonObject
 from support.revisions import OLD, STATELESS
 from support.sessions.odd_servers import (
@@ -233,7 +233,7 @@ class TestListener:
 
         m = models(OLD)
 
-        async def on_elicit(self: object, params: ElicitRequestParams) -> ElicitResult:
+        async def on_elicit(self: object, params: ElicitRequestParams) -> object:
             return m.ElicitResult(action="decline")
 
         ours = client(OLD, on_elicit=on_elicit)

@@ -7,11 +7,8 @@ from mcp_revisions.v2026_07_28 import Session
 from mcp_revisions.v2026_07_28.models import (
     CallToolRequestParams,
     CreateMessageRequestParams,
-    CreateMessageResult,
     ElicitRequestParams,
-    ElicitResult,
     GetPromptRequestParams,
-    ListRootsResult,
     ReadResourceRequestParams,
     RequestParams,
 )
@@ -64,16 +61,14 @@ async def interview(session: Session, params: CallToolRequestParams) -> object:
 
 
 def talkative(**members: Any) -> Any:
-    async def on_elicit(self: object, params: ElicitRequestParams) -> ElicitResult:
+    async def on_elicit(self: object, params: ElicitRequestParams) -> object:
         return m.ElicitResult(action="accept", content={"age": 36})
 
-    async def on_create_message(
-        self: object, params: CreateMessageRequestParams
-    ) -> CreateMessageResult:
+    async def on_create_message(self: object, params: CreateMessageRequestParams) -> object:
         text = m.TextContent(text="Ada")
         return m.CreateMessageResult(role="assistant", model="m", content=text)
 
-    async def on_list_roots(self: object, params: RequestParams) -> ListRootsResult:
+    async def on_list_roots(self: object, params: RequestParams) -> object:
         return m.ListRootsResult(roots=[m.Root(uri="file:///r")])
 
     handlers = {
@@ -91,7 +86,7 @@ async def test_several_rounds_and_questions_side_by_side() -> None:
 
 
 async def test_an_answer_that_is_not_what_was_asked_for_never_reaches_the_handler() -> None:
-    async def on_elicit(self: object, params: ElicitRequestParams) -> ElicitResult:
+    async def on_elicit(self: object, params: ElicitRequestParams) -> object:
         return m.ElicitResult(action="accept", content={"age": -1})
 
     ours = talkative(on_elicit=on_elicit)
@@ -104,7 +99,7 @@ async def test_an_answer_that_is_not_what_was_asked_for_never_reaches_the_handle
 
 
 async def test_a_refusal_needs_no_content() -> None:
-    async def on_elicit(self: object, params: ElicitRequestParams) -> ElicitResult:
+    async def on_elicit(self: object, params: ElicitRequestParams) -> object:
         return m.ElicitResult(action="decline")
 
     ours = talkative(on_elicit=on_elicit)

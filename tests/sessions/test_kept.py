@@ -7,7 +7,6 @@ import pytest
 from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import (
     CallToolRequestParams,
-    EmptyResult,
     SubscribeRequestParams,
 )
 from support.json_types import JsonObject
@@ -119,9 +118,7 @@ async def test_a_bridge_keeps_no_more_of_a_client_than_a_server_does() -> None:
 def subscribed(revision: str, **members: Any) -> Any:
     """A server that tells of changes of resources."""
 
-    async def on_subscribe(
-        self: Any, session: Session, params: SubscribeRequestParams
-    ) -> EmptyResult:
+    async def on_subscribe(self: Any, session: Session, params: SubscribeRequestParams) -> object:
         self.asked.append(params.uri)
         return pkg.load(OLD).models.EmptyResult()
 

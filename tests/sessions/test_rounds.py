@@ -9,8 +9,6 @@ from mcp_revisions.v2025_11_25.models import (
     CallToolRequestParams,
     ElicitRequestParams,
     ElicitRequestURLParams,
-    ElicitResult,
-    ListRootsResult,
     RequestParams,
 )
 from support.json_types import JsonObject
@@ -49,10 +47,10 @@ def answering(revision: str, **members: Any) -> Any:
     """A client that answers a form with the message it shows, and says where its roots are."""
     m = models(revision)
 
-    async def on_elicit(self: object, params: ElicitRequestParams) -> ElicitResult:
+    async def on_elicit(self: object, params: ElicitRequestParams) -> object:
         return m.ElicitResult(action="accept", content={"x": params.message})
 
-    async def on_list_roots(self: object, params: RequestParams) -> ListRootsResult:
+    async def on_list_roots(self: object, params: RequestParams) -> object:
         return m.ListRootsResult(roots=[m.Root(uri="file:///r")])
 
     handlers: JsonObject = {"on_list_roots": on_list_roots}
@@ -122,7 +120,7 @@ async def test_the_same_question_twice_is_two_questions() -> None:
 
     asked = iter("abc")
 
-    async def on_elicit(self: object, params: ElicitRequestParams) -> ElicitResult:
+    async def on_elicit(self: object, params: ElicitRequestParams) -> object:
         m = models(STATELESS)
         return m.ElicitResult(action="accept", content={"x": next(asked)})
 
@@ -207,7 +205,7 @@ async def test_what_must_not_happen_twice_happens_once(own: str, revision: str) 
         # Stopped at the question, what has begun is finished.
         work: list[Any] = [session.once("pay", pay), session.elicit(form(own, "?"))]
         receipt, answer = await asyncio.gather(*work)
-        again = await session.once("pay", pay)
+        again: Any = await session.once("pay", pay)
         assert receipt == again == {"receipt": [1, 2]}
         return str(content_of(answer)["x"])
 
@@ -283,7 +281,7 @@ async def test_urls_to_visit_first_are_asked_for_or_put_into_words() -> None:
             raise pkg.McpError(-32042, "first", {"elicitations": urls})
         return "in"
 
-    async def on_elicit(self: object, params: ElicitRequestURLParams) -> ElicitResult:
+    async def on_elicit(self: object, params: ElicitRequestURLParams) -> object:
         visited.append(params.url)
         return models(STATELESS).ElicitResult(action="accept")
 
@@ -303,8 +301,12 @@ async def test_urls_to_visit_first_are_asked_for_or_put_into_words() -> None:
 
 async def test_once_is_forgotten_with_its_connection() -> None:
     async def call(session: Session, params: CallToolRequestParams) -> str:
-        await session.once("k", lambda: asyncio.sleep(10))
-        return "done"
+        async def work() -> str:
+            await asyncio.sleep(10)
+            return "done"
+
+        done: str = await session.once("k", work)
+        return done
 
     async with pkg.connect_in_memory(answering(OWN), tools(OWN, call)) as ours:
         with pytest.raises(TimeoutError):

@@ -8,7 +8,6 @@ from mcp_revisions import v2026_07_28 as stateless
 from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import (
     CallToolRequestParams,
-    ListToolsResult,
     PaginatedRequestParams,
 )
 from support.revisions import OLD, STATELESS
@@ -226,7 +225,7 @@ class TestStateless:
         m = models(STATELESS)
         asking = {
             method
-            for method, spec in m and tools(STATELESS, echo).TABLE.requests.items()
+            for method, spec in tools(STATELESS, echo).TABLE.requests.items()
             if m.InputRequiredResult in spec.results
         }
         assert asking == {"tools/call", "prompts/get", "resources/read"}
@@ -273,7 +272,7 @@ class TestStateless:
 
         async def on_list_tools(
             self: object, session: Session, params: PaginatedRequestParams
-        ) -> ListToolsResult:
+        ) -> object:
             return m.ListToolsResult(tools=[])
 
         ours = tools(STATELESS, echo, on_list_tools=on_list_tools)

@@ -9,7 +9,7 @@ import textwrap
 import time
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from support.folders import GENERATED
@@ -54,7 +54,7 @@ def start(drain: float = 3, limit: int = 10_000, **options: Any) -> subprocess.P
     environment.pop("PYTHONUNBUFFERED", None)
     pipe = subprocess.PIPE
     streams: JsonObject = {"stdin": pipe, "stdout": pipe, "stderr": pipe, **options}
-    return subprocess.Popen[bytes](command, env=environment, **streams)
+    return cast(subprocess.Popen[bytes], subprocess.Popen(command, env=environment, **streams))
 
 
 def lines(*messages: object) -> bytes:

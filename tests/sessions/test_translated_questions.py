@@ -8,10 +8,7 @@ from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import (
     CallToolRequestParams,
     CreateMessageRequestParams,
-    CreateMessageResult,
     ElicitRequestParams,
-    ElicitResult,
-    ListRootsResult,
     RequestParams,
 )
 from support.json_types import JsonObject
@@ -37,16 +34,14 @@ def talkative(revision: str, **members: Any) -> Any:
     """A client that answers all there is to ask."""
     mine = models(revision)
 
-    async def on_elicit(self: object, params: ElicitRequestParams) -> ElicitResult:
+    async def on_elicit(self: object, params: ElicitRequestParams) -> object:
         return mine.ElicitResult(action="accept", content={"x": params.message})
 
-    async def on_create_message(
-        self: object, params: CreateMessageRequestParams
-    ) -> CreateMessageResult:
+    async def on_create_message(self: object, params: CreateMessageRequestParams) -> object:
         text = mine.TextContent(text="Ada")
         return mine.CreateMessageResult(role="assistant", model="m", content=text)
 
-    async def on_list_roots(self: object, params: RequestParams) -> ListRootsResult:
+    async def on_list_roots(self: object, params: RequestParams) -> object:
         return mine.ListRootsResult(roots=[mine.Root(uri="file:///r")])
 
     answers: JsonObject = {
@@ -109,7 +104,7 @@ async def test_a_server_cannot_ask_for_ever(revision: str) -> None:
     rounds: list[object] = []
     put: list[str] = []
 
-    async def on_elicit(self: object, params: ElicitRequestParams) -> ElicitResult:
+    async def on_elicit(self: object, params: ElicitRequestParams) -> object:
         put.append(params.message)
         return models(revision).ElicitResult(action="cancel")
 
@@ -136,7 +131,7 @@ async def test_nobody_is_asked_before_all_questions_of_a_round_are_found_right(
 ) -> None:
     put: list[str] = []
 
-    async def on_elicit(self: object, params: ElicitRequestParams) -> ElicitResult:
+    async def on_elicit(self: object, params: ElicitRequestParams) -> object:
         put.append(params.message)
         return models(revision).ElicitResult(action="cancel")
 
@@ -159,7 +154,7 @@ async def test_nobody_is_asked_before_all_questions_of_a_round_are_found_right(
     ("own", "revision"), [(OLD, OLD), (STATELESS, STATELESS), (STATELESS, OLD)]
 )
 async def test_a_client_says_nothing_that_nobody_asked_for(own: str, revision: str) -> None:
-    async def on_elicit(self: object, params: ElicitRequestParams) -> ElicitResult:
+    async def on_elicit(self: object, params: ElicitRequestParams) -> object:
         content = {"x": "asked", "password": "secret"}
         return models(revision).ElicitResult(action="accept", content=content)
 
@@ -179,7 +174,7 @@ async def test_a_question_may_be_answered_with_a_task() -> None:
     task = m.CreateTaskResult(task=m.Task(task_id="t", ttl=5, **running))
     answers: list[object] = []
 
-    async def on_elicit(self: object, params: ElicitRequestParams) -> ElicitResult:
+    async def on_elicit(self: object, params: ElicitRequestParams) -> object:
         return task
 
     async def call(session: Session, params: CallToolRequestParams) -> str:
@@ -210,7 +205,7 @@ async def filled_in(revision: str, own: str, kind: str, given: object, **form: A
     """What a handler of a revision sees that a client of another has put into a form."""
     seen: list[object] = []
 
-    async def on_elicit(self: object, params: ElicitRequestParams) -> ElicitResult:
+    async def on_elicit(self: object, params: ElicitRequestParams) -> object:
         return models(revision).ElicitResult(action="accept", content=given)
 
     async def call(session: Session, params: CallToolRequestParams) -> str:

@@ -33,9 +33,7 @@ def serving(revision: str, results: JsonObject, schemas: JsonObject) -> Any:
     class Server(base):  # type: ignore[misc]
         listed = 0
 
-        async def on_list_tools(
-            self, session: Session, params: PaginatedRequestParams
-        ) -> ListToolsResult:
+        async def on_list_tools(self, session: Session, params: PaginatedRequestParams) -> object:
             self.listed += 1
             plain = {"type": "object"}
             tools = [
@@ -44,9 +42,7 @@ def serving(revision: str, results: JsonObject, schemas: JsonObject) -> Any:
             ]
             return m.ListToolsResult(tools=tools)
 
-        async def on_call_tool(
-            self, session: Session, params: CallToolRequestParams
-        ) -> CallToolResult:
+        async def on_call_tool(self, session: Session, params: CallToolRequestParams) -> object:
             return m.CallToolResult(content=[], **results[params.name])
 
     return Server()
@@ -121,9 +117,7 @@ async def test_a_result_that_did_not_fit_is_no_better_for_a_list_that_says_nothi
     base: Any = serving(OLD, results, dict(SCHEMAS, x=SCHEMA, y=SCHEMA)).__class__
 
     class Listing(base):  # type: ignore[misc]
-        async def on_list_tools(
-            self, session: Session, params: PaginatedRequestParams
-        ) -> ListToolsResult:
+        async def on_list_tools(self, session: Session, params: PaginatedRequestParams) -> object:
             above: Any = super()
             said = await above.on_list_tools(session, params)
             if self.listed > 1 and listing.endswith("late"):

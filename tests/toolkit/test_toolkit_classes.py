@@ -11,7 +11,6 @@ from mcp_revisions.v2025_11_25.models import (
     CallToolRequestParams,
     CallToolResult,
     GetPromptRequestParams,
-    GetPromptResult,
     ListToolsResult,
     PaginatedRequestParams,
 )
@@ -128,14 +127,15 @@ class ByHand(Toolkit, mcp.Server):
     async def on_list_tools(
         self, session: Session, params: PaginatedRequestParams
     ) -> ListToolsResult:
-        listed = await super().on_list_tools(session, params)
+        listed: ListToolsResult = await super().on_list_tools(session, params)
         whisper = m.Tool(name="whisper", input_schema={"type": "object"})
         return listed.model_copy(update={"tools": [*listed.tools, whisper]})
 
     async def on_call_tool(self, session: Session, params: CallToolRequestParams) -> CallToolResult:
         if params.name == "whisper":
-            return m.CallToolResult(content=[m.TextContent(text="…")])
-        return await super().on_call_tool(session, params)
+            return CallToolResult(content=[m.TextContent(text="…")])
+        result: CallToolResult = await super().on_call_tool(session, params)
+        return result
 
 
 def test_handlers_written_by_hand_go_first_and_may_leave_the_rest() -> None:
@@ -147,7 +147,7 @@ def test_handlers_written_by_hand_go_first_and_may_leave_the_rest() -> None:
 def test_what_is_written_by_hand_is_declared_though_nothing_is_marked() -> None:
     async def on_get_prompt(
         self: object, session: Session, params: GetPromptRequestParams
-    ) -> GetPromptResult:
+    ) -> object:
         return m.GetPromptResult(messages=[])
 
     server = kit(on_get_prompt=on_get_prompt)()

@@ -5,7 +5,7 @@ from itertools import product
 from typing import Annotated, Any
 
 import pytest
-from mcp_revisions.v2025_11_25.models import ElicitRequestParams, ElicitResult
+from mcp_revisions.v2025_11_25.models import ElicitRequestParams
 from pydantic import BaseModel, Field
 from support.revisions import HANDSHAKE, OLD, REVISIONS, STATELESS, WITHOUT_HANDSHAKE
 from support.sessions.talking import client, content_of, named, notification, request
@@ -57,7 +57,8 @@ class OfStateless(Toolkit, stateless.Server):
 
 
 async def test_one_class_serves_clients_of_every_revision() -> None:
-    for spoken, own in product(REVISIONS, [Weather, OfStateless]):
+    classes: list[type[Weather | OfStateless]] = [Weather, OfStateless]
+    for spoken, own in product(REVISIONS, classes):
         with case((spoken, own)):
             async with asking(own(), spoken, bridged=True) as ask:
                 listed = {one["name"]: one for one in (await ask("tools/list"))["tools"]}
@@ -111,7 +112,7 @@ async def test_a_tool_asks_the_client_in_any_era(spoken: str) -> None:
     models = pkg.load(spoken).models
     reports: list[Any] = []
 
-    async def on_elicit(self: object, params: ElicitRequestParams) -> ElicitResult:
+    async def on_elicit(self: object, params: ElicitRequestParams) -> object:
         return models.ElicitResult(action="accept", content={"age": len(params.message)})
 
     ours = client(spoken, on_elicit=on_elicit)
@@ -146,7 +147,7 @@ async def test_a_round_by_hand_is_a_result_like_any_other(own: str, revision: st
             answer: Any = session.inputs.response("age", models.ElicitResult)
             return str(answer.content["age"])
 
-    async def on_elicit(self: object, params: ElicitRequestParams) -> ElicitResult:
+    async def on_elicit(self: object, params: ElicitRequestParams) -> object:
         return pkg.load(revision).models.ElicitResult(action="accept", content={"age": 7})
 
     asker = client(revision, on_elicit=on_elicit)

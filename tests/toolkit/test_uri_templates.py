@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.json_types import JsonObject
 from support.tables import case
 from support.toolkit.kits import UriTemplate
 
@@ -104,7 +105,7 @@ def test_what_is_not_understood_is_refused_by_name() -> None:
 
 
 def test_a_template_is_filled_in() -> None:
-    for template, values, uri in [
+    rows: list[tuple[str, JsonObject, str]] = [
         # RFC 6570, sections 1.2 and 3.2.
         ("a:{var}", {"var": "value"}, "a:value"),
         ("a:{hello}", {"hello": "Hello World!"}, "a:Hello%20World%21"),
@@ -120,7 +121,8 @@ def test_a_template_is_filled_in() -> None:
         ("a:{+x}", {"x": "%41"}, "a:%41"),
         ("a:{x}", {"x": "a/ü"}, "a:a%2F%C3%BC"),
         ("a:{n}", {"n": 3}, "a:3"),
-    ]:
+    ]
+    for template, values, uri in rows:
         assert parse(template).expand(values) == uri
 
 

@@ -18,12 +18,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import (
     CallToolRequestParams,
-    CallToolResult,
-    ListToolsResult,
     PaginatedRequestParams,
 )
 
-from support.coroutines import run
+from support.coroutines import run as run
 from support.json_types import Json, JsonObject
 from support.revisions import OLD, STATELESS
 from support.sessions.talking import INITIALIZED, META, Servers, hello, models, pkg, request, stub
@@ -54,12 +52,12 @@ class Target:
 
         async def on_list_tools(
             _: object, session: Session, params: PaginatedRequestParams
-        ) -> ListToolsResult:
+        ) -> object:
             return m.ListToolsResult(tools=[])
 
         async def on_call_tool(
             _: object, session: Session, params: CallToolRequestParams
-        ) -> CallToolResult:
+        ) -> object:
             text = await self._call(session, params.name, params.arguments or {})
             return m.CallToolResult(content=[m.TextContent(text=text)])
 

@@ -14,9 +14,7 @@ from typing import Any
 from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import (
     CallToolRequestParams,
-    CallToolResult,
     ReadResourceRequestParams,
-    ReadResourceResult,
 )
 
 from support.json_types import JsonObject
@@ -68,9 +66,7 @@ class FileStore:
         self._db.execute("delete from events where session = ?", (session,))
 
 
-async def on_call_tool(
-    self: Any, session: Session, params: CallToolRequestParams
-) -> CallToolResult:
+async def on_call_tool(self: Any, session: Session, params: CallToolRequestParams) -> object:
     m = models(STATELESS)
     given: JsonObject = params.arguments or {}
     said = str(os.getpid())
@@ -90,7 +86,7 @@ async def on_call_tool(
 
 async def on_read_resource(
     self: object, session: Session, params: ReadResourceRequestParams
-) -> ReadResourceResult:
+) -> object:
     m = models(STATELESS)
     return m.ReadResourceResult(contents=[m.TextResourceContents(uri=params.uri, text="")])
 

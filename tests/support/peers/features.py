@@ -10,10 +10,7 @@ from typing import Any, Final
 from mcp_revisions import Progress
 from mcp_revisions.v2025_11_25.models import (
     CreateMessageRequestParams,
-    CreateMessageResult,
     ElicitRequestFormParams,
-    ElicitResult,
-    ListRootsResult,
     LoggingMessageNotificationParams,
     NotificationParams,
     RequestParams,
@@ -34,13 +31,11 @@ def client_of(mcp: Any) -> Any:
             self.logs: list[object] = []
             self.changes: list[str] = []
 
-        async def on_create_message(
-            self, params: CreateMessageRequestParams
-        ) -> CreateMessageResult:
+        async def on_create_message(self, params: CreateMessageRequestParams) -> object:
             text = m.TextContent(text="sampled")
             return m.CreateMessageResult(role="assistant", model="model", content=text)
 
-        async def on_list_roots(self, params: RequestParams) -> ListRootsResult:
+        async def on_list_roots(self, params: RequestParams) -> object:
             return m.ListRootsResult(roots=[m.Root(uri="file:///root")])
 
         async def on_logging_message(self, params: LoggingMessageNotificationParams) -> None:
@@ -54,7 +49,7 @@ def client_of(mcp: Any) -> Any:
 
     if hasattr(mcp.Client, "on_elicit"):
 
-        async def on_elicit(self: object, params: ElicitRequestFormParams) -> ElicitResult:
+        async def on_elicit(self: object, params: ElicitRequestFormParams) -> object:
             fields = params.requested_schema.to_wire()["properties"]
             known = {name: field for name, field in fields.items() if name in _ENTERED}
             content = {name: _entered(name, field) for name, field in known.items()}
@@ -126,6 +121,7 @@ class Use:
         except Exception as error:
             wanted = -32002 if hasattr(self.client, "ping") else -32602
             return getattr(error, "code", error) == wanted
+        return None
 
     async def prompts(self) -> object:
         params = self.m.GetPromptRequestParams(name="greet", arguments={"name": "ada"})
@@ -196,6 +192,7 @@ class Use:
             await asyncio.wait_for(self.text("sleep"), 0.2)
         except TimeoutError:
             return await self.text("echo")
+        return None
 
     async def ping(self) -> object:
         if hasattr(self.client, "ping"):

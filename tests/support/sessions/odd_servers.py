@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar, cast
 
 import pytest
+from mcp_revisions.v2025_11_25 import Client
 
 from support.json_types import Json, JsonObject
 from support.revisions import ERAS, OLD, STATELESS
 from support.sessions.talking import (
-    Client,
     client,
     content_of,
     discovered,

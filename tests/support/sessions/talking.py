@@ -8,7 +8,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any, TypeAlias, TypeVar, cast
 
-import mcp_revisions as pkg
+import mcp_revisions
 from mcp_revisions import v2026_07_28 as stateless
 from mcp_revisions._runtime.core.revision import Revision
 from mcp_revisions._runtime.server.base import ServerBase
@@ -19,12 +19,15 @@ from support.coroutines import run as run
 from support.json_types import Json, JsonObject
 from support.revisions import OLD, STATELESS
 
-Servers: TypeAlias = ServerBase[Any] | type[ServerBase[Any]] | Iterable[ServerBase[Any]]
+AnyServer: TypeAlias = ServerBase[Any] | type[ServerBase[Any]]
+Servers: TypeAlias = AnyServer | Iterable[AnyServer]
 Tool: TypeAlias = (
     Callable[[Session, CallToolRequestParams], Awaitable[object]]
     | Callable[[stateless.Session, stateless.models.CallToolRequestParams], Awaitable[object]]
 )
 T = TypeVar("T")
+
+pkg = mcp_revisions
 
 VERSION = "io.modelcontextprotocol/protocolVersion"
 CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
@@ -38,7 +41,7 @@ def runtime(module: str) -> ModuleType:
 
 def models(revision: str) -> ModuleType:
     """The models of a revision."""
-    return pkg.load(revision).models
+    return cast(ModuleType, pkg.load(revision).models)
 
 
 def stub(base: type[T], **members: object) -> T:
@@ -48,12 +51,12 @@ def stub(base: type[T], **members: object) -> T:
 
 def server(revision: str, **members: object) -> Server:
     """A server of a revision with these handlers and attributes."""
-    return stub(pkg.load(revision).Server, **members)
+    return stub(cast(type[Server], pkg.load(revision).Server), **members)
 
 
 def client(revision: str, **members: object) -> Client:
     """A client of a revision with these handlers and attributes."""
-    return stub(pkg.load(revision).Client, **members)
+    return stub(cast(type[Client], pkg.load(revision).Client), **members)
 
 
 def tools(revision: str, call: Tool, **members: object) -> Server:
@@ -193,7 +196,7 @@ class Accepting:
                 await theirs.close()
 
         ours.serving = asyncio.create_task(playing())
-        return ours
+        return cast(pkg.Transport, ours)
 
 
 def welcome(id: object, version: str = OLD, **capabilities: object) -> JsonObject:
